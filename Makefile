@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target does its own set-up; `make help` lists them. The work is in tools/workspace.
+
+PYTHON ?= $(shell sh tools/find-python)
+WORKSPACE = exec "$(or $(PYTHON),$(error no usable Python, see above))" -B tools/workspace
+
+ROBOT ?= rx90
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test build lint bench docs shell pins clean distclean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: ## feedforward torques for a moving robot over DDS (ROBOT=rx90, another name, or a URDF file)
+	@$(WORKSPACE) demo "$(ROBOT)"
+
+test: ## build, then run all tests under `colcon test`
+	@$(WORKSPACE) test
+
+build: ## set up ROS 2 and build the packages
+	@$(WORKSPACE) build
+
+lint: ## ruff, mypy and spelling
+	@$(WORKSPACE) lint
+
+bench: ## measure against Pinocchio, as ratios in one run
+	@$(WORKSPACE) bench
+
+docs: ## HTML documentation in build/docs
+	@$(WORKSPACE) docs
+
+shell: ## a shell in which ROS 2 and the workspace are sourced
+	@$(WORKSPACE) shell
+
+pins: ## update the pinned versions in requirements/*.txt
+	@$(WORKSPACE) pins
+
+clean: ## remove what was built (keeps the ROS 2 of .venv)
+	@$(WORKSPACE) clean
+
+distclean: ## remove everything that the other targets made
+	@$(WORKSPACE) distclean

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``dyn``: arguments in, text and an exit code out.
+
+Exit codes: 0 done, 1 the input cannot be used, 2 the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+from dyn_core.cli.commands import FUNCTIONS, evaluate, mdh
+from dyn_core.cli.numbers import joined
+from dyn_core.errors import DynError
+
+VECTORS = ("--q", "--qd", "--qdd")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and answer its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    parsed = _parser().parse_args(joined(given, VECTORS))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            answer = parsed.run(parsed)
+        except DynError as error:
+            print(f"dyn: error: {error}", file=sys.stderr)
+            return 1
+    for warning in caught:
+        print(f"dyn: warning: {warning.message}", file=sys.stderr)
+    return _print(answer)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dyn", description="Robot dynamics from a URDF.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    table = commands.add_parser("mdh", help="print the modified Denavit-Hartenberg parameters")
+    _common(table)
+    table.set_defaults(run=mdh)
+
+    value = commands.add_parser("eval", help="evaluate a dynamics function in one state")
+    _common(value)
+    value.add_argument("function", choices=FUNCTIONS, help="what to evaluate")
+    for option, what in zip(VECTORS, ("positions", "velocities", "accelerations"), strict=True):
+        value.add_argument(option, metavar="X", help=f"joint {what} in tree order, SI units (default: zeros)")
+    value.set_defaults(run=evaluate)
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", help="path of a URDF file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _print(answer: str) -> int:
+    """Print the answer; a reader that has gone away, as `head` does, is no error."""
+    try:
+        print(answer, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""External wrenches, from links as users know them to bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy.typing as npt
+
+from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
+from dyn_core.facade.arrays import as_floats, scalars
+from dyn_core.model.robot import Robot
+
+
+def external_wrenches(
+    robot: Robot, wrenches: Mapping[str, npt.ArrayLike] | None, samples: tuple[int, ...]
+) -> dict[int, Wrench]:
+    """Answer by body the wrench that it exerts on the environment, in the frame of the body.
+
+    Args:
+        robot: the robot.
+        wrenches: by link, ``[force; moment]`` (N, N m) that the link exerts on the environment,
+            in the frame of the link and about its origin; one for all samples, or one a sample.
+        samples: ``()`` for one sample, ``(N,)`` for a batch.
+    """
+    total: dict[int, Wrench] = {}
+    for name, value in (wrenches or {}).items():
+        link = robot.link_frame(name)
+        array = as_floats(f"wrenches['{name}']", value)
+        if array.shape not in ((6,), (*samples, 6)):
+            raise ValueError(
+                f"wrenches['{name}']: expected the shape {(*samples, 6)}, but it has {array.shape}"
+            )
+        fx, fy, fz, mx, my, mz = scalars(array)
+        on_body = wrench_on_antecedent(link.T_body_link, Wrench((fx, fy, fz), (mx, my, mz)))
+        total[link.body] = total[link.body] + on_body if link.body in total else on_body
+    return total

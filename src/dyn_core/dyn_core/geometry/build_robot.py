@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A URDF description to the robot in MDH notation."""
+
+from __future__ import annotations
+
+from dyn_core.geometry.inertias import link_inertia
+from dyn_core.geometry.joint_frames import JointFrame, joint_frames
+from dyn_core.geometry.joint_tree import MovingJoint, joint_tree
+from dyn_core.io.description import UrdfDescription, UrdfJoint
+from dyn_core.linalg.transform import compose, inverse
+from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.inertial_parameters import InertialParameters, merge
+from dyn_core.model.joint import Friction, Joint, Limits, Sigma
+from dyn_core.model.link_frame import LinkFrame
+from dyn_core.model.robot import Robot
+
+
+def build_robot(description: UrdfDescription, gravity: Vec3, description_hash: str) -> Robot:
+    """Answer the robot of a description.
+
+    Args:
+        description: what the URDF says.
+        gravity: acceleration of gravity in the frame of the root link (m/s^2).
+        description_hash: SHA-256 of the URDF text.
+    """
+    tree = joint_tree(description)
+    T_root_0, frames = joint_frames(tree)
+    T_body_urdf = [inverse(T_root_0), *(inverse(frame.T_urdf_frame) for frame in frames)]
+
+    bodies = [InertialParameters()] * len(T_body_urdf)
+    link_frames = []
+    for link in tree.links:
+        T_body_link = compose(T_body_urdf[link.body], link.T_joint_link)
+        link_frames.append(LinkFrame(link.urdf.name, link.body, T_body_link))
+        bodies[link.body] = merge(bodies[link.body], link_inertia(link.urdf, T_body_link))
+    joints = (_joint(joint, frame) for joint, frame in zip(tree.joints, frames, strict=True))
+    return Robot(
+        name=description.name,
+        joints=tuple(joints),
+        bodies=tuple(bodies),
+        link_frames=tuple(link_frames),
+        gravity=gravity,
+        T_root_0=T_root_0,
+        description_hash=description_hash,
+    )
+
+
+def _joint(joint: MovingJoint, frame: JointFrame) -> Joint:
+    urdf = joint.urdf
+    return Joint(
+        name=urdf.name,
+        antecedent=joint.antecedent,
+        sigma=Sigma.PRISMATIC if urdf.type == "prismatic" else Sigma.REVOLUTE,
+        mdh=frame.mdh,
+        origin=frame.origin,
+        friction=Friction(Fv=urdf.damping, Fs=urdf.friction),
+        limits=_limits(urdf),
+    )
+
+
+def _limits(joint: UrdfJoint) -> Limits:
+    """Limits, where 0 effort, 0 velocity and a range from 0 to 0 are exporters' "not known"."""
+    limit = joint.limit
+    bounded = joint.type != "continuous" and (limit.lower, limit.upper) != (0.0, 0.0)
+    return Limits(
+        lower=limit.lower if bounded else None,
+        upper=limit.upper if bounded else None,
+        velocity=limit.velocity or None,
+        effort=limit.effort or None,
+    )

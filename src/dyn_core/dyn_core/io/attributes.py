@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes of XML elements as names and finite numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from dyn_core.errors import DynError, shortened
+from dyn_core.io.description import Triple
+from dyn_core.io.xml import Element
+
+LARGEST_LENGTH = 1e9
+"""Greatest coordinate (m) and angle (rad): further away, no digit of a robot is left."""
+
+LARGEST_MASS = 1e30
+"""Greatest mass (kg) and inertia (kg m^2): with it no product overflows."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def fail(owner: str, at: Element, what: str) -> DynError:
+    """Answer the error for an element `at`, which belongs to `owner` (e.g. ``joint 'elbow'``)."""
+    place = owner if owner.split(" ")[0] == at.tag else f"{owner}, <{at.tag}>"
+    return DynError(f"{place} (line {at.line}): {what}", element=owner, line=at.line)
+
+
+def label(element: Element) -> str:
+    """Answer how an element is called in messages, e.g. ``joint 'elbow'``."""
+    name = element.attributes.get("name", "")
+    return f"{element.tag} '{shortened(name, 60)}'" if name else element.tag
+
+
+def text(owner: str, element: Element, attribute: str) -> str:
+    """Answer an attribute that must be there and not be empty."""
+    value = element.attributes.get(attribute, "").strip()
+    if not value:
+        raise fail(owner, element, f'it has no {attribute}: add {attribute}="..."')
+    return value
+
+
+def vector(owner: str, element: Element | None, attribute: str, default: Triple) -> Triple:
+    """Answer an attribute of three numbers; `default` where it, or the element, is absent."""
+    if element is None or attribute not in element.attributes:
+        return default
+    value = element.attributes[attribute]
+    words = value.split()
+    if len(words) != 3:
+        shown = shortened(value)
+        raise fail(owner, element, f'{attribute}="{shown}" has {len(words)} numbers, not 3')
+    x, y, z = (_finite(owner, element, attribute, word) for word in words)
+    return (x, y, z)
+
+
+def placement_vector(owner: str, element: Element | None, attribute: str) -> Triple:
+    """Answer an attribute of three lengths (m) or angles (rad); zeros where it is absent."""
+    value = vector(owner, element, attribute, (0.0, 0.0, 0.0))
+    if element is not None and max(map(abs, value)) > LARGEST_LENGTH:
+        raise fail(owner, element, f"{attribute} exceeds {LARGEST_LENGTH:g}: check its unit")
+    return value
+
+
+def mass_number(owner: str, element: Element, attribute: str) -> float:
+    """Answer an attribute that must be one mass (kg) or inertia (kg m^2)."""
+    value = number(owner, element, attribute)
+    if abs(value) > LARGEST_MASS:
+        raise fail(owner, element, f"{attribute} exceeds {LARGEST_MASS:g}: check its unit")
+    return value
+
+
+def number(owner: str, element: Element, attribute: str) -> float:
+    """Answer an attribute that must be one number."""
+    return _finite(owner, element, attribute, text(owner, element, attribute))
+
+
+def optional_number(owner: str, element: Element | None, attribute: str) -> float | None:
+    """Answer an attribute of one number; None where it, or the element, is absent."""
+    if element is None or attribute not in element.attributes:
+        return None
+    return number(owner, element, attribute)
+
+
+def not_negative(owner: str, element: Element | None, attribute: str) -> float | None:
+    """Answer an attribute of one number that must not be negative; None where it is absent."""
+    value = optional_number(owner, element, attribute)
+    if element is not None and value is not None and value < 0.0:
+        raise fail(owner, element, f"{attribute} is {value:g}: it cannot be negative")
+    return value
+
+
+def _finite(owner: str, element: Element, attribute: str, word: str) -> float:
+    value = float(word) if _NUMBER.fullmatch(word) else math.nan
+    if not math.isfinite(value):
+        remedy = "run xacro on the file first" if "$" in word else "write a finite number"
+        raise fail(owner, element, f'{attribute} holds "{shortened(word, 40)}": {remedy}')
+    return value

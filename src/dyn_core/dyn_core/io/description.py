@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot in URDF's own terms (http://wiki.ros.org/urdf/XML), before any modelling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class UrdfOrigin:
+    """Placement: position xyz (m) and fixed-axis angles rpy (rad)."""
+
+    xyz: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class UrdfInertial:
+    """Mass (kg), and inertia (kg m^2) about the centre of mass in the axes of `origin`."""
+
+    origin: UrdfOrigin
+    mass: float
+    ixx: float
+    ixy: float
+    ixz: float
+    iyy: float
+    iyz: float
+    izz: float
+
+
+@dataclass(frozen=True)
+class UrdfLink:
+    """A link; `inertial` is None where the URDF gives none."""
+
+    name: str
+    line: int
+    inertial: UrdfInertial | None = None
+
+
+@dataclass(frozen=True)
+class UrdfLimit:
+    """Limits of a joint (rad or m, rad/s or m/s, N m or N); None where not given."""
+
+    lower: float | None = None
+    upper: float | None = None
+    effort: float | None = None
+    velocity: float | None = None
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """A joint between two links; `axis` is not zero, of any length, in the frame of the joint."""
+
+    name: str
+    line: int
+    type: str
+    parent: str
+    child: str
+    origin: UrdfOrigin = field(default_factory=UrdfOrigin)
+    axis: Triple = (1.0, 0.0, 0.0)
+    limit: UrdfLimit = field(default_factory=UrdfLimit)
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+@dataclass(frozen=True)
+class UrdfDescription:
+    """Links and joints in document order, which together are known to form one tree."""
+
+    name: str
+    root: str
+    links: tuple[UrdfLink, ...]
+    joints: tuple[UrdfJoint, ...]

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of a robot description, from a file or as it is given."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from dyn_core.errors import DynError, shortened
+
+MAX_BYTES = 20_000_000
+
+_NO_SUCH_PATH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+
+
+def is_xml_text(source: str | os.PathLike[str]) -> bool:
+    """Tell XML text from a path: XML starts with ``<``."""
+    return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Answer the text of a UTF-8 file of at most `MAX_BYTES`."""
+    shown = path_text(path)
+    if not shown:
+        raise _no_such_file(shown)
+    data = _read_bytes(Path(os.fsdecode(path)), shown)
+    if not data.strip():
+        raise DynError("the file is empty, where a URDF was expected", file=shown)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DynError(
+            f"byte 0x{data[error.start]:02x} in line {line} is not UTF-8: save the file as UTF-8",
+            line=line,
+            file=shown,
+        ) from error
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """Answer a path on one line, fit for use in a message."""
+    return shortened(" ".join(os.fsdecode(path).split()), 200)
+
+
+def _read_bytes(path: Path, shown: str) -> bytes:
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise DynError("this is a directory: give the URDF file in it", file=shown)
+        if not stat.S_ISREG(status.st_mode):
+            raise DynError("this is not a regular file: give a URDF file", file=shown)
+        if status.st_size > MAX_BYTES:
+            raise DynError(
+                f"the file has {status.st_size} bytes, more than the {MAX_BYTES} that are read: "
+                "move meshes and data out of it",
+                file=shown,
+            )
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES)
+    except OSError as error:
+        if error.errno in _NO_SUCH_PATH:
+            raise _no_such_file(shown) from error
+        raise DynError(f"the file cannot be read: {error.strerror}", file=shown) from error
+    except ValueError as error:  # a null character in the path
+        raise _no_such_file(shown) from error
+
+
+def _no_such_file(shown: str) -> DynError:
+    return DynError(f"no such file: '{shown}' is neither the path of a file nor XML text")

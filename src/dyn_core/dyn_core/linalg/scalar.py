@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of one scalar, whatever the scalar is.
+
+A *scalar* is a Python number, a NumPy array that holds one value per sample of a batch, or any
+object that has the operators ``+ - *``, negation, and the methods ``sin()``, ``cos()`` and
+``sign()``. Every algorithm of dyn_core is written over scalars, so that one text serves for a
+number, a batch and a symbol.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Scalar: TypeAlias = Any
+
+
+def sin(x: Scalar) -> Scalar:
+    """Sine of an angle in rad; NaN for an angle that is not finite."""
+    if isinstance(x, (float, int)):
+        return math.sin(x) if math.isfinite(x) else math.nan
+    return np.sin(x) if isinstance(x, np.ndarray) else x.sin()
+
+
+def cos(x: Scalar) -> Scalar:
+    """Cosine of an angle in rad; NaN for an angle that is not finite."""
+    if isinstance(x, (float, int)):
+        return math.cos(x) if math.isfinite(x) else math.nan
+    return np.cos(x) if isinstance(x, np.ndarray) else x.cos()
+
+
+def sign(x: Scalar) -> Scalar:
+    """Answer -1, 0 or 1, which is 0 for 0, and NaN for NaN."""
+    if isinstance(x, (float, int)):
+        return math.nan if math.isnan(x) else float((x > 0) - (x < 0))
+    return np.sign(x) if isinstance(x, np.ndarray) else x.sign()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build and install dyn_core (ament_python)."""
+
+from setuptools import find_packages, setup
+
+PACKAGE = "dyn_core"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="Robot dynamics from a URDF, in modified Denavit-Hartenberg notation",
+    maintainer="dyn maintainers",
+    maintainer_email="maintainers@dyn-suite.org",
+    license="Apache-2.0",
+    packages=find_packages(exclude=["test", "test.*"]),
+    package_data={PACKAGE: ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    python_requires=">=3.10",
+    install_requires=["setuptools", "numpy"],
+    # By this colcon knows that the tests are for pytest.
+    extras_require={"test": ["pytest"]},
+    zip_safe=True,
+    entry_points={"console_scripts": ["dyn = dyn_core.cli.main:main"]},
+)

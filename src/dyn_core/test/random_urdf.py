@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""URDF text of random trees, with many of the special cases that real robots have."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+ANGLES = (
+    0.0,
+    0.0,
+    0.0,
+    math.pi / 2,
+    -math.pi / 2,
+    math.pi,
+    1.5708,
+    -1.57,
+    3.14159,
+    1.5707963,
+    1e-9,
+)
+LENGTHS = (0.0, 0.0, 0.3, -0.5)
+AXES = ("1 0 0", "0 1 0", "0 0 1", "0 0 1", "-1 0 0", "0 -1 0", "0 0 -1")
+TYPES = ("revolute", "revolute", "continuous", "prismatic", "fixed")
+
+
+def random_urdf(seed: int, joints: int) -> str:
+    """Answer a tree of `joints` joints, of which some are fixed."""
+    random = Random(seed)
+    parts = [_link(random, 0)]
+    for j in range(1, joints + 1):
+        parent = j - 1 if random.random() < 0.7 else random.randrange(j)
+        parts += [_link(random, j), _joint(random, j, parent)]
+    return f'<robot name="random">\n{chr(10).join(parts)}\n</robot>'
+
+
+def _link(random: Random, index: int) -> str:
+    if random.random() < 0.15:
+        return f'<link name="l{index}"/>'
+    mass = random.uniform(0.1, 5.0)
+    spread = [[random.gauss(0.0, 0.2) for _ in range(3)] for _ in range(4)]
+    moment = [[sum(r[a] * r[b] for r in spread) * mass / 4 for b in range(3)] for a in range(3)]
+    trace = sum(moment[a][a] for a in range(3))
+    entries = " ".join(
+        f'i{"xyz"[a]}{"xyz"[b]}="{(trace if a == b else 0.0) - moment[a][b]!r}"'
+        for a in range(3)
+        for b in range(a, 3)
+    )
+    return (
+        f'<link name="l{index}"><inertial>{_origin(random)}<mass value="{mass!r}"/>'
+        f"<inertia {entries}/></inertial></link>"
+    )
+
+
+def _joint(random: Random, index: int, parent: int) -> str:
+    axis = random.choice(AXES)
+    if random.random() < 0.3:
+        axis = " ".join(repr(random.gauss(0.0, 2.0)) for _ in range(3))
+    return (
+        f'<joint name="j{index}" type="{random.choice(TYPES)}">'
+        f'<parent link="l{parent}"/><child link="l{index}"/>{_origin(random)}'
+        f'<axis xyz="{axis}"/><limit lower="-2" upper="2" effort="9" velocity="9"/></joint>'
+    )
+
+
+def _origin(random: Random) -> str:
+    xyz = " ".join(repr(_one_of(random, LENGTHS, 1.0)) for _ in range(3))
+    rpy = " ".join(repr(_one_of(random, ANGLES, math.pi)) for _ in range(3))
+    return f'<origin xyz="{xyz}" rpy="{rpy}"/>'
+
+
+def _one_of(random: Random, special: tuple[float, ...], reach: float) -> float:
+    return random.choice(special) if random.random() < 0.7 else random.uniform(-reach, reach)

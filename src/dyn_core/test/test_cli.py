@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command: what it prints, its exit codes, and that it never shows a traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dyn_core
+from dyn_core.cli.main import main
+from dyn_core.cli.numbers import joined
+
+ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
+RRP = str(ROBOTS / "rrp.urdf")
+
+
+def dyn(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dyn_core", *arguments],
+        cwd=Path(dyn_core.__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_mdh_prints_the_table() -> None:
+    done = dyn("mdh", RRP)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == dyn_core.load_robot(RRP).mdh_table() + "\n"
+
+
+def test_mdh_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mdh", RRP, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["robot"] == "rrp"
+    third = answer["frames"][2]
+    assert (third["joint"], third["antecedent"], third["sigma"]) == ("stretch", 2, 1)
+    assert third["alpha"] == pytest.approx(np.pi / 2)
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "gravity_torques", "bias_torques"])
+def test_eval(function: str, capsys: pytest.CaptureFixture[str]) -> None:
+    state = {"q": [0.1, -2e-3, 0.2], "qd": [1.0, -1.0, 0.5], "qdd": [3.0, 2.0, -1.0]}
+    options = [word for name, x in state.items() for word in (f"--{name}", *map(repr, x))]
+    assert main(["eval", RRP, function, *options, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    used = {"inverse_dynamics": 3, "bias_torques": 2, "gravity_torques": 1}[function]
+    model = dyn_core.compile_model(dyn_core.load_robot(RRP))
+    expected = getattr(model, function)(*list(state.values())[:used])
+    assert answer["joint_names"] == ["turn", "lift", "stretch"]
+    assert answer["units"] == ["N m", "N m", "N"]
+    np.testing.assert_array_equal(answer["values"], expected)
+
+
+def test_eval_prints_a_table_of_named_torques() -> None:
+    done = dyn("eval", RRP, "gravity_torques")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    assert [line[0] for line in lines] == ["turn", "lift", "stretch"]
+    assert float(lines[1][1]) == pytest.approx((3.0 * 0.4 + 1.5 * 0.6) * 9.81)
+    assert [line[2] for line in lines] == ["N m", "N m", "N"]
+
+
+def test_numbers_may_be_written_in_several_ways() -> None:
+    options = ("--q", "--qd")
+    assert joined(["eval", "--q", "1", "-2e-3", "--json"], options) == ["eval", "--q=1,-2e-3", "--json"]
+    assert joined(["--q", "-1,2", "--qd", "3"], options) == ["--q=-1,2", "--qd=3"]
+    assert joined(["--q=-1 2"], options) == ["--q=-1 2"]
+    assert joined(["--q", "--qd"], options) == ["--q=", "--qd="]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["mdh", "nowhere.urdf"], 1, "dyn: error: no such file: 'nowhere.urdf'"),
+        (["mdh", str(ROBOTS)], 1, "this is a directory"),
+        (["eval", RRP, "gravity_torques", "--q", "1"], 1, "--q has 1 numbers, but the robot has 3"),
+        (["eval", RRP, "gravity_torques", "--q", "1", "2", "nan"], 1, "'nan': give finite numbers"),
+        (["eval", RRP, "gravity_torques", "--q=1,2,x"], 1, "--q holds 'x': give finite numbers"),
+        (["eval", RRP, "torques"], 2, "invalid choice: 'torques'"),
+        (["eval", RRP, "gravity_torques", "--q", "1", "2", "x"], 2, "unrecognized arguments: x"),
+        ([], 2, "the following arguments are required: COMMAND"),
+    ],
+)
+def test_mistakes_end_in_a_sentence(arguments: list[str], code: int, sentence: str) -> None:
+    done = dyn(*arguments)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_malformed_file(tmp_path: Path) -> None:
+    path = tmp_path / "broken.urdf"
+    path.write_text("<robot name='r'>\n<link</robot>")
+    done = dyn("mdh", str(path))
+    assert done.returncode == 1
+    assert done.stderr == f"dyn: error: {path}: malformed XML in line 2: not well-formed (invalid token)\n"
+
+
+def test_warnings_are_shown_as_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "odd.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"><inertial><mass value="1"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="9"/></inertial></link></robot>'
+    )
+    done = dyn("mdh", str(path))
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"dyn: warning: {path}: link 'a' (line 1): no body has its inertia")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = [sys.executable, "-m", "dyn_core", "mdh", RRP]
+    with subprocess.Popen(
+        command,
+        cwd=Path(dyn_core.__file__).parents[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=60) == 0

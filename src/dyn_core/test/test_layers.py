@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Imports go one way, and importing dyn_core is light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dyn_core
+
+PACKAGE = Path(dyn_core.__file__).parent
+LAYERS = ("errors", "linalg", "model", "io", "geometry", "dynamics", "facade", "cli")
+ENTRIES = {"__init__": "cli", "__main__": "cli"}  # files above a layer may import from it
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def layer(module: str) -> int:
+    name = module.split(".")[1]
+    return LAYERS.index(ENTRIES.get(name, name))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_layer_imports_only_earlier_layers(path: Path) -> None:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    own = layer(".".join(("dyn_core", *parts)))
+    for module in imported(path):
+        if module.startswith("dyn_core."):
+            assert layer(module) <= own, f"{path} imports {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_numpy_and_the_standard_library(path: Path) -> None:
+    allowed = {*sys.stdlib_module_names, "numpy", "dyn_core"}
+    assert {module.split(".")[0] for module in imported(path)} <= allowed
+
+
+def test_import_loads_no_scipy() -> None:
+    code = "import sys, dyn_core; print([m for m in ('scipy', 'rclpy', 'lxml') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=PACKAGE.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

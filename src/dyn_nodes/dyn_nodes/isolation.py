@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DDS domain for processes that must not meet any other ROS 2 process: demonstrations and tests."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import domain_coordinator
+
+_DDS_PORT_BASE = 7400
+_DDS_PORTS_PER_DOMAIN = 250
+_FIRST_UNICAST_PORT = 10
+_REACHES_FURTHER = (
+    "ROS_LOCALHOST_ONLY",
+    "ROS_STATIC_PEERS",
+    "ROS_DISCOVERY_SERVER",
+    "FASTRTPS_DEFAULT_PROFILES_FILE",
+    "FASTDDS_DEFAULT_PROFILES_FILE",
+    "CYCLONEDDS_URI",
+)
+"""Variables of the user's own network set-up, which could connect us with other machines."""
+
+
+@contextmanager
+def isolated_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Answer `environment` with a ROS_DOMAIN_ID that is ours until the context ends.
+
+    Processes that reserve domains the same way are kept apart by domain_coordinator; domains in which
+    some other process already speaks DDS on this machine are passed over. Only UDP on the loopback
+    interface is used: nothing reaches the network, and nothing stays behind in shared memory.
+    """
+    with domain_coordinator.domain_id(_FreeDomains()) as domain:
+        yield {
+            **{name: value for name, value in environment.items() if name not in _REACHES_FURTHER},
+            "ROS_DOMAIN_ID": str(domain),
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+        }
+
+
+class _FreeDomains:
+    """Proposes the domains from 100 down: people choose small numbers by hand."""
+
+    def __init__(self) -> None:
+        self._next = 100
+
+    def __call__(self) -> int:
+        while self._next > 1 and _in_use(self._next):
+            self._next -= 1
+        domain, self._next = self._next, max(self._next - 1, 1)
+        return domain
+
+
+def _in_use(domain: int) -> bool:
+    """Whether a DDS participant has the first unicast discovery port of the domain."""
+    port = _DDS_PORT_BASE + _DDS_PORTS_PER_DOMAIN * domain + _FIRST_UNICAST_PORT
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return True
+    return False

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot description and all that a node derives from it, as one value that is replaced whole."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dyn_core
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """The model in use. A reload makes another one; the parts of two are never mixed.
+
+    Attributes:
+        robot: the robot.
+        model: its compiled dynamics.
+        effort_limit: largest effort of each joint (N m or N), infinite where it is unknown, shape (n,).
+        warnings: what is suspicious about the description, one sentence each.
+    """
+
+    robot: dyn_core.Robot
+    model: dyn_core.Model
+    effort_limit: NDArray[np.float64]
+    warnings: tuple[str, ...]
+
+
+def load(source: str, gravity: Sequence[float]) -> LoadedModel:
+    """Load a robot from URDF text or a file, with the gravity in its root link (m/s^2)."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", dyn_core.ModelWarning)
+        robot = dyn_core.load_robot(source, gravity=gravity)
+    if not robot.dof:
+        raise dyn_core.DynError(
+            f"robot '{robot.name}' has no joint that moves: there is no torque to compute"
+        )
+    efforts = (robot.limits[name].effort for name in robot.joint_names)
+    limits = np.array([np.inf if effort is None else effort for effort in efforts])
+    return LoadedModel(robot, dyn_core.compile_model(robot), limits, tuple(str(w.message) for w in caught))

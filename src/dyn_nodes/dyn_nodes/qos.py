@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quality of service of the topics, in one place."""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+LATEST_SAMPLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Subscriptions to measurements: only the newest matters, from reliable and best-effort publishers alike."""
+
+COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+"""What we publish for controllers: reliable, so that any subscription is compatible; the newest only."""
+
+LATCHED = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
+"""Descriptions and models: a late subscriber gets the last one."""

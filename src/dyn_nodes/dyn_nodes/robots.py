@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The robots that are installed with this package, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+
+from dyn_core import DynError
+
+
+def directory() -> Path:
+    """Where the installed robot descriptions are."""
+    return Path(get_package_share_directory("dyn_nodes")) / "config" / "robots"
+
+
+def names() -> tuple[str, ...]:
+    """Names of the installed robots, sorted."""
+    return tuple(sorted(path.stem for path in directory().glob("*.urdf")))
+
+
+def find(name_or_path: str) -> Path:
+    """Answer the description file of an installed robot, or the path that was given.
+
+    A path is what has a directory or the ending .urdf; whether it exists is for its reader to say.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.suffix == ".urdf" or path.name != name_or_path:
+        return path
+    if name_or_path not in names():
+        raise DynError(
+            f"there is no robot named '{name_or_path}': choose one of {', '.join(names())}, "
+            "or give the path of a URDF file",
+            element=f"robot '{name_or_path}'",
+        )
+    return directory() / f"{name_or_path}.urdf"

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ament_python package; the launch and config directories of the workspace are installed with it."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = "dyn_nodes"
+WORKSPACE = Path("..", "..")
+
+
+def installed(directory: str, pattern: str) -> tuple[str, list[str]]:
+    """The files of a directory of the workspace and the share directory where they go."""
+    files = sorted(str(path) for path in (WORKSPACE / directory).glob(pattern))
+    if not files:
+        raise SystemExit(f"no {pattern} in '{directory}' at the top of the workspace")
+    return f"share/{NAME}/{directory}", files
+
+
+setup(
+    name=NAME,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    package_data={NAME: ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+        installed("launch", "*.launch.py"),
+        installed("config", "*.yaml"),
+        installed("config/robots", "*.urdf"),
+    ],
+    install_requires=["setuptools"],
+    # By this colcon knows that the tests are for pytest.
+    extras_require={"test": ["pytest"]},
+    zip_safe=True,
+    maintainer="dyn maintainers",
+    maintainer_email="maintainers@dyn-suite.org",
+    description="ROS 2 nodes that publish the torques that a robot's dynamic model asks of its joints.",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": [
+            "feedforward = dyn_nodes.feedforward:main",
+            "demo = dyn_nodes.demo:main",
+        ]
+    },
+)

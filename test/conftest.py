@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the tests that cross packages."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+
+import pytest
+
+if missing := [m for m in ("rclpy", "dyn_msgs") if importlib.util.find_spec(m) is None]:
+    pytest.exit(
+        f"these tests need {' and '.join(missing)}: run them with 'make test', or in a 'make shell'",
+        returncode=3,
+    )
+
+from ros_graph import Graph
+
+from dyn_nodes.isolation import isolated_environment
+
+
+@pytest.fixture
+def ros_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+    """Environment variables of a DDS domain of this test alone; set in this process too."""
+    with isolated_environment(os.environ) as environment:
+        for name in set(os.environ) - set(environment):
+            monkeypatch.delenv(name)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        yield environment
+
+
+@pytest.fixture
+def graph(ros_environment: dict[str, str]) -> Iterator[Graph]:
+    """A node of the test in its own context, and the processes that it starts."""
+    with Graph(ros_environment) as graph:
+        yield graph

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A test's end of a ROS 2 graph: a node that publishes, listens and waits, and real node processes."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any
+
+import rclpy
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header, String
+
+from dyn_msgs.msg import JointTorques, ModelInfo
+from dyn_nodes import qos
+from dyn_nodes.child import node_process
+
+GENEROUS_S = 30.0
+"""No test sleeps: it waits for an event, and fails after this long without it."""
+
+
+class NodeProcess:
+    """A node in its own process, with what it writes on stderr."""
+
+    def __init__(self, process: subprocess.Popen[str], stderr: IO[str]) -> None:
+        self.process = process
+        self._stderr = stderr
+
+    @property
+    def log(self) -> str:
+        self._stderr.seek(0)
+        return self._stderr.read()
+
+
+class Graph:
+    """The test's node, in the place of a robot and of a controller."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._resources = contextlib.ExitStack()
+
+    def __enter__(self) -> Graph:
+        self._context = Context()
+        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._resources.callback(self._context.try_shutdown)
+        self.node = rclpy.create_node("test", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self._resources.callback(self._executor.shutdown)
+        self._resources.callback(self.node.destroy_node)
+        self.torques: list[JointTorques] = []
+        self.models: list[ModelInfo] = []
+        self.node.create_subscription(JointTorques, "feedforward/torques", self.torques.append, qos.COMMAND)
+        self.node.create_subscription(ModelInfo, "feedforward/model_info", self.models.append, qos.LATCHED)
+        self.diagnostics: list[DiagnosticStatus] = []
+        self.node.create_subscription(
+            DiagnosticArray, "/diagnostics", lambda array: self.diagnostics.extend(array.status), 10
+        )
+        self._descriptions = self.node.create_publisher(String, "robot_description", qos.LATCHED)
+        self._states = self.node.create_publisher(JointState, "joint_states", qos.COMMAND)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._resources.close()
+
+    def start(self, *arguments: str) -> NodeProcess:
+        """Run Python with these arguments; it ends with the test."""
+        stderr: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the other resources
+        self._resources.callback(stderr.close)
+        process = self._resources.enter_context(node_process(arguments, self._environment, stderr))
+        return NodeProcess(process, stderr)
+
+    def start_feedforward(self, **parameters: object) -> NodeProcess:
+        """Run the node `feedforward` and wait until it is heard and hears."""
+        assignments = [w for k, v in parameters.items() for w in ("-p", f"{k}:={v}")]
+        node = self.start("-m", "dyn_nodes.feedforward", "--ros-args", *assignments)
+        self.wait_for(
+            lambda: (
+                node.process.poll() is not None
+                or (self._connected() and self.node.count_publishers("feedforward/torques") == 1)
+            )
+        )
+        assert node.process.poll() is None, node.log
+        return node
+
+    def _connected(self) -> bool:
+        return bool(
+            self._states.get_subscription_count() == 1 and self._descriptions.get_subscription_count() == 1
+        )
+
+    def wait_for(self, condition: Callable[[], Any]) -> None:
+        """Handle messages until the condition holds."""
+        end = time.monotonic() + GENEROUS_S
+        while not condition():
+            assert time.monotonic() < end, f"waited {GENEROUS_S:g} s in vain"
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def describe(self, urdf: str) -> None:
+        """Publish a robot description."""
+        self._descriptions.publish(String(data=urdf))
+
+    def load(self, urdf: str) -> ModelInfo:
+        """Publish a robot description and wait for the model that comes of it."""
+        count = len(self.models)
+        self.describe(urdf)
+        self.wait_for(lambda: len(self.models) > count)
+        return self.models[-1]
+
+    def now(self) -> Time:
+        return self.node.get_clock().now().to_msg()
+
+    def publish_state(
+        self, names: Sequence[str], positions: Sequence[float], stamp: Time | None = None
+    ) -> Time:
+        """Publish a joint state and answer its stamp."""
+        stamp = stamp or self.now()
+        state = JointState(header=Header(stamp=stamp), name=list(names), position=list(positions))
+        self._states.publish(state)
+        return stamp
+
+    def torques_for(self, names: Sequence[str], positions: Sequence[float]) -> JointTorques:
+        """Publish a joint state and wait for the torques that carry its stamp."""
+        stamp = self.publish_state(names, positions)
+        self.wait_for(lambda: any(t.header.stamp == stamp for t in self.torques))
+        return next(t for t in self.torques if t.header.stamp == stamp)
+
+    def diagnosis(self, key: str) -> str | None:
+        """Answer the newest value of that name on /diagnostics."""
+        values = {v.key: v.value for v in self.diagnostics[-1].values} if self.diagnostics else {}
+        return values.get(key)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node `feedforward` in a process of its own, over real DDS: its numbers and what it refuses."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from robot_files import ROBOTS, urdf
+from ros_graph import Graph
+
+from dyn_msgs.msg import JointTorques
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_gravity_torques_are_those_of_pinocchio(robot: str, graph: Graph) -> None:
+    """Random positions, joints in random order and among others that are none of our business."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+    reference = pin.buildModelFromXML(urdf(robot))
+    data = reference.createData()
+    graph.start_feedforward()
+    info = graph.load(urdf(robot))
+    assert sorted(info.joint_name) == sorted(list(reference.names)[1:])
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        q = {name: rng.uniform(-1.0, 1.0) for name in info.joint_name}
+        names = [*rng.permutation(info.joint_name), "gripper"]
+        torques = graph.torques_for(names, [q.get(name, math.nan) for name in names])
+        turned = np.array([q[name] for name in reference.names[1:]])
+        configuration = pin.integrate(reference, pin.neutral(reference), turned)
+        expected = pin.computeGeneralizedGravity(reference, data, configuration)
+        by_name = dict(zip(torques.name, torques.gravity, strict=True))
+        received = np.array([by_name[name] for name in reference.names[1:]])
+        assert received == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert torques.total == torques.gravity
+        assert not any([*torques.inertial, *torques.coriolis, *torques.friction])
+        assert torques.status == JointTorques.STATUS_OK
+
+
+def test_model_info_names_the_robot(graph: Graph) -> None:
+    graph.start_feedforward()
+    info = graph.load(urdf("rrp"))
+    assert info.robot_name == "rrp"
+    assert len(info.description_hash) == 64
+    assert info.degrees_of_freedom == 3
+    assert list(info.effort_unit) == ["N m", "N m", "N"]
+    assert (info.gravity.x, info.gravity.y, info.gravity.z) == (0.0, 0.0, -9.81)
+
+
+def test_gravity_is_a_parameter(graph: Graph) -> None:
+    graph.start_feedforward(description_file=str(ROBOTS["rrp"]), gravity="[0.0, 0.0, 0.0]")
+    graph.wait_for(lambda: graph.models)
+    torques = graph.torques_for(graph.models[-1].joint_name, [0.3, 0.2, 0.1])
+    assert list(torques.total) == [0.0, 0.0, 0.0]
+
+
+BAD_STATES = {
+    "missing joint": (lambda g, n: g.publish_state(n[:2], [0.1, 0.2]), "lacks joint"),
+    "not a number": (lambda g, n: g.publish_state(n, [0.1, math.nan, 0.3]), "position nan"),
+    "infinite": (lambda g, n: g.publish_state(n, [0.1, math.inf, 0.3]), "position inf"),
+    "empty": (lambda g, n: g.publish_state([], []), "lacks joint"),
+    "too few positions": (lambda g, n: g.publish_state(n, [0.1, 0.2]), "3 names but 2 positions"),
+    "repeated joint": (
+        lambda g, n: g.publish_state([*n, n[0]], [0.1, 0.2, 0.3, 0.4]),
+        "more than once",
+    ),
+    "without a stamp": (lambda g, n: g.publish_state(n, [0.1, 0.2, 0.3], Time()), "old by its stamp"),
+    "from the future": (
+        lambda g, n: g.publish_state(n, [0.1, 0.2, 0.3], Time(sec=g.now().sec + 5)),
+        "in the future",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_STATES)
+def test_bad_joint_states_give_no_torque_and_one_warning(case: str, graph: Graph) -> None:
+    publish, sentence = BAD_STATES[case]
+    node = graph.start_feedforward()
+    names = list(graph.load(urdf("rrp")).joint_name)
+    graph.torques_for(names, [0.1] * 3)
+    for count in ("1", "2"):
+        publish(graph, names)
+        graph.wait_for(lambda count=count: graph.diagnosis("joint states refused") == count)
+        assert sentence in graph.diagnostics[-1].message
+    assert len(graph.torques) == 1
+    assert node.log.count("no torque published") == 1
+    assert sentence in node.log
+    graph.torques_for(names, [0.1] * 3)
+    graph.wait_for(lambda: graph.diagnosis("joint states answered") == "2")
+
+
+def test_torque_above_the_effort_limit_is_held_at_it(graph: Graph) -> None:
+    weak = urdf("rrp")
+    limits = [line for line in weak.splitlines() if "effort=" in line]
+    assert limits
+    for line in limits:
+        before, after = line.split('effort="', 1)
+        weak = weak.replace(line, f'{before}effort="0.5" {after.split(chr(34), 1)[1].lstrip()}')
+    graph.start_feedforward()
+    names = graph.load(weak).joint_name
+    torques = graph.torques_for(names, [0.3, 0.4, 0.1])
+    assert max(abs(torque) for torque in torques.gravity) > 0.5
+    assert max(abs(torque) for torque in torques.total) == 0.5
+    assert torques.status == JointTorques.STATUS_LIMITED
+
+
+def test_a_new_description_replaces_the_robot_and_a_bad_one_does_not(graph: Graph) -> None:
+    node = graph.start_feedforward()
+    first = graph.load(urdf("rrp"))
+    graph.describe("<robot name='broken'><link name='a'>")
+    graph.wait_for(lambda: "cannot be used" in node.log)
+    assert "robot 'rrp' stays in use" in node.log
+    assert len(graph.torques_for(first.joint_name, [0.1, 0.2, 0.3]).name) == 3
+    second = graph.load(urdf("rx90"))
+    assert second.description_hash != first.description_hash
+    assert len(graph.torques_for(second.joint_name, [0.1] * 6).name) == 6
+
+
+def test_a_path_on_the_topic_is_not_read_as_a_file(graph: Graph) -> None:
+    node = graph.start_feedforward()
+    graph.describe(str(ROBOTS["rrp"]))
+    graph.wait_for(lambda: "not the text of a URDF" in node.log)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_node_with_code_0_within_2_s(number: signal.Signals, graph: Graph) -> None:
+    node = graph.start_feedforward()
+    start = time.monotonic()
+    node.process.send_signal(number)
+    node.process.send_signal(number)  # as launch does on top of a terminal's Ctrl-C
+    assert node.process.wait(20) == 0
+    assert time.monotonic() - start < 2.0
+    assert "Traceback" not in node.log
+
+
+def test_after_kill_9_another_node_takes_over(graph: Graph) -> None:
+    first = graph.start_feedforward()
+    names = graph.load(urdf("rrp")).joint_name
+    first.process.kill()
+    first.process.wait()
+    count = len(graph.models)
+    graph.start("-m", "dyn_nodes.feedforward")
+    graph.wait_for(lambda: len(graph.models) > count)
+    graph.wait_for(lambda: graph.publish_state(names, [0.1, 0.2, 0.3]) and graph.torques)
+
+
+def test_without_autostart_the_node_waits_for_its_manager(graph: Graph) -> None:
+    lifecycle = pytest.importorskip("lifecycle_msgs.srv", reason="lifecycle_msgs is not installed")
+    from lifecycle_msgs.msg import Transition
+
+    graph.start("-m", "dyn_nodes.feedforward", "--ros-args", "-p", "autostart:=false")
+    client = graph.node.create_client(lifecycle.ChangeState, "feedforward/change_state")
+    graph.wait_for(client.service_is_ready)
+
+    def change(transition: int) -> bool:
+        future = client.call_async(lifecycle.ChangeState.Request(transition=Transition(id=transition)))
+        graph.wait_for(future.done)
+        return bool(future.result().success)
+
+    assert change(Transition.TRANSITION_CONFIGURE)
+    names = graph.load(urdf("rrp")).joint_name
+    graph.wait_for(lambda: graph.node.count_subscribers("joint_states") == 1)
+    assert change(Transition.TRANSITION_ACTIVATE)
+    assert graph.torques_for(names, [0.1, 0.2, 0.3])
+    assert change(Transition.TRANSITION_DEACTIVATE)
+    silent = graph.publish_state(names, [0.1, 0.2, 0.3])
+    assert change(Transition.TRANSITION_ACTIVATE)
+    graph.torques_for(names, [0.1, 0.2, 0.3])
+    assert not any(t.header.stamp == silent for t in graph.torques)
+    assert change(Transition.TRANSITION_DEACTIVATE)
+    assert change(Transition.TRANSITION_CLEANUP)
+    graph.wait_for(lambda: graph.node.count_subscribers("joint_states") == 0)
+    assert change(Transition.TRANSITION_CONFIGURE)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mistake of the user ends in one clear sentence and a non-zero exit code, never in a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from robot_files import ROBOTS
+
+
+def run(environment: dict[str, str], module: str, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def files(directory: Path) -> dict[str, str]:
+    (directory / "broken.urdf").write_text("<robot name='r'><link name='a'></robot>")
+    (directory / "parameters.yaml").write_text("feedforward:\n  ros__parameters:\n    max_age: soon\n")
+    (directory / "fixed.urdf").write_text("<robot name='r'><link name='a'/></robot>")
+    return {
+        "broken": str(directory / "broken.urdf"),
+        "fixed": str(directory / "fixed.urdf"),
+        "yaml": str(directory / "parameters.yaml"),
+        "rrp": str(ROBOTS["rrp"]),
+    }
+
+
+NODE_MISTAKES = {
+    "missing file": (["-p", "description_file:=/no/such.urdf"], "/no/such.urdf"),
+    "malformed URDF": (["-p", "description_file:={broken}"], "broken.urdf"),
+    "robot without joints": (["-p", "description_file:={fixed}"], "no joint that moves"),
+    "path in place of text": (["-p", "robot_description:={rrp}"], "not the text of a URDF"),
+    "wrong type": (["-p", "max_age:=1"], "max_age"),
+    "wrong type in a file": (["--params-file", "{yaml}"], "max_age"),
+    "out of range": (["-p", "max_age:=-1.0"], "max_age"),
+    "gravity too short": (["-p", "gravity:=[0.0, 9.81]", "-p", "description_file:={rrp}"], "gravity"),
+    "missing parameter file": (["--params-file", "/no/such.yaml"], "/no/such.yaml"),
+}
+
+
+@pytest.mark.parametrize("case", NODE_MISTAKES)
+def test_mistakes_with_the_node(case: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
+    arguments, sentence = NODE_MISTAKES[case]
+    paths = files(tmp_path)
+    given = [argument.format(**paths) for argument in arguments]
+    code, output = run(ros_environment, "dyn_nodes.feedforward", "--ros-args", *given)
+    assert code == 1, output
+    assert "Traceback" not in output
+    sentences = [line for line in output.splitlines() if line.startswith("feedforward: ")]
+    assert len(sentences) == 1, output
+    assert sentence in sentences[0]
+
+
+DEMO_MISTAKES = {
+    "unknown robot": (["rx91"], "there is no robot named 'rx91': choose one of rrp, rx90, two_branch"),
+    "missing file": (["/no/such.urdf"], "/no/such.urdf"),
+    "malformed URDF": (["{broken}"], "broken.urdf"),
+    "no duration": (["rrp", "--duration", "0"], "duration"),
+    "not a duration": (["rrp", "--duration", "nan"], "duration"),
+}
+
+
+@pytest.mark.parametrize("case", DEMO_MISTAKES)
+def test_mistakes_with_the_demonstration(case: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
+    arguments, sentence = DEMO_MISTAKES[case]
+    paths = files(tmp_path)
+    code, output = run(ros_environment, "dyn_nodes.demo", *(a.format(**paths) for a in arguments))
+    assert code == 1, output
+    assert "Traceback" not in output
+    assert len(output.splitlines()) == 1
+    assert sentence in output

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Set-up, build, test and demonstration of the workspace: what the targets of the Makefile call.
+
+Uses nothing but the standard library, and runs with the interpreter that finds it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import environment
+import layout
+import lock
+import packages
+import process
+import testing
+import wheels
+from failure import Failure
+from layout import REQUIREMENTS, ROOT, ROS_VENV, STATE
+
+BENCH_VENV = ROOT / ".venv-bench"
+DOCS_VENV = ROOT / ".venv-docs"
+
+
+def _ready() -> tuple[environment.Environment, dict[str, str]]:
+    ros = environment.prepare()
+    print(f"workspace: {ros.description}", flush=True)
+    return ros, packages.build(ros)
+
+
+def _call(command: Sequence[str | Path], variables: Mapping[str, str]) -> int:
+    return process.call(command, variables)
+
+
+def build(_: Sequence[str]) -> int:
+    """Set up and build."""
+    _ready()
+    print(f"workspace: ready in {layout.INSTALL}")
+    return 0
+
+
+def test(_: Sequence[str]) -> int:
+    """Build and run all tests."""
+    ros, variables = _ready()
+    testing.run(ros, variables)
+    return 0
+
+
+def demo(arguments: Sequence[str]) -> int:
+    """Build and run the demonstration."""
+    ros, variables = _ready()
+    return _call([ros.python, "-m", "dyn_nodes.demo", *arguments], variables)
+
+
+def lint(arguments: Sequence[str]) -> int:
+    """Format, lint, types, spelling."""
+    ros = environment.prepare()
+    return _call([ros.python, ROOT / "tools" / "lint.py", *arguments], ros.variables)
+
+
+def bench(arguments: Sequence[str]) -> int:
+    """Measure against the peers, in an environment of its own."""
+    python = wheels.prepare_tools(BENCH_VENV, REQUIREMENTS / "bench.txt")
+    variables = {**os.environ, "PYTHONPATH": str(layout.SOURCES / "dyn_core")}
+    return _call([python, ROOT / "bench" / "run.py", *arguments], variables)
+
+
+def docs(_: Sequence[str]) -> int:
+    """Build the HTML documentation, in an environment of its own."""
+    python = wheels.prepare_tools(DOCS_VENV, REQUIREMENTS / "docs.txt")
+    variables = {**os.environ, "PYTHONPATH": str(layout.SOURCES / "dyn_core")}
+    target = layout.BUILD / "docs"
+    sphinx: list[str | Path] = [
+        python,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-b",
+        "html",
+        ROOT / "docs",
+        target,
+    ]
+    code = _call(sphinx, variables)
+    if not code:
+        print(f"workspace: documentation in {target / 'index.html'}")
+    return code
+
+
+def pins(_: Sequence[str]) -> int:
+    """Resolve requirements/*.in anew into the pinned, hashed requirements/*.txt."""
+    python = wheels.prepare_tools(STATE / "pins", REQUIREMENTS / "pins.txt")
+    groups = {
+        "pins.txt": ["pins.in"],
+        "workspace.txt": ["ros.in", "base.in", "test.in", "lint.in"],
+        "bench.txt": ["base.in", "bench.in"],
+        "docs.txt": ["base.in", "docs.in"],
+    }
+    for target, sources in groups.items():
+        code = process.call(
+            [
+                *(python, "-m", "uv", "pip", "compile", "--quiet", "--upgrade", "--universal"),
+                *("--python-version", "3.10", "--generate-hashes", "--no-emit-index-url"),
+                *("--custom-compile-command", "make pins", "--output-file", target, *sources),
+            ],
+            dict(os.environ),
+            directory=REQUIREMENTS,
+        )
+        if code:
+            raise Failure(f"uv could not resolve {' '.join(sources)}; its message is above")
+        print(f"workspace: updated requirements/{target}")
+    return 0
+
+
+def clean(_: Sequence[str]) -> int:
+    """Remove what was built."""
+    packages.clean()
+    return 0
+
+
+def distclean(_: Sequence[str]) -> int:
+    """Remove everything that this tool made."""
+    packages.clean()
+    for directory in (ROS_VENV, BENCH_VENV, DOCS_VENV, STATE):
+        shutil.rmtree(directory, ignore_errors=True)
+    return 0
+
+
+def shell(_: Sequence[str]) -> int:
+    """Replace this process by a shell in the environment of the workspace."""
+    with lock.exclusive():
+        variables = _ready()[1]
+    program = os.environ.get("SHELL", "bash")
+    print("workspace: 'exit' leaves this shell", flush=True)
+    os.execvpe(program, [program], variables)
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    f.__name__: f for f in (build, test, demo, lint, bench, docs, pins, clean, distclean, shell)
+}
+
+
+def main() -> int:
+    """Run one command; every expected problem ends in one sentence and exit code 1."""
+    parser = argparse.ArgumentParser(prog="workspace", description=__doc__)
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    process.die_with_parent()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    command = COMMANDS[options.command]
+    try:
+        layout.prepare()
+        if command is shell:
+            return command(options.arguments)
+        with lock.exclusive():
+            return command(options.arguments)
+    except Failure as problem:
+        print(f"workspace: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("workspace: stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`colcon test` and what came of it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+
+import process
+from environment import Environment
+from failure import Failure
+from layout import BUILD, SOURCES
+from results import Totals, read
+
+TESTED = ("dyn_core", "dyn_nodes")
+"""Packages with tests; those of `test/`, which cross packages, run with dyn_nodes."""
+
+_LIMIT_S = 1800.0
+
+
+def run(environment: Environment, variables: Mapping[str, str]) -> None:
+    """Run all tests, print the totals, fail when a test fails or a package ran none."""
+    files = {package: BUILD / package / "pytest.xml" for package in TESTED}
+    for file in files.values():
+        file.unlink(missing_ok=True)
+    shutil.rmtree(BUILD / "dyn_nodes" / "logs", ignore_errors=True)
+    start = time.monotonic()
+    code = process.call(
+        [
+            *(environment.python, "-m", "colcon", "test"),
+            *("--base-paths", SOURCES, "--packages-select", *TESTED),
+            *("--event-handlers", "console_cohesion+", "--return-code-on-test-failure"),
+        ],
+        variables,
+        limit_s=_LIMIT_S,
+    )
+    totals = {package: read(file) for package, file in files.items()}
+    total = sum(totals.values(), Totals())
+    print(f"\nworkspace: tests took {time.monotonic() - start:.0f} s")
+    for reason in total.skipped:
+        print(f"  skipped {reason}")
+    for name in total.failed:
+        print(f"  FAILED  {name}")
+    print(total, flush=True)
+    empty = [package for package, result in totals.items() if not result.ran]
+    if empty:
+        raise Failure(f"no test of {', '.join(empty)} ran")
+    if total.failed or code:
+        raise Failure("tests failed" if total.failed else f"colcon test ended with code {code}")
