@@ -65,8 +65,8 @@ class Model:
             qd: velocities.
             qdd: accelerations.
             wrenches: by link name, ``[force; moment]`` (N, N m) that the link exerts on its
-                environment, in the frame of the link and about its origin: (6,), or (N, 6) with a
-                    batch.
+                environment, in the frame of the link and about its origin: (6,), or (N, 6) with
+                a batch.
             out: array for the result.
         """
         q, qd, qdd = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
