@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Domains that nothing else uses."""
+
+from __future__ import annotations
+
+import socket
+
+from dyn_nodes.isolation import isolated_environment
+
+
+def test_two_at_once_have_different_domains() -> None:
+    with isolated_environment({}) as first, isolated_environment({}) as second:
+        assert first["ROS_DOMAIN_ID"] != second["ROS_DOMAIN_ID"]
+
+
+def test_a_domain_where_another_participant_speaks_is_passed_over() -> None:
+    with isolated_environment({}) as environment:
+        domain = int(environment["ROS_DOMAIN_ID"])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
+        participant.bind(("", 7400 + 250 * domain + 10))
+        with isolated_environment({}) as environment:
+            assert int(environment["ROS_DOMAIN_ID"]) != domain
+
+
+def test_the_network_set_up_of_the_user_is_left_out() -> None:
+    user = {"ROS_STATIC_PEERS": "192.0.2.1", "ROS_DISCOVERY_SERVER": "192.0.2.1", "LANG": "C"}
+    with isolated_environment(user) as environment:
+        assert not {"ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"} & set(environment)
+        assert environment["LANG"] == "C"
+        assert environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
