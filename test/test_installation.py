@@ -32,6 +32,15 @@ def test_packages_announce_their_types(package: str) -> None:
     assert list(Path(get_package_prefix(package)).rglob(f"{package}/py.typed"))
 
 
+def test_the_command_dyn_is_on_the_path(ros_environment: dict[str, str]) -> None:
+    command = ["dyn", "mdh", str(ROOT / "config" / "robots" / "rrp.urdf")]
+    done = subprocess.run(
+        command, env=ros_environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "gamma" in done.stdout
+
+
 def test_the_node_is_where_ros2_run_looks(ros_environment: dict[str, str]) -> None:
     program = Path(get_package_prefix("dyn_nodes")) / "lib" / "dyn_nodes" / "feedforward"
     assert os.access(program, os.X_OK)

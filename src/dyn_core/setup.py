@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build and install dyn_core (ament_python)."""
 
+import sys
+
 from setuptools import find_packages, setup
 
 PACKAGE = "dyn_core"
@@ -23,5 +25,7 @@ setup(
     # By this colcon knows that the tests are for pytest.
     extras_require={"test": ["pytest"]},
     zip_safe=True,
+    # A #! line cannot hold a path with a space: such an interpreter is looked up on the PATH instead.
+    options={"build_scripts": {"executable": "/usr/bin/env python3"}} if " " in sys.executable else {},
     entry_points={"console_scripts": ["dyn = dyn_core.cli.main:main"]},
 )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ament_python package; the launch and config directories of the workspace are installed with it."""
 
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -33,6 +34,8 @@ setup(
     # By this colcon knows that the tests are for pytest.
     extras_require={"test": ["pytest"]},
     zip_safe=True,
+    # A #! line cannot hold a path with a space: such an interpreter is looked up on the PATH instead.
+    options={"build_scripts": {"executable": "/usr/bin/env python3"}} if " " in sys.executable else {},
     maintainer="dyn maintainers",
     maintainer_email="maintainers@dyn-suite.org",
     description="ROS 2 nodes that publish the torques that a robot's dynamic model asks of its joints.",
