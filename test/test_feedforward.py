@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import math
 import signal
+import socket
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
+from rclpy.utilities import get_rmw_implementation_identifier
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 
@@ -124,6 +127,20 @@ def test_a_path_on_the_topic_is_not_read_as_a_file(graph: Graph) -> None:
     node = graph.start_feedforward()
     graph.describe(str(ROBOTS["rrp"]))
     graph.wait_for(lambda: "not the text of a URDF" in node.log)
+
+
+def test_isolated_processes_use_the_loopback_interface_alone(graph: Graph) -> None:
+    """What the tests and the demonstration say reaches neither the network nor shared memory."""
+    if not get_rmw_implementation_identifier().startswith("rmw_fastrtps"):
+        pytest.skip("the middleware is not Fast DDS")
+    node = graph.start_feedforward()
+    process = Path("/proc") / str(node.process.pid)
+    descriptors = {str(link.readlink()) for link in (process / "fd").iterdir()}
+    sockets = [line.split() for line in Path("/proc/net/udp").read_text().splitlines()[1:]]
+    addresses = [words[1].split(":")[0] for words in sockets if f"socket:[{words[9]}]" in descriptors]
+    assert addresses
+    assert {socket.inet_ntoa(bytes.fromhex(a)[::-1]) for a in addresses} <= {"127.0.0.1", "239.255.0.1"}
+    assert "/dev/shm/fastrtps" not in (process / "maps").read_text()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

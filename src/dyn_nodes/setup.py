@@ -22,7 +22,7 @@ setup(
     name=NAME,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
-    package_data={NAME: ["py.typed"]},
+    package_data={NAME: ["py.typed", "*.xml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

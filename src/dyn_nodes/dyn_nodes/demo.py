@@ -16,10 +16,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import rclpy
 from ament_index_python.packages import get_package_share_directory
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
@@ -36,6 +37,10 @@ _CONNECT_LIMIT_S = 30.0
 _ANSWER_LIMIT_S = 2.0
 
 
+class Stopped(Exception):
+    """The user has had enough."""
+
+
 class DemoError(Exception):
     """The demonstration cannot go on; one sentence."""
 
@@ -46,20 +51,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("robot", nargs="?", default="rx90", help="name of a robot, or a URDF file")
     parser.add_argument("--duration", type=float, default=3.0, help="of the motion, s (default 3)")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Not an exception: raised inside rclpy's C++ it would come out as another one.
+        signal.signal(number, lambda *_: stop.set())
     try:
-        run(options.robot, options.duration)
+        run(options.robot, options.duration, stop)
     except (DynError, DemoError) as problem:
         print(f"demo: {problem}", file=sys.stderr)
         return 1
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except Stopped:
         print("demo: stopped", file=sys.stderr)
         return 130
     return 0
 
 
-def run(robot: str, duration_s: float) -> None:
-    """Move the robot for `duration_s`, then print what came back."""
+def run(robot: str, duration_s: float, stop: Event) -> None:
+    """Move the robot for `duration_s`, then print what came back; Stopped when `stop` is set."""
     if not 0.0 < duration_s <= 3600.0:
         raise DemoError(f"the duration is {duration_s:g} s: give one above 0 and up to 3600 s")
     path = robots.find(robot)
@@ -76,7 +84,7 @@ def run(robot: str, duration_s: float) -> None:
             ) as node,
             _robot(description, loaded, environment) as (stand_in, executor),
         ):
-            _exercise(stand_in, executor, node, duration_s)
+            _exercise(stand_in, executor, node, duration_s, stop)
             print(_table(loaded, stand_in.answers[-1]))
             print(_summary(stand_in))
 
@@ -103,12 +111,15 @@ def _exercise(
     executor: SingleThreadedExecutor,
     node: subprocess.Popen[str],
     duration_s: float,
+    stop: Event,
 ) -> None:
     """Connect, move for `duration_s`, and wait for the last answers."""
 
     def spin(until: Callable[[], bool], limit_s: float, otherwise: str | None) -> None:
         end = time.monotonic() + limit_s
         while not until():
+            if stop.is_set():
+                raise Stopped
             if node.poll() is not None:
                 raise DemoError(f"the node feedforward ended with code {node.returncode}; see above")
             if time.monotonic() > end:

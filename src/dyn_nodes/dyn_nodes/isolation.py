@@ -6,9 +6,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import domain_coordinator
+from rclpy.utilities import get_rmw_implementation_identifier
 
+_FAST_DDS_PROFILE = Path(__file__).with_name("fastdds_loopback.xml")
 _DDS_PORT_BASE = 7400
 _DDS_PORTS_PER_DOMAIN = 250
 _FIRST_UNICAST_PORT = 10
@@ -28,16 +31,24 @@ def isolated_environment(environment: Mapping[str, str]) -> Iterator[dict[str, s
     """Answer `environment` with a ROS_DOMAIN_ID that is ours until the context ends.
 
     Processes that reserve domains the same way are kept apart by domain_coordinator; domains in which
-    some other process already speaks DDS on this machine are passed over. Only UDP on the loopback
-    interface is used: nothing reaches the network, and nothing stays behind in shared memory.
+    some other process already speaks DDS on this machine are passed over. Nothing reaches the network.
     """
+    kept = {name: value for name, value in environment.items() if name not in _REACHES_FURTHER}
     with domain_coordinator.domain_id(_FreeDomains()) as domain:
-        yield {
-            **{name: value for name, value in environment.items() if name not in _REACHES_FURTHER},
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-            "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
-        }
+        yield {**kept, "ROS_DOMAIN_ID": str(domain), **_this_machine_only()}
+
+
+def _this_machine_only() -> dict[str, str]:
+    """Variables that keep the middleware on the loopback interface."""
+    if not get_rmw_implementation_identifier().startswith("rmw_fastrtps"):
+        return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    # LOCALHOST would make Fast DDS ignore the profile, and open shared memory, which a process that is
+    # killed leaves behind. The profile itself confines discovery.
+    return {
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
+        "FASTRTPS_DEFAULT_PROFILES_FILE": str(_FAST_DDS_PROFILE),
+        "FASTDDS_DEFAULT_PROFILES_FILE": str(_FAST_DDS_PROFILE),
+    }
 
 
 class _FreeDomains:

@@ -27,4 +27,3 @@ def test_the_network_set_up_of_the_user_is_left_out() -> None:
     with isolated_environment(user) as environment:
         assert not {"ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"} & set(environment)
         assert environment["LANG"] == "C"
-        assert environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
