@@ -44,6 +44,21 @@ def test_gravity_torques_are_those_of_pinocchio(robot: str, graph: Graph) -> Non
         assert torques.status == JointTorques.STATUS_OK
 
 
+def test_gravity_torques_are_those_computed_by_hand(graph: Graph) -> None:
+    """The masses and arms of rrp.urdf: 3 kg at 0.4 m, 1.5 kg at 0.6 m + s from the lifting axis."""
+    graph.start_feedforward()
+    info = graph.load(urdf("rrp"))
+    phi, s, g = 0.7, -0.05, 9.81
+    torques = graph.torques_for(["stretch", "turn", "lift"], [s, 1.2, phi])
+    expected = {
+        "turn": 0.0,
+        "lift": (3.0 * 0.4 + 1.5 * (0.6 + s)) * g * math.cos(phi),
+        "stretch": 1.5 * g * math.sin(phi),
+    }
+    assert dict(zip(torques.name, torques.total, strict=True)) == pytest.approx(expected, abs=1e-12)
+    assert list(torques.name) == list(info.joint_name)
+
+
 def test_model_info_names_the_robot(graph: Graph) -> None:
     graph.start_feedforward()
     info = graph.load(urdf("rrp"))

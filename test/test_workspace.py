@@ -166,6 +166,8 @@ JUNIT = """<testsuites><testsuite>
 <testcase classname="a" name="bad"><failure message="no"/></testcase>
 <testcase classname="a" name="worse"><error message="no"/></testcase>
 <testcase classname="a" name="absent"><skipped message="launch is not installed"/></testcase>
+<testcase classname="" name="file"><skipped message="collection skipped">('/a/test_b.py', 9,
+"Skipped: could not import 'hypothesis'")</skipped></testcase>
 </testsuite></testsuites>"""
 
 
@@ -176,8 +178,11 @@ def test_totals_count_what_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     file = tmp_path / "pytest.xml"
     file.write_text(JUNIT)
     totals = results.read(file)
-    assert str(totals) == "1 passed, 2 failed, 1 skipped"
-    assert totals.skipped == ("a::absent: launch is not installed",)
+    assert str(totals) == "1 passed, 2 failed, 2 skipped"
+    assert totals.skipped == (
+        "a::absent: launch is not installed",
+        "::file: could not import 'hypothesis'",
+    )
     assert results.read(tmp_path / "none.xml").failed
     file.write_text(JUNIT[:80])
     assert results.read(file).failed

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -29,6 +30,12 @@ class Totals:
         return f"{self.passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped"
 
 
+def _reason(skip: ElementTree.Element) -> str:
+    """Why a test did not run; pytest hides the reason of a whole file in the text."""
+    hidden = re.search(r"Skipped: (.*)['\"]\)", skip.text or "")
+    return hidden[1] if hidden else skip.get("message", "no reason given")
+
+
 def read(file: Path) -> Totals:
     """Count the test cases of one JUnit file; a missing or unreadable file counts as a failure."""
     try:
@@ -39,7 +46,7 @@ def read(file: Path) -> Totals:
     for case in cases:
         name = f"{case.get('classname', '')}::{case.get('name', '')}"
         if (skip := case.find("skipped")) is not None:
-            skipped.append(f"{name}: {skip.get('message', 'no reason given')}")
+            skipped.append(f"{name}: {_reason(skip)}")
         elif case.find("failure") is not None or case.find("error") is not None:
             failed.append(name)
     return Totals(len(cases) - len(failed) - len(skipped), tuple(failed), tuple(skipped))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-pin = pytest.importorskip("pinocchio", reason="Pinocchio (pin on PyPI) is the independent reference")
+pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
 
 
 class Oracle:

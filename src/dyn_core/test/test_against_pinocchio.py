@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pinocchio_oracle import Oracle
+from properties import given, settings, st
 from random_urdf import random_urdf
 
 import dyn_core
