@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from robot_files import ROOT
 
+BARE_PYTHON = Path(sys.executable).resolve()
+"""The interpreter from which the virtual environment of the tests was made, without its packages."""
 TARGETS = ["demo", "test", "build", "lint", "bench", "docs", "shell", "pins", "clean", "distclean"]
 
 
@@ -85,8 +87,7 @@ def test_no_usable_python_is_said(checkout: Path, tmp_path: Path) -> None:
 
 
 def test_a_sourced_ros_without_rclpy_is_refused(checkout: Path) -> None:
-    bare = sys._base_executable
-    done = make(checkout, "build", f"PYTHON={bare}", env=fresh(ROS_DISTRO="jazzy"))
+    done = make(checkout, "build", f"PYTHON={BARE_PYTHON}", env=fresh(ROS_DISTRO="jazzy"))
     sentence = only_sentence(done)
     assert "ROS 2 'jazzy' is sourced" in sentence
     assert "ros-jazzy-rclpy" in sentence
@@ -116,7 +117,7 @@ def test_a_failed_installation_is_explained_and_tried_again(checkout: Path) -> N
     (checkout / "requirements" / "workspace.txt").write_text("no-such-package-of-ours==1.0\n")
     environment = fresh(PIP_NO_INDEX="1")
     for _ in range(2):
-        done = make(checkout, "build", f"PYTHON={sys._base_executable}", env=environment)
+        done = make(checkout, "build", f"PYTHON={BARE_PYTHON}", env=environment)
         assert "pip could not install the pinned packages" in only_sentence(done)
         assert "no-such-package-of-ours" in done.stderr
 

@@ -83,7 +83,7 @@ def _built_variables(environment: Environment) -> dict[str, str]:
     answer = subprocess.run(
         ["bash", "-c", '. "$0" >&2 && exec env -0', INSTALL / "setup.bash"],
         # colcon's script does not quote the interpreter's path; this one never has spaces of ours in it.
-        env={**environment.variables, "COLCON_PYTHON_EXECUTABLE": _base_python()},
+        env={**environment.variables, "COLCON_PYTHON_EXECUTABLE": str(Path(sys.executable).resolve())},
         capture_output=True,
         check=False,
     )
@@ -96,7 +96,3 @@ def _built_variables(environment: Environment) -> dict[str, str]:
     variables = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
     variables.pop("COLCON_PYTHON_EXECUTABLE")
     return variables
-
-
-def _base_python() -> str:
-    return str(getattr(sys, "_base_executable", None) or sys.executable)

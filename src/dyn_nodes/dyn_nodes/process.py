@@ -20,12 +20,14 @@ try:
 except ImportError:  # not public: where it moved, only the wording of a bad `--ros-args` suffers
     RCLError = RuntimeError
 
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
 
 def run(make_node: Callable[[], LifecycleNode], name: str, arguments: list[str] | None = None) -> int:
     """Spin the node until SIGINT or SIGTERM; answer 0, or 1 when it could not be started."""
     # rclpy's own handlers end the context, and then call these: a second signal, such as launch sends
     # after the terminal's Ctrl-C, finds nothing left to interrupt.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _ENDING:
         signal.signal(number, lambda *_: None)
     try:
         rclpy.init(args=arguments)
@@ -49,4 +51,7 @@ def run(make_node: Callable[[], LifecycleNode], name: str, arguments: list[str] 
         return 1
     finally:
         try_shutdown()
+        for number in _ENDING:
+            # Python gives signals with a handler back to the system while it exits, ignored ones not.
+            signal.signal(number, signal.SIG_IGN)
     return 0
