@@ -15,7 +15,7 @@ setup(
     maintainer_email="maintainers@dyn-suite.org",
     license="Apache-2.0",
     packages=find_packages(exclude=["test", "test.*"]),
-    package_data={PACKAGE: ["py.typed"]},
+    package_data={PACKAGE: ["py.typed", "codegen/c/*.h"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),

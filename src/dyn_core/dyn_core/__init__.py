@@ -2,8 +2,9 @@
 """Robot dynamics from a URDF, in modified Denavit-Hartenberg notation."""
 
 from dyn_core.errors import DynError, ModelWarning
+from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
-from dyn_core.facade.model import Model, compile_model
+from dyn_core.facade.model import Model
 from dyn_core.model.robot import Robot
 
 __all__ = ["DynError", "Model", "ModelWarning", "Robot", "compile_model", "load_robot"]

@@ -23,7 +23,7 @@ def assert_agrees(urdf: str, seed: int, samples: int) -> None:
     random = np.random.default_rng(seed)
     gravity = random.normal(size=3) * 6.0
     robot = dyn_core.load_robot(urdf, gravity=gravity)
-    model = dyn_core.compile_model(robot, friction=False)
+    model = dyn_core.compile_model(robot, friction=False, backend="python")
     oracle = Oracle(urdf, robot.joint_names, gravity)
     for _ in range(samples):
         q, qd, qdd = random.uniform(-3.0, 3.0, (3, robot.dof))

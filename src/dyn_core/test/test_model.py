@@ -24,9 +24,10 @@ FUNCTIONS = (
 )
 
 
-@pytest.fixture(scope="module", params=["rrp", "rx90", "two_branch"])
+@pytest.fixture(scope="module", params=["rrp-c", "rx90-c", "two_branch-c", "two_branch-python"])
 def model(request: pytest.FixtureRequest) -> dyn_core.Model:
-    return dyn_core.compile_model(dyn_core.load_robot(ROBOTS / f"{request.param}.urdf"))
+    robot, backend = request.param.split("-")
+    return dyn_core.compile_model(dyn_core.load_robot(ROBOTS / f"{robot}.urdf"), backend=backend)
 
 
 def vectors(function) -> list[str]:

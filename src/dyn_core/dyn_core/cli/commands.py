@@ -10,8 +10,9 @@ from dataclasses import asdict
 
 from dyn_core.cli.numbers import joint_vector
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
-from dyn_core.facade.model import Model, compile_model
+from dyn_core.facade.model import Model
 from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
 

@@ -8,6 +8,7 @@ which they are given. So they can all be computed together, several in one instr
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from dyn_core.codegen.program import Program
@@ -39,6 +40,7 @@ def c_source(program: Program) -> str:
     sizes = [len(vector) for vector in program.inputs.values()]
     parts = [
         f'#define FUNCTION_NAME "{program.name}"',
+        f"#define FUNCTION_DOC {json.dumps(program.documentation)}",
         f"#define INPUTS {len(sizes)}",
         f"#define INPUT_SIZES {{{', '.join(map(str, sizes))}}}",
         f"#define INPUT_TOTAL {sum(sizes)}",

@@ -18,12 +18,14 @@ class Program:
         inputs: the vectors it takes, by name, as nodes of one graph.
         results: its results, in C order.
         shape: the shape of the results for one sample.
+        documentation: signature and text that `help` shows.
     """
 
     name: str
     inputs: Mapping[str, tuple[Expr, ...]]
     results: tuple[Symbolic, ...]
     shape: tuple[int, ...]
+    documentation: str
 
 
 def trace(
@@ -31,6 +33,7 @@ def trace(
     algorithm: Callable[..., Sequence[Symbolic]],
     sizes: Mapping[str, int],
     shape: tuple[int, ...],
+    documentation: str = "",
 ) -> Program:
     """Run an algorithm with symbols, and keep what it answers.
 
@@ -39,7 +42,8 @@ def trace(
         algorithm: takes one sequence of scalars for each input, answers a flat sequence of scalars.
         sizes: length of each input, by name, in the order in which the algorithm takes them.
         shape: the shape of the result for one sample.
+        documentation: signature and text that `help` shows.
     """
     graph = Graph()
     inputs = {key: tuple(graph.input(f"{key}[{k}]") for k in range(size)) for key, size in sizes.items()}
-    return Program(name, inputs, tuple(algorithm(*inputs.values())), shape)
+    return Program(name, inputs, tuple(algorithm(*inputs.values())), shape, documentation)

@@ -17,7 +17,6 @@ belongs to the graph of its inputs, and a graph is for one thread.
 
 from __future__ import annotations
 
-import math
 from enum import IntEnum
 from typing import TypeAlias
 

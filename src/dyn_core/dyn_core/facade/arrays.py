@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -53,10 +52,3 @@ def checked_out(out: Array | None, shape: tuple[int, ...]) -> Array:
 def scalars(array: Array) -> list[Scalar]:
     """Answer one scalar a column: numbers for one sample, arrays over the samples for a batch."""
     return array.tolist() if array.ndim == 1 else list(array.T)
-
-
-def write(columns: Sequence[Scalar], out: Array) -> Array:
-    """Write one scalar a column into `out`."""
-    for j, column in enumerate(columns):
-        out[..., j] = column
-    return out

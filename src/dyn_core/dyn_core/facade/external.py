@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import numpy.typing as npt
 
 from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
-from dyn_core.facade.arrays import as_floats, scalars
+from dyn_core.facade.arrays import Array, as_floats, scalars
 from dyn_core.model.robot import Robot
 
 
 def external_wrenches(
     robot: Robot, wrenches: Mapping[str, npt.ArrayLike] | None, samples: tuple[int, ...]
-) -> dict[int, Wrench]:
-    """Answer by body the wrench that it exerts on the environment, in the frame of the body.
+) -> Array | None:
+    """Answer the wrenches that the bodies 1 to n exert, in their frames, (6 n,) or (N, 6 n); None: no wrench.
 
     Args:
         robot: the robot.
@@ -23,8 +24,10 @@ def external_wrenches(
             in the frame of the link and about its origin; one for all samples, or one a sample.
         samples: ``()`` for one sample, ``(N,)`` for a batch.
     """
-    total: dict[int, Wrench] = {}
-    for name, value in (wrenches or {}).items():
+    if not wrenches:
+        return None
+    exerted = np.zeros((*samples, robot.dof + 1, 6))
+    for name, value in wrenches.items():
         link = robot.link_frame(name)
         array = as_floats(f"wrenches['{name}']", value)
         if array.shape not in ((6,), (*samples, 6)):
@@ -33,5 +36,6 @@ def external_wrenches(
             )
         fx, fy, fz, mx, my, mz = scalars(array)
         on_body = wrench_on_antecedent(link.T_body_link, Wrench((fx, fy, fz), (mx, my, mz)))
-        total[link.body] = total[link.body] + on_body if link.body in total else on_body
-    return total
+        for k, component in enumerate((*on_body.force, *on_body.moment)):
+            exerted[..., link.body, k] += component
+    return exerted[..., 1:, :].reshape((*samples, -1))

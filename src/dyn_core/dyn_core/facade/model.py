@@ -3,32 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.dynamics.drive import friction_torque, rotor_torque
-from dyn_core.dynamics.newton_euler import inverse_dynamics
-from dyn_core.dynamics.wrench import Wrench
-from dyn_core.facade.arrays import Array, checked_out, joint_vectors, scalars, write
+from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches
-from dyn_core.linalg import vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.robot import Robot
 
+Backend = Literal["auto", "c", "python"]
 
-def compile_model(robot: Robot, friction: bool = True, rotor_inertia: bool = True) -> Model:
-    """Answer the dynamics functions of a robot.
 
-    Args:
-        robot: the robot.
-        friction: whether the joints have friction.
-        rotor_inertia: whether the rotors have inertia.
-    """
-    return Model(robot, friction, rotor_inertia)
+class Function(Protocol):
+    """A program that can be run."""
+
+    def into(self, *arguments: Array) -> None:
+        """Compute one sample or a batch; the last array takes the results."""
+
+    def bind(self, general: Callable[..., Array]) -> Callable[..., Array]:
+        """Answer a function that does what `general` does, faster where it can."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -37,18 +34,44 @@ class Model:
 
     Joint vectors are in the order of `joint_names`: positions q (rad or m), velocities qd,
     accelerations qdd, and torques (N m, or N for prismatic joints). Each function takes one
-    sample (n,) or a batch (N, n) and answers in kind, in `out` where it is given. A model never
-    changes and can be used by many threads.
+    sample (n,) or a batch (N, n) and answers in kind, in `out` where it is given. A sample in which a
+    number is not finite gives NaN throughout. A model never changes and can be used by many threads.
+
+    Attributes:
+        robot: the robot.
+        friction: whether the joints have friction.
+        rotor_inertia: whether the rotors have inertia.
+        backend: what computes: ``"c"``, compiled for this robot, or ``"python"``.
     """
 
     robot: Robot
     friction: bool
     rotor_inertia: bool
+    backend: Literal["c", "python"]
+    _functions: Mapping[str, Function] = field(repr=False, compare=False)
+    _counts: Mapping[str, dict[str, int]] = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Put the fast functions of this robot in the place of the methods, which they fall back to."""
+        public = (name for name in self._functions if hasattr(self, name))
+        self.__dict__.update({name: self._functions[name].bind(getattr(self, name)) for name in public})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the model is made from; the other side takes the programs from its cache."""
+        from dyn_core.facade.compile import compile_model
+
+        return compile_model, (self.robot, self.friction, self.rotor_inertia, self.backend)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, in the order of every joint vector."""
         return self.robot.joint_names
+
+    def operation_counts(self, function: str) -> dict[str, int]:
+        """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt."""
+        if function not in self._counts:
+            raise ValueError(f"there is no function '{function}': choose one of {', '.join(self._counts)}")
+        return dict(self._counts[function])
 
     def inverse_dynamics(
         self,
@@ -69,68 +92,43 @@ class Model:
                 a batch.
             out: array for the result.
         """
-        q, qd, qdd = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
-        out = checked_out(out, q.shape)
-        external = external_wrenches(self.robot, wrenches, q.shape[:-1])
-        return self._torques(out, q, qd, qdd, self.robot.gravity_0, external, self.friction)
+        vectors = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
+        out = checked_out(out, vectors[0].shape)
+        exerted = external_wrenches(self.robot, wrenches, vectors[0].shape[:-1])
+        torques = self._evaluate("inverse_dynamics", *vectors)
+        if exerted is not None:
+            torques += self._evaluate("external_torques", vectors[0], exerted)
+        out[...] = torques
+        return out
 
     def bias_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques H at zero acceleration: Coriolis, centrifugal, gravity and friction."""
-        q, qd = joint_vectors(self.robot.dof, q=q, qd=qd)
-        out = checked_out(out, q.shape)
-        return self._torques(out, q, qd, None, self.robot.gravity_0, friction=self.friction)
+        return self._answer("bias_torques", out, q=q, qd=qd)
 
     def gravity_torques(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques Q that hold the robot at rest, without friction."""
-        (q,) = joint_vectors(self.robot.dof, q=q)
-        return self._torques(checked_out(out, q.shape), q, None, None, self.robot.gravity_0)
+        return self._answer("gravity_torques", out, q=q)
 
     def coriolis_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Coriolis and centrifugal torques C."""
-        q, qd = joint_vectors(self.robot.dof, q=q, qd=qd)
-        return self._torques(checked_out(out, q.shape), q, qd, None)
+        return self._answer("coriolis_torques", out, q=q, qd=qd)
 
     def inertial_torques(self, q: npt.ArrayLike, qdd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques A(q) qdd, with the inertia of the rotors."""
-        q, qdd = joint_vectors(self.robot.dof, q=q, qdd=qdd)
-        return self._torques(checked_out(out, q.shape), q, None, qdd)
+        return self._answer("inertial_torques", out, q=q, qdd=qdd)
 
     def friction_torques(self, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques of friction; zero in a model without friction."""
-        (qd,) = joint_vectors(self.robot.dof, qd=qd)
-        out = checked_out(out, qd.shape)
-        with np.errstate(invalid="ignore", over="ignore"):
-            return write(self._friction(scalars(qd)), out)
+        return self._answer("friction_torques", out, qd=qd)
 
-    def _torques(
-        self,
-        out: Array,
-        q: Array,
-        qd: Array | None,
-        qdd: Array | None,
-        gravity_0: Vec3 = vec3.ZERO,
-        external: Mapping[int, Wrench] | None = None,
-        friction: bool = False,
-    ) -> Array:
-        """Evaluate Khalil 2010, eq. (31); None stands for velocities or accelerations of zero."""
-        zero: list[Scalar] = [0.0] * self.robot.dof
-        qd_scalars = zero if qd is None else scalars(qd)
-        qdd_scalars = zero if qdd is None else scalars(qdd)
-        with np.errstate(invalid="ignore", over="ignore"):
-            torques = inverse_dynamics(
-                self.robot, scalars(q), qd_scalars, qdd_scalars, gravity_0, external or {}
-            )
-            if friction:
-                torques = [a + b for a, b in zip(torques, self._friction(qd_scalars), strict=True)]
-            if self.rotor_inertia:
-                torques = [a + b for a, b in zip(torques, self._rotors(qdd_scalars), strict=True)]
-            return write(torques, out)
+    def _answer(self, function: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
+        """Check the arguments, compute, and write the result where it is wanted."""
+        arrays = joint_vectors(self.robot.dof, **vectors)
+        out = checked_out(out, arrays[0].shape)
+        out[...] = self._evaluate(function, *arrays)
+        return out
 
-    def _friction(self, qd: Sequence[Scalar]) -> list[Scalar]:
-        if not self.friction:
-            return [0.0 * qd_j for qd_j in qd]
-        joints = zip(self.robot.joints, qd, strict=True)
-        return [friction_torque(joint.friction, qd_j) for joint, qd_j in joints]
-
-    def _rotors(self, qdd: Sequence[Scalar]) -> list[Scalar]:
-        return [rotor_torque(joint, a) for joint, a in zip(self.robot.joints, qdd, strict=True)]
+    def _evaluate(self, function: str, *arrays: Array) -> Array:
+        result = np.empty((*arrays[0].shape[:-1], self.robot.dof))
+        self._functions[function].into(*map(np.ascontiguousarray, arrays), result)
+        return result

@@ -2,8 +2,8 @@
 """Functions of one scalar, whatever the scalar is.
 
 A *scalar* is a Python number, a NumPy array that holds one value per sample of a batch, or any
-object that has the operators ``+ - *``, negation, and the methods ``sin()``, ``cos()`` and
-``sign()``. Every algorithm of dyn_core is written over scalars, so that one text serves for a
+object that has the operators ``+ - *``, negation, and the methods ``sin()``, ``cos()``,
+``sqrt()`` and ``sign()``. Every algorithm of dyn_core is written over scalars, so that one text serves for a
 number, a batch and a symbol.
 """
 
@@ -29,6 +29,13 @@ def cos(x: Scalar) -> Scalar:
     if isinstance(x, (float, int)):
         return math.cos(x) if math.isfinite(x) else math.nan
     return np.cos(x) if isinstance(x, np.ndarray) else x.cos()
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Square root; NaN for a negative number."""
+    if isinstance(x, (float, int)):
+        return math.sqrt(x) if x >= 0.0 else math.nan
+    return np.sqrt(x) if isinstance(x, np.ndarray) else x.sqrt()
 
 
 def sign(x: Scalar) -> Scalar:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dyn_core.errors import DynError, listed
@@ -94,6 +94,10 @@ class Robot:
                 )
         joints = (replace(joint, Ia=Ia.get(joint.name, joint.Ia)) for joint in self.joints)
         return replace(self, joints=tuple(joints))
+
+    def with_bodies(self, bodies: Sequence[InertialParameters]) -> Robot:
+        """Answer the same robot with other inertial parameters of its bodies 0 to n."""
+        return replace(self, bodies=tuple(bodies))
 
     def mdh_table(self) -> str:
         """Answer the table of the geometric parameters as text: angles in rad, lengths in m."""

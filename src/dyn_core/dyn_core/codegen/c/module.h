@@ -161,7 +161,7 @@ static PyObject *into(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
 }
 
 static PyMethodDef bound = {
-    FUNCTION_NAME, (PyCFunction)(void (*)(void))call, METH_FASTCALL | METH_KEYWORDS, NULL};
+    FUNCTION_NAME, (PyCFunction)(void (*)(void))call, METH_FASTCALL | METH_KEYWORDS, FUNCTION_DOC};
 
 static PyObject *bind(PyObject *Py_UNUSED(self), PyObject *general) { return PyCFunction_New(&bound, general); }
 

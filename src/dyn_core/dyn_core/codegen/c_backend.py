@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs compiled to extension modules of Python."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import logging
+import os
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache as once
+from pathlib import Path
+from types import ModuleType
+
+from dyn_core.codegen import cache
+from dyn_core.codegen.c_source import c_source
+from dyn_core.codegen.compiler import Compiler, NoCompiler, chosen_by_user, find_compiler
+from dyn_core.codegen.program import Program
+
+_log = logging.getLogger("dyn_core")
+
+
+def c_functions(programs: Sequence[Program]) -> list[ModuleType]:
+    """Answer the programs as modules with `bind` and `into`; NoCompiler where they cannot be compiled.
+
+    What is in the cache is loaded; the rest is compiled, several at once.
+    """
+    compiler = find_compiler(chosen_by_user())
+    folder = _folder()
+    workers = min(len(programs), os.cpu_count() or 1)
+    with ThreadPoolExecutor(max_workers=max(workers, 1)) as pool:
+        libraries = list(pool.map(lambda program: _library(compiler, folder, program), programs))
+    return [_loaded(library) for library in libraries]
+
+
+def module_source(program: Program) -> str:
+    """Answer the whole C source of the module of a program."""
+    here = Path(__file__).parent / "c"
+    return "\n".join(((here / "prelude.h").read_text(), c_source(program), (here / "module.h").read_text()))
+
+
+def _library(compiler: Compiler, folder: Path, program: Program) -> Path:
+    source = module_source(program)
+    key = compiler.key(source)
+    found = cache.find(folder, key)
+    if found is not None:
+        return found
+    library = compiler.library(source)
+    try:
+        return cache.put(folder, key, library)
+    except cache.CacheUnusable as problem:
+        _warn_once(f"{problem}; compiled programs are kept until this process ends")
+        return cache.put(_own_folder(), key, library)
+
+
+def _loaded(library: Path) -> ModuleType:
+    loader = importlib.machinery.ExtensionFileLoader("dyn_program", str(library))
+    spec = importlib.util.spec_from_loader("dyn_program", loader)
+    assert spec is not None
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        raise NoCompiler(f"the compiled program '{library}' cannot be loaded: {error}") from error
+    return module
+
+
+def _folder() -> Path:
+    try:
+        return cache.prepared_directory()
+    except cache.CacheUnusable as problem:
+        _warn_once(f"{problem}; compiled programs are kept until this process ends")
+        return _own_folder()
+
+
+@once
+def _own_folder() -> Path:
+    """A directory of this process alone, which is removed when it ends."""
+    _own_folders.append(tempfile.TemporaryDirectory(prefix="dyn-cache-"))
+    return Path(_own_folders[-1].name)
+
+
+_own_folders: list[tempfile.TemporaryDirectory[str]] = []
+
+
+@once
+def _warn_once(sentence: str) -> None:
+    _log.warning(sentence)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs run by Python: always there, without a compiler."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dyn_core.codegen.program import Program
+from dyn_core.codegen.python_source import python_source
+from dyn_core.linalg import scalar
+
+Array = npt.NDArray[np.float64]
+
+
+class PythonFunction:
+    """A program as a Python function of arrays."""
+
+    def __init__(self, program: Program) -> None:
+        """Print the program and let Python compile it."""
+        namespace: dict[str, Any] = {}
+        exec(compile(python_source(program), f"<program {program.name}>", "exec"), namespace)
+        self._function: Callable[..., list[Any]] = namespace[program.name]
+        self._shape = program.shape
+
+    def into(self, *arguments: Array) -> None:
+        """Compute one sample (size,) or a batch (N, size); the last array takes the results.
+
+        A sample with an input that is not finite gives NaN in all results.
+        """
+        *inputs, out = arguments
+        if out.ndim == len(self._shape):
+            doubt = sum(0.0 * value for vector in inputs for value in vector.tolist())
+            results = self._call([vector.tolist() for vector in inputs]) if doubt == 0.0 else doubt
+            out.reshape(-1)[:] = results
+            return
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            columns = self._call([list(vector.T) for vector in inputs])
+            flat = out.reshape(len(out), math.prod(self._shape))
+            for k, column in enumerate(columns):
+                flat[:, k] = column
+            doubts = sum(0.0 * vector.sum(axis=1) for vector in inputs)
+            flat[np.not_equal(doubts, 0.0)] = np.nan
+
+    def bind(self, general: Callable[..., Array]) -> Callable[..., Array]:
+        """Answer what users call: the general function itself."""
+        return general
+
+    def _call(self, vectors: Sequence[Sequence[Any]]) -> list[Any]:
+        return self._function(*vectors, sin=scalar.sin, cos=scalar.cos, sqrt=scalar.sqrt, sign=scalar.sign)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache of compiled programs survives what can happen to it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dyn_core
+from dyn_core.codegen import c_backend
+
+RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DYN_CACHE_DIR", str(tmp_path / "cache"))
+    c_backend._warn_once.cache_clear()
+    return tmp_path / "cache"
+
+
+def works(backend: str = "c") -> bool:
+    model = dyn_core.compile_model(dyn_core.load_robot(RRP), backend=backend)
+    return model.backend == backend and np.isfinite(model.gravity_torques([0.1, 0.2, 0.3])).all()
+
+
+def test_entries_are_private_and_used_again(cache: Path) -> None:
+    assert works()
+    assert cache.stat().st_mode & 0o777 == 0o700
+    before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    assert works()
+    assert before == {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    assert not list(cache.glob(".new-*"))
+
+
+@pytest.mark.parametrize("damage", ["truncated", "altered", "empty", "no checksum"])
+def test_a_damaged_entry_is_made_again(cache: Path, damage: str) -> None:
+    """In another process, as this one has the good library open."""
+    assert works()
+    for library in cache.glob("*.so"):
+        data = library.read_bytes()
+        library.unlink()
+        if damage == "no checksum":
+            library.with_suffix(".sha256").unlink()
+        content = {"truncated": data[:4096], "altered": b"\x7fELF" + data[9:], "empty": b""}
+        library.write_bytes(content.get(damage, data))
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "c\n"
+
+
+def run(**variables: str) -> subprocess.CompletedProcess[str]:
+    code = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({str(RRP)!r})).backend)"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_several_processes_compile_the_same_model_at_once(cache: Path) -> None:
+    code = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({str(RRP)!r}), backend='c').backend)"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    assert [process.communicate(timeout=120)[0] for process in processes] == ["c\n"] * 4
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_directory_that_others_can_write_to_is_not_used(cache: Path, mode: int, caplog) -> None:
+    cache.mkdir()
+    cache.chmod(mode)
+    with caplog.at_level(logging.WARNING, "dyn_core"):
+        assert works()
+        assert works()
+    assert not list(cache.iterdir())
+    assert len(caplog.records) == 1
+    assert "others can write" in caplog.text
+
+
+def test_a_directory_that_cannot_be_made_gives_one_warning(
+    tmp_path: Path, cache: Path, monkeypatch, caplog
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DYN_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with caplog.at_level(logging.WARNING, "dyn_core"):
+        assert works()
+    assert len(caplog.records) == 1
+    assert "cannot be made" in caplog.text
+
+
+def test_a_full_disk_gives_one_warning(cache: Path, monkeypatch, caplog) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    from dyn_core.codegen import cache as module
+
+    real = module.put
+    calls: list[Path] = []
+
+    def put(folder: Path, key: str, library: bytes) -> Path:
+        calls.append(folder)
+        if folder == cache:
+            raise module.CacheUnusable("the cache directory cannot be written (No space left on device)")
+        return real(folder, key, library)
+
+    monkeypatch.setattr(c_backend.cache, "put", put)
+    with caplog.at_level(logging.WARNING, "dyn_core"):
+        assert works()
+    assert len(caplog.records) == 1
+    assert cache in calls
+
+
+def test_without_a_compiler_python_takes_over_with_one_line(cache: Path) -> None:
+    done = run(CC="/no/such/compiler")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "python\n"
+    assert len(done.stderr.splitlines()) == 1
+    assert "there is no C compiler /no/such/compiler" in done.stderr
+
+
+def test_a_compiler_that_fails_is_named(cache: Path, monkeypatch) -> None:
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(dyn_core.DynError, match="false' failed: exit code 1"):
+        works()
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected 'auto', 'c' or 'python', but it is 'fortran'"):
+        works("fortran")
