@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -135,19 +136,12 @@ def load(program: Program):
 def test_many_threads_at_once(model, robot) -> None:
     q, qd, qdd = states(robot.dof, 500)
     expected = model.inverse_dynamics(q, qd, qdd)
-    wrong: list[int] = []
 
-    def work(k: int) -> None:
-        for _ in range(20):
-            if not np.array_equal(model.inverse_dynamics(q, qd, qdd), expected):
-                wrong.append(k)
+    def right(_: int) -> bool:
+        return all(np.array_equal(model.inverse_dynamics(q, qd, qdd), expected) for _ in range(20))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(right, range(12)))
 
 
 def test_a_batch_leaves_the_interpreter_to_others(robot) -> None:
@@ -179,13 +173,18 @@ def test_no_undefined_behaviour(tmp_path: Path) -> None:
     """The C code of all functions, run under the sanitizers for undefined behaviour and addresses."""
     robot = dyn_core.load_robot(ROBOTS / "two_branch.urdf")
     compiler = find_compiler()
+    flags = ["-O1", "-march=native", "-fsanitize=undefined,address", "-fno-sanitize-recover=all"]
+    empty = tmp_path / "empty.c"
+    empty.write_text("int main(void) { return 0; }")
+    probe = [*compiler.command, *flags, empty, "-o", tmp_path / "empty"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        pytest.skip(f"{compiler.command[0]} has no sanitizers")
     for name, program in programs(robot, Terms(True, True), {}).items():
         source, binary = tmp_path / f"{name}.c", tmp_path / name
         text = module_source(program)
         body = text[: text.index("#define PY_SSIZE_T_CLEAN")]
         loops = text[text.index("static const npy_intp sizes") : text.index("// Whether the arguments")]
         source.write_text(f"{body}\ntypedef long npy_intp;\n{loops}\n{DRIVER}")
-        flags = ["-O1", "-march=native", "-fsanitize=undefined,address", "-fno-sanitize-recover=all"]
         build = [*compiler.command, *flags, str(source), "-o", str(binary), "-lm"]
         subprocess.run(build, check=True, capture_output=True)
         done = subprocess.run([binary], capture_output=True, text=True, check=False)
@@ -215,6 +214,6 @@ int main(void)
 
 
 def test_import_is_light() -> None:
-    code = "import sys, dyn_core; print([m for m in ('scipy', 'subprocess', 'concurrent.futures') if m in sys.modules])"
+    code = "import sys, dyn_core; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "scipy" not in done.stdout
+    assert done.stdout == "False\n"

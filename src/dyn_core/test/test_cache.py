@@ -55,10 +55,12 @@ def test_a_damaged_entry_is_made_again(cache: Path, damage: str) -> None:
     assert done.stdout == "c\n"
 
 
+COMPILE = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({str(RRP)!r})).backend)"
+
+
 def run(**variables: str) -> subprocess.CompletedProcess[str]:
-    code = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({str(RRP)!r})).backend)"
     return subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", COMPILE],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -68,10 +70,8 @@ def run(**variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_several_processes_compile_the_same_model_at_once(cache: Path) -> None:
-    code = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({str(RRP)!r}), backend='c').backend)"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(4)
-    ]
+    command = [sys.executable, "-c", COMPILE]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert [process.communicate(timeout=120)[0] for process in processes] == ["c\n"] * 4
 
 
