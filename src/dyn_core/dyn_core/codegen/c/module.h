@@ -46,12 +46,13 @@ static void compute_one(const double *const *inputs, double *out)
     }
 }
 
-static void compute_block(const double *const *inputs, double *out, int samples)
+// One sample for each lane.
+static void compute_block(const double *const *inputs, double *out)
 {
-    Lanes given[INPUT_TOTAL > 0 ? INPUT_TOTAL : 1];
+    Lanes given[INPUT_TOTAL];
     const Lanes *pointers[INPUTS];
     Lanes angle[ANGLES > 0 ? ANGLES : 1], sine[ANGLES > 0 ? ANGLES : 1], cosine[ANGLES > 0 ? ANGLES : 1];
-    Lanes results[RESULTS > 0 ? RESULTS : 1];
+    Lanes results[RESULTS];
     const Lanes zero = {0.0};
     Lanes spoilt = zero;
     Lanes *next = given;
@@ -59,7 +60,8 @@ static void compute_block(const double *const *inputs, double *out, int samples)
         pointers[i] = next;
         for (npy_intp k = 0; k < sizes[i]; ++k, ++next) {
             Lanes value = zero;
-            for (int lane = 0; lane < samples; ++lane) {
+#pragma GCC unroll 8
+            for (int lane = 0; lane < LANES; ++lane) {
                 value[lane] = inputs[i][lane * sizes[i] + k];
             }
             *next = value;
@@ -73,20 +75,41 @@ static void compute_block(const double *const *inputs, double *out, int samples)
     program_lanes(pointers, sine, cosine, results);
     for (int k = 0; k < RESULTS; ++k) {
         const Lanes result = choose((Bits)(spoilt == zero), results[k], spoilt);
-        for (int lane = 0; lane < samples; ++lane) {
+#pragma GCC unroll 8
+        for (int lane = 0; lane < LANES; ++lane) {
             out[lane * RESULTS + k] = result[lane];
         }
     }
 }
 
+// The samples that are left when all blocks are full, among zeros.
+static void compute_rest(const double *const *inputs, double *out, npy_intp samples)
+{
+    double given[LANES * INPUT_TOTAL], results[LANES * RESULTS];
+    const double *pointers[INPUTS];
+    double *next = given;
+    memset(given, 0, sizeof given);
+    for (int i = 0; i < INPUTS; ++i) {
+        pointers[i] = next;
+        memcpy(next, inputs[i], sizeof(double) * (size_t)(samples * sizes[i]));
+        next += LANES * sizes[i];
+    }
+    compute_block(pointers, results);
+    memcpy(out, results, sizeof(double) * (size_t)(samples * RESULTS));
+}
+
 static void compute_batch(const double *const *inputs, double *out, npy_intp samples)
 {
     const double *here[INPUTS];
-    for (npy_intp first = 0; first < samples; first += LANES) {
+    memcpy(here, inputs, sizeof here);
+    for (; samples >= LANES; samples -= LANES, out += LANES * RESULTS) {
+        compute_block(here, out);
         for (int i = 0; i < INPUTS; ++i) {
-            here[i] = inputs[i] + first * sizes[i];
+            here[i] += LANES * sizes[i];
         }
-        compute_block(here, out + first * RESULTS, samples - first < LANES ? (int)(samples - first) : LANES);
+    }
+    if (samples > 0) {
+        compute_rest(here, out, samples);
     }
 }
 
