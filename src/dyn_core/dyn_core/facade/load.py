@@ -31,7 +31,7 @@ def load_robot(source: str | os.PathLike[str], gravity: Sequence[float] = (0.0, 
     Warns:
         ModelWarning: a link has an inertia that no body can have.
     """
-    g = _checked_gravity(gravity)
+    g = checked_gravity(gravity)
     if is_xml_text(source):
         return _robot(os.fspath(source), g, where="")
     text = read_text(source)
@@ -53,7 +53,8 @@ def _robot(text: str, gravity: Vec3, where: str) -> Robot:
     return robot
 
 
-def _checked_gravity(gravity: Sequence[float]) -> Vec3:
+def checked_gravity(gravity: Sequence[float]) -> Vec3:
+    """Answer an acceleration of gravity (m/s^2) as three finite numbers; DynError where it is none."""
     try:
         x, y, z = (float(component) for component in gravity)
     except (TypeError, ValueError):
