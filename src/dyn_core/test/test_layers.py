@@ -14,7 +14,7 @@ import pytest
 import dyn_core
 
 PACKAGE = Path(dyn_core.__file__).parent
-LAYERS = ("errors", "linalg", "model", "io", "geometry", "dynamics", "facade", "cli")
+LAYERS = ("errors", "linalg", "model", "io", "geometry", "kinematics", "dynamics", "facade", "cli")
 ENTRIES = {"__init__": "cli", "__main__": "cli"}  # files above a layer may import from it
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
