@@ -15,7 +15,6 @@ from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.step import Rotation, Step, Translation, Z, compose, precede, turned
 from dyn_core.linalg.transform import Transform, inverse
 from dyn_core.linalg.transform import compose as product
-from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.robot import Robot
 
@@ -47,29 +46,36 @@ def parallel_axes_merged(steps: Sequence[Step]) -> list[Step]:
     ``Rot(z,a) Trans(p) Rot(z,b) = Trans(Rot(z,a) p) Rot(z,a + b)``.
     """
     merged: list[Step] = []
-    rotation: Rotation | None = None  # about z, to be done after the translation p
-    p: Vec3 = (0.0, 0.0, 0.0)
-    moved = [False, False, False]
-
-    def done() -> list[Step]:
-        translations = [Translation(k, length) for k, length in enumerate(p) if moved[k]]
-        return [*translations, *([rotation] if rotation else [])]
-
+    rotation: Rotation | None = None  # about z, between two translations, by axis
+    before: dict[int, Scalar] = {}
+    after: dict[int, Scalar] = {}
     for step in steps:
-        if isinstance(step, Rotation) and step.axis != Z:
-            merged += [*done(), step]
-            rotation, p, moved = None, (0.0, 0.0, 0.0), [False, False, False]
-        elif isinstance(step, Rotation):
-            rotation = step if rotation is None else _sum(rotation, step)
+        if isinstance(step, Translation):
+            side = before if rotation is None else after
+            side[step.axis] = side.get(step.axis, 0.0) + step.length
+        elif step.axis != Z:
+            merged += [*_group(before, rotation, after), step]
+            rotation, before, after = None, {}, {}
+        elif rotation is None:
+            rotation = step
         else:
-            along = [0.0, 0.0, 0.0]
-            along[step.axis] = step.length
-            d = (along[0], along[1], along[2])
-            d = turned(rotation, d) if rotation else d
-            p = (p[0] + d[0], p[1] + d[1], p[2] + d[2])
-            across = rotation is not None and step.axis != Z
-            moved = [m or k == step.axis or (across and k != Z) for k, m in enumerate(moved)]
-    return merged + done()
+            before = _sum_of_translations(before, rotation, after)
+            rotation, after = _sum(rotation, step), {}
+    return merged + _group(before, rotation, after)
+
+
+def _group(before: dict[int, Scalar], rotation: Rotation | None, after: dict[int, Scalar]) -> list[Step]:
+    translations = [[Translation(k, side[k]) for k in sorted(side)] for side in (before, after)]
+    return [*translations[0], *([rotation] if rotation else []), *translations[1]]
+
+
+def _sum_of_translations(
+    before: dict[int, Scalar], rotation: Rotation, after: dict[int, Scalar]
+) -> dict[int, Scalar]:
+    """Translations before a rotation that do what those before it and after it do."""
+    d = turned(rotation, (after.get(0, 0.0), after.get(1, 0.0), after.get(2, 0.0)))
+    moves = {*before, *after, *((0, 1) if 0 in after or 1 in after else ())}
+    return {k: before.get(k, 0.0) + d[k] for k in moves}
 
 
 def _sum(a: Rotation, b: Rotation) -> Rotation:
