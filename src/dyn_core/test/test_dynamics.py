@@ -3,23 +3,26 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
 from properties import given, hypothesis, settings, st
 from random_case import Case, assert_close, random_case
+from toy_symbol import Symbol, evaluate
 
 import dyn_core
 from dyn_core.dynamics.articulated_dynamics import articulated_direct_dynamics
 from dyn_core.dynamics.bias_torques import bias_torques
 from dyn_core.dynamics.drive import drive_torques
-from dyn_core.dynamics.factorisation import factorised, solved
+from dyn_core.dynamics.factorisation import carriers, factorised, solved
 from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
 from dyn_core.dynamics.gravity_torques import gravity_torques
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.newton_euler import inverse_dynamics, joint_reactions
 from dyn_core.dynamics.regressor import regressor
+from dyn_core.dynamics.unresisted import unresisted
 from dyn_core.dynamics.wrench import wrench_on_antecedent
 from dyn_core.linalg.transform import inverse
 from dyn_core.model.standard_parameters import parameter_names, parameter_values, with_parameters
@@ -124,7 +127,7 @@ def test_branches_do_not_fill_the_factors() -> None:
     robot = dyn_core.load_robot(ROBOTS / "two_branch.urdf")
     q = np.random.default_rng(2).uniform(-1.0, 1.0, robot.dof).tolist()
     A = inertia_matrix(robot, q)
-    factors = factorised(robot, A)
+    factors = factorised(A, carriers(robot))
     L = np.eye(robot.dof)
     for k, row in enumerate(factors.L):
         for i, value in row.items():
@@ -135,6 +138,17 @@ def test_branches_do_not_fill_the_factors() -> None:
     assert left not in factors.L[right]
     x = np.random.default_rng(2).normal(size=robot.dof)
     np.testing.assert_allclose(solved(factors, (np.array(A) @ x).tolist()), x, rtol=1e-11)
+
+
+def test_factors_of_any_symmetric_matrix() -> None:
+    """Coupled joints can fill what is 0 in a tree: the factorisation finds where."""
+    A = np.diag([5.0, 6.0, 7.0, 8.0])
+    nonzero = [set(), set(), {0}, {0, 1, 2}]
+    for k, columns in enumerate(nonzero):
+        for i in columns:
+            A[k, i] = A[i, k] = 1.0 + 0.1 * k - 0.2 * i
+    x = np.array([1.0, -2.0, 0.5, 3.0])
+    np.testing.assert_allclose(solved(factorised(A.tolist(), nonzero), (A @ x).tolist()), x, rtol=1e-14)
 
 
 @pytest.mark.parametrize("direct", DIRECT)
@@ -148,8 +162,7 @@ def test_a_joint_that_moves_nothing_has_no_finite_acceleration(direct) -> None:
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
-def test_batches(name: str) -> None:
-    """An array over samples gives what the samples give alone."""
+def test_numbers_arrays_and_symbols_agree(name: str) -> None:
     robot = dyn_core.load_robot(ROBOTS / f"{name}.urdf")
     q, qd, qdd = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 4, robot.dof))
 
@@ -161,8 +174,36 @@ def test_batches(name: str) -> None:
         yield [x for row in inertia_matrix(robot, q) for x in row]
 
     batches = list(functions(list(q.T), list(qd.T), list(qdd.T)))
+    symbols = [[Symbol(None) for _ in range(robot.dof)] for _ in range(3)]
+    traced = list(functions(*symbols))
     for k in range(4):
-        singles = functions(q[k].tolist(), qd[k].tolist(), qdd[k].tolist())
-        for batch, single in zip(batches, singles, strict=True):
+        state = [x[k].tolist() for x in (q, qd, qdd)]
+        names = dict(zip(chain(*symbols), chain(*state), strict=True))
+        for batch, trace, single in zip(batches, traced, functions(*state), strict=True):
             at_k = [x[k] if isinstance(x, np.ndarray) else x for x in batch]
             np.testing.assert_allclose(at_k, single, rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(evaluate(trace, names), single, rtol=1e-9, atol=1e-11)
+
+
+def revolute_robot(*inertials: str) -> str:
+    """Answer a URDF of parallel axes 0 apart, with these contents of the links."""
+    links = "".join(f'<link name="l{k}">{text}</link>' for k, text in enumerate(("", *inertials)))
+    joints = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/></joint>'
+        for k in range(len(inertials))
+    )
+    return f'<robot name="r">{links}{joints}</robot>'
+
+
+def test_joints_without_inertia_are_named() -> None:
+    solid = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    for inertials, expected in (
+        ((solid, solid), ()),
+        (("", solid), (0,)),  # the axes coincide: j1 can undo j0
+        ((solid, ""), (1,)),
+        (("", ""), (0, 1)),
+    ):
+        robot = dyn_core.load_robot(revolute_robot(*inertials))
+        assert unresisted(inertia_matrix(robot, [0.3, 0.4]), carriers(robot)) == expected
+    driven = robot.with_rotor_inertias({"j0": 0.1, "j1": 0.2})
+    assert unresisted(inertia_matrix(driven, [0.3, 0.4]), carriers(driven)) == ()

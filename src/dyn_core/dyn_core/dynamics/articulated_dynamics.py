@@ -69,12 +69,12 @@ def articulated_direct_dynamics(
         n joint accelerations (rad/s^2 or m/s^2); not finite where a joint moves no inertia.
     """
     placements = [joint_placement(joint, q_j) for joint, q_j in zip(robot.joints, q, strict=True)]
-    motions = link_motions(robot, placements, qd, [0.0] * robot.dof, against_gravity(gravity_0))
+    motions = link_motions(robot, placements, qd, [0.0] * len(robot.joints), against_gravity(gravity_0))
     needed = link_wrenches(robot, motions, external)  # -beta, (35)
     inertias = [of_body(body) for body in robot.bodies]
     handles: list[_Handle] = []
 
-    for j in range(robot.dof, 0, -1):
+    for j in range(len(robot.joints), 0, -1):
         joint, steps = robot.joints[j - 1], placements[j - 1].steps
         tau = torques[j - 1] - friction_torque(joint.friction, qd[j - 1])  # (44)
         u = column(inertias[j], joint.sigma)

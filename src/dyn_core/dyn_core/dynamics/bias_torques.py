@@ -32,6 +32,6 @@ def bias_torques(
     Returns:
         n joint torques (N m) or forces (N).
     """
-    torques = inverse_dynamics(robot, q, qd, [0.0] * robot.dof, gravity_0, external)
+    torques = inverse_dynamics(robot, q, qd, [0.0] * len(robot.joints), gravity_0, external)
     joints = zip(robot.joints, torques, qd, strict=True)
     return [torque + friction_torque(joint.friction, qd_j) for joint, torque, qd_j in joints]

@@ -20,7 +20,7 @@ def composite_inertias(robot: Robot, placements: Sequence[JointPlacement]) -> li
         placements: n placements of the joints.
     """
     composite = list(robot.bodies)
-    for j in range(robot.dof, 0, -1):
+    for j in range(len(robot.joints), 0, -1):
         i = robot.joints[j - 1].antecedent
         composite[i] = merge(composite[i], inertia_before(placements[j - 1].steps, composite[j]))
     return composite

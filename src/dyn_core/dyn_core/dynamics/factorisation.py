@@ -8,7 +8,7 @@ would fill it.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dyn_core.geometry.path import lineage
@@ -21,7 +21,7 @@ class Factors(NamedTuple):
 
     Attributes:
         L: by row k and column i, counted from 0, the entries below the diagonal of ones that can
-            be other than 0: those where joint i carries joint k.
+            be other than 0.
         D_inverse: reciprocals of the diagonal of D.
     """
 
@@ -29,22 +29,30 @@ class Factors(NamedTuple):
     D_inverse: tuple[Scalar, ...]
 
 
-def factorised(robot: Robot, A: Sequence[Sequence[Scalar]]) -> Factors:
-    """Factors of an inertia matrix.
+def carriers(robot: Robot) -> list[list[int]]:
+    """By joint, counted from 0, the joints that carry it: where row k of A is not 0 below the diagonal."""
+    return [[i - 1 for i in lineage(robot, k)[1:]] for k in range(1, len(robot.joints) + 1)]
+
+
+def factorised(A: Sequence[Sequence[Scalar]], nonzero: Sequence[Iterable[int]]) -> Factors:
+    """Factors of a symmetric matrix.
 
     Args:
-        robot: the robot.
         A: n rows of n.
+        nonzero: by row, the columns before the diagonal whose entries can be other than 0, as
+            `carriers` answers for an inertia matrix.
     """
     H = [list(row) for row in A]
+    filled = [set(columns) for columns in nonzero]
     L: list[dict[int, Scalar]] = [{} for _ in A]
     D_inverse: list[Scalar] = [0.0] * len(A)
     for k in reversed(range(len(A))):
         D_inverse[k] = reciprocal(H[k][k])
-        _, *carriers = (j - 1 for j in lineage(robot, k + 1))
-        for place, i in enumerate(carriers):
+        columns = sorted(filled[k], reverse=True)
+        for place, i in enumerate(columns):
             L[k][i] = H[k][i] * D_inverse[k]
-            for j in carriers[place:]:
+            filled[i].update(columns[place + 1 :])
+            for j in columns[place:]:
                 H[i][j] = H[i][j] - L[k][i] * H[k][j]
     return Factors(tuple(L), tuple(D_inverse))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dyn_core.dynamics.bias_torques import bias_torques
-from dyn_core.dynamics.factorisation import factorised, solved
+from dyn_core.dynamics.factorisation import carriers, factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.wrench import Wrench
 from dyn_core.linalg.scalar import Scalar
@@ -37,4 +37,6 @@ def factorised_direct_dynamics(
     """
     H = bias_torques(robot, q, qd, gravity_0, external)
     A = inertia_matrix(robot, q)
-    return solved(factorised(robot, A), [torque - bias for torque, bias in zip(torques, H, strict=True)])
+    return solved(
+        factorised(A, carriers(robot)), [torque - bias for torque, bias in zip(torques, H, strict=True)]
+    )

@@ -28,7 +28,7 @@ def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """
     placements = [joint_placement(joint, q_j) for joint, q_j in zip(robot.joints, q, strict=True)]
     composite = composite_inertias(robot, placements)
-    A: list[list[Scalar]] = [[0.0] * robot.dof for _ in range(robot.dof)]
+    A: list[list[Scalar]] = [[0.0] * len(robot.joints) for _ in range(len(robot.joints))]
     for j, joint in enumerate(robot.joints, start=1):
         wrench = wrench_of_unit_acceleration(composite[j], joint.sigma)
         A[j - 1][j - 1] = wrench.along(joint.sigma) + joint.Ia

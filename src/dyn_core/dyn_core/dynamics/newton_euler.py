@@ -71,7 +71,7 @@ def joint_reactions(
     placements = [joint_placement(joint, q_j) for joint, q_j in zip(robot.joints, q, strict=True)]
     motions = link_motions(robot, placements, qd, qdd, against_gravity(gravity_0))
     wrenches = link_wrenches(robot, motions, external)
-    for j in range(robot.dof, 0, -1):
+    for j in range(len(robot.joints), 0, -1):
         i = robot.joints[j - 1].antecedent
         wrenches[i] = wrenches[i] + wrench_before(placements[j - 1].steps, wrenches[j])  # (28) to (30)
     return wrenches

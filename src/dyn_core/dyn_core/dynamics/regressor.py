@@ -42,7 +42,7 @@ def regressor(
     """
     placements = [joint_placement(joint, q_j) for joint, q_j in zip(robot.joints, q, strict=True)]
     motions = link_motions(robot, placements, qd, qdd, against_gravity(gravity_0))
-    Y: list[list[Scalar]] = [[0.0] * (PER_JOINT * robot.dof) for _ in robot.joints]
+    Y: list[list[Scalar]] = [[0.0] * (PER_JOINT * len(robot.joints)) for _ in robot.joints]
     axes: list[dict[int, Screw]] = [{}]  # by body, the axis screws of the joints that carry it
     for j, (joint, placement) in enumerate(zip(robot.joints, placements, strict=True)):
         carriers = {i: screw.over(placement.steps, a) for i, a in axes[joint.antecedent].items()}

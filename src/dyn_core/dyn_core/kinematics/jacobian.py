@@ -32,7 +32,7 @@ def jacobian(
     """
     movers = lineage(robot, frame.body)
     T = placements_from(robot, q, expressed_in, movers)
-    columns = [ZERO] * robot.dof
+    columns = [ZERO] * len(robot.joints)
     if movers:
         tip = apply(T[frame.body], frame.T_body_link.p)
     for j in movers:

@@ -58,4 +58,4 @@ def jacobian_rate_times_velocity(
         frame: the frame that moves.
         expressed_in: frame on whose axes the acceleration is projected.
     """
-    return link_acceleration(robot, q, qd, [0.0] * robot.dof, frame, expressed_in)
+    return link_acceleration(robot, q, qd, [0.0] * len(robot.joints), frame, expressed_in)

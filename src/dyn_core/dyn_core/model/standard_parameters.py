@@ -22,7 +22,7 @@ PER_JOINT = len(INERTIAL) + len(OF_JOINT)
 
 def parameter_names(robot: Robot) -> tuple[str, ...]:
     """Names of the 14 n standard parameters."""
-    return tuple(f"{name}{j}" for j in range(1, robot.dof + 1) for name in (*INERTIAL, *OF_JOINT))
+    return tuple(f"{name}{j}" for j in range(1, len(robot.joints) + 1) for name in (*INERTIAL, *OF_JOINT))
 
 
 def parameter_values(robot: Robot) -> list[Scalar]:
