@@ -44,7 +44,7 @@ def random_case(seed: int, joints: int, massless_leaves: bool = True) -> Case:
     """Answer a tree with tilted gravity, friction, and rotor inertia in half of the joints."""
     random = np.random.default_rng(seed)
     gravity = tuple((random.normal(size=3) * 6.0).tolist())
-    urdf = random_urdf(seed, joints, massless_leaves)
+    urdf = random_urdf(seed, joints, massless_leaves=massless_leaves)
     robot = dyn_core.load_robot(urdf, gravity=gravity)
     oracle = Oracle(urdf, robot.joint_names, gravity)
     driven = []
