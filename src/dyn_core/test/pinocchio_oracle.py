@@ -30,14 +30,60 @@ class Oracle:
         wrenches: Mapping[str, Sequence[float]],
     ) -> np.ndarray:
         """Joint torques; `wrenches` are exerted by the links on the environment."""
-        forces = [pin.Force.Zero() for _ in self.model.joints]
-        for link, wrench in wrenches.items():
-            frame = self._frame(link)
-            on_link = pin.Force(-np.array(wrench[:3]), -np.array(wrench[3:]))
-            forces[frame.parentJoint] += frame.placement.act(on_link)
         args = (self._positions(q), self._velocities(qd), self._velocities(qdd))
-        tau = pin.rnea(self.model, self.data, *args, forces)
-        return np.array([tau[self.model.joints[i].idx_v] for i in self.ids])
+        return self._ours(pin.rnea(self.model, self.data, *args, self._forces(wrenches)))
+
+    def direct_dynamics(
+        self,
+        q: Sequence[float],
+        qd: Sequence[float],
+        torques: Sequence[float],
+        wrenches: Mapping[str, Sequence[float]],
+        rotor_inertias: Sequence[float],
+    ) -> np.ndarray:
+        """Joint accelerations, without friction."""
+        self.model.armature = self._velocities(rotor_inertias)
+        args = (self._positions(q), self._velocities(qd), self._velocities(torques))
+        accelerations = pin.aba(self.model, self.data, *args, self._forces(wrenches))
+        self.model.armature = np.zeros(self.model.nv)
+        return self._ours(accelerations)
+
+    def gravity_torques(self, q: Sequence[float]) -> np.ndarray:
+        """Torques that hold the robot at rest."""
+        return self._ours(pin.computeGeneralizedGravity(self.model, self.data, self._positions(q)))
+
+    def inertia_matrix(self, q: Sequence[float]) -> np.ndarray:
+        """Inertia matrix, by columns of the inverse dynamics: crba needs joints in depth-first order."""
+        n = len(self.ids)
+        gravity, self.model.gravity.linear = self.model.gravity.linear.copy(), np.zeros(3)
+        columns = [self.inverse_dynamics(q, np.zeros(n), column, {}) for column in np.eye(n)]
+        self.model.gravity.linear = gravity
+        return np.array(columns).reshape(n, n)
+
+    def jacobian(self, q: Sequence[float], link: str, own_axes: bool) -> np.ndarray:
+        """Jacobian of a link about its origin, on its own axes or on those of the root link."""
+        axes = pin.ReferenceFrame.LOCAL if own_axes else pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        frame = self.model.getFrameId(link, pin.FrameType.BODY)
+        J = pin.computeFrameJacobian(self.model, self.data, self._positions(q), frame, axes)
+        return J.reshape(6, -1)[:, [self.model.joints[i].idx_v for i in self.ids]]
+
+    def link_motion(
+        self, q: Sequence[float], qd: Sequence[float], qdd: Sequence[float], link: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity and acceleration of a link's origin, on the axes of the root link."""
+        args = (self._positions(q), self._velocities(qd), self._velocities(qdd))
+        pin.forwardKinematics(self.model, self.data, *args)
+        frame = self.model.getFrameId(link, pin.FrameType.BODY)
+        axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        velocity = pin.getFrameVelocity(self.model, self.data, frame, axes)
+        acceleration = pin.getFrameClassicalAcceleration(self.model, self.data, frame, axes)
+        return velocity.vector.copy(), acceleration.vector.copy()
+
+    def joint_wrench(self, joint: str, link: str) -> np.ndarray:
+        """Wrench through a joint in the last inverse dynamics, in the frame of the link it carries."""
+        frame = self._frame(link)
+        force = frame.placement.actInv(self.data.f[self.model.getJointId(joint)])
+        return np.concatenate((force.linear, force.angular))
 
     def link_placement(self, q: Sequence[float], link: str) -> tuple[np.ndarray, np.ndarray]:
         """Rotation and position of a link in the frame of the root link."""
@@ -45,6 +91,17 @@ class Oracle:
         frame = self._frame(link)
         placement = self.data.oMi[frame.parentJoint] * frame.placement
         return placement.rotation, placement.translation
+
+    def _forces(self, wrenches: Mapping[str, Sequence[float]]) -> list:
+        forces = [pin.Force.Zero() for _ in self.model.joints]
+        for link, wrench in wrenches.items():
+            frame = self._frame(link)
+            on_link = pin.Force(-np.array(wrench[:3]), -np.array(wrench[3:]))
+            forces[frame.parentJoint] += frame.placement.act(on_link)
+        return forces
+
+    def _ours(self, v: np.ndarray) -> np.ndarray:
+        return np.array([v[self.model.joints[i].idx_v] for i in self.ids])
 
     def _frame(self, link: str):
         return self.model.frames[self.model.getFrameId(link, pin.FrameType.BODY)]

@@ -24,19 +24,25 @@ AXES = ("1 0 0", "0 1 0", "0 0 1", "0 0 1", "-1 0 0", "0 -1 0", "0 0 -1")
 TYPES = ("revolute", "revolute", "continuous", "prismatic", "fixed")
 
 
-def random_urdf(seed: int, joints: int) -> str:
-    """Answer a tree of `joints` joints, of which some are fixed."""
+def random_urdf(seed: int, joints: int, massless_leaves: bool = True) -> str:
+    """Answer a tree of `joints` joints, of which some are fixed.
+
+    Args:
+        seed: of the random numbers.
+        joints: how many.
+        massless_leaves: whether links without children may be without mass, as others may.
+    """
     random = Random(seed)
-    parts = [_link(random, 0)]
-    for j in range(1, joints + 1):
-        parent = j - 1 if random.random() < 0.7 else random.randrange(j)
-        parts += [_link(random, j), _joint(random, j, parent)]
+    parents = [j - 1 if random.random() < 0.7 else random.randrange(j) for j in range(1, joints + 1)]
+    parts = []
+    for j in range(joints + 1):
+        light = random.random() < 0.15 and (massless_leaves or j in parents)
+        parts.append(f'<link name="l{j}">{"" if light else _inertial(random)}</link>')
+    parts += [_joint(random, j, parent) for j, parent in enumerate(parents, start=1)]
     return f'<robot name="random">\n{chr(10).join(parts)}\n</robot>'
 
 
-def _link(random: Random, index: int) -> str:
-    if random.random() < 0.15:
-        return f'<link name="l{index}"/>'
+def _inertial(random: Random) -> str:
     mass = random.uniform(0.1, 5.0)
     spread = [[random.gauss(0.0, 0.2) for _ in range(3)] for _ in range(4)]
     moment = [[sum(r[a] * r[b] for r in spread) * mass / 4 for b in range(3)] for a in range(3)]
@@ -46,10 +52,7 @@ def _link(random: Random, index: int) -> str:
         for a in range(3)
         for b in range(a, 3)
     )
-    return (
-        f'<link name="l{index}"><inertial>{_origin(random)}<mass value="{mass!r}"/>'
-        f"<inertia {entries}/></inertial></link>"
-    )
+    return f'<inertial>{_origin(random)}<mass value="{mass!r}"/><inertia {entries}/></inertial>'
 
 
 def _joint(random: Random, index: int, parent: int) -> str:

@@ -34,6 +34,9 @@ class Symbol:
     def __rmul__(self, other: object) -> Symbol:
         return Symbol(operator.mul, other, self)
 
+    def __rtruediv__(self, other: object) -> Symbol:
+        return Symbol(operator.truediv, other, self)
+
     def __neg__(self) -> Symbol:
         return Symbol(operator.neg, self)
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dyn_core.linalg.scalar import Scalar, sign
 from dyn_core.model.joint import Friction, Joint
 
@@ -15,3 +17,17 @@ def friction_torque(friction: Friction, qd: Scalar) -> Scalar:
 def rotor_torque(joint: Joint, qdd: Scalar) -> Scalar:
     """Answer ``Ia qdd`` (N m or N) at the acceleration qdd (rad/s^2 or m/s^2)."""
     return joint.Ia * qdd
+
+
+def drive_torques(joints: Sequence[Joint], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+    """What friction and rotors add to the torques of the rigid bodies (N m or N).
+
+    Args:
+        joints: n joints.
+        qd: n joint velocities (rad/s or m/s).
+        qdd: n joint accelerations (rad/s^2 or m/s^2).
+    """
+    return [
+        friction_torque(joint.friction, qd_j) + rotor_torque(joint, qdd_j)
+        for joint, qd_j, qdd_j in zip(joints, qd, qdd, strict=True)
+    ]

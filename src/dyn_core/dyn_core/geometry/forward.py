@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 
-from dyn_core.geometry.joint_transform import joint_transform
+from dyn_core.geometry.joint_placement import joint_placement
+from dyn_core.geometry.path import lineage
+from dyn_core.linalg import step
 from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.transform import Transform, compose
+from dyn_core.linalg.transform import Transform, compose, inverse
+from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.robot import Robot
 
 
@@ -20,7 +24,7 @@ def body_placements(robot: Robot, q: Sequence[Scalar]) -> list[Transform]:
     """
     T_root = [robot.T_root_0]
     for joint, q_j in zip(robot.joints, q, strict=True):
-        T_root.append(compose(T_root[joint.antecedent], joint_transform(joint, q_j)))
+        T_root.append(reduce(step.compose, joint_placement(joint, q_j).steps, T_root[joint.antecedent]))
     return T_root
 
 
@@ -33,3 +37,24 @@ def link_placements(robot: Robot, q: Sequence[Scalar]) -> dict[str, Transform]:
     """
     T_root = body_placements(robot, q)
     return {frame.name: compose(T_root[frame.body], frame.T_body_link) for frame in robot.link_frames}
+
+
+def placements_from(
+    robot: Robot, q: Sequence[Scalar], frame: LinkFrame, bodies: Iterable[int]
+) -> dict[int, Transform]:
+    """Placements T_frame_j of some bodies in a frame that may be fixed to any body, by body.
+
+    Args:
+        robot: the robot.
+        q: n joint positions (rad or m).
+        frame: the frame in which to place.
+        bodies: indices of the bodies, 0 for the base; others may be in the answer.
+    """
+    T_frame = {frame.body: inverse(frame.T_body_link)}
+    for j in lineage(robot, frame.body):
+        back = step.inverse(joint_placement(robot.joints[j - 1], q[j - 1]).steps)
+        T_frame[robot.joints[j - 1].antecedent] = reduce(step.compose, back, T_frame[j])
+    for j in sorted({j for body in bodies for j in lineage(robot, body)} - set(T_frame)):
+        steps = joint_placement(robot.joints[j - 1], q[j - 1]).steps
+        T_frame[j] = reduce(step.compose, steps, T_frame[robot.joints[j - 1].antecedent])
+    return T_frame

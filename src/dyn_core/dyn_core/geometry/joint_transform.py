@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from dyn_core.geometry.rotations import rot_x, rot_z
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.angle import cos_sin_of_sum
+from functools import reduce
+
+from dyn_core.geometry.joint_placement import joint_placement
+from dyn_core.linalg import step
 from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.transform import Transform
-from dyn_core.model.joint import Joint, Sigma
+from dyn_core.linalg.transform import IDENTITY, Transform
+from dyn_core.model.joint import Joint
 
 
 def joint_transform(joint: Joint, q: Scalar) -> Transform:
@@ -18,10 +19,4 @@ def joint_transform(joint: Joint, q: Scalar) -> Transform:
         joint: joint j.
         q: its position, as URDF counts it (rad or m).
     """
-    mdh = joint.mdh
-    axes = mat3.mul(rot_z(mdh.gamma), rot_x(mdh.alpha))
-    if joint.sigma is Sigma.PRISMATIC:
-        slide = vec3.scale(q, mat3.column(axes, 2))
-        return Transform(mat3.mul(axes, rot_z(mdh.theta)), vec3.add(joint.origin, slide))
-    c, s = cos_sin_of_sum(q, mdh.theta)
-    return Transform(mat3.mul(axes, ((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0))), joint.origin)
+    return reduce(step.compose, joint_placement(joint, q).steps, IDENTITY)

@@ -2,7 +2,7 @@
 """Functions of one scalar, whatever the scalar is.
 
 A *scalar* is a Python number, a NumPy array that holds one value per sample of a batch, or any
-object that has the operators ``+ - *``, negation, and the methods ``sin()``, ``cos()``,
+object that has the operators ``+ - * /``, negation, and the methods ``sin()``, ``cos()``,
 ``sqrt()`` and ``sign()``. Every algorithm of dyn_core is written over scalars, so that one text serves for a
 number, a batch and a symbol.
 """
@@ -43,3 +43,13 @@ def sign(x: Scalar) -> Scalar:
     if isinstance(x, (float, int)):
         return math.nan if math.isnan(x) else float((x > 0) - (x < 0))
     return np.sign(x) if isinstance(x, np.ndarray) else x.sign()
+
+
+def reciprocal(x: Scalar) -> Scalar:
+    """Answer 1 / x; infinite for 0, so that it is not finite where there is no answer."""
+    if isinstance(x, (float, int)):
+        return 1.0 / x if x else math.copysign(math.inf, x)
+    if isinstance(x, np.ndarray):
+        with np.errstate(divide="ignore"):
+            return 1.0 / x
+    return 1.0 / x
