@@ -39,6 +39,13 @@ class Oracle:
         tau = pin.rnea(self.model, self.data, *args, forces)
         return np.array([tau[self.model.joints[i].idx_v] for i in self.ids])
 
+    def inertia_matrix(self, q: Sequence[float]) -> np.ndarray:
+        """Inertia matrix."""
+        A = pin.crba(self.model, self.data, self._positions(q))
+        A = np.triu(A) + np.triu(A, 1).T
+        index = [self.model.joints[i].idx_v for i in self.ids]
+        return A[np.ix_(index, index)]
+
     def link_placement(self, q: Sequence[float], link: str) -> tuple[np.ndarray, np.ndarray]:
         """Rotation and position of a link in the frame of the root link."""
         pin.forwardKinematics(self.model, self.data, self._positions(q))

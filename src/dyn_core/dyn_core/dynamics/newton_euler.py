@@ -71,8 +71,8 @@ def inverse_dynamics(
     for body, exerted in external.items():
         wrench[body] = wrench[body] + exerted  # eqs. (26), (27)
 
-    torques: list[Scalar] = [0.0] * robot.dof
-    for j in range(robot.dof, 0, -1):
+    torques: list[Scalar] = [0.0] * len(robot.joints)
+    for j in range(len(robot.joints), 0, -1):
         joint = robot.joints[j - 1]
         torques[j - 1] = along_axis(joint, wrench[j])
         wrench[joint.antecedent] = wrench[joint.antecedent] + wrench_on_antecedent(T[j - 1], wrench[j])

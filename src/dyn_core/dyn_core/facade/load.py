@@ -8,49 +8,82 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from dyn_core.errors import DynError, ModelWarning
 from dyn_core.geometry.build_robot import build_robot
 from dyn_core.geometry.inertias import why_impossible
+from dyn_core.io.snap import Snap, checked_snap, snapped_description
 from dyn_core.io.source import is_xml_text, path_text, read_text
 from dyn_core.io.urdf import parse_urdf
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.robot import Robot
 
 
-def load_robot(source: str | os.PathLike[str], gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> Robot:
+@dataclass(frozen=True)
+class _Options:
+    """What the caller of `load_robot` chose, checked."""
+
+    gravity: Vec3
+    snap: Snap
+    mimic: bool
+
+
+def load_robot(
+    source: str | os.PathLike[str],
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    *,
+    snap: Snap = "digits",
+    mimic: bool = True,
+) -> Robot:
     """Answer the robot that a URDF describes.
 
     Args:
         source: path of a URDF file, or its XML text.
         gravity: acceleration of gravity in the frame of the root link (m/s^2).
+        snap: which angles and axes are taken for roundings of multiples of pi/4 and of zero, and
+            made exact: ``"digits"``, those that are printed like one (``1.5708``); a tolerance (rad),
+            those within it; 0, none. `Robot.snapped` lists them.
+        mimic: whether joints with <mimic> follow what they mimic; otherwise they move freely.
 
     Raises:
         DynError: the URDF cannot be used; the message names file, line, element and remedy.
 
     Warns:
-        ModelWarning: a link has an inertia that no body can have.
+        ModelWarning: something had to be guessed, or a link has an inertia that no body can have.
     """
-    g = _checked_gravity(gravity)
+    options = _Options(_checked_gravity(gravity), checked_snap(snap), mimic)
     if is_xml_text(source):
-        return _robot(os.fspath(source), g, where="")
+        robot, remarks = _robot(os.fspath(source), "robot", options)
+        _warn(remarks, where="")
+        return robot
     text = read_text(source)
     path = path_text(source)
     try:
-        return _robot(text, g, where=f"{path}: ")
+        robot, remarks = _robot(text, Path(os.fsdecode(source)).stem, options)
     except DynError as error:
         raise error.in_file(path) from error
+    _warn(remarks, where=f"{path}: ")
+    return robot
 
 
-def _robot(text: str, gravity: Vec3, where: str) -> Robot:
-    description = parse_urdf(text)
-    robot = build_robot(description, gravity, hashlib.sha256(text.encode()).hexdigest())
+def _robot(text: str, name_if_none: str, options: _Options) -> tuple[Robot, list[str]]:
+    """Answer the robot, and remarks about its description."""
+    description, snapped = snapped_description(parse_urdf(text, name_if_none), options.snap)
+    text_hash = hashlib.sha256(text.encode()).hexdigest()
+    robot = build_robot(description, options.gravity, text_hash, options.mimic)
+    remarks = list(description.remarks)
     for link in description.links:
         reason = link.inertial and why_impossible(link.inertial)
         if reason:
-            message = f"{where}link '{link.name}' (line {link.line}): no body has its inertia, {reason}"
-            warnings.warn(message, ModelWarning, stacklevel=3)
-    return robot
+            remarks.append(f"link '{link.name}' (line {link.line}): no body has its inertia, {reason}")
+    return replace(robot, snapped=snapped), remarks
+
+
+def _warn(remarks: Sequence[str], where: str) -> None:
+    for remark in remarks:
+        warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=3)
 
 
 def _checked_gravity(gravity: Sequence[float]) -> Vec3:

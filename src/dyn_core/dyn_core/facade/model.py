@@ -17,6 +17,7 @@ from dyn_core.facade.external import external_wrenches
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.coupling import coordinate_torques, joint_positions, joint_rates
 from dyn_core.model.robot import Robot
 
 
@@ -100,7 +101,8 @@ class Model:
         (qd,) = joint_vectors(self.robot.dof, qd=qd)
         out = checked_out(out, qd.shape)
         with np.errstate(invalid="ignore", over="ignore"):
-            return write(self._friction(scalars(qd)), out)
+            friction = self._friction(joint_rates(self.robot, scalars(qd)))
+            return write(coordinate_torques(self.robot, friction), out)
 
     def _torques(
         self,
@@ -113,18 +115,18 @@ class Model:
         friction: bool = False,
     ) -> Array:
         """Evaluate Khalil 2010, eq. (31); None stands for velocities or accelerations of zero."""
-        zero: list[Scalar] = [0.0] * self.robot.dof
-        qd_scalars = zero if qd is None else scalars(qd)
-        qdd_scalars = zero if qdd is None else scalars(qdd)
+        robot = self.robot
+        zero: list[Scalar] = [0.0] * len(robot.joints)
         with np.errstate(invalid="ignore", over="ignore"):
-            torques = inverse_dynamics(
-                self.robot, scalars(q), qd_scalars, qdd_scalars, gravity_0, external or {}
-            )
+            q_tree = joint_positions(robot, scalars(q))
+            qd_tree = zero if qd is None else joint_rates(robot, scalars(qd))
+            qdd_tree = zero if qdd is None else joint_rates(robot, scalars(qdd))
+            torques = inverse_dynamics(robot, q_tree, qd_tree, qdd_tree, gravity_0, external or {})
             if friction:
-                torques = [a + b for a, b in zip(torques, self._friction(qd_scalars), strict=True)]
+                torques = [a + b for a, b in zip(torques, self._friction(qd_tree), strict=True)]
             if self.rotor_inertia:
-                torques = [a + b for a, b in zip(torques, self._rotors(qdd_scalars), strict=True)]
-            return write(torques, out)
+                torques = [a + b for a, b in zip(torques, self._rotors(qdd_tree), strict=True)]
+            return write(coordinate_torques(robot, torques), out)
 
     def _friction(self, qd: Sequence[Scalar]) -> list[Scalar]:
         if not self.friction:

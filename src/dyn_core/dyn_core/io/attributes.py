@@ -39,16 +39,21 @@ def text(owner: str, element: Element, attribute: str) -> str:
     return value
 
 
+def words(element: Element | None, attribute: str) -> tuple[str, ...]:
+    """Answer the words of an attribute; none where it, or the element, is absent."""
+    return () if element is None else tuple(element.attributes.get(attribute, "").split())
+
+
 def vector(owner: str, element: Element | None, attribute: str, default: Triple) -> Triple:
     """Answer an attribute of three numbers; `default` where it, or the element, is absent."""
     if element is None or attribute not in element.attributes:
         return default
     value = element.attributes[attribute]
-    words = value.split()
-    if len(words) != 3:
+    numbers = value.split()
+    if len(numbers) != 3:
         shown = shortened(value)
-        raise fail(owner, element, f'{attribute}="{shown}" has {len(words)} numbers, not 3')
-    x, y, z = (_finite(owner, element, attribute, word) for word in words)
+        raise fail(owner, element, f'{attribute}="{shown}" has {len(numbers)} numbers, not 3')
+    x, y, z = (_finite(owner, element, attribute, word) for word in numbers)
     return (x, y, z)
 
 
@@ -56,6 +61,14 @@ def placement_vector(owner: str, element: Element | None, attribute: str) -> Tri
     """Answer an attribute of three lengths (m) or angles (rad); zeros where it is absent."""
     value = vector(owner, element, attribute, (0.0, 0.0, 0.0))
     if element is not None and max(map(abs, value)) > LARGEST_LENGTH:
+        raise fail(owner, element, f"{attribute} exceeds {LARGEST_LENGTH:g}: check its unit")
+    return value
+
+
+def placement_number(owner: str, element: Element, attribute: str) -> float | None:
+    """Answer an attribute of one length (m), angle (rad) or ratio; None where it is absent."""
+    value = optional_number(owner, element, attribute)
+    if value is not None and abs(value) > LARGEST_LENGTH:
         raise fail(owner, element, f"{attribute} exceeds {LARGEST_LENGTH:g}: check its unit")
     return value
 
