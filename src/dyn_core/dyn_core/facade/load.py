@@ -7,13 +7,16 @@ import hashlib
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyn_core.errors import DynError, ModelWarning
+from dyn_core.facade.side_file import read_side_file
+from dyn_core.geometry.build_loops import with_side_file
 from dyn_core.geometry.build_robot import build_robot
 from dyn_core.geometry.inertias import why_impossible
+from dyn_core.io.side_file import SideFile
 from dyn_core.io.snap import Snap, checked_snap, snapped_description
 from dyn_core.io.source import is_xml_text, path_text, read_text
 from dyn_core.io.urdf import parse_urdf
@@ -28,12 +31,14 @@ class _Options:
     gravity: Vec3
     snap: Snap
     mimic: bool
+    side: SideFile
+    side_path: str | None
 
 
 def load_robot(
     source: str | os.PathLike[str],
+    loops: str | os.PathLike[str] | Mapping[str, object] | None = None,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
-    *,
     snap: Snap = "digits",
     mimic: bool = True,
 ) -> Robot:
@@ -41,6 +46,8 @@ def load_robot(
 
     Args:
         source: path of a URDF file, or its XML text.
+        loops: the side file of the robot, with its loops, passive joints, rotor inertias and friction
+            (see `dyn_core.io.side_file`): path of a YAML file, YAML text, or what it would hold.
         gravity: acceleration of gravity in the frame of the root link (m/s^2).
         snap: which angles and axes are taken for roundings of multiples of pi/4 and of zero, and
             made exact: ``"digits"``, those that are printed like one (``1.5708``); a tolerance (rad),
@@ -53,7 +60,8 @@ def load_robot(
     Warns:
         ModelWarning: something had to be guessed, or a link has an inertia that no body can have.
     """
-    options = _Options(_checked_gravity(gravity), checked_snap(snap), mimic)
+    side, side_path = read_side_file(loops)
+    options = _Options(_checked_gravity(gravity), checked_snap(snap), mimic, side, side_path)
     if is_xml_text(source):
         robot, remarks = _robot(os.fspath(source), "robot", options)
         _warn(remarks, where="")
@@ -63,6 +71,8 @@ def load_robot(
     try:
         robot, remarks = _robot(text, Path(os.fsdecode(source)).stem, options)
     except DynError as error:
+        if error.file:
+            raise
         raise error.in_file(path) from error
     _warn(remarks, where=f"{path}: ")
     return robot
@@ -78,7 +88,16 @@ def _robot(text: str, name_if_none: str, options: _Options) -> tuple[Robot, list
         reason = link.inertial and why_impossible(link.inertial)
         if reason:
             remarks.append(f"link '{link.name}' (line {link.line}): no body has its inertia, {reason}")
-    return replace(robot, snapped=snapped), remarks
+    return _with_side_file(replace(robot, snapped=snapped), options), remarks
+
+
+def _with_side_file(robot: Robot, options: _Options) -> Robot:
+    try:
+        return with_side_file(robot, options.side)
+    except DynError as error:
+        if options.side_path is None:
+            raise
+        raise error.in_file(options.side_path) from error
 
 
 def _warn(remarks: Sequence[str], where: str) -> None:

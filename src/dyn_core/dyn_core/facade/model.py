@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dyn_core.dynamics.drive import friction_torque, rotor_torque
 from dyn_core.dynamics.newton_euler import inverse_dynamics
 from dyn_core.dynamics.wrench import Wrench
+from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors, scalars, write
 from dyn_core.facade.external import external_wrenches
 from dyn_core.linalg import vec3
@@ -116,6 +117,12 @@ class Model:
     ) -> Array:
         """Evaluate Khalil 2010, eq. (31); None stands for velocities or accelerations of zero."""
         robot = self.robot
+        if robot.loops:
+            loops = listed(loop.name for loop in robot.loops)
+            raise DynError(
+                f"robot '{robot.name}' has the loops {loops}: closed-loop dynamics are not available yet",
+                element=f"loop '{robot.loops[0].name}'",
+            )
         zero: list[Scalar] = [0.0] * len(robot.joints)
         with np.errstate(invalid="ignore", over="ignore"):
             q_tree = joint_positions(robot, scalars(q))

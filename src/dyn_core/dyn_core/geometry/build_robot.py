@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dyn_core.geometry.build_loops import with_loops
 from dyn_core.geometry.inertias import link_inertia
 from dyn_core.geometry.joint_frames import JointFrame, joint_frames
 from dyn_core.geometry.joint_tree import JointTree, MovingJoint, joint_tree
@@ -39,10 +40,10 @@ def build_robot(
         bodies[link.body] = merge(bodies[link.body], link_inertia(link.urdf, T_body_link))
     mimics = _mimics(description, tree) if mimic else {}
     joints = (
-        _joint(joint, frame, mimics.get(joint.urdf.name))
+        _joint(joint, frame, mimics.get(joint.urdf.name), joint.urdf.name in description.passive)
         for joint, frame in zip(tree.joints, frames, strict=True)
     )
-    return Robot(
+    robot = Robot(
         name=description.name,
         joints=tuple(joints),
         bodies=tuple(bodies),
@@ -51,6 +52,7 @@ def build_robot(
         T_root_0=T_root_0,
         description_hash=description_hash,
     )
+    return with_loops(robot, description.loops)
 
 
 def _mimics(description: UrdfDescription, tree: JointTree) -> dict[str, Mimic]:
@@ -61,7 +63,7 @@ def _mimics(description: UrdfDescription, tree: JointTree) -> dict[str, Mimic]:
     }
 
 
-def _joint(joint: MovingJoint, frame: JointFrame, mimic: Mimic | None) -> Joint:
+def _joint(joint: MovingJoint, frame: JointFrame, mimic: Mimic | None, passive: bool) -> Joint:
     urdf = joint.urdf
     return Joint(
         name=urdf.name,
@@ -69,8 +71,9 @@ def _joint(joint: MovingJoint, frame: JointFrame, mimic: Mimic | None) -> Joint:
         sigma=Sigma.PRISMATIC if urdf.type == "prismatic" else Sigma.REVOLUTE,
         mdh=frame.mdh,
         origin=frame.origin,
-        mu=1 if mimic is None else 0,
+        mu=0 if mimic or passive else 1,
         friction=Friction(Fv=urdf.damping, Fs=urdf.friction),
+        Ia=urdf.rotor_inertia,
         limits=_limits(urdf),
         mimic=mimic,
     )

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 from dyn_core.errors import DynError, shortened
 from dyn_core.io.description import Triple
+from dyn_core.io.number import finite_number
 from dyn_core.io.xml import Element
 
 LARGEST_LENGTH = 1e9
@@ -15,8 +13,6 @@ LARGEST_LENGTH = 1e9
 
 LARGEST_MASS = 1e30
 """Greatest mass (kg) and inertia (kg m^2): with it no product overflows."""
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def fail(owner: str, at: Element, what: str) -> DynError:
@@ -102,8 +98,8 @@ def not_negative(owner: str, element: Element | None, attribute: str) -> float |
 
 
 def _finite(owner: str, element: Element, attribute: str, word: str) -> float:
-    value = float(word) if _NUMBER.fullmatch(word) else math.nan
-    if not math.isfinite(value):
+    value = finite_number(word)
+    if value is None:
         remedy = "run xacro on the file first" if "$" in word else "write a finite number"
         raise fail(owner, element, f'{attribute} holds "{shortened(word, 40)}": {remedy}')
     return value

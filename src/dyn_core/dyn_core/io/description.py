@@ -78,18 +78,43 @@ class UrdfJoint:
     limit: UrdfLimit = field(default_factory=UrdfLimit)
     damping: float = 0.0
     friction: float = 0.0
+    rotor_inertia: float = 0.0
     mimic: UrdfMimic | None = None
+
+
+@dataclass(frozen=True)
+class UrdfLoopEnd:
+    """One side of a cut joint: the cut frame `origin` on a link."""
+
+    link: str
+    origin: UrdfOrigin
+
+
+@dataclass(frozen=True)
+class UrdfLoop:
+    """A cut joint; `child_axis` is None where it is `axis`, and `line` is 0 where there is no text."""
+
+    name: str
+    line: int
+    type: str
+    parent: UrdfLoopEnd
+    child: UrdfLoopEnd
+    axis: Triple = (0.0, 0.0, 1.0)
+    child_axis: Triple | None = None
 
 
 @dataclass(frozen=True)
 class UrdfDescription:
     """Links and joints in document order, which together are known to form one tree.
 
-    `remarks` are sentences about what had to be guessed.
+    `remarks` are sentences about what had to be guessed, and `passive` are the names of joints
+    without an actuator, some of which may not be joints of the robot.
     """
 
     name: str
     root: str
     links: tuple[UrdfLink, ...]
     joints: tuple[UrdfJoint, ...]
+    loops: tuple[UrdfLoop, ...] = ()
+    passive: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()

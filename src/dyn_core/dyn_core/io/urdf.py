@@ -2,15 +2,17 @@
 """URDF text to a `UrdfDescription`.
 
 Read are the <link> and <joint> elements directly under <robot>, and of them what has to do with
-motion and mass. Everything else (visual, collision, gazebo, ros2_control, transmission, ...) is
-for others and ignored.
+motion and mass; of <transmission> and <ros2_control> what `actuation` says, and the loops that
+`urdf_loops` describes. Everything else (visual, collision, gazebo, ...) is for others and ignored.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dyn_core.errors import DynError, shortened
+from dyn_core.io.actuation import transmission_inertias, uncommanded_joints
 from dyn_core.io.attributes import (
     fail,
     label,
@@ -34,6 +36,7 @@ from dyn_core.io.description import (
     UrdfOrigin,
 )
 from dyn_core.io.tree_check import root_of_tree
+from dyn_core.io.urdf_loops import urdf_loops
 from dyn_core.io.xml import Element, parse_xml
 
 MOVING_TYPES = ("revolute", "continuous", "prismatic")
@@ -58,9 +61,18 @@ def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
     if not name:
         remarks.append(f"robot (line {robot.line}): it has no name: it is called '{name_if_none}' here")
     links = tuple(_link(element, remarks) for element in robot.all("link"))
-    joints = _known_leaders(tuple(_joint(element) for element in robot.all("joint")), remarks)
+    rotor_inertia = transmission_inertias(robot)
+    joints = _known_leaders(tuple(_joint(e, rotor_inertia) for e in robot.all("joint")), remarks)
     root = root_of_tree(links, joints)
-    return UrdfDescription(name or name_if_none, root, links, joints, tuple(remarks))
+    return UrdfDescription(
+        name=name or name_if_none,
+        root=root,
+        links=links,
+        joints=joints,
+        loops=urdf_loops(robot),
+        passive=uncommanded_joints(robot),
+        remarks=tuple(remarks),
+    )
 
 
 def _link(element: Element, remarks: list[str]) -> UrdfLink:
@@ -92,11 +104,12 @@ def _inertia(owner: str, element: Element | None) -> tuple[float, ...]:
     return tuple(0.0 if element is None else mass_number(owner, element, name) for name in names)
 
 
-def _joint(element: Element) -> UrdfJoint:
+def _joint(element: Element, rotor_inertia: Mapping[str, float]) -> UrdfJoint:
     owner = label(element)
     name = text(owner, element, "name")
     kind = _joint_type(owner, element)
     dynamics = element.first("dynamics") if kind != "fixed" else None
+    armature = not_negative(owner, dynamics, "armature")
     return UrdfJoint(
         name=name,
         line=element.line,
@@ -109,6 +122,7 @@ def _joint(element: Element) -> UrdfJoint:
         limit=_limit(owner, element.first("limit")) if kind != "fixed" else UrdfLimit(),
         damping=not_negative(owner, dynamics, "damping") or 0.0,
         friction=not_negative(owner, dynamics, "friction") or 0.0,
+        rotor_inertia=rotor_inertia.get(name, 0.0) if armature is None else armature,
         mimic=_mimic(owner, element.first("mimic")) if kind != "fixed" else None,
     )
 

@@ -14,6 +14,7 @@ from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Joint, Limits
 from dyn_core.model.link_frame import LinkFrame
+from dyn_core.model.loop import Loop
 from dyn_core.model.mdh_table import mdh_table
 from dyn_core.model.snapped import Snapped
 
@@ -31,6 +32,8 @@ class Robot:
         gravity: acceleration of gravity in the frame of the root link (m/s^2).
         T_root_0: placement of frame 0 in the frame of the root link.
         description_hash: SHA-256 of the URDF text, in hexadecimal.
+        loops: the joints that were cut so that the tree remains.
+        assembly: positions by joint (rad or m) near one configuration in which the loops are closed.
         snapped: what was taken for a rounding when the description was read.
     """
 
@@ -41,6 +44,8 @@ class Robot:
     gravity: Vec3
     T_root_0: Transform
     description_hash: str
+    loops: tuple[Loop, ...] = ()
+    assembly: tuple[tuple[str, float], ...] = ()
     snapped: tuple[Snapped, ...] = ()
 
     @property
@@ -62,6 +67,11 @@ class Robot:
     def actuated_joint_names(self) -> tuple[str, ...]:
         """Names of the joints that have an actuator."""
         return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.mu == 1)
+
+    @property
+    def passive_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that move by themselves and have no actuator."""
+        return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.mu == 0)
 
     @property
     def link_names(self) -> tuple[str, ...]:
