@@ -248,7 +248,7 @@ def test_file_is_named(tmp_path: Path) -> None:
     ("content", "sentence"),
     [
         (None, "no such file: '{path}' is neither the path of a file nor XML text"),
-        (b" \n", "{path}: the file is empty, where a URDF was expected"),
+        (b" \n", "{path}: the file is empty, where a robot was expected"),
         (b"<robot>\n\xff", "{path}: byte 0xff in line 2 is not UTF-8: save the file as UTF-8"),
         (b"name: r", "{path}: malformed XML in line 1: syntax error"),
     ],

@@ -73,7 +73,7 @@ def snapped_angles(angles: Triple, words: Sequence[str], snap: Snap) -> Triple:
         return _triple(_nearest(angle) if abs(angle - _nearest(angle)) <= snap else angle for angle in angles)
     rounding = 0.0
     result = []
-    for angle, word in zip(angles, words, strict=True):
+    for angle, word in zip(angles, words, strict=True):  # the word of an expression is empty
         result.append(_by_digits(angle, word))
         if result[-1] != angle:
             rounding = max(rounding, printed_digits(word).unit)
