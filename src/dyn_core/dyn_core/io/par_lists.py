@@ -121,6 +121,6 @@ def _items(name: str, value: str, line: int) -> tuple[ParItem, ...]:
     items = []
     for k, text in enumerate(value[1:-1].split(","), start=1):
         begins = line + text[: len(text) - len(text.lstrip())].count("\n")
-        items.append(ParItem(text.strip(), f"{name}[{k}] (line {begins})", begins))
+        items.append(ParItem(" ".join(text.split()), f"{name}[{k}] (line {begins})", begins))
         line += text.count("\n")
     return tuple(items) if len(items) > 1 or items[0].text else ()
