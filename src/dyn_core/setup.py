@@ -21,7 +21,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     python_requires=">=3.10",
-    install_requires=["setuptools", "numpy"],
+    install_requires=["setuptools", "numpy", "pyyaml"],
     # By this colcon knows that the tests are for pytest.
     extras_require={"test": ["pytest"]},
     zip_safe=True,

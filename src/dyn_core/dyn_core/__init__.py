@@ -5,6 +5,16 @@ from dyn_core.errors import DynError, ModelWarning
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
+from dyn_core.facade.write import write_par, write_urdf
 from dyn_core.model.robot import Robot
 
-__all__ = ["DynError", "Model", "ModelWarning", "Robot", "compile_model", "load_robot"]
+__all__ = [
+    "DynError",
+    "Model",
+    "ModelWarning",
+    "Robot",
+    "compile_model",
+    "load_robot",
+    "write_par",
+    "write_urdf",
+]

@@ -45,7 +45,7 @@ def random_case(seed: int, joints: int, massless_leaves: bool = True) -> Case:
     random = np.random.default_rng(seed)
     gravity = tuple((random.normal(size=3) * 6.0).tolist())
     urdf = random_urdf(seed, joints, massless_leaves=massless_leaves)
-    robot = dyn_core.load_robot(urdf, gravity=gravity)
+    robot = dyn_core.load_robot(urdf, gravity=gravity, snap=0)
     oracle = Oracle(urdf, robot.joint_names, gravity)
     driven = []
     for joint in robot.joints:

@@ -22,7 +22,7 @@ def assert_agrees(urdf: str, seed: int, samples: int) -> None:
     """Compare torques, with wrenches on two links, and link placements in random states."""
     random = np.random.default_rng(seed)
     gravity = random.normal(size=3) * 6.0
-    robot = dyn_core.load_robot(urdf, gravity=gravity)
+    robot = dyn_core.load_robot(urdf, gravity=gravity, snap=0)
     model = dyn_core.compile_model(robot, friction=False, backend="python")
     oracle = Oracle(urdf, robot.joint_names, gravity)
     for _ in range(samples):

@@ -179,12 +179,45 @@ def test_rotor_inertias() -> None:
     geared = loaded.with_rotor_inertias({"lift": 2.0})
     assert [j.Ia for j in geared.joints] == [0.0, 2.0, 0.0]
     q, qdd = (0.1, 0.2, 0.3), (1.0, 1.0, 1.0)
-    plain = dyn_core.compile_model(loaded).inertial_torques(q, qdd)
-    with_rotor = dyn_core.compile_model(geared).inertial_torques(q, qdd)
-    without = dyn_core.compile_model(geared, rotor_inertia=False).inertial_torques(q, qdd)
+    plain = dyn_core.compile_model(loaded, backend="python").inertial_torques(q, qdd)
+    with_rotor = dyn_core.compile_model(geared, backend="python").inertial_torques(q, qdd)
+    without = dyn_core.compile_model(geared, rotor_inertia=False, backend="python").inertial_torques(q, qdd)
     np.testing.assert_allclose(with_rotor - plain, (0.0, 2.0, 0.0), atol=1e-15)
     np.testing.assert_array_equal(without, plain)
     with pytest.raises(dyn_core.DynError, match="has no joint 'x': its joints are 'turn', 'lift'"):
         loaded.with_rotor_inertias({"x": 1.0})
     with pytest.raises(dyn_core.DynError, match="rotor inertia of joint 'lift' is -1"):
         loaded.with_rotor_inertias({"lift": -1.0})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("<robot><link name='a'/></robot>", "robot (line 1): it has no name: it is called 'robot' here"),
+        (
+            "<robot name='r'><link name='a'><inertial><mass value='0'/></inertial></link></robot>",
+            "link 'a', <inertial> (line 1): it has no <inertia>: zero is used",
+        ),
+        (
+            "<robot name='r'><link name='a'>\n<inertial/></link></robot>",
+            "link 'a', <inertial> (line 2): it has no <mass>: zero is used",
+        ),
+        (
+            "<robot name='r'><link name='a'/><link name='b'/><joint name='j' type='prismatic'>"
+            "<parent link='a'/><child link='b'/><mimic joint='k'/></joint></robot>",
+            "joint 'j', <mimic> (line 1): it mimics 'k', which is no joint: it moves by itself",
+        ),
+    ],
+)
+def test_guesses_are_remarked(text: str, sentence: str) -> None:
+    with pytest.warns(dyn_core.ModelWarning) as caught:
+        loaded = dyn_core.load_robot(text)
+    assert str(caught[0].message) == sentence
+    assert all(joint.mimic is None for joint in loaded.joints)
+
+
+def test_a_robot_without_a_name_has_that_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "arm.v2.urdf"
+    path.write_text("<robot name=' '><link name='a'/></robot>")
+    with pytest.warns(dyn_core.ModelWarning, match="it is called 'arm.v2' here"):
+        assert dyn_core.load_robot(path).name == "arm.v2"

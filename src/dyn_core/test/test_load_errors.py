@@ -34,6 +34,11 @@ def fixed(name: str, parent: str, child: str) -> str:
     return f'<joint name="{name}" type="fixed"><parent link="{parent}"/><child link="{child}"/></joint>'
 
 
+def mimic(name: str, parent: str, child: str, leader: str) -> str:
+    ends = f'<parent link="{parent}"/><child link="{child}"/>'
+    return f'<joint name="{name}" type="revolute">{ends}<mimic joint="{leader}"/></joint>'
+
+
 CASES = {
     "malformed": (ROBOT[:-5], "malformed XML in line 5: unclosed token"),
     "malformed after blank lines": ("\n\n<robot", "malformed XML in line 3: unclosed token"),
@@ -56,10 +61,6 @@ CASES = {
         f"the text has {MAX_BYTES + 1} bytes, more than the {MAX_BYTES} that are read",
     ),
     "no robot": ("<sdf/>", "the root element (line 1) is <sdf>, where a URDF has <robot>"),
-    "no robot name": (
-        changed(' name="r"', ""),
-        'robot (line 1): it has no name: add name="..."',
-    ),
     "no link": ('<robot name="r"/>', "the robot has no link: add at least one <link>"),
     "link without name": (added("<link/>"), 'link (line 5): it has no name: add name="..."'),
     "link name twice": (
@@ -90,9 +91,25 @@ CASES = {
         changed("revolute", "planar"),
         "joint 'j' (line 4): joints of type planar are not supported yet",
     ),
-    "mimic": (
-        changed("<axis", '<mimic joint="k"/><axis'),
-        "joint 'j', <mimic> (line 4): mimic joints are not supported yet",
+    "mimic without joint": (
+        changed("<axis", "<mimic/><axis"),
+        "joint 'j', <mimic> (line 4): it has no joint: add joint=\"...\"",
+    ),
+    "mimic of itself": (
+        changed("<axis", '<mimic joint="j"/><axis'),
+        "joint 'j', <mimic> (line 4): it mimics itself: let one of them move by itself",
+    ),
+    "mimic in a cycle": (
+        added(f'<link name="c"/>{mimic("k", "b", "c", "j")}').replace("<axis", '<mimic joint="k"/><axis', 1),
+        "joint 'k', <mimic> (line 5): it mimics itself by way of 'j': let one of them move by itself",
+    ),
+    "mimic multiplier": (
+        changed("<axis", '<mimic joint="j" multiplier="nan"/><axis'),
+        "joint 'j', <mimic> (line 4): multiplier holds \"nan\": write a finite number",
+    ),
+    "mimic offset": (
+        changed("<axis", '<mimic joint="j" offset="1e10"/><axis'),
+        "joint 'j', <mimic> (line 4): offset exceeds 1e+09: check its unit",
     ),
     "no parent": (
         changed('<parent link="a"/>', ""),
@@ -175,14 +192,6 @@ CASES = {
         changed('mass value="1"', 'mass value="-1"'),
         "link 'b', <mass> (line 3): the mass is -1 kg: it cannot be negative",
     ),
-    "no mass": (
-        changed('<mass value="1"/>', ""),
-        "link 'b', <inertial> (line 3): it has no <mass>: add one",
-    ),
-    "no inertia": (
-        changed('<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>', ""),
-        "link 'b', <inertial> (line 3): it has no <inertia>: add one",
-    ),
     "no ixy": (
         changed(' ixy="0"', ""),
         "link 'b', <inertia> (line 3): it has no ixy: add ixy=\"...\"",
@@ -239,7 +248,7 @@ def test_file_is_named(tmp_path: Path) -> None:
     ("content", "sentence"),
     [
         (None, "no such file: '{path}' is neither the path of a file nor XML text"),
-        (b" \n", "{path}: the file is empty, where a URDF was expected"),
+        (b" \n", "{path}: the file is empty, where a robot was expected"),
         (b"<robot>\n\xff", "{path}: byte 0xff in line 2 is not UTF-8: save the file as UTF-8"),
         (b"name: r", "{path}: malformed XML in line 1: syntax error"),
     ],

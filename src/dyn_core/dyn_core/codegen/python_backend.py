@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,23 @@ Array = npt.NDArray[np.float64]
 class PythonFunction:
     """A program as a Python function of arrays."""
 
-    def __init__(self, program: Program) -> None:
-        """Print the program and let Python compile it."""
+    def __init__(self, program: Callable[[], Program], shape: tuple[int, ...]) -> None:
+        """Remember how to get the program; it is traced, and compiled by Python, at its first call.
+
+        Args:
+            program: answers the program.
+            shape: the shape of its results for one sample.
+        """
+        self._program = program
+        self._shape = shape
+
+    @cached_property
+    def _function(self) -> Callable[..., list[Any]]:
+        program = self._program()
         namespace: dict[str, Any] = {}
         exec(compile(python_source(program), f"<program {program.name}>", "exec"), namespace)
-        self._function: Callable[..., list[Any]] = namespace[program.name]
-        self._shape = program.shape
+        function: Callable[..., list[Any]] = namespace[program.name]
+        return function
 
     def into(self, *arguments: Array) -> None:
         """Compute one sample (size,) or a batch (N, size); the last array takes the results.

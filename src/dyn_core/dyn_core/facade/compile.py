@@ -6,11 +6,11 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from dyn_core.codegen.python_backend import PythonFunction
-from dyn_core.expr.analysis import operation_counts
 from dyn_core.facade.model import Backend, Function, Model
-from dyn_core.facade.programs import Terms, programs
+from dyn_core.facade.programs import kinds, traced, with_terms
 from dyn_core.model.robot import Robot
 
 _log = logging.getLogger("dyn_core")
@@ -34,22 +34,28 @@ def compile_model(
     """
     if backend not in ("auto", "c", "python"):
         raise ValueError(f"backend: expected 'auto', 'c' or 'python', but it is {backend!r}")
-    traced = programs(robot, Terms(friction, rotor_inertia), _documentation())
-    counts = {name: operation_counts(program.results) for name, program in traced.items()}
+    made_of = with_terms(robot, friction, rotor_inertia)
+    shapes = {name: kind.shape for name, kind in kinds(made_of).items()}
+    functions: dict[str, Function] | None = None
     if backend != "python":
         # Only here is what it takes to compile imported: subprocesses, thread pools, loaders.
         from dyn_core.codegen.c_backend import c_functions
         from dyn_core.codegen.compiler import NoCompiler
 
+        documentation = _documentation()
+        programs = [traced(made_of, name, documentation.get(name, "")) for name in shapes]
         try:
-            compiled: dict[str, Function] = dict(zip(traced, c_functions(list(traced.values())), strict=True))
-            return Model(robot, friction, rotor_inertia, "c", compiled, counts)
+            functions = dict(zip(shapes, c_functions(programs), strict=True))
         except NoCompiler as problem:
             if backend == "c":
                 raise
             _log.warning("the model of '%s' runs in Python, which is slower: %s", robot.name, problem)
-    interpreted: dict[str, Function] = {name: PythonFunction(program) for name, program in traced.items()}
-    return Model(robot, friction, rotor_inertia, "python", interpreted, counts)
+    if functions is not None:
+        return Model(robot, friction, rotor_inertia, "c", functions, shapes)
+    functions = {
+        name: PythonFunction(partial(traced, made_of, name), shape) for name, shape in shapes.items()
+    }
+    return Model(robot, friction, rotor_inertia, "python", functions, shapes)
 
 
 def _documentation() -> dict[str, str]:

@@ -15,8 +15,8 @@ from dyn_core.model.robot import Robot
 
 def external_wrenches(
     robot: Robot, wrenches: Mapping[str, npt.ArrayLike] | None, samples: tuple[int, ...]
-) -> Array | None:
-    """Answer the wrenches that the bodies 1 to n exert, in their frames, (6 n,) or (N, 6 n); None: no wrench.
+) -> dict[int, Wrench]:
+    """Answer by body the wrench that it exerts on the environment, in the frame of the body.
 
     Args:
         robot: the robot.
@@ -24,10 +24,8 @@ def external_wrenches(
             in the frame of the link and about its origin; one for all samples, or one a sample.
         samples: ``()`` for one sample, ``(N,)`` for a batch.
     """
-    if not wrenches:
-        return None
-    exerted = np.zeros((*samples, robot.dof + 1, 6))
-    for name, value in wrenches.items():
+    total: dict[int, Wrench] = {}
+    for name, value in (wrenches or {}).items():
         link = robot.link_frame(name)
         array = as_floats(f"wrenches['{name}']", value)
         if array.shape not in ((6,), (*samples, 6)):
@@ -36,6 +34,14 @@ def external_wrenches(
             )
         fx, fy, fz, mx, my, mz = scalars(array)
         on_body = wrench_on_antecedent(link.T_body_link, Wrench((fx, fy, fz), (mx, my, mz)))
-        for k, component in enumerate((*on_body.force, *on_body.moment)):
-            exerted[..., link.body, k] += component
-    return exerted[..., 1:, :].reshape((*samples, -1))
+        total[link.body] = total[link.body] + on_body if link.body in total else on_body
+    return total
+
+
+def packed(robot: Robot, exerted: Mapping[int, Wrench], samples: tuple[int, ...]) -> Array:
+    """Answer the wrenches of the bodies 1 to n in a row, zeros where there is none, (6 n,) or (N, 6 n)."""
+    array = np.zeros((*samples, len(robot.joints) + 1, 6))
+    for body, wrench in exerted.items():
+        for k, component in enumerate((*wrench.force, *wrench.moment)):
+            array[..., body, k] = component
+    return array[..., 1:, :].reshape((*samples, -1))

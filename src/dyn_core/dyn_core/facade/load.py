@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load a robot from a URDF."""
+"""Load a robot from a URDF or a .par file."""
 
 from __future__ import annotations
 
@@ -7,54 +7,121 @@ import hashlib
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from dyn_core.errors import DynError, ModelWarning
+from dyn_core.facade.side_file import read_side_file
+from dyn_core.geometry.build_loops import with_side_file
+from dyn_core.geometry.build_par import build_par
 from dyn_core.geometry.build_robot import build_robot
 from dyn_core.geometry.inertias import why_impossible
+from dyn_core.io.par import is_par_text, parse_par
+from dyn_core.io.side_file import SideFile
+from dyn_core.io.snap import Snap, checked_snap, snapped_description
 from dyn_core.io.source import is_xml_text, path_text, read_text
 from dyn_core.io.urdf import parse_urdf
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.robot import Robot
 
+DOWN: Vec3 = (0.0, 0.0, -9.81)
+"""Gravity where nothing is said about it (m/s^2)."""
 
-def load_robot(source: str | os.PathLike[str], gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> Robot:
-    """Answer the robot that a URDF describes.
+
+@dataclass(frozen=True)
+class _Options:
+    """What the caller of `load_robot` chose, checked."""
+
+    gravity: Vec3 | None
+    snap: Snap
+    mimic: bool
+    side: SideFile
+    side_path: str | None
+
+
+def load_robot(
+    source: str | os.PathLike[str],
+    loops: str | os.PathLike[str] | Mapping[str, object] | None = None,
+    gravity: Sequence[float] | None = None,
+    snap: Snap = "digits",
+    mimic: bool = True,
+) -> Robot:
+    """Answer the robot that a URDF or a SYMORO+ .par file describes.
 
     Args:
-        source: path of a URDF file, or its XML text.
-        gravity: acceleration of gravity in the frame of the root link (m/s^2).
+        source: path of a URDF file or of a file whose name ends in .par, or the text of either.
+        loops: the side file of the robot, with its loops, passive joints, rotor inertias and friction
+            (see `dyn_core.io.side_file`): path of a YAML file, YAML text, or what it would hold.
+        gravity: acceleration of gravity in the frame of the root link (m/s^2); by default that of the
+            .par file, and (0, 0, -9.81) with a URDF.
+        snap: which angles and axes are taken for roundings of multiples of pi/4 and of zero, and
+            made exact: ``"digits"``, those that are printed like one (``1.5708``); a tolerance (rad),
+            those within it; 0, none. `Robot.snapped` lists them.
+        mimic: whether joints with <mimic> follow what they mimic; otherwise they move freely.
 
     Raises:
-        DynError: the URDF cannot be used; the message names file, line, element and remedy.
+        DynError: the text cannot be used; the message names file, line, element and remedy.
 
     Warns:
-        ModelWarning: a link has an inertia that no body can have.
+        ModelWarning: something had to be guessed, or a link has an inertia that no body can have.
     """
-    g = checked_gravity(gravity)
-    if is_xml_text(source):
-        return _robot(os.fspath(source), g, where="")
-    text = read_text(source)
+    side, side_path = read_side_file(loops)
+    options = _Options(checked_gravity(gravity), checked_snap(snap), mimic, side, side_path)
+    if is_xml_text(source) or (isinstance(source, str) and is_par_text(source)):
+        robot, remarks = _robot(os.fspath(source), "robot", is_xml_text(source), options)
+        _warn(remarks, where="")
+        return robot
+    text = read_text(source, "a robot")
     path = path_text(source)
+    name = Path(os.fsdecode(source))
     try:
-        return _robot(text, g, where=f"{path}: ")
+        robot, remarks = _robot(text, name.stem, name.suffix.lower() != ".par", options)
     except DynError as error:
+        if error.file:
+            raise
         raise error.in_file(path) from error
-
-
-def _robot(text: str, gravity: Vec3, where: str) -> Robot:
-    description = parse_urdf(text)
-    robot = build_robot(description, gravity, hashlib.sha256(text.encode()).hexdigest())
-    for link in description.links:
-        reason = link.inertial and why_impossible(link.inertial)
-        if reason:
-            message = f"{where}link '{link.name}' (line {link.line}): no body has its inertia, {reason}"
-            warnings.warn(message, ModelWarning, stacklevel=3)
+    _warn(remarks, where=f"{path}: ")
     return robot
 
 
-def checked_gravity(gravity: Sequence[float]) -> Vec3:
+def _robot(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> tuple[Robot, list[str]]:
+    """Answer the robot, and remarks about its description."""
+    text_hash = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    if is_urdf:
+        robot, remarks = _urdf_robot(text, text_hash, name_if_none, options)
+    else:
+        par = parse_par(text, name_if_none)
+        robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap)
+        remarks = list(par.remarks)
+    try:
+        return with_side_file(robot, options.side), remarks
+    except DynError as error:
+        if options.side_path is None:
+            raise
+        raise error.in_file(options.side_path) from error
+
+
+def _urdf_robot(text: str, text_hash: str, name_if_none: str, options: _Options) -> tuple[Robot, list[str]]:
+    description, snapped = snapped_description(parse_urdf(text, name_if_none), options.snap)
+    robot = build_robot(description, options.gravity or DOWN, text_hash, options.mimic)
+    remarks = list(description.remarks)
+    for link in description.links:
+        reason = link.inertial and why_impossible(link.inertial)
+        if reason:
+            remarks.append(f"link '{link.name}' (line {link.line}): no body has its inertia, {reason}")
+    return replace(robot, snapped=snapped), remarks
+
+
+def _warn(remarks: Sequence[str], where: str) -> None:
+    for remark in remarks:
+        warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=3)
+
+
+def checked_gravity(gravity: Sequence[float] | None) -> Vec3 | None:
     """Answer an acceleration of gravity (m/s^2) as three finite numbers; DynError where it is none."""
+    if gravity is None:
+        return None
     try:
         x, y, z = (float(component) for component in gravity)
     except (TypeError, ValueError):

@@ -10,9 +10,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.expr.analysis import operation_counts
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
-from dyn_core.facade.external import external_wrenches
+from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.programs import traced, with_terms
 from dyn_core.model.robot import Robot
+from dyn_core.model.standard_parameters import parameter_names
 
 Backend = Literal["auto", "c", "python"]
 
@@ -49,7 +52,7 @@ class Model:
     rotor_inertia: bool
     backend: Literal["c", "python"]
     _functions: Mapping[str, Function] = field(repr=False, compare=False)
-    _counts: Mapping[str, dict[str, int]] = field(repr=False, compare=False)
+    _shapes: Mapping[str, tuple[int, ...]] = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Put the fast functions of this robot in the place of the methods, which they fall back to."""
@@ -69,9 +72,15 @@ class Model:
 
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt."""
-        if function not in self._counts:
-            raise ValueError(f"there is no function '{function}': choose one of {', '.join(self._counts)}")
-        return dict(self._counts[function])
+        if function not in self._shapes:
+            raise ValueError(f"there is no function '{function}': choose one of {', '.join(self._shapes)}")
+        made_of = with_terms(self.robot, self.friction, self.rotor_inertia)
+        return operation_counts(traced(made_of, function).results)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the columns of the regressor: 14 for each joint of the tree."""
+        return parameter_names(self.robot)
 
     def inverse_dynamics(
         self,
@@ -94,12 +103,45 @@ class Model:
         """
         vectors = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
         out = checked_out(out, vectors[0].shape)
-        exerted = external_wrenches(self.robot, wrenches, vectors[0].shape[:-1])
+        external = self._external_torques(vectors[0], wrenches)
         torques = self._evaluate("inverse_dynamics", *vectors)
-        if exerted is not None:
-            torques += self._evaluate("external_torques", vectors[0], exerted)
-        out[...] = torques
+        out[...] = torques if external is None else torques + external
         return out
+
+    def forward_dynamics(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        wrenches: Mapping[str, npt.ArrayLike] | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Accelerations that the torques tau give (Khalil 2010, sec. 3.3).
+
+        Args:
+            q: positions.
+            qd: velocities.
+            tau: torques of the actuators.
+            wrenches: as in `inverse_dynamics`.
+            out: array for the result; not finite where a joint moves no inertia.
+        """
+        vectors = joint_vectors(self.robot.dof, q=q, qd=qd, tau=tau)
+        out = checked_out(out, vectors[0].shape)
+        external = self._external_torques(vectors[0], wrenches)
+        q, qd, tau = vectors
+        out[...] = self._evaluate("forward_dynamics", q, qd, tau if external is None else tau - external)
+        return out
+
+    def inertia_matrix(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
+        """Inertia matrix A with the inertia of the rotors, (n, n) or (N, n, n)."""
+        return self._answer("inertia_matrix", out, (self.robot.dof, self.robot.dof), q=q)
+
+    def regressor(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, out: Array | None = None
+    ) -> Array:
+        """Matrix Y of tau = Y parameters, in the columns `parameter_names`, (n, p) or (N, n, p)."""
+        shape = (self.robot.dof, len(self.parameter_names))
+        return self._answer("regressor", out, shape, q=q, qd=qd, qdd=qdd)
 
     def bias_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques H at zero acceleration: Coriolis, centrifugal, gravity and friction."""
@@ -121,14 +163,26 @@ class Model:
         """Torques of friction; zero in a model without friction."""
         return self._answer("friction_torques", out, qd=qd)
 
-    def _answer(self, function: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
+    def _answer(
+        self, function: str, out: Array | None, shape: tuple[int, ...] = (), **vectors: npt.ArrayLike
+    ) -> Array:
         """Check the arguments, compute, and write the result where it is wanted."""
         arrays = joint_vectors(self.robot.dof, **vectors)
-        out = checked_out(out, arrays[0].shape)
+        samples = arrays[0].shape[:-1]
+        out = checked_out(out, (*samples, *(shape or (self.robot.dof,))))
         out[...] = self._evaluate(function, *arrays)
         return out
 
     def _evaluate(self, function: str, *arrays: Array) -> Array:
-        result = np.empty((*arrays[0].shape[:-1], self.robot.dof))
-        self._functions[function].into(*map(np.ascontiguousarray, arrays), result)
+        program = self._functions[function]
+        result = np.empty((*arrays[0].shape[:-1], *self._shapes[function]))
+        program.into(*map(np.ascontiguousarray, arrays), result)
         return result
+
+    def _external_torques(self, q: Array, wrenches: Mapping[str, npt.ArrayLike] | None) -> Array | None:
+        """What wrenches add to the torques; None where there are none."""
+        samples = q.shape[:-1]
+        exerted = external_wrenches(self.robot, wrenches, samples)
+        if not exerted:
+            return None
+        return self._evaluate("external_torques", q, packed(self.robot, exerted, samples))

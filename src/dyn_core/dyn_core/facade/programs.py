@@ -1,114 +1,197 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of a model as programs: what each takes, and which algorithm it is traced from."""
+"""The functions of a model as programs: what each takes, and which algorithm it is traced from.
+
+The algorithms know the n joints of the tree; users know the coordinates. Joints that mimic others are
+expanded and gathered here, so that this is traced along with the algorithm.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from dyn_core.codegen.program import Program, trace
-from dyn_core.dynamics.joint_torques import friction_torques, joint_torques, wrench_torques
+from dyn_core.dynamics import newton_euler
+from dyn_core.dynamics.articulated_dynamics import articulated_direct_dynamics
+from dyn_core.dynamics.bias_torques import bias_torques
+from dyn_core.dynamics.drive import drive_torques
+from dyn_core.dynamics.factorisation import factorised, solved
+from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
+from dyn_core.dynamics.gravity_torques import gravity_torques
+from dyn_core.dynamics.inertia_matrix import inertia_matrix
+from dyn_core.dynamics.regressor import regressor
 from dyn_core.dynamics.wrench import Wrench
+from dyn_core.errors import DynError, listed
+from dyn_core.expr.analysis import operation_counts
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
+from dyn_core.model.coupling import (
+    coordinate_inertia,
+    coordinate_torques,
+    joint_positions,
+    joint_rates,
+)
+from dyn_core.model.inertial_parameters import InertialParameters
+from dyn_core.model.joint import Friction
 from dyn_core.model.robot import Robot
+from dyn_core.model.standard_parameters import PER_JOINT
 
 Vector = Sequence[Scalar]
+Algorithm = Callable[..., Vector]
+
+DIVISION = 4
+"""What a division costs, in multiplications, where two algorithms are compared."""
+
+
+def with_terms(robot: Robot, friction: bool, rotor_inertia: bool) -> Robot:
+    """Answer the robot that the model is made of: without friction, or rotors, if they are not wanted."""
+    joints = robot.joints
+    if not friction:
+        joints = tuple(replace(joint, friction=Friction()) for joint in joints)
+    if not rotor_inertia:
+        joints = tuple(replace(joint, Ia=0.0) for joint in joints)
+    return replace(robot, joints=joints)
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What the model of a robot takes into account.
+class Kind:
+    """A function of a model.
 
     Attributes:
-        friction: whether the joints have friction.
-        rotor_inertia: whether the rotors have inertia.
+        algorithms: what computes it; of several the one with the fewest operations is taken.
+        sizes: length of each input, by name.
+        shape: shape of the result for one sample.
     """
 
-    friction: bool
-    rotor_inertia: bool
+    algorithms: Sequence[Algorithm]
+    sizes: Mapping[str, int]
+    shape: tuple[int, ...]
 
 
-def inverse_dynamics(robot: Robot, terms: Terms, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """All torques."""
-    return joint_torques(
-        robot, q, qd, qdd, robot.gravity_0, friction=terms.friction, rotor_inertia=terms.rotor_inertia
-    )
-
-
-def bias_torques(robot: Robot, terms: Terms, q: Vector, qd: Vector) -> Vector:
-    """Torques at zero acceleration."""
-    rest = _rest(robot)
-    return joint_torques(robot, q, qd, rest, robot.gravity_0, friction=terms.friction, rotor_inertia=False)
-
-
-def gravity_torques(robot: Robot, terms: Terms, q: Vector) -> Vector:
-    """Torques of gravity."""
-    rest = _rest(robot)
-    return joint_torques(robot, q, rest, rest, robot.gravity_0, friction=False, rotor_inertia=False)
-
-
-def coriolis_torques(robot: Robot, terms: Terms, q: Vector, qd: Vector) -> Vector:
-    """Coriolis and centrifugal torques."""
-    rest = _rest(robot)
-    return joint_torques(robot, q, qd, rest, vec3.ZERO, friction=False, rotor_inertia=False)
-
-
-def inertial_torques(robot: Robot, terms: Terms, q: Vector, qdd: Vector) -> Vector:
-    """Torques of the accelerations."""
-    rest = _rest(robot)
-    return joint_torques(robot, q, rest, qdd, vec3.ZERO, friction=False, rotor_inertia=terms.rotor_inertia)
-
-
-def friction_only(robot: Robot, terms: Terms, qd: Vector) -> Vector:
-    """Torques of friction."""
-    return friction_torques(robot, qd) if terms.friction else _rest(robot)
-
-
-def external_torques(robot: Robot, terms: Terms, q: Vector, w: Vector) -> Vector:
-    """Torques of the wrenches that the bodies 1 to n exert, six components for each."""
-    wrenches = {
-        body: Wrench(_triple(w[6 * body - 6 : 6 * body - 3]), _triple(w[6 * body - 3 : 6 * body]))
-        for body in range(1, robot.dof + 1)
-    }
-    return wrench_torques(robot, q, wrenches)
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A function of a model: its algorithm, and the components of each input per joint."""
-
-    algorithm: Callable[..., Vector]
-    inputs: dict[str, int]
-
-
-_KINDS = {
-    "inverse_dynamics": _Kind(inverse_dynamics, {"q": 1, "qd": 1, "qdd": 1}),
-    "bias_torques": _Kind(bias_torques, {"q": 1, "qd": 1}),
-    "gravity_torques": _Kind(gravity_torques, {"q": 1}),
-    "coriolis_torques": _Kind(coriolis_torques, {"q": 1, "qd": 1}),
-    "inertial_torques": _Kind(inertial_torques, {"q": 1, "qdd": 1}),
-    "friction_torques": _Kind(friction_only, {"qd": 1}),
-    "external_torques": _Kind(external_torques, {"q": 1, "w": 6}),
-}
-
-
-def programs(robot: Robot, terms: Terms, documentation: Mapping[str, str]) -> dict[str, Program]:
-    """Trace all functions of the model of a robot, by name, with the documentation of each."""
-    return {
-        name: trace(
-            name,
-            lambda *vectors, kind=kind: kind.algorithm(robot, terms, *vectors),
-            {key: count * robot.dof for key, count in kind.inputs.items()},
-            (robot.dof,),
-            documentation.get(name, ""),
+def kinds(robot: Robot) -> dict[str, Kind]:
+    """Answer the functions of the model of a robot, by name."""
+    if robot.loops:
+        loops = listed(loop.name for loop in robot.loops)
+        raise DynError(
+            f"robot '{robot.name}' has the loops {loops}: closed-loop dynamics are not available yet",
+            element=f"loop '{robot.loops[0].name}'",
         )
-        for name, kind in _KINDS.items()
+    n = robot.dof
+    q, qd, qdd, tau = {"q": n}, {"qd": n}, {"qdd": n}, {"tau": n}
+    bodies = len(robot.joints)
+    return {
+        "inverse_dynamics": Kind([_inverse_dynamics], q | qd | qdd, (n,)),
+        "forward_dynamics": Kind(_direct_algorithms(robot), q | qd | tau, (n,)),
+        "inertia_matrix": Kind([_inertia_matrix], q, (n, n)),
+        "regressor": Kind([_regressor], q | qd | qdd, (n, PER_JOINT * bodies)),
+        "bias_torques": Kind([_bias_torques], q | qd, (n,)),
+        "gravity_torques": Kind([_gravity_torques], q, (n,)),
+        "coriolis_torques": Kind([_coriolis_torques], q | qd, (n,)),
+        "inertial_torques": Kind([_inertial_torques], q | qdd, (n,)),
+        "friction_torques": Kind([_friction_torques], qd, (n,)),
+        "external_torques": Kind([_external_torques], q | {"w": 6 * bodies}, (n,)),
     }
 
 
-def _rest(robot: Robot) -> Vector:
-    return [0.0] * robot.dof
+def traced(robot: Robot, name: str, documentation: str = "") -> Program:
+    """Answer a function of the model of a robot as a program."""
+    kind = kinds(robot)[name]
+    programs = (
+        trace(name, partial(algorithm, robot), kind.sizes, kind.shape, documentation)
+        for algorithm in kind.algorithms
+    )
+    return min(programs, key=_cost)
+
+
+def _cost(program: Program) -> int:
+    counts = operation_counts(program.results)
+    return counts["mul"] + counts["add"] + DIVISION * counts["div"]
+
+
+def _inverse_dynamics(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+    """Rigid bodies, friction and rotors (Khalil 2010, eq. (31))."""
+    q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
+    rigid = newton_euler.inverse_dynamics(robot, q, qd, qdd, robot.gravity_0, {})
+    drives = drive_torques(robot.joints, qd, qdd)
+    return coordinate_torques(robot, [a + b for a, b in zip(rigid, drives, strict=True)])
+
+
+def _bias_torques(robot: Robot, q: Vector, qd: Vector) -> Vector:
+    q, qd = joint_positions(robot, q), joint_rates(robot, qd)
+    return coordinate_torques(robot, bias_torques(robot, q, qd, robot.gravity_0, {}))
+
+
+def _gravity_torques(robot: Robot, q: Vector) -> Vector:
+    return coordinate_torques(robot, gravity_torques(robot, joint_positions(robot, q), robot.gravity_0))
+
+
+def _coriolis_torques(robot: Robot, q: Vector, qd: Vector) -> Vector:
+    frictionless = with_terms(robot, friction=False, rotor_inertia=True)
+    q, qd = joint_positions(robot, q), joint_rates(robot, qd)
+    return coordinate_torques(robot, bias_torques(frictionless, q, qd, vec3.ZERO, {}))
+
+
+def _inertial_torques(robot: Robot, q: Vector, qdd: Vector) -> Vector:
+    frictionless = with_terms(robot, friction=False, rotor_inertia=True)
+    weightless = replace(frictionless, gravity=vec3.ZERO)
+    return _inverse_dynamics(weightless, q, [0.0] * robot.dof, qdd)
+
+
+def _friction_torques(robot: Robot, qd: Vector) -> Vector:
+    qd = joint_rates(robot, qd)
+    return coordinate_torques(robot, drive_torques(robot.joints, qd, [0.0] * len(robot.joints)))
+
+
+def _external_torques(robot: Robot, q: Vector, w: Vector) -> Vector:
+    """What wrenches that the bodies 1 to n exert add to the torques; six components for each."""
+    massless = replace(robot, bodies=(InertialParameters(),) * len(robot.bodies))
+    rest = [0.0] * len(robot.joints)
+    exerted = {
+        body: Wrench(_triple(w[6 * body - 6 : 6 * body - 3]), _triple(w[6 * body - 3 : 6 * body]))
+        for body in range(1, len(robot.joints) + 1)
+    }
+    q = joint_positions(robot, q)
+    torques = newton_euler.inverse_dynamics(massless, q, rest, rest, vec3.ZERO, exerted)
+    return coordinate_torques(robot, torques)
+
+
+def _inertia_matrix(robot: Robot, q: Vector) -> Vector:
+    return _flat(coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q))))
+
+
+def _regressor(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+    q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
+    columns = zip(*regressor(robot, q, qd, qdd, robot.gravity_0), strict=True)
+    gathered = [coordinate_torques(robot, column) for column in columns]
+    return _flat(list(zip(*gathered, strict=True)))
+
+
+def _direct_algorithms(robot: Robot) -> list[Algorithm]:
+    """The algorithms for direct dynamics that suit the robot, of which the cheapest is taken."""
+    if any(joint.mimic for joint in robot.joints):
+        return [_coupled_direct_dynamics]
+    return [
+        lambda robot, q, qd, tau: articulated_direct_dynamics(robot, q, qd, tau, robot.gravity_0, {}),
+        lambda robot, q, qd, tau: factorised_direct_dynamics(robot, q, qd, tau, robot.gravity_0, {}),
+    ]
+
+
+def _coupled_direct_dynamics(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> Vector:
+    """By the inertia matrix of the coordinates: the articulated recursion knows no coupling."""
+    H = _bias_torques(robot, q, qd)
+    A = coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q)))
+    nonzero = [[i for i in range(k) if not _is_zero(A[k][i])] for k in range(len(A))]
+    return solved(factorised(A, nonzero), [torque - bias for torque, bias in zip(tau, H, strict=True)])
+
+
+def _is_zero(value: Scalar) -> bool:
+    """Whether an entry is 0 by the structure of the robot: a number, where others are symbols."""
+    return isinstance(value, float) and value == 0.0
+
+
+def _flat(rows: Sequence[Vector]) -> Vector:
+    return [value for row in rows for value in row]
 
 
 def _triple(vector: Vector) -> tuple[Scalar, Scalar, Scalar]:

@@ -3,25 +3,30 @@
 
 from __future__ import annotations
 
+from dyn_core.geometry.build_loops import with_loops
 from dyn_core.geometry.inertias import link_inertia
 from dyn_core.geometry.joint_frames import JointFrame, joint_frames
-from dyn_core.geometry.joint_tree import MovingJoint, joint_tree
+from dyn_core.geometry.joint_tree import JointTree, MovingJoint, joint_tree
 from dyn_core.io.description import UrdfDescription, UrdfJoint
+from dyn_core.io.mimic_chain import followed_joints
 from dyn_core.linalg.transform import compose, inverse
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.inertial_parameters import InertialParameters, merge
-from dyn_core.model.joint import Friction, Joint, Limits, Sigma
+from dyn_core.model.joint import Friction, Joint, Limits, Mimic, Sigma
 from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.robot import Robot
 
 
-def build_robot(description: UrdfDescription, gravity: Vec3, description_hash: str) -> Robot:
+def build_robot(
+    description: UrdfDescription, gravity: Vec3, description_hash: str, mimic: bool = True
+) -> Robot:
     """Answer the robot of a description.
 
     Args:
         description: what the URDF says.
         gravity: acceleration of gravity in the frame of the root link (m/s^2).
         description_hash: SHA-256 of the URDF text.
+        mimic: whether mimic joints follow what they mimic, or move freely.
     """
     tree = joint_tree(description)
     T_root_0, frames = joint_frames(tree)
@@ -33,8 +38,12 @@ def build_robot(description: UrdfDescription, gravity: Vec3, description_hash: s
         T_body_link = compose(T_body_urdf[link.body], link.T_joint_link)
         link_frames.append(LinkFrame(link.urdf.name, link.body, T_body_link))
         bodies[link.body] = merge(bodies[link.body], link_inertia(link.urdf, T_body_link))
-    joints = (_joint(joint, frame) for joint, frame in zip(tree.joints, frames, strict=True))
-    return Robot(
+    mimics = _mimics(description, tree) if mimic else {}
+    joints = (
+        _joint(joint, frame, mimics.get(joint.urdf.name), joint.urdf.name in description.passive)
+        for joint, frame in zip(tree.joints, frames, strict=True)
+    )
+    robot = Robot(
         name=description.name,
         joints=tuple(joints),
         bodies=tuple(bodies),
@@ -43,9 +52,18 @@ def build_robot(description: UrdfDescription, gravity: Vec3, description_hash: s
         T_root_0=T_root_0,
         description_hash=description_hash,
     )
+    return with_loops(robot, description.loops)
 
 
-def _joint(joint: MovingJoint, frame: JointFrame) -> Joint:
+def _mimics(description: UrdfDescription, tree: JointTree) -> dict[str, Mimic]:
+    number = {joint.urdf.name: j for j, joint in enumerate(tree.joints, start=1)}
+    return {
+        name: Mimic(number[leader] if leader is not None else 0, multiplier, offset)
+        for name, (leader, multiplier, offset) in followed_joints(description.joints).items()
+    }
+
+
+def _joint(joint: MovingJoint, frame: JointFrame, mimic: Mimic | None, passive: bool) -> Joint:
     urdf = joint.urdf
     return Joint(
         name=urdf.name,
@@ -53,8 +71,11 @@ def _joint(joint: MovingJoint, frame: JointFrame) -> Joint:
         sigma=Sigma.PRISMATIC if urdf.type == "prismatic" else Sigma.REVOLUTE,
         mdh=frame.mdh,
         origin=frame.origin,
+        mu=0 if mimic or passive else 1,
         friction=Friction(Fv=urdf.damping, Fs=urdf.friction),
+        Ia=urdf.rotor_inertia,
         limits=_limits(urdf),
+        mimic=mimic,
     )
 
 

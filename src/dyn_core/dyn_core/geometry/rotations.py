@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dyn_core.io.description import UrdfOrigin
 from dyn_core.linalg import mat3
 from dyn_core.linalg.angle import cos_sin
@@ -36,3 +38,17 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Mat3:
 def placement(origin: UrdfOrigin) -> Transform:
     """Transform of a URDF <origin>."""
     return Transform(rotation_from_rpy(*origin.rpy), origin.xyz)
+
+
+def rpy_from_rotation(R: Mat3) -> tuple[float, float, float]:
+    """Fixed-axis angles of URDF (rad) of a rotation; where the pitch is +-pi/2, the yaw is 0.
+
+    The roll is taken from ``Rz(-yaw) R``, so that near those pitches it makes up for what is not
+    known of the yaw.
+    """
+    (r00, r01, r02), (r10, r11, r12), (r20, _, _) = R
+    level = math.hypot(r00, r10)
+    yaw = math.atan2(r10, r00) if level > 0.0 else 0.0
+    c, s = cos_sin(yaw)
+    roll = math.atan2(s * r02 - c * r12, c * r11 - s * r01)
+    return roll, math.atan2(-r20, level), yaw

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 from dyn_core.errors import DynError, shortened
 from dyn_core.io.description import Triple
+from dyn_core.io.number import finite_number
 from dyn_core.io.xml import Element
 
 LARGEST_LENGTH = 1e9
@@ -15,8 +13,6 @@ LARGEST_LENGTH = 1e9
 
 LARGEST_MASS = 1e30
 """Greatest mass (kg) and inertia (kg m^2): with it no product overflows."""
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def fail(owner: str, at: Element, what: str) -> DynError:
@@ -41,16 +37,21 @@ def text(owner: str, element: Element, attribute: str) -> str:
     return value
 
 
+def words(element: Element | None, attribute: str) -> tuple[str, ...]:
+    """Answer the words of an attribute; none where it, or the element, is absent."""
+    return () if element is None else tuple(element.attributes.get(attribute, "").split())
+
+
 def vector(owner: str, element: Element | None, attribute: str, default: Triple) -> Triple:
     """Answer an attribute of three numbers; `default` where it, or the element, is absent."""
     if element is None or attribute not in element.attributes:
         return default
     value = element.attributes[attribute]
-    words = value.split()
-    if len(words) != 3:
+    numbers = value.split()
+    if len(numbers) != 3:
         shown = shortened(value)
-        raise fail(owner, element, f'{attribute}="{shown}" has {len(words)} numbers, not 3')
-    x, y, z = (_finite(owner, element, attribute, word) for word in words)
+        raise fail(owner, element, f'{attribute}="{shown}" has {len(numbers)} numbers, not 3')
+    x, y, z = (_finite(owner, element, attribute, word) for word in numbers)
     return (x, y, z)
 
 
@@ -58,6 +59,14 @@ def placement_vector(owner: str, element: Element | None, attribute: str) -> Tri
     """Answer an attribute of three lengths (m) or angles (rad); zeros where it is absent."""
     value = vector(owner, element, attribute, (0.0, 0.0, 0.0))
     if element is not None and max(map(abs, value)) > LARGEST_LENGTH:
+        raise fail(owner, element, f"{attribute} exceeds {LARGEST_LENGTH:g}: check its unit")
+    return value
+
+
+def placement_number(owner: str, element: Element, attribute: str) -> float | None:
+    """Answer an attribute of one length (m), angle (rad) or ratio; None where it is absent."""
+    value = optional_number(owner, element, attribute)
+    if value is not None and abs(value) > LARGEST_LENGTH:
         raise fail(owner, element, f"{attribute} exceeds {LARGEST_LENGTH:g}: check its unit")
     return value
 
@@ -91,8 +100,8 @@ def not_negative(owner: str, element: Element | None, attribute: str) -> float |
 
 
 def _finite(owner: str, element: Element, attribute: str, word: str) -> float:
-    value = float(word) if _NUMBER.fullmatch(word) else math.nan
-    if not math.isfinite(value):
+    value = finite_number(word)
+    if value is None:
         remedy = "run xacro on the file first" if "$" in word else "write a finite number"
         raise fail(owner, element, f'{attribute} holds "{shortened(word, 40)}": {remedy}')
     return value

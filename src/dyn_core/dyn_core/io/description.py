@@ -10,10 +10,11 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class UrdfOrigin:
-    """Placement: position xyz (m) and fixed-axis angles rpy (rad)."""
+    """Placement: position xyz (m) and fixed-axis angles rpy (rad), which the text says in `rpy_words`."""
 
     xyz: Triple = (0.0, 0.0, 0.0)
     rpy: Triple = (0.0, 0.0, 0.0)
+    rpy_words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,21 @@ class UrdfLimit:
 
 
 @dataclass(frozen=True)
+class UrdfMimic:
+    """<mimic>: the position is ``multiplier`` times that of `joint`, plus `offset` (rad or m)."""
+
+    joint: str
+    line: int
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
 class UrdfJoint:
-    """A joint between two links; `axis` is not zero, of any length, in the frame of the joint."""
+    """A joint between two links; `axis` is not zero, of any length, in the frame of the joint.
+
+    The text says the axis in `axis_words`.
+    """
 
     name: str
     line: int
@@ -60,16 +74,47 @@ class UrdfJoint:
     child: str
     origin: UrdfOrigin = field(default_factory=UrdfOrigin)
     axis: Triple = (1.0, 0.0, 0.0)
+    axis_words: tuple[str, ...] = ()
     limit: UrdfLimit = field(default_factory=UrdfLimit)
     damping: float = 0.0
     friction: float = 0.0
+    rotor_inertia: float = 0.0
+    mimic: UrdfMimic | None = None
+
+
+@dataclass(frozen=True)
+class UrdfLoopEnd:
+    """One side of a cut joint: the cut frame `origin` on a link."""
+
+    link: str
+    origin: UrdfOrigin
+
+
+@dataclass(frozen=True)
+class UrdfLoop:
+    """A cut joint; `child_axis` is None where it is `axis`, and `line` is 0 where there is no text."""
+
+    name: str
+    line: int
+    type: str
+    parent: UrdfLoopEnd
+    child: UrdfLoopEnd
+    axis: Triple = (0.0, 0.0, 1.0)
+    child_axis: Triple | None = None
 
 
 @dataclass(frozen=True)
 class UrdfDescription:
-    """Links and joints in document order, which together are known to form one tree."""
+    """Links and joints in document order, which together are known to form one tree.
+
+    `remarks` are sentences about what had to be guessed, and `passive` are the names of joints
+    without an actuator, some of which may not be joints of the robot.
+    """
 
     name: str
     root: str
     links: tuple[UrdfLink, ...]
     joints: tuple[UrdfJoint, ...]
+    loops: tuple[UrdfLoop, ...] = ()
+    passive: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()

@@ -20,14 +20,14 @@ def is_xml_text(source: str | os.PathLike[str]) -> bool:
     return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Answer the text of a UTF-8 file of at most `MAX_BYTES`."""
+def read_text(path: str | os.PathLike[str], expected: str = "a URDF") -> str:
+    """Answer the text of a UTF-8 file of at most `MAX_BYTES`, in which `expected` should be."""
     shown = path_text(path)
     if not shown:
         raise _no_such_file(shown)
     data = _read_bytes(Path(os.fsdecode(path)), shown)
     if not data.strip():
-        raise DynError("the file is empty, where a URDF was expected", file=shown)
+        raise DynError(f"the file is empty, where {expected} was expected", file=shown)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -40,7 +40,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
-    """Answer a path on one line, fit for use in a message."""
+    """Answer a path on one line, fit for use in a message; DynError where it is none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise DynError(f"{shortened(repr(path), 40)} is neither the path of a file nor text")
     return shortened(" ".join(os.fsdecode(path).split()), 200)
 
 

@@ -2,8 +2,7 @@
 """XML text as a tree of elements with line numbers, safe for text from anywhere.
 
 Document types and entities are refused, and size, nesting and number of elements are bounded, so
-that no text can make the reader hang, read other files, or fill the memory. Text between elements
-is not kept: URDF has none.
+that no text can make the reader hang, read other files, or fill the memory.
 """
 
 from __future__ import annotations
@@ -29,12 +28,14 @@ class Element:
         attributes: its attributes.
         line: the line it begins on, from 1.
         children: the elements in it.
+        text: the text directly in it, without the spaces around it.
     """
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: tuple[Element, ...]
+    text: str = ""
 
     def all(self, tag: str) -> Iterator[Element]:
         """Answer the children of that name, in document order."""
@@ -53,9 +54,10 @@ class _Open:
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
 
     def closed(self) -> Element:
-        return Element(self.tag, self.attributes, self.line, tuple(self.children))
+        return Element(self.tag, self.attributes, self.line, tuple(self.children), "".join(self.text).strip())
 
 
 def parse_xml(text: str) -> Element:
@@ -81,6 +83,8 @@ class _Reader:
         self._parser = expat.ParserCreate("UTF-8")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._doctype
 
     def read(self, data: bytes) -> Element:
@@ -104,6 +108,10 @@ class _Reader:
     def _end(self, _tag: str) -> None:
         element = self._stack.pop().closed()
         self._stack[-1].children.append(element)
+
+    def _text(self, text: str) -> None:
+        if not text.isspace():
+            self._stack[-1].text.append(text)
 
     def _doctype(self, name: str, *_rest: object) -> None:
         self._refuse("a document type or entity declaration is not allowed: remove <!DOCTYPE>", name)

@@ -50,6 +50,22 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: ``q_j = multiplier q_leader + offset``.
+
+    Attributes:
+        leader: number of the joint that is followed, which follows none itself; 0 where the joint
+            follows nothing and stands still at `offset`.
+        multiplier: speed of the joint over that of its leader; 0 where there is no leader.
+        offset: position of the joint where its leader is at 0 (rad or m).
+    """
+
+    leader: int
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
 class Joint:
     """Joint j, with the frame j that it carries.
 
@@ -61,10 +77,11 @@ class Joint:
         origin: iPj (m), the origin of frame j in frame a(j) at q = 0. It is what `mdh` gives,
             kept because it cannot be had back from `mdh` where two axes are almost parallel:
             there b and r are large, their sum is small, and the digits of the sum are lost.
-        mu: 1 where the joint is actuated, 0 where it is passive.
+        mu: 1 where the joint has an actuator of its own, 0 where it is passive or follows another.
         friction: friction of the joint and its transmission.
         Ia: inertia of the rotor and gears, seen at the joint (kg m^2, or kg for a prismatic joint).
         limits: range of the joint.
+        mimic: what the joint follows; None where it moves by itself.
     """
 
     name: str
@@ -76,3 +93,4 @@ class Joint:
     friction: Friction = field(default_factory=Friction)
     Ia: float = 0.0
     limits: Limits = field(default_factory=Limits)
+    mimic: Mimic | None = None

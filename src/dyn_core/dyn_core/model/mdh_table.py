@@ -15,20 +15,22 @@ _SHOWN = 1e-12  # what is nearer to a multiple of pi/2 (rad), or to 0 (m), is sh
 
 def mdh_table(joints: Sequence[Joint]) -> str:
     """Answer the table, one line a joint: angles in rad, lengths in m."""
-    rows = [HEADER] + [_row(j, joint) for j, joint in enumerate(joints, start=1)]
+    rows = [HEADER] + [_row(j, joints) for j in range(1, len(joints) + 1)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(HEADER))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
 
 
-def _row(j: int, joint: Joint) -> tuple[str, ...]:
+def _row(j: int, joints: Sequence[Joint]) -> tuple[str, ...]:
+    joint = joints[j - 1]
     mdh = joint.mdh
     theta, r = angle_text(mdh.theta), length_text(mdh.r)
+    offset = joint.mimic.offset if joint.mimic else 0.0
     if joint.sigma is Sigma.REVOLUTE:
-        theta = _variable(f"t{j}", theta)
+        theta = _sum(position_text(j, joints), angle_text(mdh.theta + offset))
     else:
-        r = _variable(f"R{j}", r)
+        r = _sum(position_text(j, joints), length_text(mdh.r + offset))
     return (
         str(j),
         str(joint.antecedent),
@@ -57,7 +59,17 @@ def length_text(length: float) -> str:
     return "0" if abs(length) < _SHOWN else f"{length:.6g}"
 
 
-def _variable(symbol: str, offset: str) -> str:
-    if offset == "0":
-        return symbol
+def position_text(j: int, joints: Sequence[Joint]) -> str:
+    """Answer what varies in the position of joint j: ``t2``, ``R3``, ``-0.5*t1``; empty for none."""
+    mimic = joints[j - 1].mimic
+    leader, multiplier = (mimic.leader, mimic.multiplier) if mimic else (j, 1.0)
+    if leader == 0:
+        return ""
+    symbol = f"{'t' if joints[leader - 1].sigma is Sigma.REVOLUTE else 'R'}{leader}"
+    return {1.0: symbol, -1.0: f"-{symbol}"}.get(multiplier, f"{multiplier:.6g}*{symbol}")
+
+
+def _sum(symbol: str, offset: str) -> str:
+    if offset == "0" or not symbol:
+        return symbol or offset
     return f"{symbol} - {offset[1:]}" if offset.startswith("-") else f"{symbol} + {offset}"

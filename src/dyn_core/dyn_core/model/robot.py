@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dyn_core.errors import DynError, listed
@@ -14,7 +14,9 @@ from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Joint, Limits
 from dyn_core.model.link_frame import LinkFrame
+from dyn_core.model.loop import Loop
 from dyn_core.model.mdh_table import mdh_table
+from dyn_core.model.snapped import Snapped
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,16 @@ class Robot:
 
     Attributes:
         name: name of the robot.
-        joints: the n joints; joint j of the notation is ``joints[j - 1]``.
+        joints: the n joints of the tree; joint j of the notation is ``joints[j - 1]``. Those that
+            mimic another joint are among them: see `coupling` for what this means.
         bodies: inertial parameters of the n + 1 bodies, each in the frame of its body.
         link_frames: the links of the URDF, in tree order; the first is the root.
         gravity: acceleration of gravity in the frame of the root link (m/s^2).
         T_root_0: placement of frame 0 in the frame of the root link.
         description_hash: SHA-256 of the URDF text, in hexadecimal.
+        loops: the joints that were cut so that the tree remains.
+        assembly: positions by joint (rad or m) near one configuration in which the loops are closed.
+        snapped: what was taken for a rounding when the description was read.
     """
 
     name: str
@@ -38,21 +44,34 @@ class Robot:
     gravity: Vec3
     T_root_0: Transform
     description_hash: str
+    loops: tuple[Loop, ...] = ()
+    assembly: tuple[tuple[str, float], ...] = ()
+    snapped: tuple[Snapped, ...] = ()
+
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        """Numbers of the joints that move by themselves: their positions are the coordinates."""
+        return tuple(j for j, joint in enumerate(self.joints, start=1) if joint.mimic is None)
 
     @property
     def dof(self) -> int:
-        """Number of joint positions."""
-        return len(self.joints)
+        """Number of coordinates."""
+        return len(self.coordinates)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints, in the order of every joint vector."""
-        return tuple(joint.name for joint in self.joints)
+        """Names of the joints that move by themselves, in the order of every joint vector."""
+        return tuple(joint.name for joint in self.joints if joint.mimic is None)
 
     @property
     def actuated_joint_names(self) -> tuple[str, ...]:
         """Names of the joints that have an actuator."""
-        return tuple(joint.name for joint in self.joints if joint.mu == 1)
+        return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.mu == 1)
+
+    @property
+    def passive_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that move by themselves and have no actuator."""
+        return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.mu == 0)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -61,7 +80,7 @@ class Robot:
 
     @property
     def limits(self) -> dict[str, Limits]:
-        """Limits by name of joint."""
+        """Limits by name of joint, of those too that mimic another."""
         return {joint.name: joint.limits for joint in self.joints}
 
     @property
@@ -79,14 +98,21 @@ class Robot:
             element=f"link '{name}'",
         )
 
+    def joint(self, name: str) -> Joint:
+        """Joint of that name; DynError where there is none."""
+        for joint in self.joints:
+            if joint.name == name:
+                return joint
+        names = (joint.name for joint in self.joints)
+        raise DynError(
+            f"robot '{self.name}' has no joint '{name}': its joints are {listed(names)}",
+            element=f"joint '{name}'",
+        )
+
     def with_rotor_inertias(self, Ia: Mapping[str, float]) -> Robot:
         """Answer the same robot with rotor inertias, seen at the joints, by name (kg m^2 or kg)."""
         for name, value in Ia.items():
-            if name not in self.joint_names:
-                raise DynError(
-                    f"robot '{self.name}' has no joint '{name}': its joints are {listed(self.joint_names)}",
-                    element=f"joint '{name}'",
-                )
+            self.joint(name)
             if not 0.0 <= value < math.inf:
                 raise DynError(
                     f"the rotor inertia of joint '{name}' is {value}: give a finite number >= 0",
@@ -94,10 +120,6 @@ class Robot:
                 )
         joints = (replace(joint, Ia=Ia.get(joint.name, joint.Ia)) for joint in self.joints)
         return replace(self, joints=tuple(joints))
-
-    def with_bodies(self, bodies: Sequence[InertialParameters]) -> Robot:
-        """Answer the same robot with other inertial parameters of its bodies 0 to n."""
-        return replace(self, bodies=tuple(bodies))
 
     def mdh_table(self) -> str:
         """Answer the table of the geometric parameters as text: angles in rad, lengths in m."""

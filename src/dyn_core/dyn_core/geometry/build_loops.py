@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops and actuators of a side file, given to the robot that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from dyn_core.errors import DynError, listed
+from dyn_core.geometry.rotations import placement
+from dyn_core.io.description import UrdfLoop, UrdfLoopEnd
+from dyn_core.io.side_file import SideFile, SideFriction
+from dyn_core.linalg import vec3
+from dyn_core.model.joint import Friction, Joint
+from dyn_core.model.loop import Loop, LoopEnd, LoopType
+from dyn_core.model.robot import Robot
+
+
+def with_loops(robot: Robot, loops: Sequence[UrdfLoop]) -> Robot:
+    """Answer the robot with more loops; DynError where it lacks their links."""
+    more = tuple(_loop(robot, loop) for loop in loops)
+    names = [loop.name for loop in (*robot.loops, *more)]
+    for loop in loops:
+        if names.count(loop.name) > 1:
+            raise _fail(loop, "another loop has its name: rename one")
+    return replace(robot, loops=(*robot.loops, *more))
+
+
+def with_side_file(robot: Robot, side: SideFile) -> Robot:
+    """Answer the robot with what a side file says about it; DynError where it lacks a joint or link."""
+    _are_joints(robot, "rotor_inertia", side.rotor_inertia)
+    _are_joints(robot, "friction", side.friction)
+    _are_coordinates(robot, "assembly", side.assembly)
+    _are_coordinates(robot, "passive", side.passive or ())
+    joints = tuple(_joint(joint, side) for joint in robot.joints)
+    assembly = tuple((name, side.assembly[name]) for name in robot.joint_names if name in side.assembly)
+    return with_loops(replace(robot, joints=joints, assembly=assembly), side.loops)
+
+
+def _joint(joint: Joint, side: SideFile) -> Joint:
+    passive = side.passive
+    return replace(
+        joint,
+        mu=joint.mu if joint.mimic or passive is None else int(joint.name not in passive),
+        Ia=side.rotor_inertia.get(joint.name, joint.Ia),
+        friction=_friction(joint.friction, side.friction.get(joint.name, SideFriction())),
+    )
+
+
+def _friction(friction: Friction, side: SideFriction) -> Friction:
+    return Friction(
+        Fv=friction.Fv if side.viscous is None else side.viscous,
+        Fs=friction.Fs if side.coulomb is None else side.coulomb,
+        Fo=friction.Fo if side.offset is None else side.offset,
+    )
+
+
+def _are_joints(robot: Robot, entry: str, names: Iterable[str]) -> None:
+    known = [joint.name for joint in robot.joints]
+    for name in names:
+        if name not in known:
+            raise DynError(
+                f"{entry}: the robot has no moving joint '{name}': its joints are {listed(known)}",
+                element=f"joint '{name}'",
+            )
+
+
+def _are_coordinates(robot: Robot, entry: str, names: Iterable[str]) -> None:
+    names = tuple(names)
+    _are_joints(robot, entry, names)
+    for name in names:
+        if robot.joint(name).mimic is not None:
+            raise DynError(
+                f"{entry}: joint '{name}' mimics another and has no position of its own: name that one",
+                element=f"joint '{name}'",
+            )
+
+
+def _loop(robot: Robot, loop: UrdfLoop) -> Loop:
+    bodies = [_body(robot, loop, end) for end in (loop.parent, loop.child)]
+    if bodies[0] == bodies[1]:
+        raise _fail(loop, f"'{loop.parent.link}' and '{loop.child.link}' do not move on each other")
+    axis = vec3.unit(loop.axis)
+    return Loop(
+        name=loop.name,
+        type=LoopType(loop.type),
+        parent=_end(loop.parent),
+        child=_end(loop.child),
+        axis=axis,
+        child_axis=axis if loop.child_axis is None else vec3.unit(loop.child_axis),
+    )
+
+
+def _body(robot: Robot, loop: UrdfLoop, end: UrdfLoopEnd) -> int:
+    if end.link not in robot.link_names:
+        raise _fail(loop, f"the robot has no link '{end.link}': its links are {listed(robot.link_names)}")
+    return robot.link_frame(end.link).body
+
+
+def _end(end: UrdfLoopEnd) -> LoopEnd:
+    return LoopEnd(end.link, placement(end.origin))
+
+
+def _fail(loop: UrdfLoop, what: str) -> DynError:
+    owner = f"loop '{loop.name}'"
+    place = f"{owner} (line {loop.line})" if loop.line else owner
+    return DynError(f"{place}: {what}", element=owner, line=loop.line or None)

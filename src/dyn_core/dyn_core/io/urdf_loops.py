@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops in a URDF: <constraint>, as proposed to urdfdom, and <loop_joint>, as Drake and Isaac Sim have it.
+
+.. code-block:: xml
+
+    <constraint name="closure" type="revolute">
+      <parent link="a"/> <parent_origin xyz="0.1 0 0" rpy="0 0 0"/> <parent_axis xyz="0 0 1"/>
+      <child link="b"/>  <child_origin xyz="0.3 0 0"/>             <child_axis xyz="0 0 1"/>
+    </constraint>
+    <loop_joint name="closure" type="revolute">
+      <link1 link="a" xyz="0.1 0 0" rpy="0 0 0"/> <link2 link="b" xyz="0.3 0 0"/> <axis xyz="0 0 1"/>
+    </loop_joint>
+
+An axis is given in the cut frame of its side, and is z where it is not given; that of the child is
+where it is not given that of the parent. A <loop_joint> may also be written with the children of a
+<constraint>, and a second <link1> stands for <link2> (so it is printed in the manual of Isaac Sim).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dyn_core.errors import listed, shortened
+from dyn_core.io.attributes import fail, label, placement_vector, text, vector
+from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
+from dyn_core.io.side_file import LOOP_TYPES
+from dyn_core.io.xml import Element
+
+
+def urdf_loops(robot: Element) -> tuple[UrdfLoop, ...]:
+    """Answer the loops of a <robot> in document order."""
+    return tuple(_loop(element) for element in robot.children if element.tag in ("constraint", "loop_joint"))
+
+
+def _loop(element: Element) -> UrdfLoop:
+    owner = label(element)
+    name, kind = text(owner, element, "name"), text(owner, element, "type")
+    kind = "revolute" if kind == "continuous" else kind
+    if kind not in LOOP_TYPES:
+        shown = shortened(kind, 40)
+        raise fail(owner, element, f'type="{shown}" is unknown: use one of {listed(LOOP_TYPES, 7)}')
+    links = [child for child in element.children if child.tag in ("link1", "link2")]
+    if links:
+        if len(links) != 2:
+            raise fail(owner, element, f"it has {len(links)} links: give one <link1> and one <link2>")
+        parent, child = (_end(owner, link, link) for link in links)
+    else:
+        parent, child = (_side(owner, element, side) for side in ("parent", "child"))
+    axis = _axis(owner, element, "axis", "parent_axis")
+    child_axis = _axis(owner, element, "axis2", "child_axis")
+    if kind == "universal" and child_axis is None:
+        raise fail(owner, element, "a universal joint needs a <child_axis>")
+    return UrdfLoop(name, element.line, kind, parent, child, axis or (0.0, 0.0, 1.0), child_axis)
+
+
+def _side(owner: str, element: Element, side: str) -> UrdfLoopEnd:
+    link = element.first(side)
+    if link is None:
+        raise fail(owner, element, f"it has no <{side}>: add one")
+    return _end(owner, link, element.first(f"{side}_origin"))
+
+
+def _end(owner: str, link: Element, origin: Element | None) -> UrdfLoopEnd:
+    placement = UrdfOrigin(placement_vector(owner, origin, "xyz"), placement_vector(owner, origin, "rpy"))
+    return UrdfLoopEnd(text(owner, link, "link"), placement)
+
+
+def _axis(owner: str, element: Element, *tags: str) -> Triple | None:
+    found: Iterator[Element] = (child for child in element.children if child.tag in tags)
+    for child in found:
+        axis = vector(owner, child, "xyz", (0.0, 0.0, 1.0))
+        if axis == (0.0, 0.0, 0.0):
+            raise fail(owner, child, 'the axis is zero: give a direction such as xyz="0 0 1"')
+        return axis
+    return None
