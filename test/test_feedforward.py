@@ -4,19 +4,29 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rclpy.utilities import get_rmw_implementation_identifier
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 
 from dyn_msgs.msg import JointTorques
+
+FEEDFORWARD_WITH_RRP = (
+    *("-m", "dyn_nodes.feedforward", "--ros-args"),
+    *("-p", f"description_file:={ROBOTS['rrp']}"),
+)
 
 
 @pytest.mark.parametrize("robot", ROBOTS)
@@ -70,9 +80,8 @@ def test_model_info_names_the_robot(graph: Graph) -> None:
 
 
 def test_gravity_is_a_parameter(graph: Graph) -> None:
-    graph.start_feedforward(description_file=str(ROBOTS["rrp"]), gravity="[0.0, 0.0, 0.0]")
-    graph.wait_for(lambda: graph.models)
-    torques = graph.torques_for(graph.models[-1].joint_name, [0.3, 0.2, 0.1])
+    graph.start_feedforward(gravity="[0.0, 0.0, 0.0]")
+    torques = graph.torques_for(graph.load(urdf("rrp")).joint_name, [0.3, 0.2, 0.1])
     assert list(torques.total) == [0.0, 0.0, 0.0]
 
 
@@ -80,7 +89,7 @@ BAD_STATES = {
     "missing joint": (lambda g, n: g.publish_state(n[:2], [0.1, 0.2]), "lacks joint"),
     "not a number": (lambda g, n: g.publish_state(n, [0.1, math.nan, 0.3]), "position nan"),
     "infinite": (lambda g, n: g.publish_state(n, [0.1, math.inf, 0.3]), "position inf"),
-    "empty": (lambda g, n: g.publish_state([], []), "lacks joint"),
+    "nothing but a name of ours": (lambda g, n: g.publish_state(n[1:2], []), "1 names but 0 positions"),
     "too few positions": (lambda g, n: g.publish_state(n, [0.1, 0.2]), "3 names but 2 positions"),
     "repeated joint": (
         lambda g, n: g.publish_state([*n, n[0]], [0.1, 0.2, 0.3, 0.4]),
@@ -111,19 +120,52 @@ def test_bad_joint_states_give_no_torque_and_one_warning(case: str, graph: Graph
     graph.wait_for(lambda: graph.diagnosis("joint states answered") == "2")
 
 
+def weak_rrp() -> str:
+    """The arm with motors of 0.5 N m and 0.5 N."""
+    return re.sub(r'effort="[^"]*"', 'effort="0.5"', urdf("rrp"))
+
+
 def test_torque_above_the_effort_limit_is_held_at_it(graph: Graph) -> None:
-    weak = urdf("rrp")
-    limits = [line for line in weak.splitlines() if "effort=" in line]
-    assert limits
-    for line in limits:
-        before, after = line.split('effort="', 1)
-        weak = weak.replace(line, f'{before}effort="0.5" {after.split(chr(34), 1)[1].lstrip()}')
     graph.start_feedforward()
-    names = graph.load(weak).joint_name
+    names = graph.load(weak_rrp()).joint_name
     torques = graph.torques_for(names, [0.3, 0.4, 0.1])
     assert max(abs(torque) for torque in torques.gravity) > 0.5
     assert max(abs(torque) for torque in torques.total) == 0.5
     assert torques.status == JointTorques.STATUS_LIMITED
+    graph.wait_for(lambda: graph.diagnosis("torques held at their limit") == "1")
+    assert graph.diagnostics[-1].level == DiagnosticStatus.WARN
+    assert "joint 'lift' asks for" in graph.diagnostics[-1].message
+
+
+def test_torque_above_the_effort_limit_can_be_withheld(graph: Graph) -> None:
+    graph.start_feedforward(on_limit="withhold")
+    names = graph.load(weak_rrp()).joint_name
+    graph.wait_for(lambda: graph.publish_state(names, [0.3, 0.4, 0.1]) and graph.diagnostics)
+    graph.wait_for(lambda: int(graph.diagnosis("joint states refused") or 0) > 0)
+    assert "joint 'lift' asks for" in graph.diagnostics[-1].message
+    assert not graph.torques
+    graph.load(urdf("rrp"))
+    assert graph.torques_for(names, [0.3, 0.4, 0.1]).status == JointTorques.STATUS_OK
+
+
+def test_diagnostics_say_what_is_missing(graph: Graph) -> None:
+    """No robot; a robot but no joint states; joint states of others only; then all is well."""
+
+    def warns(sentence: str) -> bool:
+        last = graph.diagnostics[-1] if graph.diagnostics else None
+        return bool(last and last.level == DiagnosticStatus.WARN and sentence in last.message)
+
+    graph.start_feedforward()
+    graph.wait_for(lambda: warns("no robot"))
+    names = graph.load(urdf("rrp")).joint_name
+    graph.wait_for(lambda: warns("no torques for"))
+    graph.publish_state(["gripper"], [0.1])
+    graph.wait_for(lambda: warns("no torques for"))
+    assert graph.diagnosis("joint states refused") is None
+    graph.wait_for(
+        lambda: graph.publish_state(names, [0.1] * 3) and graph.diagnostics[-1].level == DiagnosticStatus.OK
+    )
+    assert graph.diagnostics[-1].message == "in order"
 
 
 def test_a_new_description_replaces_the_robot_and_a_bad_one_does_not(graph: Graph) -> None:
@@ -131,6 +173,7 @@ def test_a_new_description_replaces_the_robot_and_a_bad_one_does_not(graph: Grap
     first = graph.load(urdf("rrp"))
     graph.describe("<robot name='broken'><link name='a'>")
     graph.wait_for(lambda: "cannot be used" in node.log)
+    graph.wait_for(lambda: graph.diagnostics and "cannot be used" in graph.diagnostics[-1].message)
     assert "robot 'rrp' stays in use" in node.log
     assert len(graph.torques_for(first.joint_name, [0.1, 0.2, 0.3]).name) == 3
     second = graph.load(urdf("rx90"))
@@ -180,19 +223,24 @@ def test_after_kill_9_another_node_takes_over(graph: Graph) -> None:
     graph.wait_for(lambda: graph.publish_state(names, [0.1, 0.2, 0.3]) and graph.torques)
 
 
-def test_without_autostart_the_node_waits_for_its_manager(graph: Graph) -> None:
-    lifecycle = pytest.importorskip("lifecycle_msgs.srv", reason="lifecycle_msgs is not installed")
-    from lifecycle_msgs.msg import Transition
+@pytest.fixture
+def change(graph: Graph) -> Callable[[int], bool]:
+    """Ask the node for a transition and answer whether it was done."""
+    client = graph.node.create_client(ChangeState, "feedforward/change_state")
 
-    graph.start("-m", "dyn_nodes.feedforward", "--ros-args", "-p", "autostart:=false")
-    client = graph.node.create_client(lifecycle.ChangeState, "feedforward/change_state")
-    graph.wait_for(client.service_is_ready)
-
-    def change(transition: int) -> bool:
-        future = client.call_async(lifecycle.ChangeState.Request(transition=Transition(id=transition)))
+    def ask(transition: int) -> bool:
+        graph.wait_for(client.service_is_ready)
+        future = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
         graph.wait_for(future.done)
         return bool(future.result().success)
 
+    return ask
+
+
+def test_without_autostart_the_node_waits_for_its_manager(
+    graph: Graph, change: Callable[[int], bool]
+) -> None:
+    graph.start("-m", "dyn_nodes.feedforward", "--ros-args", "-p", "autostart:=false")
     assert change(Transition.TRANSITION_CONFIGURE)
     names = graph.load(urdf("rrp")).joint_name
     graph.wait_for(lambda: graph.node.count_subscribers("joint_states") == 1)
@@ -207,3 +255,34 @@ def test_without_autostart_the_node_waits_for_its_manager(graph: Graph) -> None:
     assert change(Transition.TRANSITION_CLEANUP)
     graph.wait_for(lambda: graph.node.count_subscribers("joint_states") == 0)
     assert change(Transition.TRANSITION_CONFIGURE)
+
+
+def test_after_shutdown_the_node_is_silent(graph: Graph, change: Callable[[int], bool]) -> None:
+    graph.start_feedforward()
+    names = graph.load(urdf("rrp")).joint_name
+    graph.torques_for(names, [0.1, 0.2, 0.3])
+    assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    graph.wait_for(lambda: graph.node.count_publishers("feedforward/torques") == 0)
+    graph.wait_for(lambda: graph.node.count_subscribers("joint_states") == 0)
+
+
+def test_an_impossible_transition_is_answered_and_survived(
+    graph: Graph, change: Callable[[int], bool]
+) -> None:
+    node = graph.start_feedforward()
+    names = graph.load(urdf("rrp")).joint_name
+    assert not change(Transition.TRANSITION_ACTIVATE)
+    assert not change(Transition.TRANSITION_CLEANUP)
+    assert not change(99)
+    assert graph.torques_for(names, [0.1, 0.2, 0.3])
+    assert "not possible in the present state" in node.log
+
+
+def test_a_robot_of_the_parameters_is_not_replaced_by_the_topic(graph: Graph) -> None:
+    graph.describe(urdf("rx90"))
+    graph.start(*FEEDFORWARD_WITH_RRP)
+    graph.wait_for(lambda: graph.models)
+    graph.wait_for(lambda: graph.node.count_subscribers("joint_states") == 1)
+    assert graph.node.count_subscribers("robot_description") == 0
+    graph.wait_for(lambda: graph.publish_state(graph.models[0].joint_name, [0.1] * 3) and graph.torques)
+    assert [model.robot_name for model in graph.models] == ["rrp"]

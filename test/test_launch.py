@@ -8,6 +8,8 @@ import signal
 import pytest
 from robot_files import ROBOTS, ROOT
 from ros_graph import Graph
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from dyn_msgs.msg import JointTorques, ModelInfo
 from dyn_nodes import qos
@@ -39,6 +41,13 @@ def test_feedforward_in_a_namespace(graph: Graph) -> None:
     )
     graph.wait_for(lambda: models)
     assert models[0].robot_name == "rrp"
+    states = node.create_publisher(JointState, "arm/joint_states", qos.COMMAND)
+
+    def publish() -> None:
+        names = list(models[0].joint_name)
+        states.publish(JointState(header=Header(stamp=graph.now()), name=names, position=[0.1] * 3))
+
+    graph.wait_for(lambda: publish() or torques)
     launched.process.send_signal(signal.SIGINT)
     assert launched.process.wait(20) == 0, launched.log
     assert "process has died" not in launched.log

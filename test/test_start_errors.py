@@ -26,9 +26,11 @@ def run(environment: dict[str, str], module: str, *arguments: str) -> tuple[int,
 def files(directory: Path) -> dict[str, str]:
     (directory / "broken.urdf").write_text("<robot name='r'><link name='a'></robot>")
     (directory / "parameters.yaml").write_text("feedforward:\n  ros__parameters:\n    max_age: soon\n")
+    (directory / "robot.xacro").write_text("<robot name='r'><link name='${prefix}a'/></robot>")
     (directory / "fixed.urdf").write_text("<robot name='r'><link name='a'/></robot>")
     return {
         "broken": str(directory / "broken.urdf"),
+        "xacro": str(directory / "robot.xacro"),
         "fixed": str(directory / "fixed.urdf"),
         "yaml": str(directory / "parameters.yaml"),
         "rrp": str(ROBOTS["rrp"]),
@@ -44,6 +46,11 @@ NODE_MISTAKES = {
     "wrong type in a file": (["--params-file", "{yaml}"], "max_age"),
     "out of range": (["-p", "max_age:=-1.0"], "max_age"),
     "gravity too short": (["-p", "gravity:=[0.0, 9.81]", "-p", "description_file:={rrp}"], "gravity"),
+    "gravity too short, no robot yet": (["-p", "gravity:=[0.0, 9.81]"], "gravity"),
+    "gravity is no number": (["-p", "gravity:=[0.0, 0.0, .nan]"], "gravity"),
+    "unknown reaction": (["-p", "on_limit:=explode"], "choose 'clip' or 'withhold'"),
+    "argument that is none of ROS": (["--", "--foo"], "unknown argument '--foo'"),
+    "xacro": (["-p", "description_file:={xacro}"], "run xacro on the file first"),
     "missing parameter file": (["--params-file", "/no/such.yaml"], "/no/such.yaml"),
 }
 
@@ -65,6 +72,7 @@ DEMO_MISTAKES = {
     "unknown robot": (["rx91"], "there is no robot named 'rx91': choose one of rrp, rx90, two_branch"),
     "missing file": (["/no/such.urdf"], "/no/such.urdf"),
     "malformed URDF": (["{broken}"], "broken.urdf"),
+    "unknown user": (["~nobody-of-that-name/x.urdf"], "~nobody-of-that-name/x.urdf"),
     "no duration": (["rrp", "--duration", "0"], "duration"),
     "not a duration": (["rrp", "--duration", "nan"], "duration"),
 }

@@ -122,6 +122,67 @@ def test_a_failed_installation_is_explained_and_tried_again(checkout: Path) -> N
         assert "no-such-package-of-ours" in done.stderr
 
 
+def test_what_is_no_longer_there_is_removed_and_the_rest_is_kept(checkout: Path) -> None:
+    """A removed source takes what was built of its package along; a build by hand is continued."""
+    question = """
+import json, packages, environment, layout
+layout.prepare()
+packages._colcon_build = lambda e: layout.BUILD.mkdir(exist_ok=True)
+packages._built_variables = lambda e: {}
+layout.INSTALL.mkdir(exist_ok=True); (layout.INSTALL / "setup.bash").touch()
+made = environment.Environment("test", layout.ROOT, {"AMENT_PREFIX_PATH": ""})
+def build(mark):
+    for folder in (layout.BUILD / p for p in packages.PACKAGES):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / mark).touch()
+    packages.build(made)
+    print(mark, *sorted(f.parent.name for f in layout.BUILD.glob("*/" + mark)))
+build("by-hand")
+(layout.ROOT / "config" / "robots" / "rrp.urdf").unlink()
+build("removed")
+(layout.ROOT / "src" / "dyn_core" / "setup.py").touch()
+build("touched")
+packages._UNFINISHED.touch(); packages._STAMP.unlink()
+build("interrupted")
+"""
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", question],
+        env={**os.environ, "PYTHONPATH": str(checkout / "tools" / "workspace")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [
+        "by-hand dyn_core dyn_msgs dyn_nodes",
+        "removed dyn_core dyn_msgs",
+        "touched dyn_core dyn_msgs dyn_nodes",
+        "workspace: the last build was interrupted; building from scratch",
+        "interrupted",
+    ], done.stderr
+
+
+def test_settings_of_pip_that_lead_elsewhere_are_overruled(checkout: Path, tmp_path: Path) -> None:
+    """An environment for tools, made offline from nothing, with pip told to install elsewhere."""
+    (checkout / "requirements" / "bench.txt").write_text("")
+    environment = fresh(PIP_TARGET=str(tmp_path / "elsewhere"), PIP_USER="1", PIP_NO_INDEX="1")
+    question = """
+import layout, wheels
+layout.prepare()
+print(wheels.prepare_tools(layout.ROOT / ".venv-bench", layout.REQUIREMENTS / "bench.txt").is_file())
+"""
+    done = subprocess.run(
+        [BARE_PYTHON, "-B", "-c", question],
+        env={**environment, "PYTHONPATH": str(checkout / "tools" / "workspace")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["True"], done.stderr
+    assert not (tmp_path / "elsewhere").exists()
+
+
 HOLD = """
 import os, subprocess, sys, lock
 with lock.exclusive():

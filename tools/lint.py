@@ -46,7 +46,10 @@ def missing_program(check: str) -> str | None:
 def run(check: str) -> int:
     """Run one check and answer 0 where it finds nothing."""
     if (program := missing_program(check)) is not None:
-        print(f"lint: {check} needs {program}, which {sys.executable} lacks (see requirements/lint.in)")
+        print(
+            f"lint: {check} was not checked: {sys.executable} lacks {program}; "
+            "install with 'python3 -m pip install -r requirements/lint.in'"
+        )
         return 1
     environment = {
         **os.environ,
@@ -68,7 +71,7 @@ def main() -> int:
         print(f"lint: there is no check '{unknown[0]}': choose from {', '.join(CHECKS)}")
         return 2
     failed = [name for name in wanted if run(name)]
-    print(f"lint: {', '.join(failed)} found something" if failed else f"lint: {', '.join(wanted)} in order")
+    print(f"lint: not in order: {', '.join(failed)}" if failed else f"lint: {', '.join(wanted)} in order")
     return int(bool(failed))
 
 

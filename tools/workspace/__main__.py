@@ -128,8 +128,14 @@ def clean(_: Sequence[str]) -> int:
 def distclean(_: Sequence[str]) -> int:
     """Remove everything that this tool made."""
     packages.clean()
-    for directory in (ROS_VENV, BENCH_VENV, DOCS_VENV, STATE):
+    for directory in (ROS_VENV, BENCH_VENV, DOCS_VENV):
         shutil.rmtree(directory, ignore_errors=True)
+    for path in STATE.iterdir():
+        # The lock stays: it is ours at this moment, and others may be waiting for it.
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path != lock.FILE:
+            path.unlink()
     return 0
 
 

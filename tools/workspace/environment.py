@@ -82,14 +82,28 @@ def _sourced() -> Environment:
             f"{', '.join(missing) or 'rclpy'}; install with 'sudo apt install {packages}', or use a "
             "shell where no ROS 2 is sourced (ROS_DISTRO unset) to work with the ROS 2 wheels"
         )
+    _check_middleware(distro)
     variables = {"AMENT_PREFIX_PATH": "", **os.environ}
     return Environment(f"ROS 2 {distro}, sourced", Path(sys.executable), _contained(variables))
+
+
+def _check_middleware(distro: str) -> None:
+    """Fail where the sourced ROS 2 cannot load its middleware."""
+    load = "from rclpy.utilities import get_rmw_implementation_identifier as g; g()"
+    done = subprocess.run([sys.executable, "-c", load], capture_output=True, text=True, check=False)
+    if done.returncode:
+        middleware = os.environ.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+        raise Failure(
+            f"ROS 2 '{distro}' is sourced, but its middleware '{middleware}' cannot be loaded; install with "
+            f"'sudo apt install ros-{distro}-{middleware.replace('_', '-')}' or unset RMW_IMPLEMENTATION"
+        )
 
 
 def _from_wheels() -> Environment:
     wheels.prepare()
     foreign = (
         "PYTHONPATH",
+        "RMW_IMPLEMENTATION",
         "PYTHONHOME",
         "AMENT_PREFIX_PATH",
         "CMAKE_PREFIX_PATH",

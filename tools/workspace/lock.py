@@ -11,14 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import layout
 from layout import ROOT, STATE
 from process import OWNER_VARIABLE
+
+FILE = STATE / "lock"
 
 
 @contextmanager
 def exclusive() -> Iterator[None]:
     """Hold the checkout's lock; wait, and say so, while another command has it."""
-    with (STATE / "lock").open("a+") as file:
+    with FILE.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -34,6 +37,7 @@ def exclusive() -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         _end_orphans()
+        layout.prepare()  # the command before may have been the one that removes everything
         yield
 
 

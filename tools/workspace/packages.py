@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import process
 from environment import Environment
@@ -19,21 +21,22 @@ from layout import BUILD, INSTALL, LOG, ROOT, SOURCES, STATE
 PACKAGES = ("dyn_core", "dyn_msgs", "dyn_nodes")
 
 _LIMIT_S = 1800.0
-_STAMP = BUILD / "workspace-stamp"
+_STAMP = BUILD / "workspace-stamp.json"
+_UNFINISHED = STATE / "build-unfinished"
 _IGNORED = {"__pycache__", ".hypothesis", ".pytest_cache", ".mypy_cache", "test"}
 
 
 def build(environment: Environment) -> dict[str, str]:
     """Build the three packages if anything changed; answer the variables of the built workspace."""
-    wanted = f"{environment.identity}\n{_sources_digest()}"
-    present = _STAMP.read_text() if _STAMP.is_file() else ""
-    if present != wanted:
-        if not present.startswith(environment.identity + "\n"):
-            # A first build, one that was interrupted, or one for another ROS 2: start from nothing.
-            clean()
+    wanted = {"identity": environment.identity, "files": _sources()}
+    present = _read_stamp()
+    if present != wanted or not (INSTALL / "setup.bash").is_file():
+        _remove_what_is_wrong(present, wanted)
+        _UNFINISHED.touch()
         _STAMP.unlink(missing_ok=True)
         _colcon_build(environment)
-        _STAMP.write_text(wanted)
+        _STAMP.write_text(json.dumps(wanted))
+        _UNFINISHED.unlink()
     return {**environment.variables, **_built_variables(environment)}
 
 
@@ -41,6 +44,37 @@ def clean() -> None:
     """Remove what colcon made."""
     for directory in (BUILD, INSTALL, LOG):
         shutil.rmtree(directory, ignore_errors=True)
+    _UNFINISHED.unlink(missing_ok=True)
+
+
+def _read_stamp() -> Any:
+    try:
+        return json.loads(_STAMP.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _remove_what_is_wrong(present: Any, wanted: Mapping[str, Any]) -> None:
+    """Remove what an incremental build would keep although it must not."""
+    if _UNFINISHED.exists():
+        print("workspace: the last build was interrupted; building from scratch", flush=True)
+        removed = set(PACKAGES)
+    elif present is None:
+        return  # nothing is there, or a build that was made by hand, which colcon can continue
+    elif present["identity"] != wanted["identity"]:
+        print("workspace: the last build was for another ROS 2 or place; building from scratch", flush=True)
+        removed = set(PACKAGES)
+    else:
+        removed = {_package_of(name) for name in set(present["files"]) - set(wanted["files"])}
+    for package in removed:
+        for directory in (BUILD, INSTALL):
+            shutil.rmtree(directory / package, ignore_errors=True)
+
+
+def _package_of(name: str) -> str:
+    """The package that installs a source file."""
+    parts = Path(name).parts
+    return parts[1] if parts[0] == "src" else "dyn_nodes"
 
 
 def _colcon_build(environment: Environment) -> None:
@@ -63,19 +97,14 @@ def _colcon_build(environment: Environment) -> None:
     print(f"workspace: built in {time.monotonic() - start:.0f} s", flush=True)
 
 
-def _sources() -> Iterator[Path]:
-    for directory in (SOURCES, ROOT / "launch", ROOT / "config"):
-        for path in sorted(directory.rglob("*")):
-            if path.is_file() and not _IGNORED.intersection(path.relative_to(directory).parts):
-                yield path
-
-
-def _sources_digest() -> str:
-    digest = hashlib.sha256()
-    for path in _sources():
-        digest.update(f"{path.relative_to(ROOT)}\0".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+def _sources() -> dict[str, str]:
+    """SHA-256 of each file that the build depends on, by its path in the checkout."""
+    return {
+        str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for directory in (SOURCES, ROOT / "launch", ROOT / "config")
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and not _IGNORED.intersection(path.relative_to(directory).parts)
+    }
 
 
 def _built_variables(environment: Environment) -> dict[str, str]:

@@ -19,6 +19,10 @@ from layout import REQUIREMENTS, ROS_VENV, STATE
 DISTRO = "jazzy"
 
 _STAMP = "made-by-workspace"
+_ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
+"""Variables that would let Python or pip work in other places than the virtual environment."""
+_WITHOUT_BOOTSTRAP = {"_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}
+"""The ROS 2 wheels would start Python a second time to set LD_LIBRARY_PATH, which is set already."""
 _BUILDER_NUMPY = re.compile(r"/opt/python/cp\d+-cp\d+/lib/python[\d.]+/site-packages/numpy/_core/include")
 _BUILDER_PYTHON = re.compile(r"/opt/python/cp\d+-cp\d+/include/python[\d.]+")
 
@@ -47,20 +51,38 @@ def _prepare(venv: Path, requirements: Path, *, ros: bool) -> None:
     )
     shutil.rmtree(venv, ignore_errors=True)
     log = STATE / f"{venv.name.lstrip('.')}.log"
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    environment = {k: v for k, v in os.environ.items() if k not in _ELSEWHERE}
     _run([sys.executable, "-m", "venv", venv], environment, log, "python3 -m venv failed")
     python = venv / "bin" / "python3"
     _run(
         [python, "-m", "pip", "install", "--no-input", "-r", requirements],
-        {**environment, "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"},
+        {**environment, **_WITHOUT_BOOTSTRAP},
         log,
         "pip could not install the pinned packages (is the package index reachable?)",
     )
+    _check_installed(python, requirements)
     if ros:
         _adapt_cmake_exports(venv, python)
     partial = stamp.with_suffix(".partial")
     partial.write_text(wanted)
     partial.replace(stamp)
+
+
+def _check_installed(python: Path, requirements: Path) -> None:
+    """Fail where the packages did not go into the virtual environment."""
+    pinned = (line.split("==")[0] for line in requirements.read_text().splitlines() if "==" in line)
+    name = next(pinned, "pip").strip()
+    look: list[str | Path] = [
+        python,
+        "-c",
+        "import importlib.metadata as m, sys; m.version(sys.argv[1])",
+        name,
+    ]
+    if subprocess.run(look, env=_WITHOUT_BOOTSTRAP, capture_output=True, check=False).returncode:
+        raise Failure(
+            f"pip has put the packages elsewhere than into {python.parents[1]}; remove target, prefix, root "
+            "and user from your pip configuration ('python3 -m pip config list' shows it)"
+        )
 
 
 def _fingerprint(venv: Path, requirements: Path) -> str:
@@ -81,7 +103,7 @@ def _adapt_cmake_exports(venv: Path, python: Path) -> None:
     )
     answer = subprocess.run(
         [python, "-c", question],
-        env={"_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"},
+        env=_WITHOUT_BOOTSTRAP,
         capture_output=True,
         text=True,
         check=True,

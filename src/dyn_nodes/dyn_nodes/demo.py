@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from threading import Event
 
@@ -51,6 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("robot", nargs="?", default="rx90", help="name of a robot, or a URDF file")
     parser.add_argument("--duration", type=float, default=3.0, help="of the motion, s (default 3)")
     options = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal cannot show is no reason to stop.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         # Not an exception: raised inside rclpy's C++ it would come out as another one.
@@ -72,7 +77,7 @@ def run(robot: str, duration_s: float, stop: Event) -> None:
         raise DemoError(f"the duration is {duration_s:g} s: give one above 0 and up to 3600 s")
     path = robots.find(robot)
     loaded = load(str(path), (0.0, 0.0, -9.81))
-    description = path.read_text(encoding="utf-8")
+    description = path.read_text(encoding="utf-8-sig")
     share = Path(get_package_share_directory("dyn_nodes"))
     parameters = share / "config" / "feedforward.yaml"
     with isolated_environment(os.environ) as environment:
@@ -162,12 +167,16 @@ def _table(loaded: LoadedModel, answer: Answer) -> str:
         strict=True,
     )
     for name, q, torque, limit, (length, force) in values:
-        lines.append(
-            f"{name:{width}}  {q:10.4f} {length:3}  {torque:12.4f} {force:3}  {limit:12.1f} {force:3}"
-        )
+        numbers = f"{_shown(q):10.4f} {length:3}  {_shown(torque):12.4f} {force:3}  {limit:12.1f} {force:3}"
+        lines.append(f"{name:{width}}  {numbers}")
     if answer.torques.status == JointTorques.STATUS_LIMITED:
         lines.append("The effort limit of at least one joint was reached.")
     return "\n".join(lines)
+
+
+def _shown(value: float) -> float:
+    """Answer a value as it is printed, without a sign where that is zero."""
+    return round(value, 4) + 0.0
 
 
 def _summary(robot: DemoRobot) -> str:

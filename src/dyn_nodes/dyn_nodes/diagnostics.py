@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node tells on /diagnostics: what it uses, what it refused, and why."""
+"""What a node tells on /diagnostics: whether all is well, and if not, why."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
@@ -12,23 +12,27 @@ PERIOD_S = 1.0
 
 
 class Diagnostics:
-    """Counts and last problem of a node, published once a second (REP 107)."""
+    """State and counts of a node, published once a second (REP 107)."""
 
-    def __init__(self, node: Node) -> None:
-        """Open /diagnostics and publish from now on."""
+    def __init__(self, node: Node, lasting_problem: Callable[[], str | None]) -> None:
+        """Publish from now on.
+
+        Args:
+            node: the node.
+            lasting_problem: answers what is wrong at the moment, in a sentence, or None.
+        """
         self._node = node
+        self._lasting_problem = lasting_problem
         self._counts: dict[str, int] = {}
-        self._problem: str | None = None
+        self._passing_problem: str | None = None
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._timer = node.create_timer(PERIOD_S, self._publish)
 
-    def count(self, what: str) -> None:
-        """Add one to a count, for example "joint states answered"."""
+    def count(self, what: str, problem: str | None = None) -> None:
+        """Add one to a count; a problem makes the next message a warning."""
         self._counts[what] = self._counts.get(what, 0) + 1
-
-    def problem(self, sentence: str) -> None:
-        """Remember a problem; it makes the next message a warning."""
-        self._problem = sentence
+        if problem is not None:
+            self._passing_problem = problem
 
     def close(self) -> None:
         """Stop publishing."""
@@ -36,16 +40,14 @@ class Diagnostics:
         self._node.destroy_publisher(self._publisher)
 
     def _publish(self) -> None:
-        array = DiagnosticArray()
-        array.header.stamp = self._node.get_clock().now().to_msg()
-        array.status = [self._status(self._counts)]
-        self._publisher.publish(array)
-        self._problem = None
-
-    def _status(self, counts: Mapping[str, int]) -> DiagnosticStatus:
-        return DiagnosticStatus(
-            level=DiagnosticStatus.WARN if self._problem else DiagnosticStatus.OK,
+        problem = self._passing_problem or self._lasting_problem()
+        self._passing_problem = None
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if problem else DiagnosticStatus.OK,
             name=self._node.get_fully_qualified_name().lstrip("/"),
-            message=self._problem or "in order",
-            values=[KeyValue(key=key, value=str(value)) for key, value in counts.items()],
+            message=problem or "in order",
+            values=[KeyValue(key=key, value=str(value)) for key, value in self._counts.items()],
         )
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)

@@ -13,6 +13,11 @@ from sensor_msgs.msg import JointState
 from dyn_nodes.rejection import Rejection
 
 
+def concerns(message: JointState, joint_names: Sequence[str]) -> bool:
+    """Whether a message has any of the joints; on a robot, a gripper or a cart may share the topic."""
+    return not set(joint_names).isdisjoint(message.name)
+
+
 def positions(message: JointState, joint_names: Sequence[str]) -> NDArray[np.float64]:
     """Answer the positions (rad or m) of the joints in the order of `joint_names`, shape (n,).
 

@@ -11,14 +11,10 @@ import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
-from rclpy.utilities import ok, try_shutdown
+from rclpy.utilities import ok, remove_ros_args, try_shutdown
 
 from dyn_core import DynError
-
-try:
-    from rclpy._rclpy_pybind11 import RCLError
-except ImportError:  # not public: where it moved, only the wording of a bad `--ros-args` suffers
-    RCLError = RuntimeError
+from dyn_nodes.rcl_error import RCLError
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
@@ -33,9 +29,15 @@ def run(make_node: Callable[[], LifecycleNode], name: str, arguments: list[str] 
         rclpy.init(args=arguments)
     except RCLError as error:
         first_line = str(error).splitlines()[0]
-        print(f"{name}: the arguments after --ros-args cannot be used: {first_line}", file=sys.stderr)
+        print(
+            f"{name}: ROS 2 cannot be started with these arguments and environment: {first_line}",
+            file=sys.stderr,
+        )
         return 1
     try:
+        given = sys.argv if arguments is None else [name, *arguments]
+        if unknown := remove_ros_args(given)[1:]:
+            raise DynError(f"unknown argument '{unknown[0]}': parameters go after --ros-args")
         node = make_node()
         executor = SingleThreadedExecutor()
         executor.add_node(node)

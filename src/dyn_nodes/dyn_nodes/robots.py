@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
@@ -25,7 +26,7 @@ def find(name_or_path: str) -> Path:
 
     A path is what has a directory or the ending .urdf; whether it exists is for its reader to say.
     """
-    path = Path(name_or_path).expanduser()
+    path = Path(os.path.expanduser(name_or_path))  # noqa: PTH111 - an unknown ~user is left as it is
     if path.suffix == ".urdf" or path.name != name_or_path:
         return path
     if name_or_path not in names():

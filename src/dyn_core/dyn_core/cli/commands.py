@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import math
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import asdict
 
 from dyn_core.cli.numbers import joint_vector
+from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model, compile_model
@@ -50,6 +52,9 @@ def evaluate(arguments: Namespace) -> str:
     qd = joint_vector("--qd", arguments.qd, robot.dof)
     qdd = joint_vector("--qdd", arguments.qdd, robot.dof)
     torques = FUNCTIONS[arguments.function](compile_model(robot), q, qd, qdd).tolist()
+    for name, torque in zip(robot.joint_names, torques, strict=True):
+        if not math.isfinite(torque):
+            raise DynError(f"the torque of joint '{name}' is {torque}: the values given are too large")
     if not arguments.json:
         return _torque_table(robot, torques)
     answer = {

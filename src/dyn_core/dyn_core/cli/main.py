@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from dyn_core.cli.commands import FUNCTIONS, evaluate, mdh
 from dyn_core.cli.numbers import joined
@@ -21,6 +22,10 @@ VECTORS = ("--q", "--qd", "--qdd")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and answer its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal cannot show is no reason to stop.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else arguments
     parsed = _parser().parse_args(joined(given, VECTORS))
     with warnings.catch_warnings(record=True) as caught:

@@ -67,7 +67,13 @@ def load_robot(
         ModelWarning: something had to be guessed, or a link has an inertia that no body can have.
     """
     side, side_path = read_side_file(loops)
-    options = _Options(_checked_gravity(gravity), checked_snap(snap), mimic, side, side_path)
+    options = _Options(
+        gravity=None if gravity is None else checked_gravity(gravity),
+        snap=checked_snap(snap),
+        mimic=mimic,
+        side=side,
+        side_path=side_path,
+    )
     if is_xml_text(source) or (isinstance(source, str) and is_par_text(source)):
         robot, remarks = _robot(os.fspath(source), "robot", is_xml_text(source), options)
         _warn(remarks, where="")
@@ -118,9 +124,8 @@ def _warn(remarks: Sequence[str], where: str) -> None:
         warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=3)
 
 
-def _checked_gravity(gravity: Sequence[float] | None) -> Vec3 | None:
-    if gravity is None:
-        return None
+def checked_gravity(gravity: Sequence[float]) -> Vec3:
+    """Answer an acceleration of gravity (m/s^2) as three finite numbers; DynError where it is none."""
     try:
         x, y, z = (float(component) for component in gravity)
     except (TypeError, ValueError):

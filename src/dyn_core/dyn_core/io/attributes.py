@@ -32,6 +32,8 @@ def text(owner: str, element: Element, attribute: str) -> str:
     value = element.attributes.get(attribute, "").strip()
     if not value:
         raise fail(owner, element, f'it has no {attribute}: add {attribute}="..."')
+    if "${" in value:
+        raise fail(owner, element, f'{attribute} holds "{shortened(value, 40)}": run xacro on the file first')
     return value
 
 

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any placement has six parameters, and they give it back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from properties import given, settings, st
+
+from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
+from dyn_core.geometry.rotations import rotation_from_rpy
+
+QUARTER = math.pi / 2
+angles = st.sampled_from([0.0, QUARTER, -QUARTER, math.pi, 1.5708]) | st.floats(-3.1, 3.1)
+lengths = st.sampled_from([0.0, 0.5, -0.25]) | st.floats(-2.0, 2.0)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(rpy=st.tuples(angles, angles, angles), p=st.tuples(lengths, lengths, lengths))
+def test_every_placement_has_six_parameters(rpy, p) -> None:
+    R = rotation_from_rpy(*rpy)
+    mdh = mdh_from_transform(R, p)
+    T = transform_from_mdh(mdh)
+    np.testing.assert_allclose(T.R, R, rtol=0.0, atol=1e-14)
+    size = max(1.0, abs(mdh.b), abs(mdh.r))  # the rounding of b and r where they cancel
+    np.testing.assert_allclose(T.p, p, rtol=0.0, atol=1e-14 * size)
+    assert mdh.d >= 0.0

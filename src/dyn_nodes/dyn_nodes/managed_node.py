@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all nodes of this package have in common: a life cycle that nothing can break."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from lifecycle_msgs.srv import ChangeState
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+
+from dyn_core import DynError
+from dyn_nodes.parameters import declare
+from dyn_nodes.rcl_error import RCLError
+
+
+class ManagedNode(LifecycleNode):
+    """A lifecycle node that starts by itself if it is told to.
+
+    Subclasses `open` what they need, and `close` it again: at cleanup, at shutdown and after an error.
+    """
+
+    def __init__(self, name: str, **node_options: Any) -> None:
+        """Declare `autostart`."""
+        super().__init__(name, **node_options)
+        self._autostart: bool = declare(
+            self, "autostart", True, "Configure and activate at start, without a lifecycle manager."
+        )
+        self._problem = DynError("the node could not be configured")
+        self._guard_transitions()
+
+    @abstractmethod
+    def open(self) -> None:
+        """Read the parameters and open the topics; DynError where that is not possible."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close whatever is open."""
+
+    def start(self) -> None:
+        """With `autostart`, configure and activate; DynError where that is not possible."""
+        if self._autostart:
+            if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+                raise self._problem
+            self.trigger_activate()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Open, or say why not."""
+        try:
+            self.open()
+        except DynError as problem:
+            self._problem = problem
+            if not self._autostart:
+                self.get_logger().error(f"cannot configure: {problem}")
+            self.close()
+            return TransitionCallbackReturn.FAILURE
+        return super().on_configure(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close."""
+        self.close()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close, for good."""
+        self.close()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close, and be ready to be configured again."""
+        self.get_logger().error(f"an unexpected error in state '{state.label}'")
+        self.close()
+        return TransitionCallbackReturn.SUCCESS
+
+    def _guard_transitions(self) -> None:
+        """Answer a transition that the state does not allow; rclpy would let it end the process."""
+        service = self._service_change_state
+        change_state = service.callback
+
+        def answer(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
+            try:
+                return change_state(request, response)
+            except RCLError:
+                wanted = request.transition.label or request.transition.id
+                self.get_logger().warning(f"transition '{wanted}' is not possible in the present state")
+                response.success = False
+                return response
+
+        service.callback = answer
