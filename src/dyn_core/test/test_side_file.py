@@ -208,7 +208,7 @@ def test_loops_in_the_urdf() -> None:
         (CONSTRAINT.replace("<parent ", "<father "), "constraint 'c' (line 3): it has no <parent>: add one"),
         (CONSTRAINT.replace("revolute", "universal").replace("child_axis", "x"), "needs a <child_axis>"),
         (CONSTRAINT.replace('"l0"', '"l9"'), "loop 'c' (line 3): the robot has no link 'l9'"),
-        (CONSTRAINT + CONSTRAINT, "loop 'c' (line 3): another loop has its name: rename one"),
+        (CONSTRAINT + CONSTRAINT, "loop 'c' (line 5): another loop has its name: rename one"),
         (
             LOOP_JOINT.replace('<link1 link="tip" xyz="0 2 0"/>', ""),
             "it has 1 links: give one <link1> and one <link2>",

@@ -79,3 +79,28 @@ def test_what_urdf_cannot_say_is_said() -> None:
     message = "no place for passive joint 'lift', offset torque of joint 'turn', assembly: keep a side file"
     with pytest.warns(dyn_core.ModelWarning, match=message):
         dyn_core.write_urdf(robot)
+
+
+def test_large_robots_are_read_and_written_in_time_that_grows_with_their_size() -> None:
+    """With time that grows with its square, this would take minutes."""
+    n = 3000
+    links = "".join(f'<link name="l{j}"/>' for j in range(n + 1))
+    joints = "".join(
+        f'<joint name="j{j}" type="revolute"><parent link="l{j // 2}"/><child link="l{j}"/>'
+        f'<axis xyz="0 0 1"/><origin xyz="0 0 1"/>'
+        f'<mimic joint="j1" multiplier="{0 if j % 2 else 1}"/></joint>'
+        for j in range(2, n + 1)
+    )
+    first = '<joint name="j1" type="revolute"><parent link="l0"/><child link="l1"/></joint>'
+    loops = "".join(
+        f'<loop_joint name="c{j}" type="revolute"><link1 link="l0"/><link2 link="l{j}"/></loop_joint>'
+        for j in range(1, n + 1)
+    )
+    robot = dyn_core.load_robot(
+        f'<robot name="r">{links}{first}{joints}{loops}</robot>',
+        {"rotor_inertia": {f"j{j}": 1 for j in range(1, n + 1)}},
+    )
+    again = dyn_core.load_robot(dyn_core.write_urdf(robot))
+    assert (len(again.joints), len(again.loops), again.dof) == (n, n, 1)
+    free = dyn_core.load_robot(dyn_core.write_par(robot), mimic=False)
+    assert len(free.loops) == n
