@@ -69,6 +69,18 @@ def test_a_side_file(tmp_path: Path) -> None:
     assert robot.joint("j1").friction == Friction(Fv=1.0, Fs=2.0, Fo=0.0)
 
 
+def test_angles_of_loops_are_snapped() -> None:
+    side = SIDE.replace("1.5707963267948966", "1.5708")
+    robot = dyn_core.load_robot(urdf(), loops=side)
+    assert robot.loops[0].parent.T_link_cut.R == ((0, -1, 0), (1, 0, 0), (0, 0, 1))
+    (record,) = robot.snapped
+    assert (record.element, record.parameter, record.line) == ("loop 'closure'", "parent rpy[2]", 2)
+    assert dyn_core.load_robot(urdf(), loops=side, snap=0).snapped == ()
+    constraint = CONSTRAINT.replace('rpy="0 0 0"', 'rpy="3.14159 0 0"')
+    (record,) = dyn_core.load_robot(urdf(constraint)).snapped
+    assert (record.element, record.parameter) == ("loop 'c'", "child rpy[0]")
+
+
 def test_an_empty_side_file_changes_nothing() -> None:
     for side in ("# nothing\n", "loops:\npassive: ~\n", {}, {"loops": []}):
         expected = dyn_core.load_robot(urdf())

@@ -19,7 +19,7 @@ from dyn_core.geometry.build_robot import build_robot
 from dyn_core.geometry.inertias import why_impossible
 from dyn_core.io.par import is_par_text, parse_par
 from dyn_core.io.side_file import SideFile
-from dyn_core.io.snap import Snap, checked_snap, snapped_description
+from dyn_core.io.snap import Snap, checked_snap, snapped_description, snapped_loops
 from dyn_core.io.source import is_xml_text, path_text, read_text
 from dyn_core.io.urdf import parse_urdf
 from dyn_core.linalg.vec3 import Vec3
@@ -100,8 +100,10 @@ def _robot(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> tu
         par = parse_par(text, name_if_none)
         robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap)
         remarks = list(par.remarks)
+    loops, snapped = snapped_loops(options.side.loops, options.snap)
+    robot = replace(robot, snapped=(*robot.snapped, *snapped))
     try:
-        return with_side_file(robot, options.side), remarks
+        return with_side_file(robot, replace(options.side, loops=loops)), remarks
     except DynError as error:
         if options.side_path is None:
             raise
