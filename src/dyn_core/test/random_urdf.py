@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from random import Random
 
 ANGLES = (
@@ -25,24 +24,14 @@ AXES = ("1 0 0", "0 1 0", "0 0 1", "0 0 1", "-1 0 0", "0 -1 0", "0 0 -1")
 TYPES = ("revolute", "revolute", "continuous", "prismatic", "fixed")
 
 
-def random_urdf(seed: int, joints: int, rest: Callable[[Random, int], str] = lambda random, j: "") -> str:
-    """Answer a tree of `joints` joints, of which some are fixed; `rest` adds elements to joint j."""
+def random_urdf(seed: int, joints: int) -> str:
+    """Answer a tree of `joints` joints, of which some are fixed."""
     random = Random(seed)
     parts = [_link(random, 0)]
     for j in range(1, joints + 1):
         parent = j - 1 if random.random() < 0.7 else random.randrange(j)
-        parts += [_link(random, j), _joint(random, j, parent, rest(random, j))]
+        parts += [_link(random, j), _joint(random, j, parent)]
     return f'<robot name="random">\n{chr(10).join(parts)}\n</robot>'
-
-
-def mimicking(random: Random, index: int) -> str:
-    """Make about a third of the joints mimic another, with friction; some in chains, some locked."""
-    friction = f'<dynamics damping="{random.random()!r}" friction="{random.random()!r}"/>'
-    if index == 1 or random.random() > 0.35:
-        return friction
-    multiplier, offset = random.choice((1.0, -1.0, 0.0, 0.3, -2.5)), random.choice((0.0, 0.4))
-    leader = random.randrange(1, index)
-    return f'{friction}<mimic joint="j{leader}" multiplier="{multiplier}" offset="{offset}"/>'
 
 
 def _link(random: Random, index: int) -> str:
@@ -63,14 +52,14 @@ def _link(random: Random, index: int) -> str:
     )
 
 
-def _joint(random: Random, index: int, parent: int, rest: str) -> str:
+def _joint(random: Random, index: int, parent: int) -> str:
     axis = random.choice(AXES)
     if random.random() < 0.3:
         axis = " ".join(repr(random.gauss(0.0, 2.0)) for _ in range(3))
     return (
         f'<joint name="j{index}" type="{random.choice(TYPES)}">'
         f'<parent link="l{parent}"/><child link="l{index}"/>{_origin(random)}'
-        f'<axis xyz="{axis}"/><limit lower="-2" upper="2" effort="9" velocity="9"/>{rest}</joint>'
+        f'<axis xyz="{axis}"/><limit lower="-2" upper="2" effort="9" velocity="9"/></joint>'
     )
 
 

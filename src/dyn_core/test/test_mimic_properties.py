@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from pinocchio_oracle import Oracle
 from properties import given, settings, st
-from random_urdf import mimicking, random_urdf
+from random_drives import random_driven_urdf
 
 import dyn_core
 from dyn_core.model.coupling import coordinate_inertia, joint_positions
@@ -16,7 +16,7 @@ from dyn_core.model.coupling import coordinate_inertia, joint_positions
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(2, 12))
 def test_dynamics_are_those_of_the_free_tree_projected(seed: int, joints: int) -> None:
     """tau = G^T tau_tree and A = G^T A_tree G, with friction and rotors of all joints."""
-    urdf = random_urdf(seed, joints, mimicking)
+    urdf = random_driven_urdf(seed, joints)
     free = dyn_core.load_robot(urdf, mimic=False, snap=0)
     random = np.random.default_rng(seed)
     Ia = dict(zip(free.joint_names, random.uniform(0.0, 2.0, free.dof).tolist(), strict=True))

@@ -3,26 +3,20 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import numpy as np
 from par_robots import RRP, assert_same_dynamics, assert_same_parameters
 from pinocchio_oracle import Oracle
 from properties import given, settings, st
-from random_urdf import mimicking, random_urdf
+from random_drives import random_driven_urdf
 
 import dyn_core
-
-
-def with_armature(random: Random, index: int) -> str:
-    return mimicking(random, index).replace("<dynamics ", f'<dynamics armature="{random.random()!r}" ')
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), snap=st.sampled_from([0, "digits"]))
 def test_random_trees(seed: int, joints: int, snap: float) -> None:
     """URDF to .par gives the same dynamics, also where axes are nearly parallel, and then is stable."""
-    robot = dyn_core.load_robot(random_urdf(seed, joints, with_armature), snap=snap)
+    robot = dyn_core.load_robot(random_driven_urdf(seed, joints), snap=snap)
     text = dyn_core.write_par(robot)
     again = dyn_core.load_robot(text, snap=0)
     assert (again.name, again.joint_names) == (robot.name, robot.joint_names)

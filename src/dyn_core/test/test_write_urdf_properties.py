@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 from properties import given, settings, st
-from random_urdf import mimicking, random_urdf
+from random_drives import random_driven_urdf
 from same_robot import assert_same_robot
 
 import dyn_core
-
-
-def with_armature(random, index):
-    return mimicking(random, index).replace("<dynamics ", f'<dynamics armature="{random.random()!r}" ')
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), snap=st.sampled_from([0, "digits"]))
 def test_random_trees(seed: int, joints: int, snap: float) -> None:
     """Any joints, fixed frames, mimics, limits, friction and rotors."""
-    robot = dyn_core.load_robot(random_urdf(seed, joints, with_armature), snap=snap)
+    robot = dyn_core.load_robot(random_driven_urdf(seed, joints), snap=snap)
     text = dyn_core.write_urdf(robot)
     again = dyn_core.load_robot(text, snap=snap)
     assert all(abs(s.value - s.snapped_to) < 1e-14 for s in again.snapped)  # up to rounding
