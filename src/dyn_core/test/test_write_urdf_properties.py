@@ -17,6 +17,6 @@ def test_random_trees(seed: int, joints: int, snap: float) -> None:
     robot = dyn_core.load_robot(random_driven_urdf(seed, joints), snap=snap)
     text = dyn_core.write_urdf(robot)
     again = dyn_core.load_robot(text, snap=snap)
-    assert all(abs(s.value - s.snapped_to) < 1e-14 for s in again.snapped)  # up to rounding
+    assert all(abs(s.value - s.snapped_to) < 1e-11 for s in again.snapped)  # up to rounding
     assert robot.dof == 0 or [j.mimic for j in again.joints] == [j.mimic for j in robot.joints]
     assert_same_robot(robot, again, seed)
