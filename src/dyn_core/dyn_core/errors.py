@@ -45,7 +45,8 @@ class ModelWarning(UserWarning):
 
 
 def shortened(text: str, length: int = 80) -> str:
-    """Answer `text` cut to `length` characters, fit for use in a message."""
+    """Answer `text` on one line and cut to `length` characters, fit for use in a message."""
+    text = " ".join(text.split()) if not text.isprintable() else text
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 

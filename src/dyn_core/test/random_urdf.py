@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from random import Random
 
 ANGLES = (
@@ -25,18 +24,12 @@ AXES = ("1 0 0", "0 1 0", "0 0 1", "0 0 1", "-1 0 0", "0 -1 0", "0 0 -1")
 TYPES = ("revolute", "revolute", "continuous", "prismatic", "fixed")
 
 
-def random_urdf(
-    seed: int,
-    joints: int,
-    rest: Callable[[Random, int], str] = lambda random, j: "",
-    massless_leaves: bool = True,
-) -> str:
+def random_urdf(seed: int, joints: int, massless_leaves: bool = True) -> str:
     """Answer a tree of `joints` joints, of which some are fixed.
 
     Args:
         seed: of the random numbers.
         joints: how many.
-        rest: more elements of a joint, by its number.
         massless_leaves: whether links without children may be without mass, as others may.
     """
     random = Random(seed)
@@ -45,18 +38,8 @@ def random_urdf(
     for j in range(joints + 1):
         light = random.random() < 0.15 and (massless_leaves or j in parents)
         parts.append(f'<link name="l{j}">{"" if light else _inertial(random)}</link>')
-    parts += [_joint(random, j, parent, rest(random, j)) for j, parent in enumerate(parents, start=1)]
+    parts += [_joint(random, j, parent) for j, parent in enumerate(parents, start=1)]
     return f'<robot name="random">\n{chr(10).join(parts)}\n</robot>'
-
-
-def mimicking(random: Random, index: int) -> str:
-    """Make about a third of the joints mimic another, with friction; some in chains, some locked."""
-    friction = f'<dynamics damping="{random.random()!r}" friction="{random.random()!r}"/>'
-    if index == 1 or random.random() > 0.35:
-        return friction
-    multiplier, offset = random.choice((1.0, -1.0, 0.0, 0.3, -2.5)), random.choice((0.0, 0.4))
-    leader = random.randrange(1, index)
-    return f'{friction}<mimic joint="j{leader}" multiplier="{multiplier}" offset="{offset}"/>'
 
 
 def _inertial(random: Random) -> str:
@@ -72,14 +55,14 @@ def _inertial(random: Random) -> str:
     return f'<inertial>{_origin(random)}<mass value="{mass!r}"/><inertia {entries}/></inertial>'
 
 
-def _joint(random: Random, index: int, parent: int, rest: str) -> str:
+def _joint(random: Random, index: int, parent: int) -> str:
     axis = random.choice(AXES)
     if random.random() < 0.3:
         axis = " ".join(repr(random.gauss(0.0, 2.0)) for _ in range(3))
     return (
         f'<joint name="j{index}" type="{random.choice(TYPES)}">'
         f'<parent link="l{parent}"/><child link="l{index}"/>{_origin(random)}'
-        f'<axis xyz="{axis}"/><limit lower="-2" upper="2" effort="9" velocity="9"/>{rest}</joint>'
+        f'<axis xyz="{axis}"/><limit lower="-2" upper="2" effort="9" velocity="9"/></joint>'
     )
 
 

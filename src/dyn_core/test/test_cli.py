@@ -67,6 +67,17 @@ def test_eval_prints_a_table_of_named_torques() -> None:
     assert [line[2] for line in lines] == ["N m", "N m", "N"]
 
 
+def test_mimic_joints_and_par_files(tmp_path: Path) -> None:
+    path = tmp_path / "two.par"
+    path.write_text(
+        "NL = 2 ant = {0,1} sigma = {0,1} d = {0,1} theta = {t1,0} r = {0,0.5*t1} M = {1,1} G = {0,9.81,0}"
+    )
+    done = dyn("mdh", str(path))
+    assert (done.returncode, done.stdout.splitlines()[2].split()[-1]) == (0, "0.5*t1")
+    done = dyn("eval", str(path), "gravity_torques")
+    assert (done.returncode, done.stdout.split()) == (0, ["joint_1", "-9.810000", "N", "m"])
+
+
 def test_numbers_may_be_written_in_several_ways() -> None:
     options = ("--q", "--qd")
     assert joined(["eval", "--q", "1", "-2e-3", "--json"], options) == ["eval", "--q=1,-2e-3", "--json"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -304,6 +305,12 @@ def test_neither_a_file_nor_text(source: str) -> None:
 def test_gravity(gravity: object) -> None:
     with pytest.raises(dyn_core.DynError, match=r"gravity is .*: give three .*numbers in m/s"):
         dyn_core.load_robot(ROBOT, gravity=gravity)
+
+
+def test_yaml_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(dyn_core.DynError, match="without PyYAML: install python3-yaml"):
+        dyn_core.load_robot(ROBOT, loops="passive: [j]")
 
 
 def test_long_lists_are_shortened() -> None:

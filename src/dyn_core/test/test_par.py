@@ -4,15 +4,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
-from random import Random
 
-import numpy as np
 import pytest
-from pinocchio_oracle import Oracle
-from properties import given, settings, st
-from random_urdf import mimicking, random_urdf
+from par_robots import RRP, assert_same_dynamics, assert_same_parameters
 
 import dyn_core
 from dyn_core.io.expression import linear_expression
@@ -20,65 +15,6 @@ from dyn_core.model.joint import Mimic
 from dyn_core.model.loop import LoopType
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
-
-RRP = """\
-(* File rrp.par *)
-(* General parameters *)
-(* Robotname = 'rrp' *)
-NF = 3
-NL = 3
-NJ = 3
-Type = 0 (* Simple *)
-(* Geometric parameters *)
-Ant = {0,1,2}
-Sigma = {0,0,1}
-B = {0,0,0}
-d = {0,0,0}
-R = {0,
-     0,
-     r3}
-gamma = {0,0,0}
-Alpha = {0,Pi/2,1.57079632679000}
-Mu = {1,1,1}
-Theta = {t1,t2 + Pi/2,0}
-(* Dynamic parameters and external forces *)
-XX = {0,0.48,1.5*(0.6*0.6)}
-YY = {0.02,0,0.54}
-ZZ = {0.02,0.48,0}
-MX = {0.2,0,0}
-MY = {0,-1.2,0}
-MZ = {0,0,0.9}
-M = {2,3,1.5}
-FV = {0.8,0.6,12}
-FS = {0.5,0.4,2}
-FX = {FX1,0,FX3}
-(* Joints velocity and acceleration *)
-QP = {QP1,QP2,QP3}
-(* Acceleration of gravity *)
-G = {0,0,-9.81}
-(* End of definition *)
-"""
-
-
-def assert_same_dynamics(
-    a: dyn_core.Robot, b: dyn_core.Robot, seed: int = 0, tolerance: float = 1e-10
-) -> None:
-    random = np.random.default_rng(seed)
-    q, qd, qdd = random.uniform(-2.0, 2.0, (3, 3, a.dof))
-    one, other = (
-        dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd) for robot in (a, b)
-    )
-    np.testing.assert_allclose(one, other, rtol=0.0, atol=tolerance * max(np.abs(one).max(initial=0.0), 1e-3))
-
-
-def assert_same_parameters(a: dyn_core.Robot, b: dyn_core.Robot) -> None:
-    """All that a .par file keeps: to the last digit, but for positions, which are computed from it."""
-    assert a.bodies[1:] == b.bodies[1:]
-    for one, other in zip(a.joints, b.joints, strict=True):
-        mdh = one.mdh if abs(one.mdh.b) < 1.0 else replace(one.mdh, b=other.mdh.b, r=other.mdh.r)
-        assert replace(one, limits=other.limits, origin=other.origin, mdh=mdh) == other
-        np.testing.assert_allclose(one.origin, other.origin, rtol=0.0, atol=1e-14 * 10)
-    np.testing.assert_allclose(a.gravity, b.gravity, atol=1e-14)
 
 
 def test_a_file_written_by_hand(tmp_path: Path) -> None:
@@ -92,23 +28,6 @@ def test_a_file_written_by_hand(tmp_path: Path) -> None:
     assert_same_dynamics(dyn_core.load_robot(ROBOTS / "rrp.urdf"), robot, tolerance=1e-14)
     heavier = dyn_core.load_robot(RRP, gravity=(0, 0, -20))
     assert heavier.gravity == (0.0, 0.0, -20.0)
-
-
-def with_armature(random: Random, index: int) -> str:
-    return mimicking(random, index).replace("<dynamics ", f'<dynamics armature="{random.random()!r}" ')
-
-
-@settings(max_examples=400, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), snap=st.sampled_from([0, "digits"]))
-def test_random_trees(seed: int, joints: int, snap: float) -> None:
-    """URDF to .par gives the same dynamics, also where axes are nearly parallel, and then is stable."""
-    robot = dyn_core.load_robot(random_urdf(seed, joints, with_armature), snap=snap)
-    text = dyn_core.write_par(robot)
-    again = dyn_core.load_robot(text, snap=0)
-    assert (again.name, again.joint_names) == (robot.name, robot.joint_names)
-    assert_same_dynamics(robot, again, seed)
-    twice = dyn_core.load_robot(dyn_core.write_par(again), snap=0)
-    assert_same_parameters(again, twice)
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
@@ -141,15 +60,6 @@ def test_the_text_of_rx90() -> None:
         "G = {0,0,-9.81}",
     ):
         assert line in lines
-
-
-def test_par_to_urdf_to_pinocchio() -> None:
-    robot = dyn_core.load_robot(RRP)
-    urdf = dyn_core.write_urdf(robot)
-    q, qd, qdd = np.random.default_rng(0).uniform(-2.0, 2.0, (3, 3))
-    expected = Oracle(urdf, robot.joint_names, robot.gravity).inverse_dynamics(q, qd, qdd, {})
-    torques = dyn_core.compile_model(robot, friction=False, backend="python").inverse_dynamics(q, qd, qdd)
-    np.testing.assert_allclose(torques, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_fixed_frames_mimics_and_a_placed_base() -> None:

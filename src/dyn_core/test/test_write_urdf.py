@@ -7,56 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from properties import given, settings, st
-from random_urdf import mimicking, random_urdf
+from same_robot import assert_same_robot
 
 import dyn_core
-from dyn_core.geometry.forward import link_placements
-from dyn_core.model.coupling import joint_positions
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
-
-
-def assert_same_robot(a: dyn_core.Robot, b: dyn_core.Robot, seed: int = 0) -> None:
-    """Compare names, placements of links, and torques with wrenches, friction and rotors."""
-    assert (a.name, a.joint_names, sorted(a.link_names)) == (b.name, b.joint_names, sorted(b.link_names))
-    assert a.dof == 0 or a.limits == b.limits
-    random = np.random.default_rng(seed)
-    q, qd, qdd = random.uniform(-2.0, 2.0, (3, 3, a.dof))
-    tip = a.link_names[-1]
-    one, other = (
-        dyn_core.compile_model(robot, backend="python").inverse_dynamics(
-            q, qd, qdd, {tip: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
-        )
-        for robot in (a, b)
-    )
-    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-10 * max(np.abs(one).max(initial=0.0), 1e-3))
-    here, there = (link_placements(robot, joint_positions(robot, q[0].tolist())) for robot in (a, b))
-    for link, T in here.items():
-        np.testing.assert_allclose(T.R, there[link].R, rtol=0.0, atol=1e-12)
-        np.testing.assert_allclose(T.p, there[link].p, rtol=0.0, atol=1e-12 * 60)
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
 def test_our_robots(name: str) -> None:
     robot = dyn_core.load_robot(ROBOTS / f"{name}.urdf")
     assert_same_robot(robot, dyn_core.load_robot(dyn_core.write_urdf(robot)))
-
-
-def with_armature(random, index):
-    return mimicking(random, index).replace("<dynamics ", f'<dynamics armature="{random.random()!r}" ')
-
-
-@settings(max_examples=400, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), snap=st.sampled_from([0, "digits"]))
-def test_random_trees(seed: int, joints: int, snap: float) -> None:
-    """Any joints, fixed frames, mimics, limits, friction and rotors."""
-    robot = dyn_core.load_robot(random_urdf(seed, joints, with_armature), snap=snap)
-    text = dyn_core.write_urdf(robot)
-    again = dyn_core.load_robot(text, snap=snap)
-    assert all(abs(s.value - s.snapped_to) < 1e-14 for s in again.snapped)  # up to rounding
-    assert robot.dof == 0 or [j.mimic for j in again.joints] == [j.mimic for j in robot.joints]
-    assert_same_robot(robot, again, seed)
 
 
 def test_a_robot_that_cannot_move_is_written_where_it_stands() -> None:
@@ -118,3 +79,28 @@ def test_what_urdf_cannot_say_is_said() -> None:
     message = "no place for passive joint 'lift', offset torque of joint 'turn', assembly: keep a side file"
     with pytest.warns(dyn_core.ModelWarning, match=message):
         dyn_core.write_urdf(robot)
+
+
+def test_large_robots_are_read_and_written_in_time_that_grows_with_their_size() -> None:
+    """With time that grows with its square, this would take minutes."""
+    n = 3000
+    links = "".join(f'<link name="l{j}"/>' for j in range(n + 1))
+    joints = "".join(
+        f'<joint name="j{j}" type="revolute"><parent link="l{j // 2}"/><child link="l{j}"/>'
+        f'<axis xyz="0 0 1"/><origin xyz="0 0 1"/>'
+        f'<mimic joint="j1" multiplier="{0 if j % 2 else 1}"/></joint>'
+        for j in range(2, n + 1)
+    )
+    first = '<joint name="j1" type="revolute"><parent link="l0"/><child link="l1"/></joint>'
+    loops = "".join(
+        f'<loop_joint name="c{j}" type="revolute"><link1 link="l0"/><link2 link="l{j}"/></loop_joint>'
+        for j in range(1, n + 1)
+    )
+    robot = dyn_core.load_robot(
+        f'<robot name="r">{links}{first}{joints}{loops}</robot>',
+        {"rotor_inertia": {f"j{j}": 1 for j in range(1, n + 1)}},
+    )
+    again = dyn_core.load_robot(dyn_core.write_urdf(robot))
+    assert (len(again.joints), len(again.loops), again.dof) == (n, n, 1)
+    free = dyn_core.load_robot(dyn_core.write_par(robot), mimic=False)
+    assert len(free.loops) == n

@@ -43,7 +43,7 @@ def beyond_limit(torques: JointTorques, loaded: LoadedModel) -> str:
     """Name the joint that is furthest above its effort limit."""
     excess = np.abs(torques.gravity) - loaded.effort_limit
     j = int(np.argmax(excess))
-    unit = _effort_unit(loaded.robot.joints[j])
+    unit = _effort_unit(loaded.robot.independent_joints[j])
     return (
         f"joint '{torques.name[j]}' asks for {torques.gravity[j]:.4g} {unit}, "
         f"its effort limit is {loaded.effort_limit[j]:.4g} {unit}"
@@ -60,7 +60,7 @@ def model_info(loaded: LoadedModel, stamp: Time) -> ModelInfo:
         description_hash=robot.description_hash,
         degrees_of_freedom=robot.dof,
         joint_name=list(loaded.model.joint_names),
-        effort_unit=[_effort_unit(joint) for joint in robot.joints],
+        effort_unit=[_effort_unit(joint) for joint in robot.independent_joints],
         effort_limit=loaded.effort_limit.tolist(),
         gravity=Vector3(x=x, y=y, z=z),
     )

@@ -69,7 +69,7 @@ def evaluate(arguments: Namespace) -> str:
 
 
 def _units(robot: Robot) -> list[str]:
-    return ["N" if joint.sigma is Sigma.PRISMATIC else "N m" for joint in robot.joints]
+    return ["N" if joint.sigma is Sigma.PRISMATIC else "N m" for joint in robot.independent_joints]
 
 
 def _torque_table(robot: Robot, torques: list[float]) -> str:

@@ -19,7 +19,7 @@ from dyn_core.geometry.build_robot import build_robot
 from dyn_core.geometry.inertias import why_impossible
 from dyn_core.io.par import is_par_text, parse_par
 from dyn_core.io.side_file import SideFile
-from dyn_core.io.snap import Snap, checked_snap, snapped_description
+from dyn_core.io.snap import Snap, checked_snap, snapped_description, snapped_loops
 from dyn_core.io.source import is_xml_text, path_text, read_text
 from dyn_core.io.urdf import parse_urdf
 from dyn_core.linalg.vec3 import Vec3
@@ -67,7 +67,13 @@ def load_robot(
         ModelWarning: something had to be guessed, or a link has an inertia that no body can have.
     """
     side, side_path = read_side_file(loops)
-    options = _Options(checked_gravity(gravity), checked_snap(snap), mimic, side, side_path)
+    options = _Options(
+        gravity=None if gravity is None else checked_gravity(gravity),
+        snap=checked_snap(snap),
+        mimic=mimic,
+        side=side,
+        side_path=side_path,
+    )
     if is_xml_text(source) or (isinstance(source, str) and is_par_text(source)):
         robot, remarks = _robot(os.fspath(source), "robot", is_xml_text(source), options)
         _warn(remarks, where="")
@@ -94,8 +100,10 @@ def _robot(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> tu
         par = parse_par(text, name_if_none)
         robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap)
         remarks = list(par.remarks)
+    loops, snapped = snapped_loops(options.side.loops, options.snap)
+    robot = replace(robot, snapped=(*robot.snapped, *snapped))
     try:
-        return with_side_file(robot, options.side), remarks
+        return with_side_file(robot, replace(options.side, loops=loops)), remarks
     except DynError as error:
         if options.side_path is None:
             raise
@@ -118,10 +126,8 @@ def _warn(remarks: Sequence[str], where: str) -> None:
         warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=3)
 
 
-def checked_gravity(gravity: Sequence[float] | None) -> Vec3 | None:
+def checked_gravity(gravity: Sequence[float]) -> Vec3:
     """Answer an acceleration of gravity (m/s^2) as three finite numbers; DynError where it is none."""
-    if gravity is None:
-        return None
     try:
         x, y, z = (float(component) for component in gravity)
     except (TypeError, ValueError):

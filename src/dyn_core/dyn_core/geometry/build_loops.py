@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from dyn_core.errors import DynError, listed
+from dyn_core.errors import DynError, listed, shortened
 from dyn_core.geometry.rotations import placement
 from dyn_core.io.description import UrdfLoop, UrdfLoopEnd
 from dyn_core.io.side_file import SideFile, SideFriction
@@ -18,11 +18,14 @@ from dyn_core.model.robot import Robot
 
 def with_loops(robot: Robot, loops: Sequence[UrdfLoop]) -> Robot:
     """Answer the robot with more loops; DynError where it lacks their links."""
-    more = tuple(_loop(robot, loop) for loop in loops)
-    names = [loop.name for loop in (*robot.loops, *more)]
+    body_of = {frame.name: frame.body for frame in robot.link_frames}
+    names = {loop.name for loop in robot.loops}
+    more = []
     for loop in loops:
-        if names.count(loop.name) > 1:
+        if loop.name in names:
             raise _fail(loop, "another loop has its name: rename one")
+        names.add(loop.name)
+        more.append(_loop(body_of, loop))
     return replace(robot, loops=(*robot.loops, *more))
 
 
@@ -32,13 +35,13 @@ def with_side_file(robot: Robot, side: SideFile) -> Robot:
     _are_joints(robot, "friction", side.friction)
     _are_coordinates(robot, "assembly", side.assembly)
     _are_coordinates(robot, "passive", side.passive or ())
-    joints = tuple(_joint(joint, side) for joint in robot.joints)
+    passive = None if side.passive is None else frozenset(side.passive)
+    joints = tuple(_joint(joint, side, passive) for joint in robot.joints)
     assembly = tuple((name, side.assembly[name]) for name in robot.joint_names if name in side.assembly)
     return with_loops(replace(robot, joints=joints, assembly=assembly), side.loops)
 
 
-def _joint(joint: Joint, side: SideFile) -> Joint:
-    passive = side.passive
+def _joint(joint: Joint, side: SideFile, passive: frozenset[str] | None) -> Joint:
     return replace(
         joint,
         mu=joint.mu if joint.mimic or passive is None else int(joint.name not in passive),
@@ -56,11 +59,12 @@ def _friction(friction: Friction, side: SideFriction) -> Friction:
 
 
 def _are_joints(robot: Robot, entry: str, names: Iterable[str]) -> None:
-    known = [joint.name for joint in robot.joints]
+    known = {joint.name: None for joint in robot.joints}
     for name in names:
         if name not in known:
+            shown = shortened(name, 40)
             raise DynError(
-                f"{entry}: the robot has no moving joint '{name}': its joints are {listed(known)}",
+                f"{entry}: the robot has no moving joint '{shown}': its joints are {listed(known)}",
                 element=f"joint '{name}'",
             )
 
@@ -68,16 +72,17 @@ def _are_joints(robot: Robot, entry: str, names: Iterable[str]) -> None:
 def _are_coordinates(robot: Robot, entry: str, names: Iterable[str]) -> None:
     names = tuple(names)
     _are_joints(robot, entry, names)
+    mimics = {joint.name for joint in robot.joints if joint.mimic is not None}
     for name in names:
-        if robot.joint(name).mimic is not None:
+        if name in mimics:
             raise DynError(
                 f"{entry}: joint '{name}' mimics another and has no position of its own: name that one",
                 element=f"joint '{name}'",
             )
 
 
-def _loop(robot: Robot, loop: UrdfLoop) -> Loop:
-    bodies = [_body(robot, loop, end) for end in (loop.parent, loop.child)]
+def _loop(body_of: Mapping[str, int], loop: UrdfLoop) -> Loop:
+    bodies = [_body(body_of, loop, end) for end in (loop.parent, loop.child)]
     if bodies[0] == bodies[1]:
         raise _fail(loop, f"'{loop.parent.link}' and '{loop.child.link}' do not move on each other")
     axis = vec3.unit(loop.axis)
@@ -91,10 +96,12 @@ def _loop(robot: Robot, loop: UrdfLoop) -> Loop:
     )
 
 
-def _body(robot: Robot, loop: UrdfLoop, end: UrdfLoopEnd) -> int:
-    if end.link not in robot.link_names:
-        raise _fail(loop, f"the robot has no link '{end.link}': its links are {listed(robot.link_names)}")
-    return robot.link_frame(end.link).body
+def _body(body_of: Mapping[str, int], loop: UrdfLoop, end: UrdfLoopEnd) -> int:
+    if end.link not in body_of:
+        raise _fail(
+            loop, f"the robot has no link '{shortened(end.link, 40)}': its links are {listed(body_of)}"
+        )
+    return body_of[end.link]
 
 
 def _end(end: UrdfLoopEnd) -> LoopEnd:

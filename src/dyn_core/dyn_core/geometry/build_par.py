@@ -15,7 +15,7 @@ from fractions import Fraction
 from dyn_core.errors import DynError
 from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
 from dyn_core.io.attributes import LARGEST_LENGTH
-from dyn_core.io.par import FIXED, ParFrame, ParRobot
+from dyn_core.io.par import FIXED, ParFrame, ParLink, ParRobot
 from dyn_core.io.snap import Snap, snapped_angles
 from dyn_core.linalg import mat3
 from dyn_core.linalg.angle import cos_sin
@@ -44,9 +44,9 @@ def build_par(par: ParRobot, gravity: Vec3 | None, description_hash: str, mimic:
     """
     frames, snapped = _snapped_frames(par.frames, snap)
     T_root_0 = _base_placement(par.Z)
-    tree = _Tree(LinkFrame("link_0", 0, inverse(T_root_0)))
+    tree = _Tree(LinkFrame("link_0", 0, inverse(T_root_0)), _joint_names(par))
     for j, frame in enumerate(frames[: len(par.links)], start=1):
-        tree.add(j, frame, par)
+        tree.add(j, frame, par.links[j - 1])
     if gravity is None:
         if par.gravity is None:
             raise DynError("G has no value: write numbers, or give gravity to load_robot", element="G")
@@ -69,15 +69,15 @@ def build_par(par: ParRobot, gravity: Vec3 | None, description_hash: str, mimic:
 class _Tree:
     """The bodies as they grow, frame by frame."""
 
-    def __init__(self, root: LinkFrame) -> None:
+    def __init__(self, root: LinkFrame, names: dict[int, str]) -> None:
+        self.names = names
         self.joints: list[Joint] = []
         self.bodies = [InertialParameters()]
         self.links = [root]
         self.placed = {0: (0, IDENTITY)}  # by frame: its body, and its placement on it
         self.joint_of_frame: dict[int, int] = {}
 
-    def add(self, j: int, frame: ParFrame, par: ParRobot) -> None:
-        link = par.links[j - 1]
+    def add(self, j: int, frame: ParFrame, link: ParLink) -> None:
         body, T_body_i = self.placed[frame.antecedent]
         inertial = InertialParameters(*link.inertial)
         if frame.sigma == FIXED:
@@ -92,7 +92,7 @@ class _Tree:
             mdh, origin = mdh_from_transform(*T, max(map(abs, T.p))), T.p
         self.joints.append(
             Joint(
-                name=_joint_name(par, j),
+                name=self.names[j],
                 antecedent=body,
                 sigma=Sigma(frame.sigma),
                 mdh=mdh,
@@ -129,13 +129,13 @@ class _Tree:
             self.joints[number - 1] = replace(self.joints[number - 1], mimic=follows, mu=0)
 
 
-def _joint_name(par: ParRobot, j: int) -> str:
-    """Name of joint j: that of the comment where it names all joints, each differently."""
+def _joint_names(par: ParRobot) -> dict[int, str]:
+    """Names of the joints by frame: those of the comment where it names all joints, each differently."""
+    moving = [j for j, frame in enumerate(par.frames[: len(par.links)], start=1) if frame.sigma != FIXED]
     names = par.joint_names
-    moving = [k for k, frame in enumerate(par.frames[: len(par.links)], start=1) if frame.sigma != FIXED]
     if len(names) == len(moving) == len(set(names)) and all(names):
-        return names[moving.index(j)]
-    return f"joint_{j}"
+        return dict(zip(moving, names, strict=True))
+    return {j: f"joint_{j}" for j in moving}
 
 
 def _snapped_frames(
@@ -194,19 +194,22 @@ def _loops(par: ParRobot, frames: tuple[ParFrame, ...], tree: _Tree) -> tuple[Lo
             body, T_body_j = tree.placed[j]
             tree.links.append(LinkFrame(f"link_{j}", body, T_body_j))
     placed = {j: LinkFrame(f"link_{j}", *tree.placed[j]) for j in range(len(frames) + 1)}
+    first: dict[int, LinkFrame] = {}
+    for link in tree.links:
+        first.setdefault(link.body, link)
     loops = []
     for k in range(1, NJ - NL + 1):
         cut, other = frames[NL + k - 1], NJ + k
         if cut.sigma == FIXED or placed[NL + k].body == placed[other].body:
             raise DynError(f"loop {k}, frames {NL + k} and {other}, does not move", element=f"frame {NL + k}")
         kind = LoopType.REVOLUTE if cut.sigma == Sigma.REVOLUTE else LoopType.PRISMATIC
-        ends = [_end(tree, placed[j]) for j in (NL + k, other)]
+        ends = [_end(first, placed[j]) for j in (NL + k, other)]
         z = (0.0, 0.0, 1.0)
         loops.append(Loop(f"loop_{k}", kind, ends[0], ends[1], z, z))
     return tuple(loops)
 
 
-def _end(tree: _Tree, frame: LinkFrame) -> LoopEnd:
+def _end(first: dict[int, LinkFrame], frame: LinkFrame) -> LoopEnd:
     """Side of a cut joint, on the first link of the body."""
-    link = next(link for link in tree.links if link.body == frame.body)
+    link = first[frame.body]
     return LoopEnd(link.name, compose(inverse(link.T_body_link), frame.T_body_link))

@@ -39,8 +39,9 @@ def build_robot(
         link_frames.append(LinkFrame(link.urdf.name, link.body, T_body_link))
         bodies[link.body] = merge(bodies[link.body], link_inertia(link.urdf, T_body_link))
     mimics = _mimics(description, tree) if mimic else {}
+    passive = set(description.passive)
     joints = (
-        _joint(joint, frame, mimics.get(joint.urdf.name), joint.urdf.name in description.passive)
+        _joint(joint, frame, mimics.get(joint.urdf.name), joint.urdf.name in passive)
         for joint, frame in zip(tree.joints, frames, strict=True)
     )
     robot = Robot(

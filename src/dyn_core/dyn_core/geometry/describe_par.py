@@ -17,6 +17,7 @@ from dyn_core.linalg.angle import cos_sin
 from dyn_core.linalg.transform import Transform, compose
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.joint import Joint, Sigma
+from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.loop import Loop, LoopEnd, LoopType
 from dyn_core.model.mdh_parameters import MdhParameters
 from dyn_core.model.robot import Robot
@@ -27,12 +28,13 @@ _DIGITS_LOST = 1e-14
 def describe_par(robot: Robot) -> ParRobot:
     """Answer what a .par file says of a robot; DynError where it cannot describe it."""
     n, cuts = len(robot.joints), len(robot.loops)
+    links = {frame.name: frame for frame in robot.link_frames}
     frames = [_joint_frame(j, joint) for j, joint in enumerate(robot.joints, start=1)]
-    frames += [
-        _cut_frame(robot, loop.parent, loop.axis, _sigma(loop), ParVariable(n + k, 1.0))
-        for k, loop in enumerate(robot.loops, start=1)
-    ]
-    frames += [_cut_frame(robot, loop.child, loop.child_axis, FIXED, None) for loop in robot.loops]
+    for k, loop in enumerate(robot.loops, start=1):
+        cut = ParVariable(n + k, 1.0)
+        frames.append(_cut_frame(links[loop.parent.link], loop.parent, loop.axis, _sigma(loop), cut))
+    others = ((loop.child, loop.child_axis) for loop in robot.loops)
+    frames += [_cut_frame(links[end.link], end, axis, FIXED, None) for end, axis in others]
     (R, p) = robot.T_root_0
     return ParRobot(
         name=robot.name,
@@ -125,9 +127,10 @@ def _sigma(loop: Loop) -> Sigma:
     )
 
 
-def _cut_frame(robot: Robot, end: LoopEnd, axis: Vec3, sigma: int, variable: ParVariable | None) -> ParFrame:
+def _cut_frame(
+    link: LinkFrame, end: LoopEnd, axis: Vec3, sigma: int, variable: ParVariable | None
+) -> ParFrame:
     """Answer one side of a cut joint, turned so that z is its axis."""
-    link = robot.link_frame(end.link)
     across = (1.0, 0.0, 0.0) if abs(axis[0]) < 0.9 else (0.0, 1.0, 0.0)
     x = vec3.unit(vec3.sub(across, vec3.scale(vec3.dot(across, axis), axis)))
     turned = Transform(mat3.from_columns(x, vec3.cross(axis, x), axis), vec3.ZERO)

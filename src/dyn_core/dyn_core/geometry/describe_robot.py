@@ -42,7 +42,8 @@ def describe_robot(robot: Robot) -> UrdfDescription:
         UrdfLink(frame.name, 0, _inertial(robot, frame) if frame is first[frame.body] else None)
         for frame in robot.link_frames
     )
-    moving = tuple(_joint(robot, j, first) for j in range(1, len(robot.joints) + 1))
+    any_leader = next(iter(robot.coordinates), 0)
+    moving = tuple(_joint(robot, j, first, any_leader) for j in range(1, len(robot.joints) + 1))
     names = {joint.name for joint in moving}
     fixed = []
     for frame in robot.link_frames:
@@ -59,10 +60,10 @@ def describe_robot(robot: Robot) -> UrdfDescription:
     )
 
 
-def _joint(robot: Robot, j: int, first: dict[int, LinkFrame]) -> UrdfJoint:
+def _joint(robot: Robot, j: int, first: dict[int, LinkFrame], any_leader: int) -> UrdfJoint:
     joint = robot.joints[j - 1]
     parent, child = first[joint.antecedent], first[j]
-    still = robot.dof == 0  # there is no joint that could be mimicked
+    still = any_leader == 0  # there is no joint that could be mimicked
     iTj = joint_transform(joint, joint.mimic.offset if still and joint.mimic else 0.0)
     T_parent_child = compose(inverse(parent.T_body_link), compose(iTj, child.T_body_link))
     return UrdfJoint(
@@ -77,7 +78,7 @@ def _joint(robot: Robot, j: int, first: dict[int, LinkFrame]) -> UrdfJoint:
         damping=joint.friction.Fv,
         friction=joint.friction.Fs,
         rotor_inertia=joint.Ia,
-        mimic=_mimic(robot, joint),
+        mimic=None if still else _mimic(robot, joint, any_leader),
     )
 
 
@@ -95,10 +96,10 @@ def _limit(joint: Joint) -> UrdfLimit:
     return UrdfLimit(limits.lower, limits.upper, limits.effort or 0.0, limits.velocity or 0.0)
 
 
-def _mimic(robot: Robot, joint: Joint) -> UrdfMimic | None:
-    if joint.mimic is None or robot.dof == 0:
+def _mimic(robot: Robot, joint: Joint, any_leader: int) -> UrdfMimic | None:
+    if joint.mimic is None:
         return None
-    leader = joint.mimic.leader or robot.coordinates[0]  # one that stands still mimics any, times 0
+    leader = joint.mimic.leader or any_leader  # times 0
     return UrdfMimic(robot.joints[leader - 1].name, 0, joint.mimic.multiplier, joint.mimic.offset)
 
 

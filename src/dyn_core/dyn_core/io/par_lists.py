@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from dyn_core.errors import DynError, shortened
 from dyn_core.io.expression import Linear, linear_expression
-from dyn_core.io.source import MAX_BYTES
+
+MAX_CHARACTERS = 1_000_000
 
 _ENTRY = re.compile(r"\s*([A-Za-z_]\w*)\s*=[ \t]*(\{[^{}=]*\}|[^\s{}=]+)", re.ASCII)
 _ROBOT = re.compile(r"\s*Robot\s*name\s*=\s*'([^'\n]*)'\s*")
@@ -70,8 +71,8 @@ class ParEntries:
 
 def par_entries(text: str) -> ParEntries:
     """Answer the entries of a .par file; DynError, with the line, where it is none."""
-    if len(text) > MAX_BYTES:
-        raise DynError(f"the text has {len(text)} characters, more than the {MAX_BYTES} that are read")
+    if len(text) > MAX_CHARACTERS:
+        raise DynError(f"the text has {len(text)} characters, more than the {MAX_CHARACTERS} that are read")
     robot_name: str | None = None
     joint_names: tuple[str, ...] = ()
     body, comments = _without_comments(text.removeprefix("\ufeff"))

@@ -27,7 +27,7 @@ from typing import TypeVar
 from dyn_core.errors import listed, shortened
 from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
 from dyn_core.io.yaml_text import Node, Scalar
-from dyn_core.io.yaml_values import entries, fail, items, name, not_negative, number, triple
+from dyn_core.io.yaml_values import entries, fail, items, name, not_negative, number, triple, words
 
 Value = TypeVar("Value")
 LOOP_TYPES = ("revolute", "prismatic", "universal", "spherical", "cylindrical", "planar", "fixed")
@@ -123,6 +123,7 @@ def _end(owner: str, node: Node) -> UrdfLoopEnd:
         origin=UrdfOrigin(
             xyz=triple(f"{owner}, xyz", given["xyz"]) if "xyz" in given else zero,
             rpy=triple(f"{owner}, rpy", given["rpy"]) if "rpy" in given else zero,
+            rpy_words=words(given["rpy"]) if "rpy" in given else (),
         ),
     )
 

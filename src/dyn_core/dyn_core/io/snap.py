@@ -30,7 +30,7 @@ from dataclasses import replace
 from typing import Literal
 
 from dyn_core.errors import DynError
-from dyn_core.io.description import Triple, UrdfDescription, UrdfJoint, UrdfLink, UrdfOrigin
+from dyn_core.io.description import Triple, UrdfDescription, UrdfJoint, UrdfLink, UrdfLoop, UrdfOrigin
 from dyn_core.io.digits import printed_digits
 from dyn_core.model.snapped import Snapped
 
@@ -64,7 +64,16 @@ def snapped_description(
     records: list[Snapped] = []
     joints = tuple(_joint(joint, snap, records) for joint in description.joints)
     links = tuple(_link(link, snap, records) for link in description.links)
-    return replace(description, joints=joints, links=links), tuple(records)
+    loops, of_loops = snapped_loops(description.loops, snap)
+    return replace(description, joints=joints, links=links, loops=loops), (*records, *of_loops)
+
+
+def snapped_loops(loops: Sequence[UrdfLoop], snap: Snap) -> tuple[tuple[UrdfLoop, ...], tuple[Snapped, ...]]:
+    """Answer loops with the angles of their cut frames snapped, and what was snapped."""
+    if snap == 0.0:
+        return tuple(loops), ()
+    records: list[Snapped] = []
+    return tuple(_loop(loop, snap, records) for loop in loops), tuple(records)
 
 
 def snapped_angles(angles: Triple, words: Sequence[str], snap: Snap) -> Triple:
@@ -128,6 +137,13 @@ def _link(link: UrdfLink, snap: Snap, records: list[Snapped]) -> UrdfLink:
     owner, given = f"link '{link.name}'", link.inertial
     origin = _origin(given.origin, snap, records, owner, "inertial rpy", link.line)
     return replace(link, inertial=replace(given, origin=origin))
+
+
+def _loop(loop: UrdfLoop, snap: Snap, records: list[Snapped]) -> UrdfLoop:
+    owner = f"loop '{loop.name}'"
+    parent = _origin(loop.parent.origin, snap, records, owner, "parent rpy", loop.line)
+    child = _origin(loop.child.origin, snap, records, owner, "child rpy", loop.line)
+    return replace(loop, parent=replace(loop.parent, origin=parent), child=replace(loop.child, origin=child))
 
 
 def _origin(

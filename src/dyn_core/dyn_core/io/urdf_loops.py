@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dyn_core.errors import listed, shortened
-from dyn_core.io.attributes import fail, label, placement_vector, text, vector
+from dyn_core.io.attributes import fail, label, placement_vector, text, vector, words
 from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
 from dyn_core.io.side_file import LOOP_TYPES
 from dyn_core.io.xml import Element
@@ -61,8 +61,8 @@ def _side(owner: str, element: Element, side: str) -> UrdfLoopEnd:
 
 
 def _end(owner: str, link: Element, origin: Element | None) -> UrdfLoopEnd:
-    placement = UrdfOrigin(placement_vector(owner, origin, "xyz"), placement_vector(owner, origin, "rpy"))
-    return UrdfLoopEnd(text(owner, link, "link"), placement)
+    xyz, rpy = (placement_vector(owner, origin, name) for name in ("xyz", "rpy"))
+    return UrdfLoopEnd(text(owner, link, "link"), UrdfOrigin(xyz, rpy, words(origin, "rpy")))
 
 
 def _axis(owner: str, element: Element, *tags: str) -> Triple | None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from xml.sax.saxutils import quoteattr
 
 from dyn_core.io.description import (
     Triple,
@@ -16,10 +15,14 @@ from dyn_core.io.description import (
     UrdfOrigin,
 )
 
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
+
 
 def urdf_text(description: UrdfDescription) -> str:
     """Answer URDF text: every number with all its digits, one element a line."""
-    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(description.name)}>"]
+    lines = ['<?xml version="1.0"?>', f"<robot name={quoted(description.name)}>"]
     for link in description.links:
         lines += _link(link)
     for joint in description.joints:
@@ -29,6 +32,11 @@ def urdf_text(description: UrdfDescription) -> str:
     return "\n".join([*lines, "</robot>", ""])
 
 
+def quoted(text: str) -> str:
+    """Answer a text as the value of an attribute, in quotation marks."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
 def number_text(x: float) -> str:
     """Answer a number with all its digits."""
     return repr(x + 0.0).removesuffix(".0")
@@ -36,9 +44,9 @@ def number_text(x: float) -> str:
 
 def _link(link: UrdfLink) -> Iterator[str]:
     if link.inertial is None:
-        yield f"  <link name={quoteattr(link.name)}/>"
+        yield f"  <link name={quoted(link.name)}/>"
         return
-    yield f"  <link name={quoteattr(link.name)}>"
+    yield f"  <link name={quoted(link.name)}>"
     yield from _inertial(link.inertial)
     yield "  </link>"
 
@@ -54,9 +62,9 @@ def _inertial(m: UrdfInertial) -> Iterator[str]:
 
 
 def _joint(joint: UrdfJoint) -> Iterator[str]:
-    yield f'  <joint name={quoteattr(joint.name)} type="{joint.type}">'
-    yield f"    <parent link={quoteattr(joint.parent)}/>"
-    yield f"    <child link={quoteattr(joint.child)}/>"
+    yield f'  <joint name={quoted(joint.name)} type="{joint.type}">'
+    yield f"    <parent link={quoted(joint.parent)}/>"
+    yield f"    <child link={quoted(joint.child)}/>"
     yield f"    {_origin('origin', joint.origin)}"
     if joint.type != "fixed":
         yield f"    {_xyz('axis', joint.axis)}"
@@ -78,19 +86,19 @@ def _joint(joint: UrdfJoint) -> Iterator[str]:
         if joint.mimic is not None:
             mimic = joint.mimic
             yield (
-                f"    <mimic joint={quoteattr(mimic.joint)} "
+                f"    <mimic joint={quoted(mimic.joint)} "
                 f'multiplier="{number_text(mimic.multiplier)}" offset="{number_text(mimic.offset)}"/>'
             )
     yield "  </joint>"
 
 
 def _loop(loop: UrdfLoop) -> Iterator[str]:
-    yield f'  <constraint name={quoteattr(loop.name)} type="{loop.type}">'
+    yield f'  <constraint name={quoted(loop.name)} type="{loop.type}">'
     for side, end, axis in (
         ("parent", loop.parent, loop.axis),
         ("child", loop.child, loop.child_axis or loop.axis),
     ):
-        yield f"    <{side} link={quoteattr(end.link)}/>"
+        yield f"    <{side} link={quoted(end.link)}/>"
         yield f"    {_origin(f'{side}_origin', end.origin)}"
         yield f"    {_xyz(f'{side}_axis', axis)}"
     yield "  </constraint>"

@@ -73,3 +73,12 @@ def triple(owner: str, node: Node) -> Triple:
     if max(abs(x), abs(y), abs(z)) > LARGEST_LENGTH:
         raise fail(owner, node, f"it exceeds {LARGEST_LENGTH:g}: check its unit")
     return (x, y, z)
+
+
+def words(node: Node) -> tuple[str, ...]:
+    """Answer the texts of the items of a list."""
+    return (
+        tuple(item.text for item in node.values if isinstance(item, Scalar))
+        if isinstance(node, Items)
+        else ()
+    )

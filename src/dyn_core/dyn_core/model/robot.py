@@ -54,6 +54,11 @@ class Robot:
         return tuple(j for j, joint in enumerate(self.joints, start=1) if joint.mimic is None)
 
     @property
+    def independent_joints(self) -> tuple[Joint, ...]:
+        """Joints that move by themselves, in the order of every joint vector."""
+        return tuple(joint for joint in self.joints if joint.mimic is None)
+
+    @property
     def dof(self) -> int:
         """Number of coordinates."""
         return len(self.coordinates)
@@ -61,17 +66,17 @@ class Robot:
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints that move by themselves, in the order of every joint vector."""
-        return tuple(joint.name for joint in self.joints if joint.mimic is None)
+        return tuple(joint.name for joint in self.independent_joints)
 
     @property
     def actuated_joint_names(self) -> tuple[str, ...]:
         """Names of the joints that have an actuator."""
-        return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.mu == 1)
+        return tuple(joint.name for joint in self.independent_joints if joint.mu == 1)
 
     @property
     def passive_joint_names(self) -> tuple[str, ...]:
         """Names of the joints that move by themselves and have no actuator."""
-        return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.mu == 0)
+        return tuple(joint.name for joint in self.independent_joints if joint.mu == 0)
 
     @property
     def link_names(self) -> tuple[str, ...]:
