@@ -7,11 +7,15 @@ import inspect
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 from dyn_core.codegen.python_backend import PythonFunction
-from dyn_core.facade.model import Backend, Function, Model
+from dyn_core.facade.model import Model
 from dyn_core.facade.programs import kinds, traced, with_terms
+from dyn_core.facade.runnable import Function
 from dyn_core.model.robot import Robot
+
+Backend = Literal["auto", "c", "python"]
 
 _log = logging.getLogger("dyn_core")
 

@@ -5,30 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.codegen.program import Program
 from dyn_core.expr.analysis import operation_counts
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches, packed
-from dyn_core.facade.programs import traced, with_terms
+from dyn_core.facade.programs import link_jacobian, placement, traced, with_terms
+from dyn_core.facade.runnable import Function, runnable
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import parameter_names
-
-Backend = Literal["auto", "c", "python"]
-
-
-class Function(Protocol):
-    """A program that can be run."""
-
-    def into(self, *arguments: Array) -> None:
-        """Compute one sample or a batch; the last array takes the results."""
-
-    def bind(self, general: Callable[..., Array]) -> Callable[..., Array]:
-        """Answer a function that does what `general` does, faster where it can."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -53,6 +43,9 @@ class Model:
     backend: Literal["c", "python"]
     _functions: Mapping[str, Function] = field(repr=False, compare=False)
     _shapes: Mapping[str, tuple[int, ...]] = field(repr=False, compare=False)
+    _of_links: dict[tuple[str, ...], tuple[Function, tuple[int, ...]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         """Put the fast functions of this robot in the place of the methods, which they fall back to."""
@@ -162,6 +155,49 @@ class Model:
     def friction_torques(self, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques of friction; zero in a model without friction."""
         return self._answer("friction_torques", out, qd=qd)
+
+    def forward_kinematics(self, q: npt.ArrayLike, link: str, out: Array | None = None) -> Array:
+        """Placement of a link in the frame of the root link: 4 x 4, or (N, 4, 4).
+
+        The first call for a link traces and compiles: make it before a control loop begins.
+
+        Args:
+            q: positions.
+            link: name of the link.
+            out: array for the result.
+        """
+        return self._of_link(partial(placement, self.robot, link), ("placement", link), q, out)
+
+    def jacobian(
+        self, q: npt.ArrayLike, link: str, expressed_in: str | None = None, out: Array | None = None
+    ) -> Array:
+        """Jacobian of the frame of a link: 6 x n, or (N, 6, n), [linear; angular] = J qd.
+
+        The first call for a link traces and compiles: make it before a control loop begins.
+
+        Args:
+            q: positions.
+            link: name of the link; the linear velocity is that of its origin.
+            expressed_in: name of the link on whose axes the velocity is projected; by default the root.
+            out: array for the result.
+        """
+        axes = self.robot.link_names[0] if expressed_in is None else expressed_in
+        return self._of_link(partial(link_jacobian, self.robot, link, axes), ("jacobian", link, axes), q, out)
+
+    def _of_link(
+        self, program: Callable[[], Program], key: tuple[str, ...], q: npt.ArrayLike, out: Array | None
+    ) -> Array:
+        """Compute a program that belongs to a link, and is made when it is first asked for."""
+        (q,) = joint_vectors(self.robot.dof, q=q)
+        if key not in self._of_links:
+            made = program()
+            self._of_links[key] = (runnable(made, self.backend), made.shape)
+        function, shape = self._of_links[key]
+        result = np.empty((*q.shape[:-1], *shape))
+        function.into(np.ascontiguousarray(q), result)
+        out = checked_out(out, result.shape)
+        out[...] = result
+        return out
 
     def _answer(
         self, function: str, out: Array | None, shape: tuple[int, ...] = (), **vectors: npt.ArrayLike

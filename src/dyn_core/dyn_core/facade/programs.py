@@ -24,8 +24,11 @@ from dyn_core.dynamics.regressor import regressor
 from dyn_core.dynamics.wrench import Wrench
 from dyn_core.errors import DynError, listed
 from dyn_core.expr.analysis import operation_counts
+from dyn_core.geometry.forward import placements_from
+from dyn_core.kinematics.jacobian import jacobian
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.transform import compose
 from dyn_core.model.coupling import (
     coordinate_inertia,
     coordinate_torques,
@@ -102,6 +105,29 @@ def traced(robot: Robot, name: str, documentation: str = "") -> Program:
         for algorithm in kind.algorithms
     )
     return min(programs, key=_cost)
+
+
+def placement(robot: Robot, link: str) -> Program:
+    """Answer the placement of a link in the root link as a program of q: a 4 x 4 matrix."""
+    body, T_body_link = robot.link_frame(link).body, robot.link_frame(link).T_body_link
+
+    def algorithm(q: Vector) -> Vector:
+        q = joint_positions(robot, q)
+        T = compose(placements_from(robot, q, robot.link_frames[0], [body])[body], T_body_link)
+        return [*T.R[0], T.p[0], *T.R[1], T.p[1], *T.R[2], T.p[2], 0.0, 0.0, 0.0, 1.0]
+
+    return trace("forward_kinematics", algorithm, {"q": robot.dof}, (4, 4))
+
+
+def link_jacobian(robot: Robot, link: str, expressed_in: str) -> Program:
+    """Answer the Jacobian of the frame of a link as a program of q: 6 x n, [linear; angular]."""
+    frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
+
+    def algorithm(q: Vector) -> Vector:
+        rows = jacobian(robot, joint_positions(robot, q), frame, axes)
+        return _flat([coordinate_torques(robot, row) for row in rows])
+
+    return trace("jacobian", algorithm, {"q": robot.dof}, (6, robot.dof))
 
 
 def _cost(program: Program) -> int:
