@@ -3,69 +3,41 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
-import numpy as np
 import pinocchio as pin
-from alternate import Comparison, compare
+from functions import comparisons
+from growth import python_backend_s, rows
+from peer import ROBOTS, description, peers
+from start import start_s
 
-import dyn_core
-
-ROBOTS = Path(__file__).resolve().parents[1] / "config" / "robots"
-BATCH = 1000
-
-
-def comparisons(robot: str) -> Iterator[tuple[str, Comparison]]:
-    """Inverse dynamics of one sample and of a batch, and loading, for a robot of `config/robots`."""
-    path = str(ROBOTS / f"{robot}.urdf")
-    model = dyn_core.compile_model(dyn_core.load_robot(path), friction=False)
-    reference = pin.buildModelFromUrdf(path)
-    data = reference.createData()
-    rng = np.random.default_rng(1)
-    q, qd, qdd = rng.uniform(-1.0, 1.0, (3, BATCH, reference.nv))
-    ours = model.inverse_dynamics(q[0], qd[0], qdd[0])
-    theirs = pin.rnea(reference, data, q[0], qd[0], qdd[0])
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
-
-    yield (
-        "inverse dynamics, one sample",
-        compare(
-            lambda: model.inverse_dynamics(q[0], qd[0], qdd[0]),
-            lambda: pin.rnea(reference, data, q[0], qd[0], qdd[0]),
-        ),
-    )
-    yield (
-        f"inverse dynamics, batch of {BATCH}",
-        compare(
-            lambda: model.inverse_dynamics(q, qd, qdd),
-            lambda: [pin.rnea(reference, data, *sample) for sample in zip(q, qd, qdd, strict=True)],
-        ),
-    )
-    yield (
-        "loading the URDF",
-        compare(lambda: dyn_core.load_robot(path), lambda: pin.buildModelFromUrdf(path)),
-    )
-
-
-def import_time_s() -> float:
-    """Least time of five to import dyn_core in a new interpreter."""
-    code = "import time; t = time.perf_counter(); import dyn_core; print(time.perf_counter() - t)"
-    runs = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(5))
-    return min(float(run.stdout) for run in runs)
+DYN_TIMED = ("Panda",)
 
 
 def main() -> None:
-    """Print the table."""
-    print(f"dyn_core beside Pinocchio {pin.__version__}, Python {sys.version.split()[0]}")
-    print(f"{'robot':8} {'what':32} {'dyn_core':>12} {'Pinocchio':>12} {'ratio':>8}")
-    for robot in ("rrp", "rx90"):
-        for what, result in comparisons(robot):
-            ours, theirs = (f"{1e6 * seconds:.2f} us" for seconds in (result.ours_s, result.theirs_s))
-            print(f"{robot:8} {what:32} {ours:>12} {theirs:>12} {result.ratio:>8.2f}")
-    print(f"import dyn_core: {import_time_s():.3f} s")
+    """Print the tables."""
+    print(f"dyn_core beside Pinocchio {pin.__version__}, Python {sys.version.split()[0]}, one core")
+    print(f"{'robot':16} {'joints':>6}  {'what':26} {'dyn_core':>11} {'Pinocchio':>11} {'ratio':>8}")
+    single = {}
+    for name in ROBOTS:
+        both = peers(name)
+        for what, result in comparisons(both):
+            ours, theirs = (f"{1e9 * seconds:.0f} ns" for seconds in (result.ours_s, result.theirs_s))
+            joints = both.model.robot.dof
+            print(
+                f"{name:16} {joints:>6}  {what:26} {ours:>11} {theirs:>11} {result.ratio:>8.4f}", flush=True
+            )
+            single[name, what] = result
+    python_s = python_backend_s(description("UR5"))
+    ratio = python_s / single["UR5", "inverse dynamics"].theirs_s
+    print(f"\nPython backend, UR5 inverse dynamics: {1e6 * python_s:.1f} us, {ratio:.1f} times Pinocchio")
+    for name in DYN_TIMED:
+        imported, cold, warm = start_s(description(name))
+        print(
+            f"import dyn_core: {imported:.3f} s; {name}, all functions: cold {cold:.2f} s, warm {warm:.3f} s"
+        )
+    print("\nOperations of chains in general position, multiplications and additions:")
+    print("\n".join(rows()))
 
 
 if __name__ == "__main__":
