@@ -21,7 +21,7 @@ RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DYN_CACHE_DIR", str(tmp_path / "cache"))
-    c_backend._warn_once.cache_clear()
+    c_backend._said.clear()
     return tmp_path / "cache"
 
 

@@ -10,8 +10,8 @@ import os
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache as once
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 
 from dyn_core.codegen import cache
@@ -75,16 +75,22 @@ def _folder() -> Path:
         return _own_folder()
 
 
-@once
 def _own_folder() -> Path:
     """A directory of this process alone, which is removed when it ends."""
-    _own_folders.append(tempfile.TemporaryDirectory(prefix="dyn-cache-"))
-    return Path(_own_folders[-1].name)
+    with _guard:
+        if not _own_folders:
+            _own_folders.append(tempfile.TemporaryDirectory(prefix="dyn-cache-"))
+        return Path(_own_folders[0].name)
 
 
-_own_folders: list[tempfile.TemporaryDirectory[str]] = []
-
-
-@once
 def _warn_once(sentence: str) -> None:
-    _log.warning(sentence)
+    """Log a warning that has not been logged before; several threads compile at once."""
+    with _guard:
+        if sentence not in _said:
+            _said.add(sentence)
+            _log.warning(sentence)
+
+
+_guard = Lock()
+_said: set[str] = set()
+_own_folders: list[tempfile.TemporaryDirectory[str]] = []
