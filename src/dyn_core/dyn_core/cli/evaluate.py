@@ -37,10 +37,13 @@ def evaluate(arguments: Namespace) -> str:
 
 def _check(robot: Robot, function: str, value: Array) -> None:
     what = {"forward_dynamics": "acceleration", "inertia_matrix": "inertia"}.get(function, "torque")
+    reason = "the values given are too large"
+    if function == "forward_dynamics":
+        reason += ", or a joint moves no mass"
     for name, row in zip(robot.joint_names, value.tolist(), strict=True):
         for number in row if isinstance(row, list) else [row]:
             if not math.isfinite(number):
-                raise DynError(f"the {what} of joint '{name}' is {number}: the values given are too large")
+                raise DynError(f"the {what} of joint '{name}' is {number}: {reason}")
 
 
 def _answer(robot: Robot, function: str, value: Array) -> dict[str, Any]:

@@ -8,10 +8,10 @@ batch, together with the functions sin, cos, sqrt, sign that fit them, and answe
 from __future__ import annotations
 
 from dyn_core.codegen.program import Program
-from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, written
+from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, literal, written
 from dyn_core.expr.graph import Op
 
-DIALECT = Dialect(ARITHMETIC | FUNCTIONS | {Op.SIGN: "sign({0})"}, number=repr)
+DIALECT = Dialect(ARITHMETIC | FUNCTIONS | {Op.SIGN: "sign({0})"}, number=literal)
 
 
 def python_source(program: Program) -> str:

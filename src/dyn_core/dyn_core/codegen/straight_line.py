@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -25,9 +26,16 @@ FUNCTIONS = {
 }
 
 
+def literal(value: float) -> str:
+    """Answer a number that Python and C read back as itself, infinite ones and NaN too."""
+    if math.isnan(value):
+        return "(1e999 - 1e999)"
+    return repr(value).replace("inf", "1e999")
+
+
 def parenthesised(value: float) -> str:
-    """Answer a number that reads back as itself; one with a sign is in parentheses."""
-    return f"({value!r})" if value < 0.0 else repr(value)
+    """Answer the same, in parentheses where it has a sign."""
+    return f"({literal(value)})" if value < 0.0 else literal(value)
 
 
 @dataclass(frozen=True)
