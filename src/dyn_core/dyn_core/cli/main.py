@@ -13,11 +13,14 @@ import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from dyn_core.cli.commands import FUNCTIONS, evaluate, mdh
+from dyn_core.cli.counts import counts
+from dyn_core.cli.emit import emit
+from dyn_core.cli.evaluate import evaluate
+from dyn_core.cli.functions import EMITTED, EVALUATED, VECTORS
+from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import joined
+from dyn_core.codegen.languages import LANGUAGES
 from dyn_core.errors import DynError
-
-VECTORS = ("--q", "--qd", "--qdd")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else arguments
-    parsed = _parser().parse_args(joined(given, VECTORS))
+    parsed = _parser().parse_args(joined(given, tuple(VECTORS)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -50,10 +53,23 @@ def _parser() -> argparse.ArgumentParser:
 
     value = commands.add_parser("eval", help="evaluate a dynamics function in one state")
     _common(value)
-    value.add_argument("function", choices=FUNCTIONS, help="what to evaluate")
-    for option, what in zip(VECTORS, ("positions", "velocities", "accelerations"), strict=True):
+    value.add_argument("function", choices=EVALUATED, metavar="FUNCTION", help=", ".join(EVALUATED))
+    for option, what in VECTORS.items():
         value.add_argument(option, metavar="X", help=f"joint {what} in tree order, SI units (default: zeros)")
     value.set_defaults(run=evaluate)
+
+    table = commands.add_parser("counts", help="count the operations of the dynamics functions")
+    _common(table)
+    table.set_defaults(run=counts)
+
+    source = commands.add_parser("emit", help="write a dynamics function as source code")
+    source.add_argument("robot", help="path of a URDF file")
+    source.add_argument(
+        "--function", required=True, choices=EMITTED, metavar="FUNCTION", help=", ".join(EMITTED)
+    )
+    source.add_argument("--lang", required=True, choices=LANGUAGES, metavar="LANG", help=", ".join(LANGUAGES))
+    source.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output)")
+    source.set_defaults(run=emit)
     return parser
 
 
@@ -63,7 +79,9 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 
 def _print(answer: str) -> int:
-    """Print the answer; a reader that has gone away, as `head` does, is no error."""
+    """Print the answer, if there is one; a reader that has gone away, as `head` does, is no error."""
+    if not answer:
+        return 0
     try:
         print(answer, flush=True)
     except BrokenPipeError:

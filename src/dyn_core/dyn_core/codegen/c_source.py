@@ -9,23 +9,25 @@ which they are given. So they can all be computed together, several in one instr
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from dyn_core.codegen.program import Program
+from dyn_core.codegen.straight_line import ARITHMETIC, Dialect, operand, statements
 from dyn_core.expr.analysis import needed
 from dyn_core.expr.graph import Expr, Op, Symbolic
 
-_FORMATS = {
-    Op.ADD: "{0} + {1}",
-    Op.SUB: "{0} - {1}",
-    Op.MUL: "{0} * {1}",
-    Op.DIV: "{0} / {1}",
-    Op.NEG: "-{0}",
-    Op.SQRT: "sqrt_{kind}({0})",
-    Op.SIGN: "sign_{kind}({0})",
-    Op.ABS: "abs_{kind}({0})",
-}
 _KINDS = {"double": "double", "lanes": "Lanes"}
+_DIALECTS = {
+    kind: Dialect(
+        ARITHMETIC
+        | {
+            Op.SQRT: f"sqrt_{kind}({{0}})",
+            Op.SIGN: f"sign_{kind}({{0}})",
+            Op.ABS: f"abs_{kind}({{0}})",
+        }
+    )
+    for kind in _KINDS
+}
 
 
 def c_source(program: Program) -> str:
@@ -75,29 +77,11 @@ def _function(
     T = _KINDS[kind]
     given = "" if target == "a" else f", const {T} *restrict s, const {T} *restrict c"
     lines = [f"\nstatic inline void {name}(const {T} *const *in{given}, {T} *restrict {target})", "{"]
-    lines.extend(_statements(nodes, kind, names))
+    dialect = _DIALECTS[kind]
+    lines.extend(f"    const {T} {name} = {text};" for name, text in statements(nodes, dialect, names))
     for k, result in enumerate(results):
+        text = operand(result, dialect, names)
         # A number does not become a vector by itself.
-        text = _operand(result, names) if isinstance(result, Expr) else f"({T}){{0.0}} + {_number(result)}"
-        lines.append(f"    {target}[{k}] = {text};")
+        lines.append(f"    {target}[{k}] = {text if isinstance(result, Expr) else f'({T}){{0.0}} + {text}'};")
     lines.append("}")
     return "\n".join(lines) + "\n"
-
-
-def _statements(nodes: Iterable[Expr], kind: str, names: Mapping[int, str]) -> Iterator[str]:
-    for node in nodes:
-        if node.op is not Op.CONSTANT and node.number not in names:
-            arguments = (_operand(argument, names) for argument in node.args)
-            text = _FORMATS[node.op].format(*arguments, kind=kind)
-            yield f"    const {_KINDS[kind]} t{node.number} = {text};"
-
-
-def _operand(value: Symbolic, names: Mapping[int, str]) -> str:
-    if not isinstance(value, Expr) or value.op is Op.CONSTANT:
-        return _number(value)
-    return names.get(value.number, f"t{value.number}")
-
-
-def _number(value: Symbolic) -> str:
-    number = float(value.value if isinstance(value, Expr) else value)
-    return f"({number!r})" if number < 0.0 else repr(number)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``dyn counts``: how many operations each function of a robot takes."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+
+from dyn_core.expr.analysis import operation_counts
+from dyn_core.facade.load import load_robot
+from dyn_core.facade.programs import kinds, traced
+
+COLUMNS = ("mul", "add", "div", "trig", "sqrt")
+
+
+def counts(arguments: Namespace) -> str:
+    """Answer the operations of all functions, as a table or as JSON."""
+    robot = load_robot(arguments.robot)
+    table = {name: operation_counts(traced(robot, name).results) for name in kinds(robot)}
+    if arguments.json:
+        return json.dumps({"robot": robot.name, "operations": table}, indent=2)
+    width = max(map(len, table))
+    lines = [f"{'':<{width}}" + "".join(f"{column:>7}" for column in COLUMNS)]
+    for name, row in table.items():
+        lines.append(f"{name:<{width}}" + "".join(f"{row[column]:>7}" for column in COLUMNS))
+    return "\n".join(lines)

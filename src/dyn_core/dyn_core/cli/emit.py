@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``dyn emit``: a function of a robot as source code."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from dyn_core.cli.output_file import write_whole
+from dyn_core.codegen.languages import emitted
+from dyn_core.facade.load import load_robot
+from dyn_core.facade.programs import traced
+
+
+def emit(arguments: Namespace) -> str:
+    """Answer the source, or write it to the file that was asked for and answer nothing."""
+    robot = load_robot(arguments.robot)
+    text = emitted(traced(robot, arguments.function), robot, arguments.lang)
+    if arguments.output is None:
+        return text.removesuffix("\n")
+    write_whole(arguments.output, text)
+    return ""

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``dyn eval``: the value of a dynamics function in one state."""
+
+from __future__ import annotations
+
+import json
+import math
+from argparse import Namespace
+from typing import Any
+
+from dyn_core.cli.functions import EVALUATED
+from dyn_core.cli.numbers import joint_vector
+from dyn_core.errors import DynError
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.compile import compile_model
+from dyn_core.facade.load import load_robot
+from dyn_core.model.joint import Sigma
+from dyn_core.model.robot import Robot
+from dyn_core.model.standard_parameters import parameter_names
+
+
+def evaluate(arguments: Namespace) -> str:
+    """Answer the value of a dynamics function in one state."""
+    robot = load_robot(arguments.robot)
+    function = arguments.function
+    given = {
+        name: joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
+        for name in ("q", "qd", "qdd", "tau")
+    }
+    taken = [given[name] for name in EVALUATED[function]]
+    value: Array = getattr(compile_model(robot), function)(*taken)
+    _check(robot, function, value)
+    if arguments.json:
+        return json.dumps(_answer(robot, function, value), indent=2, allow_nan=False)
+    return _matrix(robot, value) if value.ndim == 2 else _vector(robot, function, value)
+
+
+def _check(robot: Robot, function: str, value: Array) -> None:
+    what = {"forward_dynamics": "acceleration", "inertia_matrix": "inertia"}.get(function, "torque")
+    reason = "the values given are too large"
+    if function == "forward_dynamics":
+        reason += ", or a joint moves no mass"
+    for name, row in zip(robot.joint_names, value.tolist(), strict=True):
+        for number in row if isinstance(row, list) else [row]:
+            if not math.isfinite(number):
+                raise DynError(f"the {what} of joint '{name}' is {number}: {reason}")
+
+
+def _answer(robot: Robot, function: str, value: Array) -> dict[str, Any]:
+    answer = {
+        "robot": robot.name,
+        "function": function,
+        "joint_names": robot.joint_names,
+        "values": value.tolist(),
+    }
+    if function == "regressor":
+        answer["parameter_names"] = parameter_names(robot)
+    if value.ndim == 1:
+        answer["units"] = _units(robot, function)
+    return answer
+
+
+def _units(robot: Robot, function: str) -> list[str]:
+    revolute, prismatic = ("rad/s^2", "m/s^2") if function == "forward_dynamics" else ("N m", "N")
+    return [prismatic if joint.sigma is Sigma.PRISMATIC else revolute for joint in robot.independent_joints]
+
+
+def _vector(robot: Robot, function: str, value: Array) -> str:
+    width = max(map(len, robot.joint_names), default=0)
+    rows = zip(robot.joint_names, value.tolist(), _units(robot, function), strict=True)
+    return "\n".join(f"{name:<{width}}  {number:14.6f} {unit}" for name, number, unit in rows)
+
+
+def _matrix(robot: Robot, value: Array) -> str:
+    width = max(map(len, robot.joint_names), default=0)
+    rows = zip(robot.joint_names, value.tolist(), strict=True)
+    return "\n".join(f"{name:<{width}}  {' '.join(f'{x:14.6f}' for x in row)}" for name, row in rows)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that the commands know by name, and what each takes."""
+
+from __future__ import annotations
+
+EVALUATED: dict[str, tuple[str, ...]] = {
+    "inverse_dynamics": ("q", "qd", "qdd"),
+    "forward_dynamics": ("q", "qd", "tau"),
+    "inertia_matrix": ("q",),
+    "regressor": ("q", "qd", "qdd"),
+    "bias_torques": ("q", "qd"),
+    "gravity_torques": ("q",),
+    "coriolis_torques": ("q", "qd"),
+    "inertial_torques": ("q", "qdd"),
+    "friction_torques": ("qd",),
+}
+"""Functions of joint vectors."""
+
+EMITTED = (*EVALUATED, "external_torques")
+"""Functions that are programs."""
+
+VECTORS = {
+    "--q": "positions",
+    "--qd": "velocities",
+    "--qdd": "accelerations",
+    "--tau": "torques",
+}
+"""Options that take a joint vector."""

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``dyn mdh``: the geometric parameters of a robot."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from dataclasses import asdict
+
+from dyn_core.facade.load import load_robot
+
+
+def mdh(arguments: Namespace) -> str:
+    """Answer the table of the geometric parameters."""
+    robot = load_robot(arguments.robot)
+    if not arguments.json:
+        return robot.mdh_table()
+    frames = [
+        {
+            "j": j,
+            "antecedent": joint.antecedent,
+            "joint": joint.name,
+            "mu": joint.mu,
+            "sigma": int(joint.sigma),
+            **asdict(joint.mdh),
+        }
+        for j, joint in enumerate(robot.joints, start=1)
+    ]
+    return json.dumps({"robot": robot.name, "frames": frames}, indent=2)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The languages that a program can be written in, for use without dyn_core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from dyn_core.codegen.c99_source import c99_source
+from dyn_core.codegen.cpp_source import cpp_source
+from dyn_core.codegen.fortran_source import fortran_source
+from dyn_core.codegen.maple_source import maple_source
+from dyn_core.codegen.mathematica_source import mathematica_source
+from dyn_core.codegen.matlab_source import matlab_source
+from dyn_core.codegen.program import Program
+from dyn_core.codegen.python_module import python_module
+from dyn_core.errors import DynError
+from dyn_core.expr.analysis import needed
+from dyn_core.expr.graph import Expr, Op
+from dyn_core.model.robot import Robot
+
+Emitter = Callable[[Program, Robot], str]
+
+LANGUAGES: dict[str, tuple[Emitter, str]] = {
+    "c": (c99_source, ".c"),
+    "cpp": (cpp_source, ".hpp"),
+    "python": (python_module, ".py"),
+    "fortran": (fortran_source, ".f90"),
+    "matlab": (matlab_source, ".m"),
+    "mathematica": (mathematica_source, ".wl"),
+    "maple": (maple_source, ".mpl"),
+}
+"""By name: what writes a program, and the extension of its file."""
+
+
+def emitted(program: Program, robot: Robot, language: str) -> str:
+    """Answer the file of a program in a language; DynError where a number of it is not finite."""
+    numbers = [result for result in program.results if not isinstance(result, Expr)]
+    numbers.extend(node.value for node in needed(program.results) if node.op is Op.CONSTANT)
+    if not all(map(math.isfinite, numbers)):
+        raise DynError(
+            f"{program.name} of robot '{robot.name}' is not finite: "
+            "a joint moves no mass, or a parameter is too large"
+        )
+    return LANGUAGES[language][0](program, robot)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program as a function file of MATLAB and Octave."""
+
+from __future__ import annotations
+
+from dyn_core.codegen.header import commented
+from dyn_core.codegen.program import Program
+from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, rows_of, written
+from dyn_core.expr.graph import Op
+from dyn_core.model.robot import Robot
+
+DIALECT = Dialect(ARITHMETIC | FUNCTIONS | {Op.SIGN: "sign({0})"}, element="{name}({index})", first=1)
+
+
+def matlab_source(program: Program, robot: Robot) -> str:
+    """Answer the file, to be named after the function; the result is a column or a matrix."""
+    assignments, results = written(program, DIALECT)
+    rows = "; ...\n".join(f"        {', '.join(row)}" for row in rows_of(program, results))
+    lines = [
+        *commented(program, robot, "%"),
+        "",
+        f"function out = {program.name}({', '.join(program.inputs)})",
+        *(f"    {name} = {text};" for name, text in assignments),
+        f"    out = [ ...\n{rows}];" if results else "    out = [];",
+        "end",
+    ]
+    return "\n".join(lines) + "\n"

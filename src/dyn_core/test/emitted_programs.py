@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs to emit, inputs for them, and what they are to answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import dyn_core
+from dyn_core.codegen.program import Program, trace
+from dyn_core.codegen.python_backend import PythonFunction
+from dyn_core.facade.programs import kinds, traced
+from dyn_core.linalg.scalar import sign
+
+ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
+NAMES = ("rrp", "rx90", "two_branch")
+
+
+def load(name: str) -> dyn_core.Robot:
+    return dyn_core.load_robot(ROBOTS / f"{name}.urdf")
+
+
+def every_operation() -> Program:
+    """A program with each operation, numbers of each kind, and an input that is not needed."""
+
+    def algorithm(q, qd):
+        a, b, _ = q
+        return [
+            *(sign(a), abs(a) - 3.5, -a, (a * a).sqrt(), 1.0 / (2.0 + b * b), a / (b * b + 1e-07)),
+            *(-2.5, 0.0, 1e-05, 3e22, a, b + 0.1 * b.sin() - a.cos()),
+        ]
+
+    return trace("every_operation", algorithm, {"q": 3, "qd": 3}, (6, 2))
+
+
+def programs(robot: dyn_core.Robot) -> list[Program]:
+    return [*(traced(robot, name) for name in kinds(robot)), every_operation()]
+
+
+def inputs(program: Program, seed: int = 0) -> list[np.ndarray]:
+    random = np.random.default_rng(seed)
+    return [random.uniform(-3.0, 3.0, len(vector)) for vector in program.inputs.values()]
+
+
+def answer(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
+    """What the model answers."""
+    out = np.empty(program.shape)
+    PythonFunction(lambda: program, program.shape).into(*vectors, out)
+    return out

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `counts` and `emit`, and `eval` of every function."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from emitted_programs import ROBOTS, load
+
+import dyn_core
+from dyn_core.cli.functions import EVALUATED
+from dyn_core.cli.main import main
+from dyn_core.codegen.languages import LANGUAGES, emitted
+from dyn_core.facade.programs import kinds, traced
+
+RRP = str(ROBOTS / "rrp.urdf")
+STATE = {"q": [0.1, -2e-3, 0.2], "qd": [1.0, -1.0, 0.5], "qdd": [3.0, 2.0, -1.0], "tau": [1.0, -2.0, 5.0]}
+OPTIONS = [word for name, x in STATE.items() for word in (f"--{name}", *map(repr, x))]
+
+
+@pytest.fixture(scope="module")
+def model() -> dyn_core.Model:
+    return dyn_core.compile_model(load("rrp"))
+
+
+@pytest.mark.parametrize("function", EVALUATED)
+def test_eval_of_every_function(
+    function: str, model: dyn_core.Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = getattr(model, function)(*(STATE[name] for name in EVALUATED[function]))
+    assert main(["eval", RRP, function, *OPTIONS, "--json"]) == 0
+    answered = json.loads(capsys.readouterr().out)
+    np.testing.assert_array_equal(answered["values"], expected)
+    assert main(["eval", RRP, function, *OPTIONS]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == ["turn", "lift", "stretch"]
+    width = 1 if expected.ndim == 1 else expected.shape[1]
+    printed = [[float(word) for word in row[1 : 1 + width]] for row in rows]
+    np.testing.assert_allclose(np.reshape(printed, expected.shape), expected, atol=1e-6)
+
+
+MASSLESS = """
+<robot name="light"><link name="a"/><link name="b"/><joint name="j" type="continuous">
+<parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("backend", ["c", "python"])
+def test_what_moves_no_mass_has_no_finite_acceleration(backend: Literal["c", "python"]) -> None:
+    model = dyn_core.compile_model(dyn_core.load_robot(MASSLESS), backend=backend)
+    assert not np.isfinite(model.forward_dynamics([0.0], [0.0], [1.0])).any()
+    assert not np.isfinite(model.forward_dynamics([[0.0]] * 9, [[0.0]] * 9, [[1.0]] * 9)).any()
+
+
+def test_what_moves_no_mass_ends_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "light.urdf"
+    path.write_text(MASSLESS)
+    assert main(["eval", str(path), "forward_dynamics", "--tau", "1"]) == 1
+    assert capsys.readouterr().err.endswith(
+        "the acceleration of joint 'j' is inf: the values given are too large, or a joint moves no mass\n"
+    )
+    assert main(["emit", str(path), "--function", "forward_dynamics", "--lang", "c"]) == 1
+    assert "dyn: error: forward_dynamics of robot 'light' is not finite" in capsys.readouterr().err
+
+
+def test_units_of_accelerations(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", RRP, "forward_dynamics", *OPTIONS]) == 0
+    assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == [
+        *("rad/s^2", "rad/s^2", "m/s^2"),
+    ]
+
+
+def test_counts(capsys: pytest.CaptureFixture[str], model: dyn_core.Model) -> None:
+    assert main(["counts", RRP, "--json"]) == 0
+    operations = json.loads(capsys.readouterr().out)["operations"]
+    assert operations == {name: model.operation_counts(name) for name in kinds(load("rrp"))}
+    assert main(["counts", RRP]) == 0
+    head, *rows = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert head == ["mul", "add", "div", "trig", "sqrt"]
+    assert {row[0]: dict(zip(head, map(int, row[1:]), strict=True)) for row in rows} == operations
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_emit(language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["emit", RRP, "--function", "inverse_dynamics", "--lang", language]
+    robot = load("rrp")
+    expected = emitted(traced(robot, "inverse_dynamics"), robot, language)
+    assert main(command) == 0
+    assert capsys.readouterr().out == expected
+    path = tmp_path / "file"
+    path.write_text("what was there before")
+    path.chmod(0o640)
+    assert main([*command, "-o", str(path)]) == 0
+    assert capsys.readouterr().out == ""
+    assert path.read_text() == expected
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_emit_through_a_link(tmp_path: Path) -> None:
+    path, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to(path)
+    assert main(["emit", RRP, "--function", "friction_torques", "--lang", "c", "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert "friction_torques" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        ("nowhere/file.c", "No such file or directory"),
+        ("", "this is no regular file"),
+        (f"{'n' * 300}", "File name too long"),
+    ],
+)
+def test_files_that_cannot_be_written(
+    file: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / file)
+    assert main(["emit", RRP, "--function", "friction_torques", "--lang", "c", "-o", path]) == 1
+    caught = capsys.readouterr()
+    assert caught.out == ""
+    assert caught.err == f"dyn: error: cannot write '{path}': {sentence}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["--function", "mass", "--lang", "c"], ["--function", "regressor"]])
+def test_mistakes_in_the_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["emit", RRP, *words])
+    assert "dyn emit: error:" in capsys.readouterr().err

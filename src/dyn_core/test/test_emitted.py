@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Emitted files compile without a warning in strict compilers, and compute what the model computes."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emitted_programs import NAMES, ROBOTS, answer, every_operation, inputs, load, programs
+
+import dyn_core
+from dyn_core.cli.functions import EMITTED, EVALUATED
+from dyn_core.codegen.header import header
+from dyn_core.codegen.identifier import cpp_namespace
+from dyn_core.codegen.languages import LANGUAGES, emitted
+from dyn_core.codegen.program import Program, trace
+from dyn_core.facade.programs import kinds, traced
+
+STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-shared", "-fPIC")
+GOLDEN = Path(__file__).parent / "golden"
+Call = Callable[[Program, list[np.ndarray]], np.ndarray]
+
+
+def tool(*names: str) -> str:
+    """The path of the first of these programs that is installed."""
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip(f"{' or '.join(names)} is not installed")
+    return found
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def write(folder: Path, program: Program, robot: dyn_core.Robot, language: str) -> Path:
+    path = folder / f"{program.name}{LANGUAGES[language][1]}"
+    path.write_text(emitted(program, robot, language))
+    return path
+
+
+def called(library: Path, symbol: str, vectors: list[np.ndarray], out: np.ndarray) -> None:
+    function = ctypes.CDLL(str(library))[symbol]
+    function.restype = None
+    function(*(array.ctypes.data_as(ctypes.c_void_p) for array in (*vectors, out)))
+
+
+def c_call(robot: dyn_core.Robot, folder: Path) -> Call:
+    library = folder / "c.so"
+    sources = [write(folder, program, robot, "c") for program in programs(robot)]
+    run(tool("cc"), "-std=c99", *STRICT, *sources, "-o", library, "-lm")
+
+    def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
+        out = np.empty(program.shape)
+        called(library, program.name, vectors, out)
+        return out
+
+    return call
+
+
+def cpp_call(robot: dyn_core.Robot, folder: Path) -> Call:
+    library, source = folder / "cpp.so", folder / "all.cpp"
+    lines = []
+    for program in programs(robot):
+        write(folder, program, robot, "cpp")
+        arrays = [f"std::array<double, {len(vector)}>" for vector in program.inputs.values()]
+        parameters = ", ".join(f"const void* a{k}" for k in range(len(arrays)))
+        values = ", ".join(f"*static_cast<const {array}*>(a{k})" for k, array in enumerate(arrays))
+        result = f"std::array<double, {math.prod(program.shape)}>"
+        call = f"{cpp_namespace(robot.name)}::{program.name}({values})"
+        lines += [
+            f'#include "{program.name}.hpp"',
+            f'extern "C" void {program.name}({parameters}, void* out)',
+            f"{{ static_assert(noexcept({call})); *static_cast<{result}*>(out) = {call}; }}",
+        ]
+    source.write_text("\n".join(lines) + "\n")
+    run(tool("c++"), "-std=c++17", "-fno-exceptions", *STRICT, source, "-o", library)
+
+    def call_one(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
+        out = np.empty(program.shape)
+        called(library, program.name, vectors, out)
+        return out
+
+    return call_one
+
+
+def fortran_call(robot: dyn_core.Robot, folder: Path) -> Call:
+    library = folder / "fortran.so"
+    sources = [write(folder, program, robot, "fortran") for program in programs(robot)]
+    flags = ("-std=f2008", "-Wno-unused-dummy-argument", *STRICT)
+    run(tool("gfortran"), *flags, *sources, "-o", library)
+
+    def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
+        out = np.empty(program.shape, order="F")
+        called(library, f"{program.name}_", vectors, out)
+        return out
+
+    return call
+
+
+def python_call(robot: dyn_core.Robot, folder: Path) -> Call:
+    def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
+        namespace: dict[str, Callable[..., list]] = {}
+        exec(write(folder, program, robot, "python").read_text(), namespace)
+        return np.array(namespace[program.name](*(vector.tolist() for vector in vectors)))
+
+    return call
+
+
+def maple_call(robot: dyn_core.Robot, folder: Path) -> Call:
+    """The statements of the procedure, read as Python."""
+
+    def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
+        text = emitted(program, robot, "maple")
+        text = re.sub(r"piecewise\((\S+) > 0, .*\)", r"sign(\1)", text).replace(" := ", " = ")
+        return interpreted(
+            text, re.search(r"(?:Vector|Matrix)\((.*)\);\nend proc", text, re.S), program, vectors
+        )
+
+    return call
+
+
+def mathematica_call(robot: dyn_core.Robot, folder: Path) -> Call:
+    """The statements of the Module, read as Python."""
+
+    def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
+        text = emitted(program, robot, "mathematica").replace("`*^", "e").replace("`", "")
+        text = re.sub(
+            r"(Sin|Cos|Sqrt|Abs|Sign)\[((?:[^\[\]]|\[\[\d+\]\])*)\]",
+            lambda m: f"{m[1].lower()}({m[2]})",
+            text,
+        )
+        text = text.replace("[[", "[").replace("]]", "]")
+        result = re.search(r";\n    (\{.*\})\n\]", text, re.S)
+        return interpreted(text, result, program, vectors, braces=True)
+
+    return call
+
+
+def interpreted(text, result, program: Program, vectors, braces: bool = False) -> np.ndarray:
+    names = {name: [None, *vector.tolist()] for name, vector in zip(program.inputs, vectors, strict=True)}
+    names |= {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "sign": np.sign, "abs": abs}
+    for name, expression in re.findall(r"^    (t\d+) = (.*);$", text, re.M):
+        names[name] = eval(expression, {}, names)
+    assert result is not None
+    literal = result[1].replace("{", "[").replace("}", "]") if braces else result[1]
+    return np.array(eval(literal, names))
+
+
+CALLS = {
+    "c": c_call,
+    "cpp": cpp_call,
+    "fortran": fortran_call,
+    "python": python_call,
+    "maple": maple_call,
+    "mathematica": mathematica_call,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("language", CALLS)
+def test_emitted_programs_are_the_model(language: str, name: str, tmp_path: Path) -> None:
+    robot = load(name)
+    call = CALLS[language](robot, tmp_path)
+    for program in programs(robot):
+        vectors = inputs(program)
+        expected = answer(program, vectors)
+        value = call(program, vectors)
+        assert value.shape == expected.shape, program.name
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(
+            value, expected, rtol=1e-12, atol=1e-13 * min(scale, 1e3), err_msg=program.name
+        )
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "fortran", "python"])
+def test_sign_of_zero_and_of_no_number(language: str, tmp_path: Path) -> None:
+    call = CALLS[language](load("rrp"), tmp_path)
+    rest = np.zeros(3)
+    for a, expected in ((0.0, 0.0), (-0.0, 0.0), (2.0, 1.0), (-2.0, -1.0), (math.nan, math.nan)):
+        value = call(every_operation(), [np.array([a, 1.0, 1.0]), rest])
+        np.testing.assert_array_equal(value[0, 0], expected)
+
+
+def test_octave(tmp_path: Path) -> None:
+    octave = tool("octave-cli", "octave")
+    robot = load("two_branch")
+    expected, lines = [], []
+    for program in programs(robot):
+        write(tmp_path, program, robot, "matlab")
+        vectors = inputs(program)
+        expected.append(answer(program, vectors))
+        listed = ", ".join(f"[{' '.join(map(repr, vector.tolist()))}]" for vector in vectors)
+        lines.append(
+            f"x = {program.name}({listed}); printf('%d %d', size(x)); printf(' %.17g', x'); disp('');"
+        )
+    lines.append("x = every_operation([NaN 1 1], [0 0 0]); y = every_operation([0 1 1], [0 0 0]);")
+    lines.append("printf('%g %g', x(1), y(1)); disp('');")
+    script = tmp_path / "all_of_them.m"
+    script.write_text("\n".join(lines) + "\n")
+    *answers, signs = run(octave, "--norc", "--path", tmp_path, script).splitlines()
+    assert signs.split() == ["NaN", "0"]
+    for line, value in zip(answers, expected, strict=True):
+        rows, columns, *numbers = map(float, line.split())
+        assert (rows, columns) == (value.shape if value.ndim == 2 else (len(value), 1))
+        np.testing.assert_allclose(np.reshape(numbers, value.shape), value, rtol=1e-12, atol=1e-10)
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "inertia_matrix"])
+@pytest.mark.parametrize("language", ["mathematica", "maple"])
+def test_golden_files(language: str, function: str) -> None:
+    robot = load("rrp")
+    golden = GOLDEN / f"rrp_{function}{LANGUAGES[language][1]}"
+    assert emitted(traced(robot, function), robot, language) == golden.read_text()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_file_says_what_it_is(language: str) -> None:
+    robot = load("rrp")
+    head = emitted(traced(robot, "inverse_dynamics"), robot, language)[:800]
+    for words in ("generated by dyn_core", "'rrp'", "inverse_dynamics", "41 mul, 31 add, 0 div, 2 trig"):
+        assert words in head
+    assert re.search(r"1 turn +\(rad, .*N m\)\n.*2 lift .*\n.*3 stretch +\(m, m/s, m/s\^2, N\)", head)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_names_cannot_leave_the_comment(language: str) -> None:
+    text = (ROBOTS / "rrp.urdf").read_text()
+    robot = dyn_core.load_robot(text.replace('name="rrp"', 'name="a*/ *) b&#10;c??/\\"'))
+    program = traced(robot, "gravity_torques")
+    plain = load("rrp")
+    emitted_text = emitted(program, robot, language)
+    assert len(emitted_text.splitlines()) == len(emitted(program, plain, language).splitlines())
+    assert not any(sign in "\n".join(header(program, robot)) for sign in ("*", "\\", "??"))
+
+
+def test_names_of_namespaces() -> None:
+    assert [cpp_namespace(name) for name in ("rx90", "my arm-2", "3R", "double", "std", "__", "é")] == [
+        *("rx90", "my_arm_2", "robot_3R", "robot_double", "robot_std", "robot", "robot"),
+    ]
+
+
+def test_lines_of_fortran_are_short_enough() -> None:
+    robot = load("rx90")
+    for program in programs(robot):
+        assert max(map(len, emitted(program, robot, "fortran").splitlines())) <= 132
+
+
+@pytest.mark.parametrize("number", [math.inf, math.nan])
+def test_what_is_not_finite_is_not_written(number: float) -> None:
+    program = trace("odd", lambda q: [number, q[0]], {"q": 2}, (2,))
+    with pytest.raises(dyn_core.DynError, match="odd of robot 'rrp' is not finite"):
+        emitted(program, load("rrp"), "c")
+
+
+def test_the_command_knows_the_functions() -> None:
+    known = kinds(load("rrp"))
+    assert set(EMITTED) == set(known)
+    assert all(tuple(known[name].sizes) == taken for name, taken in EVALUATED.items())
