@@ -24,7 +24,7 @@ OPTIONS = [word for name, x in STATE.items() for word in (f"--{name}", *map(repr
 
 @pytest.fixture(scope="module")
 def model() -> dyn_core.Model:
-    return dyn_core.compile_model(load("rrp"))
+    return dyn_core.compile_model(load("rrp"), backend="python")
 
 
 @pytest.mark.parametrize("function", EVALUATED)

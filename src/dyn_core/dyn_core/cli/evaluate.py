@@ -28,7 +28,8 @@ def evaluate(arguments: Namespace) -> str:
         for name in ("q", "qd", "qdd", "tau")
     }
     taken = [given[name] for name in EVALUATED[function]]
-    value: Array = getattr(compile_model(robot), function)(*taken)
+    # One evaluation is sooner done in Python than compiled.
+    value: Array = getattr(compile_model(robot, backend="python"), function)(*taken)
     _check(robot, function, value)
     if arguments.json:
         return json.dumps(_answer(robot, function, value), indent=2, allow_nan=False)
@@ -68,10 +69,15 @@ def _units(robot: Robot, function: str) -> list[str]:
 def _vector(robot: Robot, function: str, value: Array) -> str:
     width = max(map(len, robot.joint_names), default=0)
     rows = zip(robot.joint_names, value.tolist(), _units(robot, function), strict=True)
-    return "\n".join(f"{name:<{width}}  {number:14.6f} {unit}" for name, number, unit in rows)
+    return "\n".join(f"{name:<{width}}  {_shown(number):14.6f} {unit}" for name, number, unit in rows)
 
 
 def _matrix(robot: Robot, value: Array) -> str:
     width = max(map(len, robot.joint_names), default=0)
     rows = zip(robot.joint_names, value.tolist(), strict=True)
-    return "\n".join(f"{name:<{width}}  {' '.join(f'{x:14.6f}' for x in row)}" for name, row in rows)
+    return "\n".join(f"{name:<{width}}  {' '.join(f'{_shown(x):14.6f}' for x in row)}" for name, row in rows)
+
+
+def _shown(number: float) -> float:
+    """Answer a number as it is printed, without a sign where that is zero."""
+    return round(number, 6) + 0.0
