@@ -152,7 +152,7 @@ def _head(loaded: LoadedModel, domain: str) -> str:
 
 def _table(loaded: LoadedModel, answer: Answer) -> str:
     """The last torques, one line for each joint."""
-    units = [("m", "N") if joint.sigma else ("rad", "N m") for joint in loaded.robot.independent_joints]
+    units = [(joint.position_unit, joint.effort_unit) for joint in loaded.robot.independent_joints]
     width = max(len(name) for name in [*loaded.model.joint_names, "joint"])
     lines = [
         "",

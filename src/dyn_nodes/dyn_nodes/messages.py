@@ -9,7 +9,6 @@ from geometry_msgs.msg import Vector3
 from numpy.typing import NDArray
 from std_msgs.msg import Header
 
-from dyn_core.model.joint import Joint, Sigma
 from dyn_msgs.msg import JointTorques, ModelInfo
 from dyn_nodes.model_source import LoadedModel
 from dyn_nodes.rejection import Rejection
@@ -43,7 +42,7 @@ def beyond_limit(torques: JointTorques, loaded: LoadedModel) -> str:
     """Name the joint that is furthest above its effort limit."""
     excess = np.abs(torques.gravity) - loaded.effort_limit
     j = int(np.argmax(excess))
-    unit = _effort_unit(loaded.robot.independent_joints[j])
+    unit = loaded.robot.independent_joints[j].effort_unit
     return (
         f"joint '{torques.name[j]}' asks for {torques.gravity[j]:.4g} {unit}, "
         f"its effort limit is {loaded.effort_limit[j]:.4g} {unit}"
@@ -60,11 +59,7 @@ def model_info(loaded: LoadedModel, stamp: Time) -> ModelInfo:
         description_hash=robot.description_hash,
         degrees_of_freedom=robot.dof,
         joint_name=list(loaded.model.joint_names),
-        effort_unit=[_effort_unit(joint) for joint in robot.independent_joints],
+        effort_unit=[joint.effort_unit for joint in robot.independent_joints],
         effort_limit=loaded.effort_limit.tolist(),
         gravity=Vector3(x=x, y=y, z=z),
     )
-
-
-def _effort_unit(joint: Joint) -> str:
-    return "N" if joint.sigma is Sigma.PRISMATIC else "N m"

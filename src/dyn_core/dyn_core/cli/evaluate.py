@@ -14,7 +14,6 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
-from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import parameter_names
 
@@ -62,8 +61,10 @@ def _answer(robot: Robot, function: str, value: Array) -> dict[str, Any]:
 
 
 def _units(robot: Robot, function: str) -> list[str]:
-    revolute, prismatic = ("rad/s^2", "m/s^2") if function == "forward_dynamics" else ("N m", "N")
-    return [prismatic if joint.sigma is Sigma.PRISMATIC else revolute for joint in robot.independent_joints]
+    joints = robot.independent_joints
+    if function == "forward_dynamics":
+        return [f"{joint.position_unit}/s^2" for joint in joints]
+    return [joint.effort_unit for joint in joints]
 
 
 def _vector(robot: Robot, function: str, value: Array) -> str:

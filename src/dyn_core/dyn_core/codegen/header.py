@@ -7,7 +7,6 @@ import textwrap
 
 from dyn_core.codegen.program import Program
 from dyn_core.expr.analysis import operation_counts
-from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
 
 WIDTH = 100
@@ -30,7 +29,8 @@ def header(program: Program, robot: Robot) -> list[str]:
     ]
     width = max((len(_plain(name)) for name in robot.joint_names), default=0)
     for k, joint in enumerate(robot.independent_joints, start=1):
-        units = "m, m/s, m/s^2, N" if joint.sigma is Sigma.PRISMATIC else "rad, rad/s, rad/s^2, N m"
+        position = joint.position_unit
+        units = f"{position}, {position}/s, {position}/s^2, {joint.effort_unit}"
         lines.append(f"  {k:3} {_plain(joint.name):<{width}}  ({units})")
     lines.append("")
     for name, vector in program.inputs.items():

@@ -127,14 +127,13 @@ class Model:
 
     def inertia_matrix(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
         """Inertia matrix A with the inertia of the rotors, (n, n) or (N, n, n)."""
-        return self._answer("inertia_matrix", out, (self.robot.dof, self.robot.dof), q=q)
+        return self._answer("inertia_matrix", out, q=q)
 
     def regressor(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, out: Array | None = None
     ) -> Array:
         """Matrix Y of tau = Y parameters, in the columns `parameter_names`, (n, p) or (N, n, p)."""
-        shape = (self.robot.dof, len(self.parameter_names))
-        return self._answer("regressor", out, shape, q=q, qd=qd, qdd=qdd)
+        return self._answer("regressor", out, q=q, qd=qd, qdd=qdd)
 
     def bias_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques H at zero acceleration: Coriolis, centrifugal, gravity and friction."""
@@ -193,27 +192,19 @@ class Model:
             made = program()
             self._of_links[key] = (runnable(made, self.backend), made.shape)
         function, shape = self._of_links[key]
-        result = np.empty((*q.shape[:-1], *shape))
-        function.into(np.ascontiguousarray(q), result)
-        out = checked_out(out, result.shape)
-        out[...] = result
+        out = checked_out(out, (*q.shape[:-1], *shape))
+        out[...] = _run(function, shape, q)
         return out
 
-    def _answer(
-        self, function: str, out: Array | None, shape: tuple[int, ...] = (), **vectors: npt.ArrayLike
-    ) -> Array:
+    def _answer(self, function: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
         """Check the arguments, compute, and write the result where it is wanted."""
         arrays = joint_vectors(self.robot.dof, **vectors)
-        samples = arrays[0].shape[:-1]
-        out = checked_out(out, (*samples, *(shape or (self.robot.dof,))))
+        out = checked_out(out, (*arrays[0].shape[:-1], *self._shapes[function]))
         out[...] = self._evaluate(function, *arrays)
         return out
 
     def _evaluate(self, function: str, *arrays: Array) -> Array:
-        program = self._functions[function]
-        result = np.empty((*arrays[0].shape[:-1], *self._shapes[function]))
-        program.into(*map(np.ascontiguousarray, arrays), result)
-        return result
+        return _run(self._functions[function], self._shapes[function], *arrays)
 
     def _external_torques(self, q: Array, wrenches: Mapping[str, npt.ArrayLike] | None) -> Array | None:
         """What wrenches add to the torques; None where there are none."""
@@ -222,3 +213,10 @@ class Model:
         if not exerted:
             return None
         return self._evaluate("external_torques", q, packed(self.robot, exerted, samples))
+
+
+def _run(function: Function, shape: tuple[int, ...], *arrays: Array) -> Array:
+    """Compute a program whose result has this shape for one sample, of checked arrays."""
+    result = np.empty((*arrays[0].shape[:-1], *shape))
+    function.into(*map(np.ascontiguousarray, arrays), result)
+    return result

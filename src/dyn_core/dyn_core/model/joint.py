@@ -94,3 +94,13 @@ class Joint:
     Ia: float = 0.0
     limits: Limits = field(default_factory=Limits)
     mimic: Mimic | None = None
+
+    @property
+    def position_unit(self) -> str:
+        """Unit of its position."""
+        return "m" if self.sigma is Sigma.PRISMATIC else "rad"
+
+    @property
+    def effort_unit(self) -> str:
+        """Unit of its torque or force."""
+        return "N" if self.sigma is Sigma.PRISMATIC else "N m"
