@@ -16,9 +16,11 @@ import dyn_core
 from dyn_core.codegen.c_backend import module_source
 from dyn_core.codegen.compiler import find_compiler
 from dyn_core.codegen.program import Program, trace
+from dyn_core.codegen.staging import staged
 from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.newton_euler import inverse_dynamics
-from dyn_core.facade.programs import kinds, traced
+from dyn_core.facade.programs import kinds, traced, tunable
+from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.linalg import scalar
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
@@ -181,9 +183,11 @@ def test_no_undefined_behaviour(tmp_path: Path) -> None:
     probe = [*compiler.command, *flags, empty, "-o", tmp_path / "empty"]
     if subprocess.run(probe, capture_output=True, check=False).returncode:
         pytest.skip(f"{compiler.command[0]} has no sanitizers")
-    for name in kinds(robot):
-        program = traced(robot, name)
-        source, binary = tmp_path / f"{name}.c", tmp_path / name
+    symbolic = symbolic_robot(robot)
+    names = list(kinds(robot))
+    tunables = staged([tunable(symbolic, name) for name in names], symbolic.parameters)[1]
+    for number, program in enumerate([*(traced(robot, name) for name in names), *tunables]):
+        source, binary = tmp_path / f"{number}.c", tmp_path / str(number)
         text = module_source(program)
         body = text[: text.index("#define PY_SSIZE_T_CLEAN")]
         loops = text[text.index("static const npy_intp sizes") : text.index("// Whether the arguments")]
@@ -202,13 +206,16 @@ int main(void)
     const int samples = 3 * LANES + 1;
     const double *inputs[INPUTS];
     double *out = malloc(sizeof(double) * RESULTS * samples), one[RESULTS];
+    double *p = malloc(sizeof(double) * PREPARED);
+    for (int k = 0; k < PREPARED; ++k) p[k] = 0.01 * k;
     for (int i = 0; i < INPUTS; ++i) {
         double *data = malloc(sizeof(double) * sizes[i] * samples);
         for (int k = 0; k < sizes[i] * samples; ++k) data[k] = k == 5 ? NAN : k == 7 ? 1e300 : 0.1 * k - i;
         inputs[i] = data;
     }
-    compute_batch(inputs, out, samples);
-    compute_one(inputs, one);
+    compute_batch(inputs, p, out, samples);
+    compute_one(inputs, p, one);
+    free(p);
     for (int i = 0; i < INPUTS; ++i) free((void *)inputs[i]);
     free(out);
     return 0;

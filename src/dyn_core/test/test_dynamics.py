@@ -25,7 +25,6 @@ from dyn_core.dynamics.regressor import regressor
 from dyn_core.dynamics.unresisted import unresisted
 from dyn_core.dynamics.wrench import wrench_on_antecedent
 from dyn_core.linalg.transform import inverse
-from dyn_core.model.standard_parameters import parameter_names, parameter_values, with_parameters
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 DIRECT = (articulated_direct_dynamics, factorised_direct_dynamics)
@@ -63,17 +62,17 @@ def test_regressor(seed: int, joints: int) -> None:
     robot = case.robot
     Y = np.array(regressor(robot, case.q, case.qd, case.qdd, robot.gravity_0))
     torques = all_torques(Case(robot, case.oracle, case.q, case.qd, case.qdd, {}, case.link), case.qdd)
-    assert_close(Y.reshape(robot.dof, 14 * robot.dof) @ parameter_values(robot), torques)
+    assert_close(Y.reshape(robot.dof, 14 * robot.dof) @ robot.parameters, torques)
 
 
 def test_parameters_have_names_and_go_back_into_the_robot() -> None:
     robot = random_case(1, 5).robot
-    names = parameter_names(robot)
+    names = robot.parameter_names
     assert names[:10] == ("XX1", "XY1", "XZ1", "YY1", "YZ1", "ZZ1", "MX1", "MY1", "MZ1", "M1")
     assert names[10:15] == ("Ia1", "Fv1", "Fs1", "Fo1", "XX2")
-    assert len(names) == len(parameter_values(robot)) == 14 * robot.dof
-    assert with_parameters(robot, parameter_values(robot)) == robot
-    doubled = with_parameters(robot, [2.0 * value for value in parameter_values(robot)])
+    assert len(names) == len(robot.parameters) == 14 * robot.dof
+    assert robot.with_parameters(robot.parameters) == robot
+    doubled = robot.with_parameters([2.0 * value for value in robot.parameters])
     assert doubled.bodies[2].M == 2.0 * robot.bodies[2].M
     assert doubled.joints[1].friction.Fo == 2.0 * robot.joints[1].friction.Fo
 

@@ -53,12 +53,11 @@ def test_inertia_matrix_and_bias_make_up_the_torques(case) -> None:
 def test_regressor_times_parameters_is_the_torque(case) -> None:
     model, _ = case
     model = dyn_core.compile_model(model.robot, backend=model.backend)
-    from dyn_core.model.standard_parameters import parameter_values
 
     q, qd, qdd = states(model)
     Y = model.regressor(q, qd, qdd)
     assert Y.shape == (9, len(model.joint_names), len(model.parameter_names))
-    tau = Y @ np.array(parameter_values(model.robot))
+    tau = Y @ np.array(model.robot.parameters)
     np.testing.assert_allclose(tau, model.inverse_dynamics(q, qd, qdd), rtol=1e-10, atol=1e-10)
 
 

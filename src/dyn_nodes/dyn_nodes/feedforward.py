@@ -23,8 +23,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from dyn_core import DynError
-from dyn_core.facade.load import checked_gravity
 from dyn_core.io.source import is_xml_text
+from dyn_core.model.gravity import checked_gravity
 from dyn_msgs.msg import JointTorques, ModelInfo
 from dyn_nodes import messages, qos
 from dyn_nodes.diagnostics import Diagnostics

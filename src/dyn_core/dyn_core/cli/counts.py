@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 
-from dyn_core.expr.analysis import operation_counts
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.programs import kinds, traced
 
@@ -16,7 +15,7 @@ COLUMNS = ("mul", "add", "div", "trig", "sqrt")
 def counts(arguments: Namespace) -> str:
     """Answer the operations of all functions, as a table or as JSON."""
     robot = load_robot(arguments.robot)
-    table = {name: operation_counts(traced(robot, name).results) for name in kinds(robot)}
+    table = {name: traced(robot, name).operation_counts for name in kinds(robot)}
     if arguments.json:
         return json.dumps({"robot": robot.name, "operations": table}, indent=2)
     width = max(map(len, table))

@@ -15,7 +15,6 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
 from dyn_core.model.robot import Robot
-from dyn_core.model.standard_parameters import parameter_names
 
 
 def evaluate(arguments: Namespace) -> str:
@@ -54,7 +53,7 @@ def _answer(robot: Robot, function: str, value: Array) -> dict[str, Any]:
         "values": value.tolist(),
     }
     if function == "regressor":
-        answer["parameter_names"] = parameter_names(robot)
+        answer["parameter_names"] = robot.parameter_names
     if value.ndim == 1:
         answer["units"] = _units(robot, function)
     return answer

@@ -3,7 +3,8 @@
 
 The straight-line code is printed for `double`, one sample, and for `Lanes`, a vector with one sample in
 each lane. It comes in two parts: the angles whose sines and cosines are needed, and the rest, for
-which they are given. So they can all be computed together, several in one instruction.
+which they are given. So they can all be computed together, several in one instruction. What was prepared
+from parameters is one vector of numbers, `p`, for all lanes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dyn_core.expr.analysis import needed
 from dyn_core.expr.graph import Expr, Op, Symbolic
 
 _KINDS = {"double": "double", "lanes": "Lanes"}
+# What makes a vector of a number and takes no instruction: x - 0.0 is x, whatever x.
+_PREPARED = {"double": "p[{}]", "lanes": "(p[{}] - (Lanes){{0.0}})"}
 _DIALECTS = {
     kind: Dialect(
         ARITHMETIC
@@ -32,7 +35,7 @@ _DIALECTS = {
 
 def c_source(program: Program) -> str:
     """Answer the sizes of the program, and its code for one sample and for lanes."""
-    nodes = needed(program.results)
+    nodes = program.nodes
     trigonometric = [node for node in nodes if node.op in (Op.SIN, Op.COS)]
     angles = list(dict.fromkeys(node.args[0] for node in trigonometric))
     names = _input_names(program)
@@ -50,8 +53,11 @@ def c_source(program: Program) -> str:
         f"#define RESULT_SHAPE {{{', '.join(map(str, program.shape))}}}",
         f"#define RESULT_DIMENSIONS {len(program.shape)}",
         f"#define ANGLES {len(angles)}",
+        f"#define TUNABLE {int(program.prepared is not None)}",
+        f"#define PREPARED {len(program.prepared or ())}",
     ]
-    for kind in _KINDS:
+    for kind, prepared in _PREPARED.items():
+        names |= {node.number: prepared.format(k) for k, node in enumerate(program.prepared or ())}
         parts.append(_function(f"angles_{kind}", kind, needed(angles), angles, "a", names))
         parts.append(_function(f"program_{kind}", kind, nodes, program.results, "out", names))
     return "\n".join(parts)
@@ -76,7 +82,11 @@ def _function(
     """A function that computes `results` into the array `target`."""
     T = _KINDS[kind]
     given = "" if target == "a" else f", const {T} *restrict s, const {T} *restrict c"
-    lines = [f"\nstatic inline void {name}(const {T} *const *in{given}, {T} *restrict {target})", "{"]
+    lines = [
+        f"\nstatic inline void {name}(",
+        f"    const {T} *const *in, const double *restrict p{given}, {T} *restrict {target})",
+        "{",
+    ]
     dialect = _DIALECTS[kind]
     lines.extend(f"    const {T} {name} = {text};" for name, text in statements(nodes, dialect, names))
     for k, result in enumerate(results):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dyn_core.expr.analysis import needed, operation_counts
 from dyn_core.expr.graph import Expr, Graph, Symbolic
 
 
@@ -19,6 +20,8 @@ class Program:
         results: its results, in C order.
         shape: the shape of the results for one sample.
         documentation: signature and text that `help` shows.
+        prepared: nodes that are computed ahead and given to the program as one more vector, `p`,
+            which is the same for all samples; None for a program that takes no such vector.
     """
 
     name: str
@@ -26,6 +29,17 @@ class Program:
     results: tuple[Symbolic, ...]
     shape: tuple[int, ...]
     documentation: str
+    prepared: tuple[Expr, ...] | None = None
+
+    @property
+    def nodes(self) -> list[Expr]:
+        """What the results need, arguments before what is made of them."""
+        return needed(self.results, self.prepared or ())
+
+    @property
+    def operation_counts(self) -> dict[str, int]:
+        """Operations of one evaluation: mul, add, div, trig, sqrt."""
+        return operation_counts(self.results, self.prepared or ())
 
 
 def trace(
@@ -34,6 +48,7 @@ def trace(
     sizes: Mapping[str, int],
     shape: tuple[int, ...],
     documentation: str = "",
+    graph: Graph | None = None,
 ) -> Program:
     """Run an algorithm with symbols, and keep what it answers.
 
@@ -43,7 +58,8 @@ def trace(
         sizes: length of each input, by name, in the order in which the algorithm takes them.
         shape: the shape of the result for one sample.
         documentation: signature and text that `help` shows.
+        graph: the graph of other symbols that the algorithm uses; None where there are none.
     """
-    graph = Graph()
+    graph = graph or Graph()
     inputs = {key: tuple(graph.input(f"{key}[{k}]") for k in range(size)) for key, size in sizes.items()}
     return Program(name, inputs, tuple(algorithm(*inputs.values())), shape, documentation)

@@ -21,15 +21,17 @@ Array = npt.NDArray[np.float64]
 class PythonFunction:
     """A program as a Python function of arrays."""
 
-    def __init__(self, program: Callable[[], Program], shape: tuple[int, ...]) -> None:
+    def __init__(self, program: Callable[[], Program], shape: tuple[int, ...], tunable: bool = False) -> None:
         """Remember how to get the program; it is traced, and compiled by Python, at its first call.
 
         Args:
             program: answers the program.
             shape: the shape of its results for one sample.
+            tunable: whether it takes what was prepared from parameters.
         """
         self._program = program
         self._shape = shape
+        self._tunable = tunable
 
     @cached_property
     def _function(self) -> Callable[..., list[Any]]:
@@ -42,23 +44,32 @@ class PythonFunction:
     def into(self, *arguments: Array) -> None:
         """Compute one sample (size,) or a batch (N, size); the last array takes the results.
 
-        A sample with an input that is not finite gives NaN in all results.
+        A tunable program takes what was prepared before it. A sample with an input that is not finite
+        gives NaN in all results.
         """
         *inputs, out = arguments
-        if out.ndim == len(self._shape):
-            doubt = sum(0.0 * value for vector in inputs for value in vector.tolist())
-            results = self._call([vector.tolist() for vector in inputs]) if doubt == 0.0 else doubt
-            out.reshape(-1)[:] = results
+        prepared = [inputs.pop().tolist()] if self._tunable else []
+        if out.ndim > len(self._shape):
+            self._batch(inputs, prepared, out)
             return
+        doubt = sum(0.0 * value for vector in inputs for value in vector.tolist())
+        try:
+            results = self._call([vector.tolist() for vector in inputs] + prepared) if doubt == 0.0 else doubt
+        except ZeroDivisionError:  # where C and NumPy go on with an infinite number
+            self._batch([vector[np.newaxis] for vector in inputs], prepared, out[np.newaxis])
+        else:
+            out.reshape(-1)[:] = results
+
+    def _batch(self, inputs: Sequence[Array], prepared: list[list[float]], out: Array) -> None:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            columns = self._call([list(vector.T) for vector in inputs])
+            columns = self._call([list(vector.T) for vector in inputs] + prepared)
             flat = out.reshape(len(out), math.prod(self._shape))
             for k, column in enumerate(columns):
                 flat[:, k] = column
             doubts = sum(0.0 * vector.sum(axis=1) for vector in inputs)
             flat[np.not_equal(doubts, 0.0)] = np.nan
 
-    def bind(self, general: Callable[..., Array]) -> Callable[..., Array]:
+    def bind(self, general: Callable[..., Array], _prepared: list[Array]) -> Callable[..., Array]:
         """Answer what users call: the general function itself."""
         return general
 

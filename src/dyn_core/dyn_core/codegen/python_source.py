@@ -17,8 +17,9 @@ DIALECT = Dialect(ARITHMETIC | FUNCTIONS | {Op.SIGN: "sign({0})"}, number=litera
 def python_source(program: Program) -> str:
     """Answer the text of a function that computes the program."""
     assignments, results = written(program, DIALECT)
+    vectors = [*program.inputs, *(["p"] if program.prepared is not None else [])]
     lines = [
-        f"def {program.name}({', '.join(program.inputs)}, *, sin, cos, sqrt, sign):",
+        f"def {program.name}({', '.join(vectors)}, *, sin, cos, sqrt, sign):",
         *(f"    {name} = {text}" for name, text in assignments),
         f"    return [{', '.join(results)}]",
     ]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dyn_core.codegen.program import Program
-from dyn_core.expr.analysis import needed
 from dyn_core.expr.graph import Expr, Op, Symbolic
 
 ARITHMETIC = {
@@ -57,9 +56,10 @@ class Dialect:
 
 def input_names(program: Program, dialect: Dialect) -> dict[int, str]:
     """Answer what the inputs of a program are called, by the numbers of their nodes."""
+    vectors = program.inputs if program.prepared is None else {**program.inputs, "p": program.prepared}
     return {
         node.number: dialect.element.format(name=name, index=index)
-        for name, vector in program.inputs.items()
+        for name, vector in vectors.items()
         for index, node in enumerate(vector, start=dialect.first)
     }
 
@@ -87,12 +87,12 @@ def written(program: Program, dialect: Dialect) -> tuple[list[tuple[str, str]], 
     """Answer the statements of a program, and its results as operands."""
     names = input_names(program, dialect)
     results = [operand(result, dialect, names) for result in program.results]
-    return list(statements(needed(program.results), dialect, names)), results
+    return list(statements(program.nodes, dialect, names)), results
 
 
 def unused_inputs(program: Program) -> list[str]:
     """Answer the names of the vectors of which no component is needed."""
-    used = {node.number for node in needed(program.results)}
+    used = {node.number for node in program.nodes}
     return [
         name for name, vector in program.inputs.items() if all(node.number not in used for node in vector)
     ]

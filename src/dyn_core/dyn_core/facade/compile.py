@@ -5,61 +5,142 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_backend import PythonFunction
+from dyn_core.codegen.staging import staged
+from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
-from dyn_core.facade.programs import kinds, traced, with_terms
-from dyn_core.facade.runnable import Function
+from dyn_core.facade.programs import Kind, kinds, traced, tunable, with_terms
+from dyn_core.facade.runnable import Runnable, runnables
+from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
 
 Backend = Literal["auto", "c", "python"]
+Parameters = Literal["baked", "runtime"]
 
 _log = logging.getLogger("dyn_core")
 
 
 def compile_model(
-    robot: Robot, friction: bool = True, rotor_inertia: bool = True, backend: Backend = "auto"
+    robot: Robot,
+    parameters: Parameters = "baked",
+    backend: Backend = "auto",
+    friction: bool = True,
+    rotor_inertia: bool = True,
+    links: Sequence[str] = (),
 ) -> Model:
     """Answer the dynamics functions of a robot, written and compiled for it alone.
 
     Args:
         robot: the robot.
-        friction: whether the joints have friction.
-        rotor_inertia: whether the rotors have inertia.
+        parameters: ``"baked"``: masses, inertias, friction, rotors and gravity are numbers in the code,
+            which is fastest; ``"runtime"``: `Model.set_parameters` changes them.
         backend: ``"c"``: compiled by the C compiler, and kept in the user's cache; ``"python"``:
             straight-line Python; ``"auto"``: C, or, with a warning in the log, Python where there
             is no compiler.
+        friction: whether the joints have friction.
+        rotor_inertia: whether the rotors have inertia.
+        links: links whose placements, Jacobians and motions will be asked for: they are compiled now
+            and not at the first call.
 
     Raises:
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
     """
     if backend not in ("auto", "c", "python"):
         raise ValueError(f"backend: expected 'auto', 'c' or 'python', but it is {backend!r}")
-    made_of = with_terms(robot, friction, rotor_inertia)
-    shapes = {name: kind.shape for name, kind in kinds(made_of).items()}
-    functions: dict[str, Function] | None = None
-    if backend != "python":
-        # Only here is what it takes to compile imported: subprocesses, thread pools, loaders.
-        from dyn_core.codegen.c_backend import c_functions
-        from dyn_core.codegen.compiler import NoCompiler
+    if parameters not in ("baked", "runtime"):
+        raise ValueError(f"parameters: expected 'baked' or 'runtime', but it is {parameters!r}")
+    for link in links:
+        robot.link_frame(link)
+    model = (_baked if parameters == "baked" else _tunable)(robot, backend, friction, rotor_inertia)
+    model.compile_links(links)
+    return model
 
+
+def restored_model(
+    robot: Robot,
+    backend: Literal["c", "python"],
+    friction: bool,
+    rotor_inertia: bool,
+    tuned: Array | None,
+) -> Model:
+    """Answer a model again from what `pickle` keeps of it.
+
+    Where there was a compiler there may be none now: the answer is a slower model, and a warning in the log.
+
+    Args:
+        robot: the robot.
+        backend: what computed.
+        friction: whether the joints have friction.
+        rotor_inertia: whether the rotors have inertia.
+        tuned: the parameters and gravity; None where they are baked in.
+    """
+    parameters: Parameters = "baked" if tuned is None else "runtime"
+    chosen: Backend = "auto" if backend == "c" else backend
+    model = compile_model(robot, parameters, chosen, friction, rotor_inertia)
+    if tuned is not None:
+        model.set_parameters(tuned[:-3], gravity=tuned[-3:])
+    return model
+
+
+def _baked(robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool) -> Model:
+    """Answer a model with numbers for parameters."""
+    made_of = with_terms(robot, friction, rotor_inertia)
+    functions = kinds(made_of)
+    if backend != "python":
         documentation = _documentation()
-        programs = [traced(made_of, name, documentation.get(name, "")) for name in shapes]
-        try:
-            functions = dict(zip(shapes, c_functions(programs), strict=True))
-        except NoCompiler as problem:
-            if backend == "c":
-                raise
-            _log.warning("the model of '%s' runs in Python, which is slower: %s", robot.name, problem)
-    if functions is not None:
-        return Model(robot, friction, rotor_inertia, "c", functions, shapes)
-    functions = {
-        name: PythonFunction(partial(traced, made_of, name), shape) for name, shape in shapes.items()
-    }
-    return Model(robot, friction, rotor_inertia, "python", functions, shapes)
+        programs = [traced(made_of, name, documentation.get(name, "")) for name in functions]
+        compiled = _compiled(robot, programs, backend)
+        if compiled is not None:
+            return Model(
+                robot, friction, rotor_inertia, "c", dict(zip(functions, compiled, strict=True)), None
+            )
+    lazy = {name: _when_called(made_of, name, kind) for name, kind in functions.items()}
+    return Model(robot, friction, rotor_inertia, "python", lazy, None)
+
+
+def _when_called(made_of: Robot, name: str, kind: Kind) -> Runnable:
+    """Answer a function in Python that is traced at its first call."""
+    return Runnable(PythonFunction(partial(traced, made_of, name), kind.shape), kind.shape, tunable=False)
+
+
+def _tunable(robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool) -> Model:
+    """Answer a model with parameters that can be set."""
+    made_of = with_terms(robot, friction, rotor_inertia)
+    symbolic = symbolic_robot(made_of)
+    # Symbols take the place of the terms that were left out, too.
+    symbolic = replace(symbolic, robot=with_terms(symbolic.robot, friction, rotor_inertia))
+    documentation = _documentation()
+    names = list(kinds(made_of))
+    programs = [tunable(symbolic, name, documentation.get(name, "")) for name in names]
+    prepare, programs = staged(programs, symbolic.parameters)
+    compiled = None if backend == "python" else _compiled(robot, programs, backend)
+    functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
+    options = {"friction": friction, "rotor_inertia": rotor_inertia}
+    left_out = frozenset(option for option, wanted in options.items() if not wanted)
+    tuning = Tuning(made_of.parameter_names, runnables([prepare], "python")[0], left_out)
+    tuning.renew(made_of.parameters, made_of.gravity)
+    return Model(robot, friction, rotor_inertia, "c" if compiled else "python", functions, tuning)
+
+
+def _compiled(robot: Robot, programs: Sequence[Program], backend: Backend) -> list[Runnable] | None:
+    """Answer compiled programs; None, with a warning in the log, where this cannot be and need not be."""
+    # Only here is what it takes to compile imported: subprocesses, thread pools, loaders.
+    from dyn_core.codegen.compiler import NoCompiler
+
+    try:
+        return runnables(programs, "c")
+    except NoCompiler as problem:
+        if backend == "c":
+            raise
+        _log.warning("the model of '%s' runs in Python, which is slower: %s", robot.name, problem)
+        return None
 
 
 def _documentation() -> dict[str, str]:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
 from dyn_core.facade.arrays import Array, as_floats, scalars
+from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.robot import Robot
 
 
@@ -36,6 +37,15 @@ def external_wrenches(
         on_body = wrench_on_antecedent(link.T_body_link, Wrench((fx, fy, fz), (mx, my, mz)))
         total[link.body] = total[link.body] + on_body if link.body in total else on_body
     return total
+
+
+def exerted_by_bodies(w: Sequence[Scalar]) -> dict[int, Wrench]:
+    """Answer by body the wrenches of the bodies 1 to n that `packed` put in a row."""
+    rows = [w[k : k + 6] for k in range(0, len(w), 6)]
+    return {
+        body: Wrench((fx, fy, fz), (mx, my, mz))
+        for body, (fx, fy, fz, mx, my, mz) in enumerate(rows, start=1)
+    }
 
 
 def packed(robot: Robot, exerted: Mapping[int, Wrench], samples: tuple[int, ...]) -> Array:

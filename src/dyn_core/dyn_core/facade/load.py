@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,17 +15,16 @@ from dyn_core.facade.side_file import read_side_file
 from dyn_core.geometry.build_loops import with_side_file
 from dyn_core.geometry.build_par import build_par
 from dyn_core.geometry.build_robot import build_robot
-from dyn_core.geometry.inertias import why_impossible
+from dyn_core.geometry.inertias import inertia_matrix
 from dyn_core.io.par import is_par_text, parse_par
 from dyn_core.io.side_file import SideFile
 from dyn_core.io.snap import Snap, checked_snap, snapped_description, snapped_loops
 from dyn_core.io.source import is_xml_text, path_text, read_text
 from dyn_core.io.urdf import parse_urdf
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.gravity import DOWN, checked_gravity
+from dyn_core.model.possible_inertia import why_impossible
 from dyn_core.model.robot import Robot
-
-DOWN: Vec3 = (0.0, 0.0, -9.81)
-"""Gravity where nothing is said about it (m/s^2)."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def _urdf_robot(text: str, text_hash: str, name_if_none: str, options: _Options)
     robot = build_robot(description, options.gravity or DOWN, text_hash, options.mimic)
     remarks = list(description.remarks)
     for link in description.links:
-        reason = link.inertial and why_impossible(link.inertial)
+        reason = link.inertial and why_impossible(link.inertial.mass, inertia_matrix(link.inertial))
         if reason:
             remarks.append(f"link '{link.name}' (line {link.line}): no body has its inertia, {reason}")
     return replace(robot, snapped=snapped), remarks
@@ -124,14 +122,3 @@ def _urdf_robot(text: str, text_hash: str, name_if_none: str, options: _Options)
 def _warn(remarks: Sequence[str], where: str) -> None:
     for remark in remarks:
         warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=3)
-
-
-def checked_gravity(gravity: Sequence[float]) -> Vec3:
-    """Answer an acceleration of gravity (m/s^2) as three finite numbers; DynError where it is none."""
-    try:
-        x, y, z = (float(component) for component in gravity)
-    except (TypeError, ValueError):
-        raise DynError(f"gravity is {gravity!r}: give three numbers in m/s^2") from None
-    if not all(map(math.isfinite, (x, y, z))):
-        raise DynError(f"gravity is {(x, y, z)}: give three finite numbers in m/s^2")
-    return (x, y, z)

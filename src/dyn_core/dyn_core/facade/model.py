@@ -3,32 +3,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.codegen.program import Program
-from dyn_core.expr.analysis import operation_counts
+from dyn_core.codegen.staging import staged
+from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches, packed
-from dyn_core.facade.programs import link_jacobian, placement, traced, with_terms
-from dyn_core.facade.runnable import Function, runnable
+from dyn_core.facade.link_functions import LinkFunctions
+from dyn_core.facade.programs import traced, tunable, with_terms
+from dyn_core.facade.runnable import Runnable
+from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
-from dyn_core.model.standard_parameters import parameter_names
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(LinkFunctions):
     """Dynamics of a robot: A(q) qdd + C(q, qd) + Q(q) + friction(qd) (Khalil 2010, eq. (7)).
 
     Joint vectors are in the order of `joint_names`: positions q (rad or m), velocities qd,
     accelerations qdd, and torques (N m, or N for prismatic joints). Each function takes one
     sample (n,) or a batch (N, n) and answers in kind, in `out` where it is given. A sample in which a
-    number is not finite gives NaN throughout. A model never changes and can be used by many threads.
+    number is not finite gives NaN throughout. A model can be used by many threads. Nothing in it changes,
+    except by `set_parameters`, between calls.
 
     Attributes:
         robot: the robot.
@@ -41,22 +43,22 @@ class Model:
     friction: bool
     rotor_inertia: bool
     backend: Literal["c", "python"]
-    _functions: Mapping[str, Function] = field(repr=False, compare=False)
-    _shapes: Mapping[str, tuple[int, ...]] = field(repr=False, compare=False)
-    _of_links: dict[tuple[str, ...], tuple[Function, tuple[int, ...]]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    _functions: Mapping[str, Runnable] = field(repr=False, compare=False)
+    _tuning: Tuning | None = field(repr=False, compare=False)
+    _of_links: dict[tuple[str, ...], Runnable] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Put the fast functions of this robot in the place of the methods, which they fall back to."""
-        public = (name for name in self._functions if hasattr(self, name))
-        self.__dict__.update({name: self._functions[name].bind(getattr(self, name)) for name in public})
+        for name, runnable in self._functions.items():
+            if hasattr(self, name):
+                self.__dict__[name] = runnable.function.bind(getattr(self, name), self._prepared)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the model is made from; the other side takes the programs from its cache."""
-        from dyn_core.facade.compile import compile_model
+        from dyn_core.facade.compile import restored_model
 
-        return compile_model, (self.robot, self.friction, self.rotor_inertia, self.backend)
+        tuned = None if self._tuning is None else self._tuning.values
+        return restored_model, (self.robot, self.backend, self.friction, self.rotor_inertia, tuned)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -64,16 +66,59 @@ class Model:
         return self.robot.joint_names
 
     def operation_counts(self, function: str) -> dict[str, int]:
-        """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt."""
-        if function not in self._shapes:
-            raise ValueError(f"there is no function '{function}': choose one of {', '.join(self._shapes)}")
+        """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.
+
+        What depends on parameters alone is not counted: it is computed when they are set.
+        """
+        if function not in self._functions:
+            raise ValueError(f"there is no function '{function}': choose one of {', '.join(self._functions)}")
         made_of = with_terms(self.robot, self.friction, self.rotor_inertia)
-        return operation_counts(traced(made_of, function).results)
+        if self._tuning is None:
+            return traced(made_of, function).operation_counts
+        symbolic = symbolic_robot(made_of)
+        return staged([tunable(symbolic, function)], symbolic.parameters)[1][0].operation_counts
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of the columns of the regressor: 14 for each joint of the tree."""
-        return parameter_names(self.robot)
+        """Names of `parameters` and of the columns of the regressor: 14 for each joint of the tree."""
+        return self.robot.parameter_names
+
+    @property
+    def parameters(self) -> Array:
+        """Values of the dynamic parameters, in the order of `parameter_names` (SI units)."""
+        if self._tuning is None:
+            return np.array(with_terms(self.robot, self.friction, self.rotor_inertia).parameters)
+        return self._tuning.values[:-3]
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of gravity in the frame of the root link (m/s^2)."""
+        return np.array(self.robot.gravity) if self._tuning is None else self._tuning.values[-3:]
+
+    def set_parameters(
+        self,
+        values: Mapping[str, float] | Iterable[float] | None = None,
+        gravity: Iterable[float] | None = None,
+    ) -> None:
+        """Replace dynamic parameters of a model with ``parameters="runtime"``, all at one moment.
+
+        Calls that have begun in other threads end with the parameters that they began with.
+
+        Args:
+            values: values by name, where what is not named stays, or all of them in the order of
+                `parameter_names` (SI units); those of a robot with a payload are
+                ``robot.with_payload(...).parameters``.
+            gravity: acceleration of gravity in the frame of the root link (m/s^2).
+
+        Raises:
+            DynError: the parameters are baked in, a name is not known, or a number is not finite.
+        """
+        if self._tuning is None:
+            raise DynError(
+                f"the parameters of the model of '{self.robot.name}' are baked in: "
+                'compile it with parameters="runtime" to change them'
+            )
+        self._tuning.renew({} if values is None else values, gravity)
 
     def inverse_dynamics(
         self,
@@ -97,7 +142,7 @@ class Model:
         vectors = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
         out = checked_out(out, vectors[0].shape)
         external = self._external_torques(vectors[0], wrenches)
-        torques = self._evaluate("inverse_dynamics", *vectors)
+        torques = self._functions["inverse_dynamics"].run(self._prepared, *vectors)
         out[...] = torques if external is None else torques + external
         return out
 
@@ -122,7 +167,9 @@ class Model:
         out = checked_out(out, vectors[0].shape)
         external = self._external_torques(vectors[0], wrenches)
         q, qd, tau = vectors
-        out[...] = self._evaluate("forward_dynamics", q, qd, tau if external is None else tau - external)
+        out[...] = self._functions["forward_dynamics"].run(
+            self._prepared, q, qd, tau if external is None else tau - external
+        )
         return out
 
     def inertia_matrix(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
@@ -155,56 +202,13 @@ class Model:
         """Torques of friction; zero in a model without friction."""
         return self._answer("friction_torques", out, qd=qd)
 
-    def forward_kinematics(self, q: npt.ArrayLike, link: str, out: Array | None = None) -> Array:
-        """Placement of a link in the frame of the root link: 4 x 4, or (N, 4, 4).
-
-        The first call for a link traces and compiles: make it before a control loop begins.
-
-        Args:
-            q: positions.
-            link: name of the link.
-            out: array for the result.
-        """
-        return self._of_link(partial(placement, self.robot, link), ("placement", link), q, out)
-
-    def jacobian(
-        self, q: npt.ArrayLike, link: str, expressed_in: str | None = None, out: Array | None = None
-    ) -> Array:
-        """Jacobian of the frame of a link: 6 x n, or (N, 6, n), [linear; angular] = J qd.
-
-        The first call for a link traces and compiles: make it before a control loop begins.
-
-        Args:
-            q: positions.
-            link: name of the link; the linear velocity is that of its origin.
-            expressed_in: name of the link on whose axes the velocity is projected; by default the root.
-            out: array for the result.
-        """
-        axes = self.robot.link_names[0] if expressed_in is None else expressed_in
-        return self._of_link(partial(link_jacobian, self.robot, link, axes), ("jacobian", link, axes), q, out)
-
-    def _of_link(
-        self, program: Callable[[], Program], key: tuple[str, ...], q: npt.ArrayLike, out: Array | None
-    ) -> Array:
-        """Compute a program that belongs to a link, and is made when it is first asked for."""
-        (q,) = joint_vectors(self.robot.dof, q=q)
-        if key not in self._of_links:
-            made = program()
-            self._of_links[key] = (runnable(made, self.backend), made.shape)
-        function, shape = self._of_links[key]
-        out = checked_out(out, (*q.shape[:-1], *shape))
-        out[...] = _run(function, shape, q)
-        return out
-
     def _answer(self, function: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
         """Check the arguments, compute, and write the result where it is wanted."""
         arrays = joint_vectors(self.robot.dof, **vectors)
-        out = checked_out(out, (*arrays[0].shape[:-1], *self._shapes[function]))
-        out[...] = self._evaluate(function, *arrays)
+        runnable = self._functions[function]
+        out = checked_out(out, (*arrays[0].shape[:-1], *runnable.shape))
+        out[...] = runnable.run(self._prepared, *arrays)
         return out
-
-    def _evaluate(self, function: str, *arrays: Array) -> Array:
-        return _run(self._functions[function], self._shapes[function], *arrays)
 
     def _external_torques(self, q: Array, wrenches: Mapping[str, npt.ArrayLike] | None) -> Array | None:
         """What wrenches add to the torques; None where there are none."""
@@ -212,11 +216,5 @@ class Model:
         exerted = external_wrenches(self.robot, wrenches, samples)
         if not exerted:
             return None
-        return self._evaluate("external_torques", q, packed(self.robot, exerted, samples))
-
-
-def _run(function: Function, shape: tuple[int, ...], *arrays: Array) -> Array:
-    """Compute a program whose result has this shape for one sample, of checked arrays."""
-    result = np.empty((*arrays[0].shape[:-1], *shape))
-    function.into(*map(np.ascontiguousarray, arrays), result)
-    return result
+        w = packed(self.robot, exerted, samples)
+        return self._functions["external_torques"].run(self._prepared, q, w)

@@ -7,11 +7,12 @@ expanded and gathered here, so that this is traced along with the algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from dyn_core.codegen.program import Program, trace
+from dyn_core.codegen.staging import staged
 from dyn_core.dynamics import newton_euler
 from dyn_core.dynamics.articulated_dynamics import articulated_direct_dynamics
 from dyn_core.dynamics.bias_torques import bias_torques
@@ -21,14 +22,12 @@ from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
 from dyn_core.dynamics.gravity_torques import gravity_torques
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.regressor import regressor
-from dyn_core.dynamics.wrench import Wrench
 from dyn_core.errors import DynError, listed
-from dyn_core.expr.analysis import operation_counts
-from dyn_core.geometry.forward import placements_from
-from dyn_core.kinematics.jacobian import jacobian
+from dyn_core.expr.graph import Graph
+from dyn_core.facade.external import exerted_by_bodies
+from dyn_core.facade.symbolic_robot import SymbolicRobot
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.transform import compose
 from dyn_core.model.coupling import (
     coordinate_inertia,
     coordinate_torques,
@@ -99,39 +98,29 @@ def kinds(robot: Robot) -> dict[str, Kind]:
 
 def traced(robot: Robot, name: str, documentation: str = "") -> Program:
     """Answer a function of the model of a robot as a program."""
+    return min(_candidates(robot, name, documentation, None), key=_cost)
+
+
+def tunable(symbolic: SymbolicRobot, name: str, documentation: str = "") -> Program:
+    """Answer a function of the model of a robot whose parameters are symbols, yet to be staged.
+
+    What depends on parameters alone costs nothing when a call does not compute it.
+    """
+
+    def cost(program: Program) -> int:
+        return _cost(staged([program], symbolic.parameters)[1][0])
+
+    return min(_candidates(symbolic.robot, name, documentation, symbolic.graph), key=cost)
+
+
+def _candidates(robot: Robot, name: str, documentation: str, graph: Graph | None) -> Iterator[Program]:
     kind = kinds(robot)[name]
-    programs = (
-        trace(name, partial(algorithm, robot), kind.sizes, kind.shape, documentation)
-        for algorithm in kind.algorithms
-    )
-    return min(programs, key=_cost)
-
-
-def placement(robot: Robot, link: str) -> Program:
-    """Answer the placement of a link in the root link as a program of q: a 4 x 4 matrix."""
-    body, T_body_link = robot.link_frame(link).body, robot.link_frame(link).T_body_link
-
-    def algorithm(q: Vector) -> Vector:
-        q = joint_positions(robot, q)
-        T = compose(placements_from(robot, q, robot.link_frames[0], [body])[body], T_body_link)
-        return [*T.R[0], T.p[0], *T.R[1], T.p[1], *T.R[2], T.p[2], 0.0, 0.0, 0.0, 1.0]
-
-    return trace("forward_kinematics", algorithm, {"q": robot.dof}, (4, 4))
-
-
-def link_jacobian(robot: Robot, link: str, expressed_in: str) -> Program:
-    """Answer the Jacobian of the frame of a link as a program of q: 6 x n, [linear; angular]."""
-    frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
-
-    def algorithm(q: Vector) -> Vector:
-        rows = jacobian(robot, joint_positions(robot, q), frame, axes)
-        return _flat([coordinate_torques(robot, row) for row in rows])
-
-    return trace("jacobian", algorithm, {"q": robot.dof}, (6, robot.dof))
+    for algorithm in kind.algorithms:
+        yield trace(name, partial(algorithm, robot), kind.sizes, kind.shape, documentation, graph)
 
 
 def _cost(program: Program) -> int:
-    counts = operation_counts(program.results)
+    counts = program.operation_counts
     return counts["mul"] + counts["add"] + DIVISION * counts["div"]
 
 
@@ -173,12 +162,8 @@ def _external_torques(robot: Robot, q: Vector, w: Vector) -> Vector:
     """What wrenches that the bodies 1 to n exert add to the torques; six components for each."""
     massless = replace(robot, bodies=(InertialParameters(),) * len(robot.bodies))
     rest = [0.0] * len(robot.joints)
-    exerted = {
-        body: Wrench(_triple(w[6 * body - 6 : 6 * body - 3]), _triple(w[6 * body - 3 : 6 * body]))
-        for body in range(1, len(robot.joints) + 1)
-    }
     q = joint_positions(robot, q)
-    torques = newton_euler.inverse_dynamics(massless, q, rest, rest, vec3.ZERO, exerted)
+    torques = newton_euler.inverse_dynamics(massless, q, rest, rest, vec3.ZERO, exerted_by_bodies(w))
     return coordinate_torques(robot, torques)
 
 
@@ -218,8 +203,3 @@ def _is_zero(value: Scalar) -> bool:
 
 def _flat(rows: Sequence[Vector]) -> Vector:
     return [value for row in rows for value in row]
-
-
-def _triple(vector: Vector) -> tuple[Scalar, Scalar, Scalar]:
-    x, y, z = vector
-    return (x, y, z)

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
+
+import numpy as np
 
 from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_backend import PythonFunction
@@ -12,22 +15,60 @@ from dyn_core.facade.arrays import Array
 
 
 class Function(Protocol):
-    """A program that can be run."""
+    """A program that a backend can run."""
 
     def into(self, *arguments: Array) -> None:
         """Compute one sample or a batch; the last array takes the results."""
 
-    def bind(self, general: Callable[..., Array]) -> Callable[..., Array]:
+    def bind(self, general: Callable[..., Array], prepared: list[Array]) -> Callable[..., Array]:
         """Answer a function that does what `general` does, faster where it can."""
         ...
 
 
-def runnable(program: Program, backend: Literal["c", "python"]) -> Function:
-    """Answer one program, to be run by a backend that is known to work here."""
+@dataclass(frozen=True)
+class Runnable:
+    """A program that can be run.
+
+    Attributes:
+        function: the program, as its backend has it.
+        shape: shape of the result for one sample.
+        tunable: whether it takes what was prepared from parameters.
+    """
+
+    function: Function
+    shape: tuple[int, ...]
+    tunable: bool
+
+    def run(self, prepared: Sequence[Array], *arrays: Array) -> Array:
+        """Compute the program for checked arrays.
+
+        Args:
+            prepared: one item: what was prepared from parameters; none where nothing was.
+            arrays: the inputs, all of one sample or all of one batch.
+        """
+        result = np.empty((*arrays[0].shape[:-1], *self.shape))
+        given = prepared[:1] if self.tunable else ()
+        self.function.into(*map(np.ascontiguousarray, arrays), *given, result)
+        return result
+
+
+def runnables(programs: Sequence[Program], backend: Literal["c", "python"]) -> list[Runnable]:
+    """Answer programs, to be run by a backend.
+
+    Raises:
+        NoCompiler: the backend is ``"c"``, and nothing can be compiled here.
+    """
     if backend == "python":
-        return PythonFunction(lambda: program, program.shape)
+        return [_in_python(program) for program in programs]
     # Only here is what it takes to compile imported: subprocesses, thread pools, loaders.
     from dyn_core.codegen.c_backend import c_functions
 
-    compiled: Function = c_functions([program])[0]
-    return compiled
+    return [
+        Runnable(function, program.shape, program.prepared is not None)
+        for function, program in zip(c_functions(programs), programs, strict=True)
+    ]
+
+
+def _in_python(program: Program) -> Runnable:
+    tunable = program.prepared is not None
+    return Runnable(PythonFunction(lambda: program, program.shape, tunable), program.shape, tunable)

@@ -4,19 +4,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dyn_core.errors import DynError, listed
 from dyn_core.linalg import mat3
 from dyn_core.linalg.transform import Transform
 from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.inertial_parameters import InertialParameters
+from dyn_core.model.inertial_parameters import InertialParameters, merge
 from dyn_core.model.joint import Joint, Limits
 from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.loop import Loop
 from dyn_core.model.mdh_table import mdh_table
+from dyn_core.model.named_values import renewed
+from dyn_core.model.payload import payload_parameters
 from dyn_core.model.snapped import Snapped
+from dyn_core.model.standard_parameters import parameter_names, parameter_values, parametrised
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,16 @@ class Robot:
         """Acceleration of gravity in frame 0 (m/s^2)."""
         return mat3.mul_vec(mat3.transpose(self.T_root_0.R), self.gravity)
 
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the dynamic parameters, 14 for each joint: XX1 to ZZ1, MX1, MY1, MZ1, M1, Ia1, Fv1 ...."""
+        return parameter_names(len(self.joints))
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """Values of the dynamic parameters, in the order of their names (SI units)."""
+        return parameter_values(self.joints, self.bodies[1:])
+
     def link_frame(self, name: str) -> LinkFrame:
         """Frame of the link of that name; DynError where there is none."""
         for frame in self.link_frames:
@@ -125,6 +138,36 @@ class Robot:
                 )
         joints = (replace(joint, Ia=Ia.get(joint.name, joint.Ia)) for joint in self.joints)
         return replace(self, joints=tuple(joints))
+
+    def with_parameters(self, values: Mapping[str, float] | Iterable[float]) -> Robot:
+        """Answer the same robot with other dynamic parameters.
+
+        Args:
+            values: values by name, where what is not named stays, or all of them in order (SI units).
+        """
+        new = renewed(self.parameter_names, self.parameters, values)
+        joints, bodies = parametrised(self.joints, new)
+        return replace(self, joints=joints, bodies=(self.bodies[0], *bodies))
+
+    def with_payload(
+        self,
+        link: str,
+        mass: float,
+        centre: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    ) -> Robot:
+        """Answer the same robot with a body that one of its links holds, beside what it holds already.
+
+        Args:
+            link: name of the link.
+            mass: mass of the payload (kg).
+            centre: its centre of mass in the frame of the link (m).
+            inertia: XX XY XZ YY YZ ZZ about its centre of mass, on the axes of the link (kg m^2).
+        """
+        frame = self.link_frame(link)
+        bodies = list(self.bodies)
+        bodies[frame.body] = merge(bodies[frame.body], payload_parameters(frame, mass, centre, inertia))
+        return replace(self, bodies=tuple(bodies))
 
     def mdh_table(self) -> str:
         """Answer the table of the geometric parameters as text: angles in rad, lengths in m."""

@@ -12,40 +12,35 @@ from dataclasses import replace
 
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.joint import Friction
-from dyn_core.model.robot import Robot
+from dyn_core.model.joint import Friction, Joint
 
 INERTIAL = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 OF_JOINT = ("Ia", "Fv", "Fs", "Fo")
 PER_JOINT = len(INERTIAL) + len(OF_JOINT)
 
 
-def parameter_names(robot: Robot) -> tuple[str, ...]:
-    """Names of the 14 n standard parameters."""
-    return tuple(f"{name}{j}" for j in range(1, len(robot.joints) + 1) for name in (*INERTIAL, *OF_JOINT))
+def parameter_names(joints: int) -> tuple[str, ...]:
+    """Names of the 14 n standard parameters of n joints."""
+    return tuple(f"{name}{j}" for j in range(1, joints + 1) for name in (*INERTIAL, *OF_JOINT))
 
 
-def parameter_values(robot: Robot) -> list[Scalar]:
-    """Values of the 14 n standard parameters, in the order of their names."""
+def parameter_values(joints: Sequence[Joint], bodies: Sequence[InertialParameters]) -> tuple[Scalar, ...]:
+    """Values of the 14 n standard parameters of joints and the bodies 1 to n that they carry."""
     values: list[Scalar] = []
-    for joint, body in zip(robot.joints, robot.bodies[1:], strict=True):
+    for joint, body in zip(joints, bodies, strict=True):
         friction = joint.friction
         values += [*body.values, joint.Ia, friction.Fv, friction.Fs, friction.Fo]
-    return values
+    return tuple(values)
 
 
-def with_parameters(robot: Robot, values: Sequence[Scalar]) -> Robot:
-    """Answer the same robot with other standard parameters, numbers or symbols.
-
-    Args:
-        robot: the robot.
-        values: 14 n values, in the order of the names.
-    """
-    bodies = [robot.bodies[0]]
-    joints = []
-    for j, joint in enumerate(robot.joints):
+def parametrised(
+    joints: Sequence[Joint], values: Sequence[Scalar]
+) -> tuple[tuple[Joint, ...], tuple[InertialParameters, ...]]:
+    """Answer the joints, and the bodies 1 to n, that have these 14 n values, numbers or symbols."""
+    of_joints, bodies = [], []
+    for j, joint in enumerate(joints):
         own = values[PER_JOINT * j : PER_JOINT * (j + 1)]
-        bodies.append(InertialParameters(*own[: len(INERTIAL)]))
         Ia, Fv, Fs, Fo = own[len(INERTIAL) :]
-        joints.append(replace(joint, Ia=Ia, friction=Friction(Fv, Fs, Fo)))
-    return replace(robot, bodies=tuple(bodies), joints=tuple(joints))
+        of_joints.append(replace(joint, Ia=Ia, friction=Friction(Fv, Fs, Fo)))
+        bodies.append(InertialParameters(*own[: len(INERTIAL)]))
+    return tuple(of_joints), tuple(bodies)

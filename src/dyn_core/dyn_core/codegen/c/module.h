@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program as a function of Python; comes after the code of the program.
 //
-// `bind(general)` answers a function that computes at once what is given as NumPy arrays of the right
-// type, shape and order, and hands every other call to the Python function `general`. `into` is the same
-// for arrays that are known to be right, with the array of the results as the last argument.
+// `bind(general, prepared)` answers a function that computes at once what is given as NumPy arrays of the
+// right type, shape and order, and hands every other call to the Python function `general`. `into` is the
+// same for arrays that are known to be right, with the array of the results as the last argument.
+//
+// A TUNABLE program takes one more array, what was prepared from parameters, of which it reads the first
+// PREPARED numbers. It is item 0 of the list `prepared` for `bind`, where it can be replaced but never
+// written to, and follows the inputs for `into`.
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -26,18 +30,18 @@ static inline double doubt(const double *const *inputs)
     return sum;
 }
 
-static void compute_one(const double *const *inputs, double *out)
+static void compute_one(const double *const *inputs, const double *p, double *out)
 {
     enum { BLOCKS = (ANGLES + LANES - 1) / LANES + (ANGLES == 0) };
     union {
         Lanes lanes[BLOCKS];
         double values[BLOCKS * LANES];
     } angle = {.values = {0.0}}, sine, cosine;
-    angles_double(inputs, angle.values);
+    angles_double(inputs, p, angle.values);
     for (int block = 0; block * LANES < ANGLES; ++block) {
         sincos_lanes(angle.lanes[block], &sine.lanes[block], &cosine.lanes[block]);
     }
-    program_double(inputs, sine.values, cosine.values, out);
+    program_double(inputs, p, sine.values, cosine.values, out);
     const double spoilt = doubt(inputs);
     if (spoilt != 0.0) {
         for (int k = 0; k < RESULTS; ++k) {
@@ -47,7 +51,7 @@ static void compute_one(const double *const *inputs, double *out)
 }
 
 // One sample for each lane.
-static void compute_block(const double *const *inputs, double *out)
+static void compute_block(const double *const *inputs, const double *p, double *out)
 {
     Lanes given[INPUT_TOTAL];
     const Lanes *pointers[INPUTS];
@@ -68,11 +72,11 @@ static void compute_block(const double *const *inputs, double *out)
             spoilt += 0.0 * value;
         }
     }
-    angles_lanes(pointers, angle);
+    angles_lanes(pointers, p, angle);
     for (int k = 0; k < ANGLES; ++k) {
         sincos_lanes(angle[k], &sine[k], &cosine[k]);
     }
-    program_lanes(pointers, sine, cosine, results);
+    program_lanes(pointers, p, sine, cosine, results);
     for (int k = 0; k < RESULTS; ++k) {
         const Lanes result = choose((Bits)(spoilt == zero), results[k], spoilt);
 #pragma GCC unroll 8
@@ -83,7 +87,7 @@ static void compute_block(const double *const *inputs, double *out)
 }
 
 // The samples that are left when all blocks are full, among zeros.
-static void compute_rest(const double *const *inputs, double *out, npy_intp samples)
+static void compute_rest(const double *const *inputs, const double *p, double *out, npy_intp samples)
 {
     double given[LANES * INPUT_TOTAL], results[LANES * RESULTS];
     const double *pointers[INPUTS];
@@ -94,22 +98,22 @@ static void compute_rest(const double *const *inputs, double *out, npy_intp samp
         memcpy(next, inputs[i], sizeof(double) * (size_t)(samples * sizes[i]));
         next += LANES * sizes[i];
     }
-    compute_block(pointers, results);
+    compute_block(pointers, p, results);
     memcpy(out, results, sizeof(double) * (size_t)(samples * RESULTS));
 }
 
-static void compute_batch(const double *const *inputs, double *out, npy_intp samples)
+static void compute_batch(const double *const *inputs, const double *p, double *out, npy_intp samples)
 {
     const double *here[INPUTS];
     memcpy(here, inputs, sizeof here);
     for (; samples >= LANES; samples -= LANES, out += LANES * RESULTS) {
-        compute_block(here, out);
+        compute_block(here, p, out);
         for (int i = 0; i < INPUTS; ++i) {
             here[i] += LANES * sizes[i];
         }
     }
     if (samples > 0) {
-        compute_rest(here, out, samples);
+        compute_rest(here, p, out, samples);
     }
 }
 
@@ -135,24 +139,48 @@ static int fit(PyObject *const *args, const double **inputs, npy_intp *samples)
     return 1;
 }
 
-static void compute(const double *const *inputs, npy_intp samples, double *out)
+static void compute(const double *const *inputs, const double *p, npy_intp samples, double *out)
 {
     if (samples < 0) {
-        compute_one(inputs, out);
+        compute_one(inputs, p, out);
         return;
     }
     Py_BEGIN_ALLOW_THREADS
-    compute_batch(inputs, out, samples);
+    compute_batch(inputs, p, out, samples);
     Py_END_ALLOW_THREADS
 }
 
-static PyObject *call(PyObject *general, PyObject *const *args, Py_ssize_t count, PyObject *names)
+// Whether an object is the array that this program needs beside its inputs.
+static int is_prepared(PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_CheckExact(object) && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array)
+           && PyArray_SIZE(array) >= PREPARED;
+}
+
+static PyObject *not_prepared(void)
+{
+    PyErr_SetString(PyExc_TypeError, FUNCTION_NAME ": arguments that were not prepared");
+    return NULL;
+}
+
+static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const double *inputs[INPUTS];
     npy_intp samples = -1;
     if (count != INPUTS || (names != NULL && PyTuple_GET_SIZE(names) > 0) || !fit(args, inputs, &samples)) {
-        return PyObject_Vectorcall(general, args, (size_t)count, names);
+        return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), args, (size_t)count, names);
     }
+    const double *p = NULL;
+#if TUNABLE
+    // This reference keeps the array while another thread replaces it.
+    PyObject *prepared = PySequence_GetItem(PyTuple_GET_ITEM(self, 1), 0);
+    if (prepared == NULL || !is_prepared(prepared)) {
+        Py_XDECREF(prepared);
+        return not_prepared();
+    }
+    p = (const double *)PyArray_DATA((PyArrayObject *)prepared);
+#endif
     npy_intp dimensions[RESULT_DIMENSIONS + 1];
     int used = 0;
     if (samples >= 0) {
@@ -163,8 +191,11 @@ static PyObject *call(PyObject *general, PyObject *const *args, Py_ssize_t count
     }
     PyObject *out = PyArray_SimpleNew(used, dimensions, NPY_DOUBLE);
     if (out != NULL) {
-        compute(inputs, samples, (double *)PyArray_DATA((PyArrayObject *)out));
+        compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
     }
+#if TUNABLE
+    Py_DECREF(prepared);
+#endif
     return out;
 }
 
@@ -172,24 +203,33 @@ static PyObject *into(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
 {
     const double *inputs[INPUTS];
     npy_intp samples = -1;
-    PyArrayObject *out = count == INPUTS + 1 ? (PyArrayObject *)args[INPUTS] : NULL;
-    if (out == NULL || !fit(args, inputs, &samples) || !PyArray_CheckExact(args[INPUTS])
-        || PyArray_TYPE(out) != NPY_DOUBLE || !PyArray_ISCARRAY(out)
-        || PyArray_SIZE(out) != RESULTS * (samples < 0 ? 1 : samples)) {
-        PyErr_SetString(PyExc_TypeError, FUNCTION_NAME ": arguments that were not prepared");
-        return NULL;
+    if (count != INPUTS + TUNABLE + 1 || !fit(args, inputs, &samples)
+        || (TUNABLE && !is_prepared(args[INPUTS]))) {
+        return not_prepared();
     }
-    compute(inputs, samples, (double *)PyArray_DATA(out));
+    const double *p = TUNABLE ? (const double *)PyArray_DATA((PyArrayObject *)args[INPUTS]) : NULL;
+    PyArrayObject *out = (PyArrayObject *)args[INPUTS + TUNABLE];
+    if (!PyArray_CheckExact(args[INPUTS + TUNABLE]) || PyArray_TYPE(out) != NPY_DOUBLE
+        || !PyArray_ISCARRAY(out) || PyArray_SIZE(out) != RESULTS * (samples < 0 ? 1 : samples)) {
+        return not_prepared();
+    }
+    compute(inputs, p, samples, (double *)PyArray_DATA(out));
     Py_RETURN_NONE;
 }
 
 static PyMethodDef bound = {
     FUNCTION_NAME, (PyCFunction)(void (*)(void))call, METH_FASTCALL | METH_KEYWORDS, FUNCTION_DOC};
 
-static PyObject *bind(PyObject *Py_UNUSED(self), PyObject *general) { return PyCFunction_New(&bound, general); }
+static PyObject *bind(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    if (PyTuple_GET_SIZE(args) != 2) {
+        return not_prepared();
+    }
+    return PyCFunction_New(&bound, args);
+}
 
 static PyMethodDef functions[] = {
-    {"bind", bind, METH_O, NULL},
+    {"bind", bind, METH_VARARGS, NULL},
     {"into", (PyCFunction)(void (*)(void))into, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL}};
 

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of a model that belong to one link or joint, and are made when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import numpy.typing as npt
+
+from dyn_core.codegen.program import Program
+from dyn_core.facade.arrays import Array, checked_out, joint_vectors
+from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.link_programs import (
+    acceleration,
+    acceleration_bias,
+    link_jacobian,
+    placement,
+    reaction,
+    velocity,
+)
+from dyn_core.facade.runnable import Runnable, runnables
+from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.facade.tuning import Tuning
+from dyn_core.model.robot import Robot
+
+OF_LINKS: Mapping[str, Callable[[Robot, str, str], Program]] = {
+    "forward_kinematics": placement,
+    "jacobian": link_jacobian,
+    "jacobian_dot_qd": acceleration_bias,
+    "link_velocity": velocity,
+    "link_acceleration": acceleration,
+}
+
+
+class LinkFunctions:
+    """Kinematics of links, and wrenches through joints.
+
+    The first call for a link, or joint, traces and compiles. Before a control loop begins, name the
+    links to `compile_model`, or make a call.
+    """
+
+    robot: Robot
+    backend: Literal["c", "python"]
+    _tuning: Tuning | None
+    _of_links: dict[tuple[str, ...], Runnable]
+
+    def forward_kinematics(
+        self, q: npt.ArrayLike, link: str, reference: str | None = None, out: Array | None = None
+    ) -> Array:
+        """Placement of a link in the frame of another: 4 x 4, or (N, 4, 4).
+
+        Args:
+            q: positions.
+            link: name of the link.
+            reference: name of the other link; by default the root.
+            out: array for the result.
+        """
+        return self._of_link("forward_kinematics", link, reference, out, q=q)
+
+    def jacobian(
+        self, q: npt.ArrayLike, link: str, expressed_in: str | None = None, out: Array | None = None
+    ) -> Array:
+        """Jacobian of the frame of a link: 6 x n, or (N, 6, n), [linear; angular] = J qd.
+
+        Args:
+            q: positions.
+            link: name of the link; the linear velocity is that of its origin.
+            expressed_in: name of the link on whose axes the velocity is projected; by default the root.
+            out: array for the result.
+        """
+        return self._of_link("jacobian", link, expressed_in, out, q=q)
+
+    def jacobian_dot_qd(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        link: str,
+        expressed_in: str | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Rate of the Jacobian times qd, the acceleration of a link where qdd = 0: (6,) or (N, 6).
+
+        The rate is that of the Jacobian on the axes of the root; the product is projected afterwards.
+
+        Args:
+            q: positions.
+            qd: velocities.
+            link: name of the link.
+            expressed_in: name of the link on whose axes it is projected; by default the root.
+            out: array for the result, [linear (m/s^2); angular (rad/s^2)].
+        """
+        return self._of_link("jacobian_dot_qd", link, expressed_in, out, q=q, qd=qd)
+
+    def link_velocity(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        link: str,
+        expressed_in: str | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Velocity of a link, of its origin and angular: (6,) or (N, 6).
+
+        Args:
+            q: positions.
+            qd: velocities.
+            link: name of the link.
+            expressed_in: name of the link on whose axes it is projected; by default the root.
+            out: array for the result, [linear (m/s); angular (rad/s)].
+        """
+        return self._of_link("link_velocity", link, expressed_in, out, q=q, qd=qd)
+
+    def link_acceleration(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        link: str,
+        expressed_in: str | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Acceleration of a link, of its origin as a point in space, and angular: (6,) or (N, 6).
+
+        Gravity is no part of it.
+
+        Args:
+            q: positions.
+            qd: velocities.
+            qdd: accelerations.
+            link: name of the link.
+            expressed_in: name of the link on whose axes it is projected; by default the root.
+            out: array for the result, [linear (m/s^2); angular (rad/s^2)].
+        """
+        return self._of_link("link_acceleration", link, expressed_in, out, q=q, qd=qd, qdd=qdd)
+
+    def reaction_wrench(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        joint: str,
+        wrenches: Mapping[str, npt.ArrayLike] | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Wrench through a joint, of its parent link on its child link (Khalil 2010, eqs. (28) to (30)).
+
+        Its part along the joint is the torque of the rigid bodies; friction and the rotor act within
+        the joint.
+
+        Args:
+            q: positions.
+            qd: velocities.
+            qdd: accelerations.
+            joint: name of the joint; one that mimics another, too.
+            wrenches: what links exert on their environment, as for `Model.inverse_dynamics`.
+            out: array for the result, [force (N); moment (N m)] in the frame of the child link and
+                about its origin: (6,) or (N, 6).
+        """
+        vectors = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
+        samples = vectors[0].shape[:-1]
+        out = checked_out(out, (*samples, 6))
+        w = packed(self.robot, external_wrenches(self.robot, wrenches, samples), samples)
+        out[...] = self._made(("reaction_wrench", joint), partial(self._reaction, joint)).run(
+            self._prepared, *vectors, w
+        )
+        return out
+
+    def compile_links(self, links: Sequence[str]) -> None:
+        """Compile the placements, Jacobians and motions of links, on the axes of the root, in advance."""
+        root = self.robot.link_names[0]
+        keys = [(function, link, root) for link in links for function in OF_LINKS]
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._of_links]
+        programs = [OF_LINKS[function](self.robot, link, axes) for function, link, axes in wanted]
+        self._of_links.update(zip(wanted, runnables(programs, self.backend), strict=True))
+
+    @property
+    def _prepared(self) -> list[Array]:
+        """One item: what was prepared from parameters that can be set; none where they are baked in."""
+        return [] if self._tuning is None else self._tuning.prepared
+
+    def _of_link(
+        self, function: str, link: str, axes: str | None, out: Array | None, **vectors: npt.ArrayLike
+    ) -> Array:
+        """Compute a function of a link with the axes of another."""
+        arrays = joint_vectors(self.robot.dof, **vectors)
+        axes = self.robot.link_names[0] if axes is None else axes
+        runnable = self._made((function, link, axes), partial(OF_LINKS[function], self.robot, link, axes))
+        out = checked_out(out, (*arrays[0].shape[:-1], *runnable.shape))
+        out[...] = runnable.run((), *arrays)
+        return out
+
+    def _reaction(self, joint: str) -> Program:
+        """Answer the wrench through a joint as a program, of symbols where parameters can be set."""
+        if self._tuning is None:
+            return reaction(self.robot, joint, None)
+        symbolic = symbolic_robot(self.robot)
+        return replace(reaction(symbolic.robot, joint, symbolic.graph), prepared=symbolic.parameters)
+
+    def _made(self, key: tuple[str, ...], program: Callable[[], Program]) -> Runnable:
+        """Answer the program of that key, which is made where there is none."""
+        if key not in self._of_links:
+            self._of_links[key] = runnables([program()], self.backend)[0]
+        return self._of_links[key]

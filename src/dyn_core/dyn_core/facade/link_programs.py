@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What belongs to one link or joint as programs: placements, Jacobians, motions, reactions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyn_core.codegen.program import Program, trace
+from dyn_core.dynamics.newton_euler import joint_reactions
+from dyn_core.dynamics.wrench import wrench_on_antecedent
+from dyn_core.expr.graph import Graph
+from dyn_core.facade.external import exerted_by_bodies
+from dyn_core.geometry.transform_between import transform_between
+from dyn_core.kinematics.jacobian import jacobian
+from dyn_core.kinematics.link_acceleration import jacobian_rate_times_velocity, link_acceleration
+from dyn_core.kinematics.link_velocity import link_velocity
+from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.transform import inverse
+from dyn_core.model.coupling import coordinate_torques, joint_positions, joint_rates
+from dyn_core.model.robot import Robot
+
+Vector = Sequence[Scalar]
+
+
+def placement(robot: Robot, link: str, reference: str) -> Program:
+    """Answer the placement of a link in the frame of another as a program of q: a 4 x 4 matrix."""
+    frame, other = robot.link_frame(link), robot.link_frame(reference)
+
+    def algorithm(q: Vector) -> Vector:
+        R, p = transform_between(robot, joint_positions(robot, q), other, frame)
+        return [*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0]
+
+    return trace("forward_kinematics", algorithm, {"q": robot.dof}, (4, 4))
+
+
+def link_jacobian(robot: Robot, link: str, expressed_in: str) -> Program:
+    """Answer the Jacobian of the frame of a link as a program of q: 6 x n, [linear; angular]."""
+    frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
+
+    def algorithm(q: Vector) -> Vector:
+        rows = jacobian(robot, joint_positions(robot, q), frame, axes)
+        return [value for row in rows for value in coordinate_torques(robot, row)]
+
+    return trace("jacobian", algorithm, {"q": robot.dof}, (6, robot.dof))
+
+
+def velocity(robot: Robot, link: str, expressed_in: str) -> Program:
+    """Answer the velocity of a link as a program of q and qd: [linear; angular]."""
+    frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
+
+    def algorithm(q: Vector, qd: Vector) -> Vector:
+        return link_velocity(robot, joint_positions(robot, q), joint_rates(robot, qd), frame, axes).values
+
+    return trace("link_velocity", algorithm, {"q": robot.dof, "qd": robot.dof}, (6,))
+
+
+def acceleration(robot: Robot, link: str, expressed_in: str) -> Program:
+    """Answer the acceleration of a link as a program of q, qd and qdd: [linear; angular]."""
+    frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
+
+    def algorithm(q: Vector, qd: Vector, qdd: Vector) -> Vector:
+        q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
+        return link_acceleration(robot, q, qd, qdd, frame, axes).values
+
+    n = robot.dof
+    return trace("link_acceleration", algorithm, {"q": n, "qd": n, "qdd": n}, (6,))
+
+
+def acceleration_bias(robot: Robot, link: str, expressed_in: str) -> Program:
+    """Answer J-dot qd of a link as a program of q and qd: [linear; angular]."""
+    frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
+
+    def algorithm(q: Vector, qd: Vector) -> Vector:
+        q, qd = joint_positions(robot, q), joint_rates(robot, qd)
+        return jacobian_rate_times_velocity(robot, q, qd, frame, axes).values
+
+    return trace("jacobian_dot_qd", algorithm, {"q": robot.dof, "qd": robot.dof}, (6,))
+
+
+def reaction(robot: Robot, joint: str, graph: Graph | None) -> Program:
+    """Answer the wrench through a joint as a program of q, qd, qdd and what the bodies exert.
+
+    It is the wrench of the antecedent on the child link, in the frame of that link and about its
+    origin: [force; moment].
+    """
+    j = [of_tree.name for of_tree in robot.joints].index(robot.joint(joint).name) + 1
+    child = next(frame for frame in robot.link_frames if frame.body == j)
+    T_link_body = inverse(child.T_body_link)
+
+    def algorithm(q: Vector, qd: Vector, qdd: Vector, w: Vector) -> Vector:
+        q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
+        wrenches = joint_reactions(robot, q, qd, qdd, robot.gravity_0, exerted_by_bodies(w))
+        return wrench_on_antecedent(T_link_body, wrenches[j]).values
+
+    n = robot.dof
+    sizes = {"q": n, "qd": n, "qdd": n, "w": 6 * len(robot.joints)}
+    return trace("reaction_wrench", algorithm, sizes, (6,), graph=graph)
