@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from spelled_out import spelled_out
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
 
@@ -15,8 +16,12 @@ class Oracle:
     """Dynamics of a URDF with a fixed base, by Pinocchio."""
 
     def __init__(self, urdf: str, joint_names: Sequence[str], gravity: Sequence[float]) -> None:
-        """Read the URDF; joint vectors will be in the order of `joint_names`."""
-        self.model = pin.buildModelFromXML(urdf)
+        """Read the URDF; joint vectors will be in the order of `joint_names`.
+
+        Planar and floating joints are spelled out as dyn_core names their parts: Pinocchio has other
+        coordinates for them.
+        """
+        self.model = pin.buildModelFromXML(spelled_out(urdf))
         self.model.gravity.linear = np.array(gravity)
         self.data = self.model.createData()
         self.ids = [self.model.getJointId(name) for name in joint_names]

@@ -40,11 +40,14 @@ class Case:
         return np.array([joint.Ia for joint in self.robot.joints])
 
 
-def random_case(seed: int, joints: int, massless_leaves: bool = True) -> Case:
-    """Answer a tree with tilted gravity, friction, and rotor inertia in half of the joints."""
+def random_case(seed: int, joints: int, compound: bool = False, massless_leaves: bool = True) -> Case:
+    """Answer a tree with tilted gravity, friction, and rotor inertia in half of the joints.
+
+    Some joints are planar or floating where `compound` is true.
+    """
     random = np.random.default_rng(seed)
     gravity = tuple((random.normal(size=3) * 6.0).tolist())
-    urdf = random_urdf(seed, joints, massless_leaves=massless_leaves)
+    urdf = random_urdf(seed, joints, massless_leaves, compound)
     robot = dyn_core.load_robot(urdf, gravity=gravity, snap=0)
     oracle = Oracle(urdf, robot.joint_names, gravity)
     driven = []

@@ -22,15 +22,17 @@ ANGLES = (
 LENGTHS = (0.0, 0.0, 0.3, -0.5)
 AXES = ("1 0 0", "0 1 0", "0 0 1", "0 0 1", "-1 0 0", "0 -1 0", "0 0 -1")
 TYPES = ("revolute", "revolute", "continuous", "prismatic", "fixed")
+COMPOUND = ("planar", "floating")
 
 
-def random_urdf(seed: int, joints: int, massless_leaves: bool = True) -> str:
+def random_urdf(seed: int, joints: int, massless_leaves: bool = True, compound: bool = False) -> str:
     """Answer a tree of `joints` joints, of which some are fixed.
 
     Args:
         seed: of the random numbers.
         joints: how many.
         massless_leaves: whether links without children may be without mass, as others may.
+        compound: whether planar and floating joints are among them.
     """
     random = Random(seed)
     parents = [j - 1 if random.random() < 0.7 else random.randrange(j) for j in range(1, joints + 1)]
@@ -38,7 +40,8 @@ def random_urdf(seed: int, joints: int, massless_leaves: bool = True) -> str:
     for j in range(joints + 1):
         light = random.random() < 0.15 and (massless_leaves or j in parents)
         parts.append(f'<link name="l{j}">{"" if light else _inertial(random)}</link>')
-    parts += [_joint(random, j, parent) for j, parent in enumerate(parents, start=1)]
+    types = (*TYPES, *COMPOUND) if compound else TYPES
+    parts += [_joint(random, j, parent, types) for j, parent in enumerate(parents, start=1)]
     return f'<robot name="random">\n{chr(10).join(parts)}\n</robot>'
 
 
@@ -55,14 +58,16 @@ def _inertial(random: Random) -> str:
     return f'<inertial>{_origin(random)}<mass value="{mass!r}"/><inertia {entries}/></inertial>'
 
 
-def _joint(random: Random, index: int, parent: int) -> str:
+def _joint(random: Random, index: int, parent: int, types: tuple[str, ...]) -> str:
     axis = random.choice(AXES)
     if random.random() < 0.3:
         axis = " ".join(repr(random.gauss(0.0, 2.0)) for _ in range(3))
+    kind = random.choice(types)
+    limit = "" if kind in COMPOUND else '<limit lower="-2" upper="2" effort="9" velocity="9"/>'
     return (
-        f'<joint name="j{index}" type="{random.choice(TYPES)}">'
+        f'<joint name="j{index}" type="{kind}">'
         f'<parent link="l{parent}"/><child link="l{index}"/>{_origin(random)}'
-        f'<axis xyz="{axis}"/><limit lower="-2" upper="2" effort="9" velocity="9"/></joint>'
+        f'<axis xyz="{axis}"/>{limit}</joint>'
     )
 
 

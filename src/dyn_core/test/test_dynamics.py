@@ -29,7 +29,7 @@ from dyn_core.linalg.transform import inverse
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 DIRECT = (articulated_direct_dynamics, factorised_direct_dynamics)
 
-trees = given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20))
+trees = given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), compound=st.booleans())
 few = settings(max_examples=100, deadline=None, derandomize=True)
 
 
@@ -42,8 +42,8 @@ def all_torques(case: Case, qdd: list[float]) -> np.ndarray:
 
 @few
 @trees
-def test_inertia_matrix_bias_and_gravity(seed: int, joints: int) -> None:
-    case = random_case(seed, joints)
+def test_inertia_matrix_bias_and_gravity(seed: int, joints: int, compound: bool) -> None:
+    case = random_case(seed, joints, compound)
     robot, zero = case.robot, [0.0] * case.robot.dof
     A = np.array(inertia_matrix(robot, case.q)).reshape(robot.dof, robot.dof)
     assert_close(A, case.oracle.inertia_matrix(case.q) + np.diag(case.rotor_inertias))
@@ -57,8 +57,8 @@ def test_inertia_matrix_bias_and_gravity(seed: int, joints: int) -> None:
 
 @few
 @trees
-def test_regressor(seed: int, joints: int) -> None:
-    case = random_case(seed, joints)
+def test_regressor(seed: int, joints: int, compound: bool) -> None:
+    case = random_case(seed, joints, compound)
     robot = case.robot
     Y = np.array(regressor(robot, case.q, case.qd, case.qdd, robot.gravity_0))
     torques = all_torques(Case(robot, case.oracle, case.q, case.qd, case.qdd, {}, case.link), case.qdd)
@@ -79,9 +79,9 @@ def test_parameters_have_names_and_go_back_into_the_robot() -> None:
 
 @few
 @trees
-def test_direct_dynamics(seed: int, joints: int) -> None:
+def test_direct_dynamics(seed: int, joints: int, compound: bool) -> None:
     """Both recursions give Pinocchio's accelerations, and undo the inverse dynamics."""
-    case = random_case(seed, joints, massless_leaves=False)
+    case = random_case(seed, joints, compound, massless_leaves=False)
     robot = case.robot
     A = np.array(inertia_matrix(robot, case.q)).reshape(robot.dof, robot.dof)
     hypothesis.assume(robot.dof == 0 or np.linalg.cond(A) < 1e5)
@@ -98,15 +98,15 @@ def test_direct_dynamics(seed: int, joints: int) -> None:
 
 @few
 @trees
-def test_joint_reactions(seed: int, joints: int) -> None:
-    case = random_case(seed, joints)
+def test_joint_reactions(seed: int, joints: int, compound: bool) -> None:
+    case = random_case(seed, joints, compound)
     robot = case.robot
     args = (case.q, case.qd, case.qdd)
     reactions = joint_reactions(robot, *args, robot.gravity_0, case.external)
     case.oracle.inverse_dynamics(*args, case.wrenches)
     ours, expected = [], []
-    for joint, reaction in zip(robot.joints, reactions[1:], strict=True):
-        link = f"l{joint.name[1:]}"
+    for j, (joint, reaction) in enumerate(zip(robot.joints, reactions[1:], strict=True), start=1):
+        link = next(frame.name for frame in robot.link_frames if frame.body == j)
         in_link = wrench_on_antecedent(inverse(robot.link_frame(link).T_body_link), reaction)
         ours.append(in_link.values)
         expected.append(case.oracle.joint_wrench(joint.name, link))

@@ -19,7 +19,7 @@ from dyn_core.linalg.step import Rotation, Translation
 from dyn_core.linalg.transform import IDENTITY
 from dyn_core.model.link_frame import LinkFrame
 
-trees = given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20))
+trees = given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), compound=st.booleans())
 few = settings(max_examples=100, deadline=None, derandomize=True)
 
 
@@ -30,8 +30,8 @@ def axes_of(case, frame: LinkFrame) -> np.ndarray:
 
 @few
 @trees
-def test_any_frame_in_any_other(seed: int, joints: int) -> None:
-    case = random_case(seed, joints)
+def test_any_frame_in_any_other(seed: int, joints: int, compound: bool) -> None:
+    case = random_case(seed, joints, compound)
     placed = link_placements(case.robot, case.q)
     for a in case.robot.link_frames[::3]:
         for b in case.robot.link_frames[::2]:
@@ -43,8 +43,8 @@ def test_any_frame_in_any_other(seed: int, joints: int) -> None:
 
 @few
 @trees
-def test_link_motion(seed: int, joints: int) -> None:
-    case = random_case(seed, joints)
+def test_link_motion(seed: int, joints: int, compound: bool) -> None:
+    case = random_case(seed, joints, compound)
     robot, state = case.robot, (case.q, case.qd, case.qdd)
     frame, root, other = robot.link_frame(case.link), robot.link_frames[0], robot.link_frames[-1]
     velocity, acceleration = case.oracle.link_motion(*state, case.link)
@@ -56,8 +56,8 @@ def test_link_motion(seed: int, joints: int) -> None:
 
 @few
 @trees
-def test_jacobian(seed: int, joints: int) -> None:
-    case = random_case(seed, joints)
+def test_jacobian(seed: int, joints: int, compound: bool) -> None:
+    case = random_case(seed, joints, compound)
     robot, q = case.robot, case.q
     frame, root, other = robot.link_frame(case.link), robot.link_frames[0], robot.link_frames[-1]
     expected = case.oracle.jacobian(q, case.link, own_axes=False)
@@ -69,9 +69,9 @@ def test_jacobian(seed: int, joints: int) -> None:
 
 @few
 @trees
-def test_rate_of_the_jacobian(seed: int, joints: int) -> None:
+def test_rate_of_the_jacobian(seed: int, joints: int, compound: bool) -> None:
     """The acceleration is J qdd + Jdot qd, and Jdot qd is the difference of J along the motion."""
-    case = random_case(seed, joints)
+    case = random_case(seed, joints, compound)
     robot, q, qd, qdd = case.robot, case.q, case.qd, case.qdd
     frame, root = robot.link_frame(case.link), robot.link_frames[0]
     rate = np.array(jacobian_rate_times_velocity(robot, q, qd, frame, root).values)

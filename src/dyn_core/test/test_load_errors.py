@@ -82,15 +82,31 @@ CASES = {
     ),
     "unknown type": (
         changed("revolute", "Revolute"),
-        "joint 'j' (line 4): type=\"Revolute\" is unknown: use one of revolute, continuous, prismatic, fixed",
+        "joint 'j' (line 4): type=\"Revolute\" is unknown: use one of revolute, continuous, prismatic, "
+        "fixed, planar, floating",
     ),
-    "floating": (
-        changed("revolute", "floating"),
-        "joint 'j' (line 4): joints of type floating are not supported yet",
+    "floating joint that mimics": (
+        changed("revolute", "floating").replace("<axis", '<mimic joint="j"/><axis'),
+        "joint 'j', <mimic> (line 4): a floating joint has several positions and can mimic none: remove it",
     ),
-    "planar": (
-        changed("revolute", "planar"),
-        "joint 'j' (line 4): joints of type planar are not supported yet",
+    "mimic of a planar joint": (
+        added(f'<link name="c"/>{mimic("k", "b", "c", "j")}').replace("revolute", "planar", 1),
+        "joint 'k', <mimic> (line 5): 'j' is a planar joint and has several positions: "
+        "mimic a joint that has one",
+    ),
+    "joint with the name of a part": (
+        added(f'<link name="c"/>{fixed("j/theta", "b", "c")}').replace("revolute", "planar"),
+        "joint 'j' (line 4): as a planar joint it makes a joint 'j/theta', but another joint has this name "
+        "(line 5): rename one",
+    ),
+    "link with the name of a part": (
+        added(f'<link name="j/yaw_link"/>{fixed("k", "b", "j/yaw_link")}').replace("revolute", "floating"),
+        "joint 'j' (line 4): as a floating joint it makes a link 'j/yaw_link', but another link has this "
+        "name (line 5): rename one",
+    ),
+    "zero axis of a planar joint": (
+        changed("revolute", "planar").replace("0 0 1", "0 0 0"),
+        "joint 'j', <axis> (line 4): the axis is zero: give a direction such as xyz=\"0 0 1\"",
     ),
     "mimic without joint": (
         changed("<axis", "<mimic/><axis"),

@@ -38,7 +38,7 @@ PIECES = (
     *("<", "/>", "&lt;", "&x;", "<!DOCTYPE a>", "<link/>", '"', "fixed", "prismatic", "planar"),
     *("<mimic joint='j'/>", "(*", "*)", "{", "}", ",", "=", "(" * 40, "-" * 40, "\n", "\t", ": ", "- "),
     *("&a ", "*a", "!!", "[" * 30, "|", "%", "\x85", "\u2028", "\ufeff", "Infinity", "loops:", "universal"),
-    *("t2", "sqrt(", "1e-400"),
+    *("t2", "sqrt(", "1e-400", "floating", "p/y", "w/pitch_link"),
 )
 
 FULL = """<robot name="full">
@@ -46,6 +46,7 @@ FULL = """<robot name="full">
 <link name="a"><inertial><origin xyz="0.1 0 0" rpy="0 1.5708 0"/><mass value="2"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0.1" izz="1"/></inertial></link>
 <link name="b"><inertial><mass value="1"/></inertial></link><link name="c"/><link name="tip"/>
+<link name="cart"/><link name="drone"><inertial><mass value="1"/></inertial></link>
 <joint name="j1" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
 <dynamics damping="1" friction="2" armature="0.5"/></joint>
 <joint name="j2" type="revolute"><parent link="a"/><child link="b"/>
@@ -53,11 +54,16 @@ FULL = """<robot name="full">
 <limit lower="-1" upper="1" effort="5" velocity="2"/></joint>
 <joint name="j3" type="prismatic"><parent link="b"/><child link="c"/><axis xyz="0 0.7071 0.7071"/>
 <mimic joint="j2" multiplier="-0.5" offset="0.1"/></joint>
+<joint name="p" type="planar"><parent link="a"/><child link="cart"/><origin xyz="0 0.2 0"/>
+<axis xyz="0 -0.7071 0.7071"/><limit effort="1" velocity="1"/><dynamics damping="1 1 1"/></joint>
+<joint name="w" type="floating"><parent link="cart"/><child link="drone"/><origin rpy="0 1.5708 0"/></joint>
 <joint name="f" type="fixed"><parent link="c"/><child link="tip"/><origin rpy="0.1 0.2 0.3"/></joint>
 <transmission name="t"><joint name="j2"/><actuator name="m"><drake:rotor_inertia value="1e-4"/>
 <mechanicalReduction>50</mechanicalReduction></actuator></transmission>
 <ros2_control type="system"><joint name="j1"><command_interface name="effort"/>
-<param name="rotor_inertia">0.5</param></joint><joint name="j2"/></ros2_control>
+<param name="rotor_inertia">0.5</param></joint><joint name="j2"/><joint name="w"/>
+<joint name="p/x"><command_interface name="effort"/><param name="rotor_inertia">2</param></joint>
+</ros2_control>
 <constraint name="k" type="revolute"><parent link="base"/>
 <parent_origin xyz="1 0 0"/><parent_axis xyz="0 1 0"/>
 <child link="tip"/><child_origin xyz="0 0 1"/><child_axis xyz="0 1 0"/></constraint>

@@ -63,8 +63,12 @@ def _are_joints(robot: Robot, entry: str, names: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             shown = shortened(name, 40)
+            parts = [
+                joint for joint in known if joint.startswith(f"{name}/")
+            ]  # of a planar or floating joint
+            which = f"name {listed(parts)}" if parts else f"its joints are {listed(known)}"
             raise DynError(
-                f"{entry}: the robot has no moving joint '{shown}': its joints are {listed(known)}",
+                f"{entry}: the robot has no moving joint '{shown}': {which}",
                 element=f"joint '{name}'",
             )
 

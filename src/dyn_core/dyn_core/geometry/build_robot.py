@@ -7,6 +7,7 @@ from dyn_core.geometry.build_loops import with_loops
 from dyn_core.geometry.inertias import link_inertia
 from dyn_core.geometry.joint_frames import JointFrame, joint_frames
 from dyn_core.geometry.joint_tree import JointTree, MovingJoint, joint_tree
+from dyn_core.io.compound_joints import with_simple_joints
 from dyn_core.io.description import UrdfDescription, UrdfJoint
 from dyn_core.io.mimic_chain import followed_joints
 from dyn_core.linalg.transform import compose, inverse
@@ -28,6 +29,7 @@ def build_robot(
         description_hash: SHA-256 of the URDF text.
         mimic: whether mimic joints follow what they mimic, or move freely.
     """
+    description = with_simple_joints(description)
     tree = joint_tree(description)
     T_root_0, frames = joint_frames(tree)
     T_body_urdf = [inverse(T_root_0), *(inverse(frame.T_urdf_frame) for frame in frames)]

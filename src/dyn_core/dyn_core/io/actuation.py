@@ -10,12 +10,13 @@ Rotor inertias, of which the first that is there counts:
   joint sees multiplied by the square of the ratio. Where there is no ``drake:gear_ratio``, a
   ``<mechanicalReduction>`` of the actuator or the joint is the ratio, and 1 where there is none.
 
-A joint is passive where <ros2_control> lists it without a <command_interface>.
+A joint is passive where <ros2_control> lists it without a <command_interface>. What planar and
+floating joints are made of is passive unless it is listed with one, by its own name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from dyn_core.errors import shortened
 from dyn_core.io.attributes import LARGEST_MASS, fail, label, mass_number, number
@@ -43,13 +44,24 @@ def transmission_inertias(robot: Element) -> dict[str, float]:
     return inertias
 
 
-def uncommanded_joints(robot: Element) -> tuple[str, ...]:
-    """Answer the names of the joints that <ros2_control> lists without a <command_interface>."""
+def commanded_joints(robot: Element) -> dict[str, bool]:
+    """Answer by name of joint that <ros2_control> lists whether it has a <command_interface>."""
     commanded: dict[str, bool] = {}
     for joint in _controlled(robot):
         name = joint.attributes.get("name", "")
         commanded[name] = commanded.get(name, False) or joint.first("command_interface") is not None
-    return tuple(name for name, is_commanded in commanded.items() if not is_commanded)
+    return commanded
+
+
+def passive_joints(commanded: Mapping[str, bool], parts: Sequence[str]) -> tuple[str, ...]:
+    """Answer the names of the joints without an actuator.
+
+    Args:
+        commanded: what `commanded_joints` answers.
+        parts: the joints that planar and floating joints will be made of.
+    """
+    listed = {**dict.fromkeys(parts, False), **commanded}
+    return tuple(name for name, is_commanded in listed.items() if not is_commanded)
 
 
 def _controlled(robot: Element) -> Iterator[Element]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of XML elements as names and finite numbers."""
+"""Attributes of XML elements as names and finite numbers, and the <origin> that they make."""
 
 from __future__ import annotations
 
 from dyn_core.errors import DynError, shortened
-from dyn_core.io.description import Triple
+from dyn_core.io.description import Triple, UrdfOrigin
 from dyn_core.io.number import finite_number
 from dyn_core.io.xml import Element
 
@@ -61,6 +61,18 @@ def placement_vector(owner: str, element: Element | None, attribute: str) -> Tri
     if element is not None and max(map(abs, value)) > LARGEST_LENGTH:
         raise fail(owner, element, f"{attribute} exceeds {LARGEST_LENGTH:g}: check its unit")
     return value
+
+
+def origin(owner: str, element: Element) -> UrdfOrigin:
+    """Answer the <origin> of an element; zeros where there is none."""
+    child = element.first("origin")
+    if child is not None and "quat_xyzw" in child.attributes:
+        raise fail(owner, child, "quat_xyzw is not supported: give the rotation as rpy")
+    return UrdfOrigin(
+        xyz=placement_vector(owner, child, "xyz"),
+        rpy=placement_vector(owner, child, "rpy"),
+        rpy_words=words(child, "rpy"),
+    )
 
 
 def placement_number(owner: str, element: Element, attribute: str) -> float | None:

@@ -64,7 +64,8 @@ class UrdfMimic:
 class UrdfJoint:
     """A joint between two links; `axis` is not zero, of any length, in the frame of the joint.
 
-    The text says the axis in `axis_words`.
+    The text says the axis in `axis_words`. A planar joint moves in the plane normal to its axis; a
+    floating joint has none. Neither has limits, friction, rotor or mimic.
     """
 
     name: str
@@ -108,7 +109,8 @@ class UrdfDescription:
     """Links and joints in document order, which together are known to form one tree.
 
     `remarks` are sentences about what had to be guessed, and `passive` are the names of joints
-    without an actuator, some of which may not be joints of the robot.
+    without an actuator, some of which may not be joints of the robot. `part_rotor_inertias` are the
+    rotor inertias (kg m^2 or kg) of the joints that planar and floating joints will be made of.
     """
 
     name: str
@@ -118,3 +120,4 @@ class UrdfDescription:
     loops: tuple[UrdfLoop, ...] = ()
     passive: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    part_rotor_inertias: tuple[tuple[str, float], ...] = ()
