@@ -234,13 +234,36 @@ KINDS = ("baked", "runtime")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("backend", ["c", "python"])
-def test_accelerations_of_a_joint_without_inertia_are_infinite(kind: str, backend: str) -> None:
+def test_a_robot_without_inertia_has_no_forward_dynamics(kind: str, backend: str) -> None:
+    """Its program divides by zero, and runs all the same, as in positions where a joint moves no inertia."""
     robot = load()
     massless = robot.with_parameters([0.0] * len(robot.parameters))
     q, qd, tau = states(3)
-    accelerations = dyn_core.compile_model(massless, kind, backend).forward_dynamics
-    assert not np.isfinite(accelerations(q, qd, tau)).any()
-    assert not np.isfinite(accelerations(q[0], qd[0], tau[0])).any()
+    model = dyn_core.compile_model(massless, kind, backend)
+    for arguments in ((q, qd, tau), (q[0], qd[0], tau[0])):
+        with pytest.raises(
+            dyn_core.DynError, match="no inertia resists the joints 'turn', 'lift', 'stretch'"
+        ):
+            model.forward_dynamics(*arguments)
+        accelerations = model._functions["forward_dynamics"].run(model._prepared, *arguments)
+        assert not np.isfinite(accelerations).any()
+
+
+@pytest.mark.parametrize("backend", ["c", "python"])
+def test_forward_dynamics_are_there_as_soon_as_joints_are_resisted(backend: str) -> None:
+    robot = load()
+    q, qd, tau = states(3)
+    expected = dyn_core.compile_model(robot, backend=backend).forward_dynamics(q, qd, tau)
+    model = dyn_core.compile_model(robot, "runtime", backend)
+    for _ in range(2):
+        model.set_parameters(robot.parameters, gravity=robot.gravity)
+        np.testing.assert_allclose(model.forward_dynamics(q, qd, tau), expected, rtol=1e-9, atol=1e-9)
+        model.set_parameters([0.0] * len(robot.parameters))
+        again = pickle.loads(pickle.dumps(model))
+        for without in (model, again):
+            without.set_parameters(gravity=(0.0, 0.0, 1.0))
+            with pytest.raises(dyn_core.DynError, match="robot 'rrp' has no forward dynamics"):
+                without.forward_dynamics(q, qd, tau)
 
 
 PAYLOAD = """

@@ -3,12 +3,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from dyn_core.dynamics.factorisation import factorised
+from dyn_core.dynamics.inertia_matrix import inertia_matrix
+from dyn_core.errors import DynError, listed
+from dyn_core.model.coupling import coordinate_inertia, joint_positions
+from dyn_core.model.robot import Robot
+
+Inertia: TypeAlias = Callable[[list[float]], Sequence[Sequence[float]]]
 
 NOTHING = 1e-10
 """Part of what a joint moves, below which what is left when the later joints are free is rounding."""
+
+
+_GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and in no simple relation to pi
+
+
+def no_forward_dynamics(robot: Robot, names: Sequence[str]) -> DynError:
+    """Answer the error for a robot with joints that no inertia resists."""
+    what, remedy = "joint", "its link mass and inertia, or the joint a rotor inertia"
+    if len(names) > 1:
+        what, remedy = "the joints", "their links mass and inertia, or the joints rotor inertia"
+    return DynError(
+        f"robot '{robot.name}' has no forward dynamics: no inertia resists {what} {listed(names)}: "
+        f"give {remedy}",
+        element=f"joint '{names[0]}'",
+    )
+
+
+def unresisted_joints(robot: Robot, inertia: Inertia | None = None) -> tuple[str, ...]:
+    """Names of the joints that a torque accelerates without limit, in whatever position.
+
+    Args:
+        robot: the robot.
+        inertia: its inertia matrix A(q), where a function for it is at hand.
+    """
+    A = inertia or partial(_coordinate_inertia, robot)
+    found = _unresisted_at(A, _positions(robot.dof, 1.0))
+    if found:  # the position may be a singular one by chance
+        found &= _unresisted_at(A, _positions(robot.dof, -2.0))
+    return tuple(name for k, name in enumerate(robot.joint_names) if k in found)
+
+
+def _positions(dof: int, least: float) -> list[float]:
+    """Positions of no symmetry (rad or m) between `least` and `least` + 1."""
+    return [least + (_GOLDEN * k) % 1.0 for k in range(1, dof + 1)]
+
+
+def _coordinate_inertia(robot: Robot, q: Sequence[float]) -> Sequence[Sequence[float]]:
+    return coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q)))
+
+
+def _unresisted_at(inertia: Inertia, q: list[float]) -> set[int]:
+    A = inertia(q)
+    return set(unresisted(A, [[i for i in range(k) if A[k][i] != 0.0] for k in range(len(A))]))
 
 
 def unresisted(A: Sequence[Sequence[float]], nonzero: Sequence[Iterable[int]]) -> tuple[int, ...]:

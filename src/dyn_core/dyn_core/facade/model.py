@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.staging import staged
+from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches, packed
@@ -46,12 +48,28 @@ class Model(LinkFunctions):
     _functions: Mapping[str, Runnable] = field(repr=False, compare=False)
     _tuning: Tuning | None = field(repr=False, compare=False)
     _of_links: dict[tuple[str, ...], Runnable] = field(default_factory=dict, repr=False, compare=False)
+    _unresisted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Put the fast functions of this robot in the place of the methods, which they fall back to."""
         for name, runnable in self._functions.items():
             if hasattr(self, name):
                 self.__dict__[name] = runnable.function.bind(getattr(self, name), self._prepared)
+        self._look_for_unresisted()
+
+    def _look_for_unresisted(self) -> None:
+        """Leave forward dynamics to the method, which says why there are none, if a joint is unresisted."""
+        names = unresisted_joints(
+            with_terms(self.robot, self.friction, self.rotor_inertia),
+            None if self._tuning is None else self._present_inertia,
+        )
+        general = MethodType(Model.forward_dynamics, self)
+        fast = self._functions["forward_dynamics"].function.bind(general, self._prepared)
+        self.__dict__.update(_unresisted=names, forward_dynamics=general if names else fast)
+
+    def _present_inertia(self, q: list[float]) -> list[list[float]]:
+        A: list[list[float]] = self._functions["inertia_matrix"].run(self._prepared, np.array(q)).tolist()
+        return A
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the model is made from; the other side takes the programs from its cache."""
@@ -119,6 +137,8 @@ class Model(LinkFunctions):
                 'compile it with parameters="runtime" to change them'
             )
         self._tuning.renew({} if values is None else values, gravity)
+        if values is not None:
+            self._look_for_unresisted()
 
     def inverse_dynamics(
         self,
@@ -161,8 +181,13 @@ class Model(LinkFunctions):
             qd: velocities.
             tau: torques of the actuators.
             wrenches: as in `inverse_dynamics`.
-            out: array for the result; not finite where a joint moves no inertia.
+            out: array for the result; not finite in positions where a joint moves no inertia.
+
+        Raises:
+            DynError: no inertia resists a joint, in whatever position.
         """
+        if self._unresisted:
+            raise no_forward_dynamics(self.robot, self._unresisted)
         vectors = joint_vectors(self.robot.dof, q=q, qd=qd, tau=tau)
         out = checked_out(out, vectors[0].shape)
         external = self._external_torques(vectors[0], wrenches)
