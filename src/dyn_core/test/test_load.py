@@ -79,7 +79,7 @@ def test_limits_and_friction() -> None:
         ),
         joint("zeros", "revolute", "b", "c", '<limit lower="0" upper="0" effort="0" velocity="0"/>'),
         joint("none", "prismatic", "c", "d"),
-        joint("turning", "continuous", "d", "e", '<limit lower="-1" upper="1" effort="5"/>'),
+        joint("turning", "continuous", "d", "e", '<limit lower="1" upper="-1" effort="5"/>'),
     )
     assert limited.limits == {
         "known": Limits(lower=-1.0, upper=2.0, velocity=4.0, effort=3.0),
@@ -164,6 +164,14 @@ def test_possible_inertia_does_not_warn(moments: tuple[float, ...]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         robot(link("a", inertial(1.0, moments)))
+
+
+def test_warnings_become_errors_on_request() -> None:
+    """As docs/robots.md says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dyn_core.ModelWarning)
+        with pytest.raises(dyn_core.ModelWarning, match=r"link 'a' .*no body has its inertia"):
+            robot(link("a", inertial(1.0, (1, 0, 0, 1, 0, 9))))
 
 
 def test_warning_points_to_the_caller_and_names_the_file(tmp_path: Path) -> None:

@@ -151,15 +151,17 @@ CASES = {
     "two parents": (
         added('<link name="c"/>' + fixed("k", "c", "b")),
         "joint 'k' (line 5): link 'b' is also the child of joint 'j' (line 4): "
-        "a link can have only one parent",
+        "a link can have only one parent: take one of the joints out, or declare it as a loop",
     ),
     "cycle without root": (
         added(fixed("k", "b", "a")),
-        "joint 'k' (line 5): links 'b', 'a' form a cycle: cut it at one joint",
+        "joint 'k' (line 5): links 'b', 'a' form a cycle: take one of the joints out, "
+        "or declare it as a loop",
     ),
     "cycle beside the tree": (
         added('<link name="c"/><link name="d"/>' + fixed("k", "c", "d") + fixed("l", "d", "c")),
-        "joint 'l' (line 5): links 'd', 'c' form a cycle: cut it at one joint",
+        "joint 'l' (line 5): links 'd', 'c' form a cycle: take one of the joints out, "
+        "or declare it as a loop",
     ),
     "own parent": (
         changed('parent link="a"', 'parent link="b"'),
@@ -188,6 +190,22 @@ CASES = {
     "quaternion": (
         changed('xyz="0 0 0"', 'quat_xyzw="0 0 0 1"'),
         "joint 'j', <origin> (line 4): quat_xyzw is not supported: give the rotation as rpy",
+    ),
+    "xacro element": (
+        changed("<link", '<xacro:include filename="arm.xacro"/><link'),
+        "<xacro:include> (line 2): this is xacro, not yet URDF: run xacro on the file first",
+    ),
+    "xacro element within a link": (
+        changed("<inertial>", "<inertial>\n<xacro:inertia/>"),
+        "<xacro:inertia> (line 4): this is xacro, not yet URDF: run xacro on the file first",
+    ),
+    "xacro argument": (
+        changed('child link="b"', 'child link="$(arg side)_b"'),
+        "joint 'j', <child> (line 4): link holds \"$(arg side)_b\": run xacro on the file first",
+    ),
+    "long name": (
+        changed('link name="a"', f'link name="{"a" * 401}"'),
+        f"link '{'a' * 57}...' (line 2): name has 401 characters, more than 400",
     ),
     "xacro": (
         changed('mass value="1"', 'mass value="${m}"'),
@@ -265,8 +283,10 @@ def test_file_is_named(tmp_path: Path) -> None:
     ("content", "sentence"),
     [
         (None, "no such file: '{path}' is neither the path of a file nor XML text"),
-        (b" \n", "{path}: the file is empty, where a robot was expected"),
+        (b" \n", "{path}: the file is empty, where a URDF file was expected"),
         (b"<robot>\n\xff", "{path}: byte 0xff in line 2 is not UTF-8: save the file as UTF-8"),
+        ("<robot>".encode("utf-16"), "{path}: byte 0xff in line 1 is not UTF-8: save the file as UTF-8"),
+        (b"\x7fELF" + bytes(9), "{path}: malformed XML in line 1: not well-formed (invalid token)"),
         (b"name: r", "{path}: malformed XML in line 1: syntax error"),
     ],
 )
@@ -279,10 +299,50 @@ def test_file(tmp_path: Path, content: bytes | None, sentence: str) -> None:
     assert str(caught.value) == sentence.format(path=path)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [ROBOT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + ROBOT.encode(), ROBOT.encode() + b"\n "],
+)
+def test_files_of_other_systems(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "robot.urdf"
+    path.write_bytes(content)
+    assert dyn_core.load_robot(path).joints == dyn_core.load_robot(ROBOT).joints
+    path.write_bytes(content.replace(b"revolute", b"round"))
+    with pytest.raises(dyn_core.DynError, match=r"joint 'j' \(line 4\): type=\"round\" is unknown"):
+        dyn_core.load_robot(path)
+
+
 def test_directory(tmp_path: Path) -> None:
     with pytest.raises(dyn_core.DynError) as caught:
         dyn_core.load_robot(tmp_path)
     assert str(caught.value) == f"{tmp_path}: this is a directory: give the URDF file in it"
+    with pytest.raises(dyn_core.DynError, match="this is a directory: give the YAML file in it"):
+        dyn_core.load_robot(ROBOT, loops=tmp_path)
+
+
+def test_empty_and_missing_files_of_other_kinds(tmp_path: Path) -> None:
+    (tmp_path / "empty.par").touch()
+    with pytest.raises(dyn_core.DynError, match=r"the file is empty, where a \.par file was expected"):
+        dyn_core.load_robot(tmp_path / "empty.par")
+    with pytest.raises(dyn_core.DynError, match=r"'none\.yaml' is neither the path of a file nor YAML text"):
+        dyn_core.load_robot(ROBOT, loops="none.yaml")
+
+
+@pytest.mark.parametrize("url", ["file:///tmp/r.urdf", "package://arm/urdf/r.urdf", "https://a.b/r.urdf"])
+def test_url(url: str) -> None:
+    with pytest.raises(dyn_core.DynError) as caught:
+        dyn_core.load_robot(url)
+    assert str(caught.value) == f"no such file: '{url}' is a URL: give the path of a file"
+
+
+@pytest.mark.parametrize(
+    "source", [ROBOT.encode(), b"/tmp/r.urdf", bytearray(b"<robot/>"), None, 3, ["r.urdf"]]
+)
+def test_neither_a_path_nor_text(source: object) -> None:
+    with pytest.raises(
+        dyn_core.DynError, match=r"is neither the path of a file nor text: give a str or a Path$"
+    ):
+        dyn_core.load_robot(source)
 
 
 def test_device() -> None:

@@ -76,11 +76,12 @@ def load_robot(
         robot, remarks = _robot(os.fspath(source), "robot", is_xml_text(source), options)
         _warn(remarks, where="")
         return robot
-    text = read_text(source, "a robot")
     path = path_text(source)
     name = Path(os.fsdecode(source))
+    is_urdf = name.suffix.lower() != ".par"
+    text = read_text(source, "URDF" if is_urdf else ".par")
     try:
-        robot, remarks = _robot(text, name.stem, name.suffix.lower() != ".par", options)
+        robot, remarks = _robot(text, name.stem, is_urdf, options)
     except DynError as error:
         if error.file:
             raise

@@ -30,7 +30,7 @@ def read_side_file(
     if isinstance(source, str) and _YAML_TEXT.search(source):
         return side_file(parse_yaml(source)), None
     path = path_text(source)
-    text = read_text(source, "a YAML file")
+    text = read_text(source, "YAML", "YAML")
     try:
         return side_file(parse_yaml(text)), path
     except DynError as error:

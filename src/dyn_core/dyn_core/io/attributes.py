@@ -14,6 +14,9 @@ LARGEST_LENGTH = 1e9
 LARGEST_MASS = 1e30
 """Greatest mass (kg) and inertia (kg m^2): with it no product overflows."""
 
+LONGEST_TEXT = 400
+"""Most characters of a name: messages show names."""
+
 
 def fail(owner: str, at: Element, what: str) -> DynError:
     """Answer the error for an element `at`, which belongs to `owner` (e.g. ``joint 'elbow'``)."""
@@ -32,7 +35,9 @@ def text(owner: str, element: Element, attribute: str) -> str:
     value = element.attributes.get(attribute, "").strip()
     if not value:
         raise fail(owner, element, f'it has no {attribute}: add {attribute}="..."')
-    if "${" in value:
+    if len(value) > LONGEST_TEXT:
+        raise fail(owner, element, f"{attribute} has {len(value)} characters, more than {LONGEST_TEXT}")
+    if "${" in value or "$(" in value:
         raise fail(owner, element, f'{attribute} holds "{shortened(value, 40)}": run xacro on the file first')
     return value
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from dyn_core.errors import DynError, shortened
 
 MAX_BYTES = 20_000_000
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _NO_SUCH_PATH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
@@ -20,14 +22,22 @@ def is_xml_text(source: str | os.PathLike[str]) -> bool:
     return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
 
 
-def read_text(path: str | os.PathLike[str], expected: str = "a URDF") -> str:
-    """Answer the text of a UTF-8 file of at most `MAX_BYTES`, in which `expected` should be."""
+def read_text(path: str | os.PathLike[str], form: str = "URDF", text_form: str = "XML") -> str:
+    """Answer the text of a UTF-8 file of at most `MAX_BYTES`.
+
+    Args:
+        path: the file.
+        form: what the file should be, for messages.
+        text_form: what text could have been given instead.
+    """
     shown = path_text(path)
+    if _URL.match(shown):
+        raise DynError(f"no such file: '{shown}' is a URL: give the path of a file")
     if not shown:
-        raise _no_such_file(shown)
-    data = _read_bytes(Path(os.fsdecode(path)), shown)
+        raise _no_such_file(shown, text_form)
+    data = _read_bytes(Path(os.fsdecode(path)), shown, form, text_form)
     if not data.strip():
-        raise DynError(f"the file is empty, where {expected} was expected", file=shown)
+        raise DynError(f"the file is empty, where a {form} file was expected", file=shown)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -42,17 +52,19 @@ def read_text(path: str | os.PathLike[str], expected: str = "a URDF") -> str:
 def path_text(path: str | os.PathLike[str]) -> str:
     """Answer a path on one line, fit for use in a message; DynError where it is none."""
     if not isinstance(path, (str, os.PathLike)):
-        raise DynError(f"{shortened(repr(path), 40)} is neither the path of a file nor text")
+        raise DynError(
+            f"{shortened(repr(path), 40)} is neither the path of a file nor text: give a str or a Path"
+        )
     return shortened(" ".join(os.fsdecode(path).split()), 200)
 
 
-def _read_bytes(path: Path, shown: str) -> bytes:
+def _read_bytes(path: Path, shown: str, form: str, text_form: str) -> bytes:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise DynError("this is a directory: give the URDF file in it", file=shown)
+            raise DynError(f"this is a directory: give the {form} file in it", file=shown)
         if not stat.S_ISREG(status.st_mode):
-            raise DynError("this is not a regular file: give a URDF file", file=shown)
+            raise DynError(f"this is not a regular file: give a {form} file", file=shown)
         if status.st_size > MAX_BYTES:
             raise DynError(
                 f"the file has {status.st_size} bytes, more than the {MAX_BYTES} that are read: "
@@ -63,11 +75,11 @@ def _read_bytes(path: Path, shown: str) -> bytes:
             return file.read(MAX_BYTES)
     except OSError as error:
         if error.errno in _NO_SUCH_PATH:
-            raise _no_such_file(shown) from error
+            raise _no_such_file(shown, text_form) from error
         raise DynError(f"the file cannot be read: {error.strerror}", file=shown) from error
     except ValueError as error:  # a null character in the path
-        raise _no_such_file(shown) from error
+        raise _no_such_file(shown, text_form) from error
 
 
-def _no_such_file(shown: str) -> DynError:
-    return DynError(f"no such file: '{shown}' is neither the path of a file nor XML text")
+def _no_such_file(shown: str, text_form: str) -> DynError:
+    return DynError(f"no such file: '{shown}' is neither the path of a file nor {text_form} text")

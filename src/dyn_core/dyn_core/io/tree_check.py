@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dyn_core.errors import DynError, listed
 from dyn_core.io.description import UrdfJoint, UrdfLink
 
+_AS_LOOP = "take one of the joints out, or declare it as a loop"
+
 
 def root_of_tree(links: Sequence[UrdfLink], joints: Sequence[UrdfJoint]) -> str:
     """Answer the name of the root link; DynError where the links do not form one tree."""
@@ -61,7 +63,7 @@ def _one_parent_each(joints: Sequence[UrdfJoint]) -> dict[str, UrdfJoint]:
             raise _at(
                 joint,
                 f"link '{joint.child}' is also the child of joint '{other.name}' "
-                f"(line {other.line}): a link can have only one parent",
+                f"(line {other.line}): a link can have only one parent: {_AS_LOOP}",
             )
     return parent_joint
 
@@ -76,7 +78,7 @@ def _no_cycle(links: Sequence[UrdfLink], parent_joint: dict[str, UrdfJoint]) -> 
             if name in walk:
                 raise _at(
                     parent_joint[name],
-                    f"links {listed(_loop(name, parent_joint))} form a cycle: cut it at one joint",
+                    f"links {listed(_loop(name, parent_joint))} form a cycle: {_AS_LOOP}",
                 )
             walk[name] = None
             name = parent_joint[name].parent

@@ -32,6 +32,7 @@ def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
             element=shortened(robot.tag, 40),
             line=robot.line,
         )
+    _refuse_xacro(robot)
     remarks: list[str] = []
     name = robot.attributes.get("name", "").strip()
     if not name:
@@ -54,6 +55,21 @@ def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
         remarks=tuple(remarks),
         part_rotor_inertias=tuple((name, rotor_inertia[name]) for name in parts if name in rotor_inertia),
     )
+
+
+def _refuse_xacro(robot: Element) -> None:
+    """Raise DynError where an element is left for xacro, which may make parts of the robot of it."""
+    ahead = [robot]
+    while ahead:
+        element = ahead.pop()
+        if element.tag.startswith("xacro:"):
+            shown = shortened(element.tag, 40)
+            raise DynError(
+                f"<{shown}> (line {element.line}): this is xacro, not yet URDF: run xacro on the file first",
+                element=shown,
+                line=element.line,
+            )
+        ahead.extend(reversed(element.children))
 
 
 def _link(element: Element, remarks: list[str]) -> UrdfLink:

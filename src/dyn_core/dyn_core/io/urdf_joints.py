@@ -84,7 +84,7 @@ def _driven(owner: str, element: Element, joint: UrdfJoint, rotor_inertia: float
     armature = not_negative(owner, dynamics, "armature")
     return replace(
         joint,
-        limit=_limit(owner, element.first("limit")),
+        limit=_limit(owner, element.first("limit"), joint.type != "continuous"),
         damping=not_negative(owner, dynamics, "damping") or 0.0,
         friction=not_negative(owner, dynamics, "friction") or 0.0,
         rotor_inertia=rotor_inertia if armature is None else armature,
@@ -169,12 +169,12 @@ def _axis(owner: str, element: Element | None) -> Triple:
     return axis
 
 
-def _limit(owner: str, element: Element | None) -> UrdfLimit:
+def _limit(owner: str, element: Element | None, bounded: bool) -> UrdfLimit:
     lower = optional_number(owner, element, "lower")
     upper = optional_number(owner, element, "upper")
     if lower is not None or upper is not None:
         lower, upper = lower or 0.0, upper or 0.0  # URDF's default for the one not given
-        if element is not None and lower > upper:
+        if element is not None and bounded and lower > upper:
             raise fail(owner, element, f"lower={lower:g} is greater than upper={upper:g}")
     return UrdfLimit(
         lower=lower,
