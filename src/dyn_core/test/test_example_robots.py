@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics of every robot of example-robot-data agree with Pinocchio."""
+"""Every robot of example-robot-data: its inverse dynamics agree with Pinocchio, and it is checked."""
 
 from __future__ import annotations
 
@@ -67,6 +67,14 @@ def test_agrees_with_pinocchio(path: Path) -> None:
             dyn_core.load_robot(path)
         return
     assert worst_error(path) < TOLERANCE
+
+
+@pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
+@pytest.mark.parametrize("path", FILES or [Path()], ids=lambda path: path.name)
+def test_what_is_suspicious_is_a_list_that_can_be_read(path: Path) -> None:
+    findings = dyn_core.check_robot(path)
+    assert len(findings) <= 20
+    assert len({(finding.kind, finding.names, finding.message) for finding in findings}) == len(findings)
 
 
 if __name__ == "__main__":

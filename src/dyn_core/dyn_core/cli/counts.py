@@ -6,20 +6,21 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 
-from dyn_core.facade.load import load_robot
+from dyn_core.cli.answer import Answer
+from dyn_core.cli.robot_options import robot_of
 from dyn_core.facade.programs import kinds, traced
 
 COLUMNS = ("mul", "add", "div", "trig", "sqrt")
 
 
-def counts(arguments: Namespace) -> str:
+def counts(arguments: Namespace) -> Answer:
     """Answer the operations of all functions, as a table or as JSON."""
-    robot = load_robot(arguments.robot)
+    robot = robot_of(arguments)
     table = {name: traced(robot, name).operation_counts for name in kinds(robot)}
     if arguments.json:
-        return json.dumps({"robot": robot.name, "operations": table}, indent=2)
+        return Answer(json.dumps({"robot": robot.name, "operations": table}, indent=2))
     width = max(map(len, table))
     lines = [f"{'':<{width}}" + "".join(f"{column:>7}" for column in COLUMNS)]
     for name, row in table.items():
         lines.append(f"{name:<{width}}" + "".join(f"{row[column]:>7}" for column in COLUMNS))
-    return "\n".join(lines)
+    return Answer("\n".join(lines))

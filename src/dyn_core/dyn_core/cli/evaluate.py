@@ -8,18 +8,19 @@ import math
 from argparse import Namespace
 from typing import Any
 
+from dyn_core.cli.answer import Answer
 from dyn_core.cli.functions import EVALUATED
 from dyn_core.cli.numbers import joint_vector
+from dyn_core.cli.robot_options import robot_of
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
-from dyn_core.facade.load import load_robot
 from dyn_core.model.robot import Robot
 
 
-def evaluate(arguments: Namespace) -> str:
+def evaluate(arguments: Namespace) -> Answer:
     """Answer the value of a dynamics function in one state."""
-    robot = load_robot(arguments.robot)
+    robot = robot_of(arguments)
     function = arguments.function
     given = {
         name: joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
@@ -30,8 +31,8 @@ def evaluate(arguments: Namespace) -> str:
     value: Array = getattr(compile_model(robot, backend="python"), function)(*taken)
     _check(robot, function, value)
     if arguments.json:
-        return json.dumps(_answer(robot, function, value), indent=2, allow_nan=False)
-    return _matrix(robot, value) if value.ndim == 2 else _vector(robot, function, value)
+        return Answer(json.dumps(_answer(robot, function, value), indent=2, allow_nan=False))
+    return Answer(_matrix(robot, value) if value.ndim == 2 else _vector(robot, function, value))
 
 
 def _check(robot: Robot, function: str, value: Array) -> None:

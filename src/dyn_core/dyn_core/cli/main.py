@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command ``dyn``: arguments in, text and an exit code out.
 
-Exit codes: 0 done, 1 the input cannot be used, 2 the command line is wrong.
+Exit codes: 0 done, 1 the input cannot be used or does not pass, 2 the command line is wrong.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 
+from dyn_core.cli.answer import Answer
+from dyn_core.cli.check import check
 from dyn_core.cli.counts import counts
 from dyn_core.cli.emit import emit
 from dyn_core.cli.evaluate import evaluate
 from dyn_core.cli.functions import EMITTED, EVALUATED, VECTORS
 from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import joined
+from dyn_core.cli.robot_options import GRAVITY, add_robot
 from dyn_core.codegen.languages import LANGUAGES
 from dyn_core.errors import DynError
 
@@ -30,11 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else arguments
-    parsed = _parser().parse_args(joined(given, tuple(VECTORS)))
+    parsed = _parser().parse_args(joined(given, (*VECTORS, GRAVITY)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            answer = parsed.run(parsed)
+            answer: Answer = parsed.run(parsed)
         except DynError as error:
             print(f"dyn: error: {error}", file=sys.stderr)
             return 1
@@ -48,42 +51,53 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     table = commands.add_parser("mdh", help="print the modified Denavit-Hartenberg parameters")
-    _common(table)
+    add_robot(table, gravity=False)
+    _add_json(table)
     table.set_defaults(run=mdh)
 
     value = commands.add_parser("eval", help="evaluate a dynamics function in one state")
-    _common(value)
+    add_robot(value, gravity=True)
+    _add_json(value)
     value.add_argument("function", choices=EVALUATED, metavar="FUNCTION", help=", ".join(EVALUATED))
     for option, what in VECTORS.items():
         value.add_argument(option, metavar="X", help=f"joint {what} in tree order, SI units (default: zeros)")
     value.set_defaults(run=evaluate)
 
     table = commands.add_parser("counts", help="count the operations of the dynamics functions")
-    _common(table)
+    add_robot(table, gravity=True)
+    _add_json(table)
     table.set_defaults(run=counts)
 
     source = commands.add_parser("emit", help="write a dynamics function as source code")
-    source.add_argument("robot", help="path of a URDF file")
+    add_robot(source, gravity=True)
     source.add_argument(
         "--function", required=True, choices=EMITTED, metavar="FUNCTION", help=", ".join(EMITTED)
     )
     source.add_argument("--lang", required=True, choices=LANGUAGES, metavar="LANG", help=", ".join(LANGUAGES))
     source.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output)")
     source.set_defaults(run=emit)
+
+    verdict = commands.add_parser(
+        "check",
+        help="list what is suspicious about a robot",
+        description="List what is suspicious about a robot, the worst first; exit code 1 for an error.",
+    )
+    add_robot(verdict, gravity=True)
+    _add_json(verdict)
+    verdict.add_argument("--strict", action="store_true", help="exit code 1 where there is a warning, too")
+    verdict.set_defaults(run=check)
     return parser
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", help="path of a URDF file")
+def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _print(answer: str) -> int:
+def _print(answer: Answer) -> int:
     """Print the answer, if there is one; a reader that has gone away, as `head` does, is no error."""
-    if not answer:
-        return 0
-    try:
-        print(answer, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    if answer.text:
+        try:
+            print(answer.text, flush=True)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return answer.exit_code

@@ -7,14 +7,15 @@ import json
 from argparse import Namespace
 from dataclasses import asdict
 
-from dyn_core.facade.load import load_robot
+from dyn_core.cli.answer import Answer
+from dyn_core.cli.robot_options import robot_of
 
 
-def mdh(arguments: Namespace) -> str:
+def mdh(arguments: Namespace) -> Answer:
     """Answer the table of the geometric parameters."""
-    robot = load_robot(arguments.robot)
+    robot = robot_of(arguments)
     if not arguments.json:
-        return robot.mdh_table()
+        return Answer(robot.mdh_table())
     frames = [
         {
             "j": j,
@@ -26,4 +27,4 @@ def mdh(arguments: Namespace) -> str:
         }
         for j, joint in enumerate(robot.joints, start=1)
     ]
-    return json.dumps({"robot": robot.name, "frames": frames}, indent=2)
+    return Answer(json.dumps({"robot": robot.name, "frames": frames}, indent=2))

@@ -38,6 +38,21 @@ def joint_vector(option: str, text: str | None, dof: int) -> list[float]:
     return [_finite(option, word) for word in words]
 
 
+def three_numbers(option: str, text: str) -> list[float]:
+    """Answer the three numbers of an option."""
+    words = text.replace(",", " ").split()
+    if len(words) != 3:
+        raise DynError(f"{option} has {len(words)} numbers: give three")
+    return [_finite(option, word) for word in words]
+
+
+def tolerance(option: str, text: str) -> float:
+    """Answer the number of an option that can also be ``digits``."""
+    if not _is_number(text):
+        raise DynError(f"{option} is '{shortened(text, 40)}': give digits, 0, or a tolerance in rad")
+    return float(text)
+
+
 def _is_list(argument: str) -> bool:
     words = argument.replace(",", " ").split()
     return bool(words) and all(map(_is_number, words))

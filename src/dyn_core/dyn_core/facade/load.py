@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from dyn_core.geometry.build_loops import with_side_file
 from dyn_core.geometry.build_par import build_par
 from dyn_core.geometry.build_robot import build_robot
 from dyn_core.geometry.inertias import inertia_matrix
+from dyn_core.io.description import UrdfDescription
 from dyn_core.io.par import is_par_text, parse_par
 from dyn_core.io.side_file import SideFile
 from dyn_core.io.snap import Snap, checked_snap, snapped_description, snapped_loops
@@ -25,6 +26,25 @@ from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.gravity import DOWN, checked_gravity
 from dyn_core.model.possible_inertia import why_impossible
 from dyn_core.model.robot import Robot
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A robot, and what is known of where it came from.
+
+    Attributes:
+        robot: the robot.
+        text: the text that describes it.
+        description: what the text says, with snapped angles; None where it is a .par file.
+        remarks: sentences about what had to be guessed.
+        path: path of the text, fit for a message; None where it was given itself.
+    """
+
+    robot: Robot
+    text: str
+    description: UrdfDescription | None
+    remarks: tuple[str, ...]
+    path: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +84,21 @@ def load_robot(
     Warns:
         ModelWarning: something had to be guessed, or a link has an inertia that no body can have.
     """
+    loaded = read_robot(source, loops, gravity, snap, mimic)
+    where = "" if loaded.path is None else f"{loaded.path}: "
+    for remark in (*loaded.remarks, *_impossible_inertias(loaded.description)):
+        warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=2)
+    return loaded.robot
+
+
+def read_robot(
+    source: str | os.PathLike[str],
+    loops: str | os.PathLike[str] | Mapping[str, object] | None = None,
+    gravity: Sequence[float] | None = None,
+    snap: Snap = "digits",
+    mimic: bool = True,
+) -> Loaded:
+    """Answer what `load_robot` answers, and what is known beside it, without warnings."""
     side, side_path = read_side_file(loops)
     options = _Options(
         gravity=None if gravity is None else checked_gravity(gravity),
@@ -73,53 +108,47 @@ def load_robot(
         side_path=side_path,
     )
     if is_xml_text(source) or (isinstance(source, str) and is_par_text(source)):
-        robot, remarks = _robot(os.fspath(source), "robot", is_xml_text(source), options)
-        _warn(remarks, where="")
-        return robot
+        return _loaded(os.fspath(source), "robot", is_xml_text(source), options)
     path = path_text(source)
     name = Path(os.fsdecode(source))
     is_urdf = name.suffix.lower() != ".par"
     text = read_text(source, "URDF" if is_urdf else ".par")
     try:
-        robot, remarks = _robot(text, name.stem, is_urdf, options)
+        loaded = _loaded(text, name.stem, is_urdf, options)
     except DynError as error:
         if error.file:
             raise
         raise error.in_file(path) from error
-    _warn(remarks, where=f"{path}: ")
-    return robot
+    return replace(loaded, path=path)
 
 
-def _robot(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> tuple[Robot, list[str]]:
-    """Answer the robot, and remarks about its description."""
+def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> Loaded:
     text_hash = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
     if is_urdf:
-        robot, remarks = _urdf_robot(text, text_hash, name_if_none, options)
+        loaded = _urdf_robot(text, text_hash, name_if_none, options)
     else:
         par = parse_par(text, name_if_none)
         robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap)
-        remarks = list(par.remarks)
+        loaded = Loaded(robot, text, None, par.remarks)
     loops, snapped = snapped_loops(options.side.loops, options.snap)
-    robot = replace(robot, snapped=(*robot.snapped, *snapped))
+    robot = replace(loaded.robot, snapped=(*loaded.robot.snapped, *snapped))
     try:
-        return with_side_file(robot, replace(options.side, loops=loops)), remarks
+        return replace(loaded, robot=with_side_file(robot, replace(options.side, loops=loops)))
     except DynError as error:
         if options.side_path is None:
             raise
         raise error.in_file(options.side_path) from error
 
 
-def _urdf_robot(text: str, text_hash: str, name_if_none: str, options: _Options) -> tuple[Robot, list[str]]:
+def _urdf_robot(text: str, text_hash: str, name_if_none: str, options: _Options) -> Loaded:
     description, snapped = snapped_description(parse_urdf(text, name_if_none), options.snap)
     robot = build_robot(description, options.gravity or DOWN, text_hash, options.mimic)
-    remarks = list(description.remarks)
-    for link in description.links:
+    return Loaded(replace(robot, snapped=snapped), text, description, description.remarks)
+
+
+def _impossible_inertias(description: UrdfDescription | None) -> Iterator[str]:
+    """Answer a sentence about each link with an inertia that no body can have."""
+    for link in description.links if description else ():
         reason = link.inertial and why_impossible(link.inertial.mass, inertia_matrix(link.inertial))
         if reason:
-            remarks.append(f"link '{link.name}' (line {link.line}): no body has its inertia, {reason}")
-    return replace(robot, snapped=snapped), remarks
-
-
-def _warn(remarks: Sequence[str], where: str) -> None:
-    for remark in remarks:
-        warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=3)
+            yield f"link '{link.name}' (line {link.line}): no body has its inertia, {reason}"

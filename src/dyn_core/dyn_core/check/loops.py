@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops that are not closed in the configuration that is said to close them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from dyn_core.check.finding import Finding, Severity
+from dyn_core.check.subject import Subject
+from dyn_core.geometry.forward import link_placements
+from dyn_core.linalg import mat3, vec3
+from dyn_core.linalg.transform import Transform, compose, inverse
+from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.coupling import joint_positions
+from dyn_core.model.loop import Loop, LoopEnd, LoopType
+from dyn_core.model.robot import Robot
+
+GAP = 1e-3
+"""Distance that an assembly, which is only near a closed configuration, may leave (m)."""
+
+TURN = 1e-2
+"""Angle that it may leave (rad)."""
+
+
+def loops(subject: Subject) -> Iterator[Finding]:
+    """Find loops that are open in the assembly, or at 0 where there is none."""
+    robot = subject.robot
+    for loop in robot.loops:
+        what = "the dynamics of closed loops are not available yet: the checks of torques leave the robot out"
+        yield Finding(Severity.WARNING, "loop", (loop.name,), what)
+        yield from _open(robot, loop)
+
+
+def _open(robot: Robot, loop: Loop) -> Iterator[Finding]:
+    distance, angle = loop_gap(robot, loop)
+    if distance <= GAP and angle <= TURN:
+        return
+    amounts = []
+    if distance > GAP:
+        amounts.append(f"{distance:.3g} m apart")
+    if angle > TURN:
+        amounts.append(f"{angle:.3g} rad turned")
+    where, remedy = "with all joints at 0", "give an assembly near a configuration that closes it"
+    if robot.assembly:
+        where, remedy = "in the assembly", "check the frames of the loop and the assembly"
+    what = f"it is open {where}: its sides are {' and '.join(amounts)}: {remedy}"
+    yield Finding(Severity.WARNING if robot.assembly else Severity.NOTE, "loop", (loop.name,), what)
+
+
+def loop_gap(robot: Robot, loop: Loop) -> tuple[float, float]:
+    """Answer by what distance (m) and angle (rad) a loop is open, of what its joint does not allow."""
+    assembly = dict(robot.assembly)
+    q = [assembly.get(name, 0.0) for name in robot.joint_names]
+    T_root = link_placements(robot, joint_positions(robot, q))
+    T_parent_child = compose(inverse(_cut(T_root, loop.parent)), _cut(T_root, loop.child))
+    p, child_axis = T_parent_child.p, mat3.mul_vec(T_parent_child.R, loop.child_axis)
+    along = vec3.dot(p, loop.axis)
+    across = vec3.norm(vec3.sub(p, vec3.scale(along, loop.axis)))
+    distance = {
+        LoopType.PLANAR: abs(along),
+        LoopType.PRISMATIC: across,
+        LoopType.CYLINDRICAL: across,
+    }.get(loop.type, vec3.norm(p))
+    return distance, _angle(loop, T_parent_child, child_axis)
+
+
+def _cut(T_root: dict[str, Transform], end: LoopEnd) -> Transform:
+    return compose(T_root[end.link], end.T_link_cut)
+
+
+def _angle(loop: Loop, T_parent_child: Transform, child_axis: Vec3) -> float:
+    """Answer the angle that the joint would not allow (rad)."""
+    if loop.type is LoopType.SPHERICAL:
+        return 0.0
+    between = math.atan2(vec3.norm(vec3.cross(loop.axis, child_axis)), vec3.dot(loop.axis, child_axis))
+    if loop.type is LoopType.UNIVERSAL:
+        designed = math.acos(max(-1.0, min(1.0, vec3.dot(loop.axis, loop.child_axis))))
+        return abs(between - designed)
+    if loop.type is LoopType.FIXED or (loop.type is LoopType.PRISMATIC and loop.axis == loop.child_axis):
+        (a, _, _), (_, b, _), (_, _, c) = T_parent_child.R
+        return math.acos(max(-1.0, min(1.0, 0.5 * (a + b + c - 1.0))))
+    return between

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``dyn check``: what is suspicious about a robot."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections import Counter
+from typing import Any
+
+from dyn_core.check.check_robot import Report, report
+from dyn_core.check.finding import Finding, Severity
+from dyn_core.cli.answer import Answer
+from dyn_core.cli.robot_options import loading
+from dyn_core.errors import shortened
+
+
+def check(arguments: Namespace) -> Answer:
+    """Answer the findings, one a line or as JSON; the exit code is 1 where there is an error."""
+    found = report(arguments.robot, **loading(arguments))
+    counts = Counter(finding.severity for finding in found.findings)
+    failed = counts[Severity.ERROR] + (counts[Severity.WARNING] if arguments.strict else 0) > 0
+    text = _json(found, counts) if arguments.json else _lines(found, counts, arguments.robot)
+    return Answer(text, int(failed))
+
+
+def _lines(found: Report, counts: Counter[Severity], path: str) -> str:
+    amounts = (_amount(counts[severity], severity) for severity in Severity if counts[severity])
+    summary = f"{shortened(found.robot or path)}: {', '.join(amounts) or 'nothing suspicious'}"
+    return "\n".join([*map(str, found.findings), summary])
+
+
+def _amount(count: int, severity: Severity) -> str:
+    return f"{count} {severity}{'' if count == 1 else 's'}"
+
+
+def _json(found: Report, counts: Counter[Severity]) -> str:
+    answer = {
+        "robot": found.robot,
+        "findings": [_entry(finding) for finding in found.findings],
+        "counts": {str(severity): counts[severity] for severity in Severity},
+    }
+    return json.dumps(answer, indent=2)
+
+
+def _entry(finding: Finding) -> dict[str, Any]:
+    return {
+        "severity": str(finding.severity),
+        "element": finding.element,
+        "message": finding.message,
+        "kind": finding.kind,
+        "names": finding.names,
+        "line": finding.line,
+    }

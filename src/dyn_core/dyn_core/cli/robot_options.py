@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The robot on the command line: the argument and the options that all commands with a robot have."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from dyn_core.cli.numbers import three_numbers, tolerance
+from dyn_core.facade.load import load_robot
+from dyn_core.io.snap import checked_snap
+from dyn_core.model.robot import Robot
+
+GRAVITY = "--gravity"
+
+
+def add_robot(parser: ArgumentParser, gravity: bool) -> None:
+    """Let a command take a robot; with gravity, if its answer depends on that."""
+    parser.add_argument("robot", metavar="ROBOT", help="path of a URDF or .par file")
+    parser.add_argument(
+        "--loops",
+        metavar="FILE",
+        help="side file (YAML) with loops, passive joints, rotor inertias and friction",
+    )
+    parser.add_argument(
+        "--snap",
+        metavar="RAD",
+        default="digits",
+        help="make angles exact that are within this tolerance of a multiple of pi/4 (rad); 0: none; digits "
+        "(default): those that are printed like a rounding of one",
+    )
+    if gravity:
+        parser.add_argument(
+            GRAVITY,
+            metavar="X Y Z",
+            help="acceleration of gravity in the frame of the root link, m/s^2 (default: 0 0 -9.81, or that "
+            "of the .par file)",
+        )
+
+
+def loading(arguments: Namespace) -> dict[str, Any]:
+    """Answer how the robot is to be loaded, as arguments of `load_robot`; DynError for a mistake in them."""
+    given = getattr(arguments, "gravity", None)
+    return {
+        # A path, so that no name of a file is taken for YAML text.
+        "loops": None if arguments.loops is None else Path(arguments.loops),
+        "gravity": None if given is None else three_numbers(GRAVITY, given),
+        "snap": "digits" if arguments.snap == "digits" else checked_snap(tolerance("--snap", arguments.snap)),
+    }
+
+
+def robot_of(arguments: Namespace) -> Robot:
+    """Answer the robot that the command line describes."""
+    return load_robot(arguments.robot, **loading(arguments))
