@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pinocchio as pin
 from agreement import AGREES, ALIKE, Finding, findings
-from example_robots import EMPTY, descriptions
+from example_robots import EMPTY, ILL_CONDITIONED, descriptions
 
 import dyn_core
 from dyn_core.codegen.program import Program
@@ -62,8 +62,7 @@ def cell(finding: Finding | None) -> str:
     """The error, with a mark where it is missed or is within a bar that conditioning has raised."""
     if finding is None:
         return "-"
-    raised = finding.error > (AGREES if finding.against == "pinocchio" else ALIKE)
-    return f"{finding.error:.0e}{'!' if finding.missed else '*' if raised else ' '}"
+    return f"{finding.error:.0e}{'!' if finding.missed else '*' if finding.excused else ' '}"
 
 
 def main() -> int:
@@ -89,11 +88,12 @@ def main() -> int:
                 f"{name[:36]:36} {joints:>6} {links:>5} " + " ".join(f"{text:>10}" for text in cells),
                 flush=True,
             )
-            missed += [(name, finding) for finding in found if finding.missed]
+            strict = path.name not in ILL_CONDITIONED
+            missed += [(name, f) for f in found if f.missed or (strict and f.excused)]
     print(f"\nErrors are relative to the greatest entry of a result; bars {AGREES:.0e} beside Pinocchio, and")
     print(f"{ALIKE:.0e} for C and floats beside the Python backend; * where rounding itself exceeds them.")
     for name, f in missed:
-        print(f"! {name}: {f.function}, {f.against}: {f.error:.1e} exceeds {f.bar:.1e}")
+        print(f"! {name}: {f.function}, {f.against}: {f.error:.1e}, where rounding leaves {f.bar:.1e}")
     verdict = f"{len(missed)} bars missed" if missed else "all bars met"
     print(f"{len(paths)} robots in {time.monotonic() - start:.0f} s: {verdict}")
     return int(bool(missed))

@@ -10,8 +10,8 @@ The accelerations of direct dynamics solve ``A qdd = tau - H``. That tau, H and 
 can alone change them by ``|A^-1| (|A| |qdd| + |tau| + |H|) eps`` (Higham 2002, Accuracy and Stability of
 Numerical Algorithms, sec. 7.2), whatever the algorithm. Where four times this, for the torques and for the
 parameters and in both libraries, is more than the bar, it takes the place of the bar: nothing can be asked
-of digits that are not there. It is so for the neck of iCub alone, of all robots of example-robot-data. For
-all robots, the torques that the accelerations need (by Pinocchio) must be those that were given, relative
+of digits that are not there. Of the robots of example-robot-data, iCub alone needs it. For all robots, the
+torques that the accelerations need (by Pinocchio) must be those that were given, relative
 to the greatest entry of ``|A| |qdd| + |tau| + |H|``; this is the function ``torques back``.
 
 Joints that no inertia resists must have no finite acceleration. Where Pinocchio has none for other joints
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from pinocchio_projected import ProjectedOracle, per_sample
@@ -29,13 +30,14 @@ from pinocchio_projected import ProjectedOracle, per_sample
 import dyn_core
 from dyn_core.codegen.program import Program
 from dyn_core.dynamics.unresisted import unresisted
-from dyn_core.facade.programs import kinds, link_jacobian, placement, traced, with_terms
-from dyn_core.facade.runnable import runnable
+from dyn_core.facade.link_programs import link_jacobian, placement
+from dyn_core.facade.programs import kinds, traced, with_terms
+from dyn_core.facade.runnable import runnables
 from dyn_core.geometry.forward import link_placements
 from dyn_core.geometry.path import lineage
 from dyn_core.kinematics.jacobian import jacobian
 from dyn_core.model.coupling import coordinate_torques, joint_positions
-from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT, parameter_values
+from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
 
 AGREES = 1e-9
 """Bar of an error against Pinocchio."""
@@ -69,6 +71,11 @@ class Finding:
     def missed(self) -> bool:
         """Whether the error, which may be NaN, is not within the bar."""
         return not self.error <= self.bar
+
+    @property
+    def excused(self) -> bool:
+        """Whether the error is within a bar that conditioning has raised, and would miss it otherwise."""
+        return not self.missed and self.error > (AGREES if self.against == "pinocchio" else ALIKE)
 
 
 def findings(
@@ -132,7 +139,7 @@ class _Case:
         yield self._finding(
             name, "pinocchio", rigid @ self.oracle.parameter_map(), self._expected(name), AGREES
         )
-        torques = Y @ np.array(parameter_values(self.robot))
+        torques = Y @ np.array(self.robot.parameters)
         yield self._finding(name, "pinocchio", torques, self._expected("inverse_dynamics"), AGREES)
         yield from self._alike(program, Y)
 
@@ -168,7 +175,7 @@ class _Case:
             rows = [jacobian(robot, q, frame, root) for q in positions]
             jacobians = [[coordinate_torques(robot, row) for row in J] for J in rows]
             for program, floats in (
-                (placement(robot, frame.name), placements),
+                (placement(robot, frame.name, root.name), placements),
                 (link_jacobian(robot, frame.name, root.name), jacobians),
             ):
                 name, ours = program.name, self._run(program)
@@ -204,13 +211,10 @@ class _Case:
         return per_sample(getattr(self.oracle, name), *vectors)
 
     def _vectors(self, program: Program) -> list[Array]:
-        return [np.ascontiguousarray(self.state[key]) for key in program.inputs]
+        return [self.state[key] for key in program.inputs]
 
-    def _run(self, program: Program, backend: str = "python") -> Array:
-        vectors = self._vectors(program)
-        out = np.empty((len(vectors[0]), *program.shape))
-        runnable(program, backend).into(*vectors, out)
-        return out
+    def _run(self, program: Program, backend: Literal["c", "python"] = "python") -> Array:
+        return runnables([program], backend)[0].run((), *self._vectors(program))
 
     def _finding(
         self,

@@ -10,7 +10,6 @@ from dyn_core.facade.programs import kinds
 from dyn_core.geometry.forward import link_placements
 from dyn_core.kinematics.jacobian import jacobian
 from dyn_core.model.coupling import joint_positions
-from dyn_core.model.standard_parameters import parameter_values
 
 
 def assert_same_robot(a: dyn_core.Robot, b: dyn_core.Robot, seed: int = 0) -> None:
@@ -46,7 +45,7 @@ def assert_same_dynamics(
     assert_close(*both("gravity_torques", q), 1e-10)
     assert_close(*both("bias_torques", q, qd), 1e-10)
     Y = both("regressor", q, qd, qdd)
-    parameters = [np.array(parameter_values(robot), dtype=float) for robot in (a, b)]
+    parameters = [np.array(robot.parameters) for robot in (a, b)]
     assert_close(*(y.reshape(a.dof, len(p)) @ p for y, p in zip(Y, parameters, strict=True)), 1e-10)
     A, A_there = (matrix.reshape(a.dof, a.dof) for matrix in both("inertia_matrix", q))
     assert_close(A, A_there, 1e-10)

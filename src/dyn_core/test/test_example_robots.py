@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import Finding, findings
-from example_robots import EMPTY, descriptions
+from example_robots import EMPTY, ILL_CONDITIONED, descriptions
 
 import dyn_core
 
@@ -36,7 +36,9 @@ def test_example_robots(path: Path) -> None:
         with pytest.raises(dyn_core.DynError, match="the robot has no link"):
             dyn_core.load_robot(path)
         return
-    assert [finding for finding in all_findings(path, compile_all=False) if finding.missed] == []
+    found = all_findings(path, compile_all=False)
+    assert [finding for finding in found if finding.missed] == []
+    assert path.name in ILL_CONDITIONED or [finding for finding in found if finding.excused] == []
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
@@ -49,8 +51,7 @@ def test_our_robots(name: str) -> None:
         *("forward_dynamics", "torques back", "unresisted joints", "forward_kinematics", "jacobian"),
     }
     assert {finding.against for finding in found} == {"pinocchio", "c", "floats"}
-    for finding in found:  # whatever their conditioning
-        assert finding.error <= (1e-9 if finding.against == "pinocchio" else 1e-12)
+    assert [finding for finding in found if finding.excused] == []
 
 
 @pytest.mark.parametrize(
@@ -78,3 +79,10 @@ def test_another_robot_is_found_out(parameter: str, value: float, missed: set[st
 def test_what_is_not_a_number_is_missed() -> None:
     assert Finding("f", "c", np.nan, 1.0).missed
     assert not Finding("f", "c", 1.0, 1.0).missed
+
+
+def test_what_conditioning_excuses_is_said() -> None:
+    for against, bar in (("pinocchio", 1e-9), ("c", 1e-12), ("floats", 1e-12)):
+        assert not Finding("f", against, bar, 1e-7).excused
+        assert Finding("f", against, 1.1 * bar, 1e-7).excused
+        assert not Finding("f", against, 1e-6, 1e-7).excused

@@ -27,13 +27,13 @@ def missed(urdf: str, compiled: bool) -> list[str]:
     return [str(finding) for finding in found if finding.missed]
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(seed=seeds, joints=st.integers(1, 20), chain=st.booleans())
 def test_functions_agree_with_pinocchio(seed: int, joints: int, chain: bool) -> None:
     assert missed(random_urdf(seed, joints, chain=chain), compiled=False) == []
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(seed=seeds, joints=st.integers(2, 20), chain=st.booleans())
 def test_functions_agree_where_joints_mimic_others(seed: int, joints: int, chain: bool) -> None:
     assert missed(random_driven_urdf(seed, joints, chain=chain), compiled=False) == []
