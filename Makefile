@@ -7,7 +7,7 @@ WORKSPACE = exec "$(or $(PYTHON),$(error no usable Python, see above))" -B tools
 ROBOT ?= rx90
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint bench docs shell pins clean distclean
+.PHONY: help demo test build lint exact bench docs shell pins clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,9 @@ build: ## set up ROS 2 and build the packages
 
 lint: ## ruff, mypy and spelling
 	@$(WORKSPACE) lint
+
+exact: ## agreement with Pinocchio for all robots of example-robot-data
+	@$(WORKSPACE) exact
 
 bench: ## measure against Pinocchio, as ratios in one run
 	@$(WORKSPACE) bench

@@ -15,7 +15,7 @@ from robot_files import ROOT
 
 BARE_PYTHON = Path(sys.executable).resolve()
 """The interpreter from which the virtual environment of the tests was made, without its packages."""
-TARGETS = ["demo", "test", "build", "lint", "bench", "docs", "shell", "pins", "clean", "distclean"]
+TARGETS = ["demo", "test", "build", "lint", "exact", "bench", "docs", "shell", "pins", "clean", "distclean"]
 
 
 @pytest.fixture

@@ -71,6 +71,15 @@ def bench(arguments: Sequence[str]) -> int:
     return _call([python, ROOT / "bench" / "run.py", *arguments], variables)
 
 
+def exact(_: Sequence[str]) -> int:
+    """Compare with Pinocchio for all robots of example-robot-data, in the environment of `bench`."""
+    python = wheels.prepare_tools(BENCH_VENV, REQUIREMENTS / "bench.txt")
+    package = layout.SOURCES / "dyn_core"
+    path = os.pathsep.join((str(package), str(package / "test")))
+    variables = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return _call([python, ROOT / "bench" / "exact.py"], variables)
+
+
 def docs(_: Sequence[str]) -> int:
     """Build the HTML documentation, in an environment of its own."""
     python = wheels.prepare_tools(DOCS_VENV, REQUIREMENTS / "docs.txt")
@@ -149,7 +158,7 @@ def shell(_: Sequence[str]) -> int:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    f.__name__: f for f in (build, test, demo, lint, bench, docs, pins, clean, distclean, shell)
+    f.__name__: f for f in (build, test, demo, lint, exact, bench, docs, pins, clean, distclean, shell)
 }
 
 

@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pytest
 from spelled_out import spelled_out
 
-pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+try:
+    import pinocchio as pin
+except ImportError:  # so that no test runner is needed where Pinocchio is
+    import pytest
+
+    pytest.skip("Pinocchio is not installed", allow_module_level=True)
 
 
 class Oracle:
@@ -26,6 +30,10 @@ class Oracle:
         self.data = self.model.createData()
         self.ids = [self.model.getJointId(name) for name in joint_names]
         assert self.model.nv == len(joint_names)
+        joints = [self.model.joints[i] for i in self.ids]
+        self._idx_v = np.array([joint.idx_v for joint in joints], dtype=int)
+        self._idx_q = np.array([joint.idx_q for joint in joints], dtype=int)
+        self._on_circle = np.array([joint.nq == 2 for joint in joints], dtype=bool)
 
     def inverse_dynamics(
         self,
@@ -70,7 +78,23 @@ class Oracle:
         axes = pin.ReferenceFrame.LOCAL if own_axes else pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         frame = self.model.getFrameId(link, pin.FrameType.BODY)
         J = pin.computeFrameJacobian(self.model, self.data, self._positions(q), frame, axes)
-        return J.reshape(6, -1)[:, [self.model.joints[i].idx_v for i in self.ids]]
+        return J.reshape(6, -1)[:, self._idx_v]
+
+    def regressor(self, q: Sequence[float], qd: Sequence[float], qdd: Sequence[float]) -> np.ndarray:
+        """Regressor of the torques: for each joint m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz in its frame."""
+        args = (self._positions(q), self._velocities(qd), self._velocities(qdd))
+        n = len(self.ids)
+        Y = np.array(pin.computeJointTorqueRegressor(self.model, self.data, *args)).reshape(n, n, 10)
+        return Y[np.ix_(self._idx_v, np.array(self.ids, dtype=int) - 1)].reshape(n, 10 * n)
+
+    def carried_link(self, joint: str) -> str:
+        """Name of a link whose frame is that of the joint, in which Pinocchio has the inertia of the body."""
+        i = self.model.getJointId(joint)
+        return next(
+            frame.name
+            for frame in self.model.frames
+            if frame.type == pin.FrameType.BODY and frame.parentJoint == i and frame.placement.isIdentity(0.0)
+        )
 
     def link_motion(
         self, q: Sequence[float], qd: Sequence[float], qdd: Sequence[float], link: str
@@ -106,21 +130,19 @@ class Oracle:
         return forces
 
     def _ours(self, v: np.ndarray) -> np.ndarray:
-        return np.array([v[self.model.joints[i].idx_v] for i in self.ids])
+        return v[self._idx_v]
 
     def _frame(self, link: str):
         return self.model.frames[self.model.getFrameId(link, pin.FrameType.BODY)]
 
     def _positions(self, q: Sequence[float]) -> np.ndarray:
-        full = pin.neutral(self.model)
-        for value, i in zip(q, self.ids, strict=True):
-            joint = self.model.joints[i]
-            parts = [np.cos(value), np.sin(value)] if joint.nq == 2 else [value]
-            full[joint.idx_q : joint.idx_q + joint.nq] = parts
+        q, circle = np.asarray(q, dtype=float), self._on_circle
+        full = np.empty(self.model.nq)
+        full[self._idx_q] = np.where(circle, np.cos(q), q)
+        full[self._idx_q[circle] + 1] = np.sin(q[circle])
         return full
 
     def _velocities(self, v: Sequence[float]) -> np.ndarray:
         full = np.zeros(self.model.nv)
-        for value, i in zip(v, self.ids, strict=True):
-            full[self.model.joints[i].idx_v] = value
+        full[self._idx_v] = v
         return full

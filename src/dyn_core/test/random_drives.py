@@ -11,12 +11,12 @@ from random_urdf import random_urdf
 _JOINT = re.compile(r'(<joint name="j(\d+)".*?)(</joint>)')
 
 
-def random_driven_urdf(seed: int, joints: int) -> str:
+def random_driven_urdf(seed: int, joints: int, chain: bool = False) -> str:
     """Answer `random_urdf` where joints have friction and rotors, and about a third mimic another."""
     random = Random(seed)
     return _JOINT.sub(
         lambda match: match[1] + _drive(random) + _mimic(random, int(match[2])) + match[3],
-        random_urdf(seed, joints),
+        random_urdf(seed, joints, chain=chain),
     )
 
 

@@ -25,7 +25,9 @@ TYPES = ("revolute", "revolute", "continuous", "prismatic", "fixed")
 COMPOUND = ("planar", "floating")
 
 
-def random_urdf(seed: int, joints: int, massless_leaves: bool = True, compound: bool = False) -> str:
+def random_urdf(
+    seed: int, joints: int, massless_leaves: bool = True, compound: bool = False, chain: bool = False
+) -> str:
     """Answer a tree of `joints` joints, of which some are fixed.
 
     Args:
@@ -33,9 +35,11 @@ def random_urdf(seed: int, joints: int, massless_leaves: bool = True, compound: 
         joints: how many.
         massless_leaves: whether links without children may be without mass, as others may.
         compound: whether planar and floating joints are among them.
+        chain: whether each joint carries the next, instead of there being branches.
     """
     random = Random(seed)
-    parents = [j - 1 if random.random() < 0.7 else random.randrange(j) for j in range(1, joints + 1)]
+    straight = 1.0 if chain else 0.7
+    parents = [j - 1 if random.random() < straight else random.randrange(j) for j in range(1, joints + 1)]
     parts = []
     for j in range(joints + 1):
         light = random.random() < 0.15 and (massless_leaves or j in parents)

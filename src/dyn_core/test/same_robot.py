@@ -6,12 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 import dyn_core
+from dyn_core.facade.programs import kinds
 from dyn_core.geometry.forward import link_placements
+from dyn_core.kinematics.jacobian import jacobian
 from dyn_core.model.coupling import joint_positions
 
 
 def assert_same_robot(a: dyn_core.Robot, b: dyn_core.Robot, seed: int = 0) -> None:
-    """Compare names, placements of links, and torques with wrenches, friction and rotors."""
+    """Compare names, placements and Jacobians of links, and all dynamics with friction and rotors."""
     assert (a.name, a.joint_names, sorted(a.link_names)) == (b.name, b.joint_names, sorted(b.link_names))
     assert a.dof == 0 or a.limits == b.limits
     random = np.random.default_rng(seed)
@@ -20,8 +22,40 @@ def assert_same_robot(a: dyn_core.Robot, b: dyn_core.Robot, seed: int = 0) -> No
     pushed = {tip: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
     models = [dyn_core.compile_model(robot, backend="python") for robot in (a, b)]
     one, other = (model.inverse_dynamics(q, qd, qdd, pushed) for model in models)
-    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-10 * max(np.abs(one).max(initial=0.0), 1e-3))
-    here, there = (link_placements(robot, joint_positions(robot, q[0].tolist())) for robot in (a, b))
-    for link, T in here.items():
-        np.testing.assert_allclose(T.R, there[link].R, rtol=0.0, atol=1e-12)
-        np.testing.assert_allclose(T.p, there[link].p, rtol=0.0, atol=1e-12 * 60)
+    assert_close(one, other, 1e-10)
+    assert_same_dynamics(a, b, *(vector[0].tolist() for vector in (q, qd, qdd)))
+    here, there = (joint_positions(robot, q[0].tolist()) for robot in (a, b))
+    placed, placed_there = link_placements(a, here), link_placements(b, there)
+    for link, T in placed.items():
+        np.testing.assert_allclose(T.R, placed_there[link].R, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(T.p, placed_there[link].p, rtol=0.0, atol=1e-12 * 60)
+    for link in a.link_names:
+        frames = [(robot.link_frame(link), robot.link_frames[0]) for robot in (a, b)]
+        assert_close(jacobian(a, here, *frames[0]), jacobian(b, there, *frames[1]), 1e-11)
+
+
+def assert_same_dynamics(
+    a: dyn_core.Robot, b: dyn_core.Robot, q: list[float], qd: list[float], qdd: list[float]
+) -> None:
+    """Compare each function, by its algorithm on floats; the regressors with their parameters."""
+
+    def both(name: str, *vectors: list[float]) -> list[np.ndarray]:
+        return [np.array(kinds(robot)[name].algorithms[0](robot, *vectors)) for robot in (a, b)]
+
+    assert_close(*both("gravity_torques", q), 1e-10)
+    assert_close(*both("bias_torques", q, qd), 1e-10)
+    Y = both("regressor", q, qd, qdd)
+    parameters = [np.array(robot.parameters) for robot in (a, b)]
+    assert_close(*(y.reshape(a.dof, len(p)) @ p for y, p in zip(Y, parameters, strict=True)), 1e-10)
+    A, A_there = (matrix.reshape(a.dof, a.dof) for matrix in both("inertia_matrix", q))
+    assert_close(A, A_there, 1e-10)
+    condition = np.linalg.cond(A) if a.dof else 1.0
+    if condition < 1e8:  # beyond, the accelerations have too few digits, or none
+        tau = both("inverse_dynamics", q, qd, qdd)[0].tolist()
+        assert_close(*both("forward_dynamics", q, qd, tau), 1e-13 * (condition + 1e3))
+
+
+def assert_close(one, other, tolerance: float) -> None:
+    """Compare relative to the greatest entry."""
+    scale = max(np.abs(one).max(initial=0.0), 1e-3)
+    np.testing.assert_allclose(one, other, rtol=0.0, atol=tolerance * scale)

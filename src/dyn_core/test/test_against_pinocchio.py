@@ -47,7 +47,7 @@ def test_our_robots(name: str) -> None:
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 12))
+@given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20))
 def test_random_trees(seed: int, joints: int) -> None:
     """Any mix of joint types and axes, branches, links without mass, tilted gravity."""
     assert_agrees(random_urdf(seed, joints), seed, samples=2)

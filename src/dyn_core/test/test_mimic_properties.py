@@ -13,7 +13,7 @@ from dyn_core.model.coupling import coordinate_inertia, joint_positions
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32 - 1), joints=st.integers(2, 12))
+@given(seed=st.integers(0, 2**32 - 1), joints=st.integers(2, 20))
 def test_dynamics_are_those_of_the_free_tree_projected(seed: int, joints: int) -> None:
     """tau = G^T tau_tree and A = G^T A_tree G, with friction and rotors of all joints."""
     urdf = random_driven_urdf(seed, joints)

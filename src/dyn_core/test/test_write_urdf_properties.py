@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random trees to URDF and back."""
+"""Random chains and trees to URDF and back."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ import dyn_core
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), snap=st.sampled_from([0, "digits"]))
-def test_random_trees(seed: int, joints: int, snap: float) -> None:
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    joints=st.integers(1, 20),
+    chain=st.booleans(),
+    snap=st.sampled_from([0, "digits"]),
+)
+def test_random_robots(seed: int, joints: int, chain: bool, snap: float) -> None:
     """Any joints, fixed frames, mimics, limits, friction and rotors."""
-    robot = dyn_core.load_robot(random_driven_urdf(seed, joints), snap=snap)
+    robot = dyn_core.load_robot(random_driven_urdf(seed, joints, chain), snap=snap)
     text = dyn_core.write_urdf(robot)
     again = dyn_core.load_robot(text, snap=snap)
     assert all(abs(s.value - s.snapped_to) < 1e-11 for s in again.snapped)  # up to rounding

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make exact`: agreement with Pinocchio for all robots of example-robot-data, as a table of worst errors.
+
+`agreement` says what is compared, and what an error is. The exit code is 1 where a bar is missed.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pinocchio as pin
+from agreement import AGREES, ALIKE, Finding, findings
+from example_robots import EMPTY, ILL_CONDITIONED, descriptions
+
+import dyn_core
+from dyn_core.codegen.program import Program
+
+SAMPLES = 50
+COMPILED_REGRESSOR = 20
+"""Joints up to which the regressor is compiled, too: that of Talos, with 32, takes half a minute."""
+COLUMNS = {
+    "inverse": ("inverse_dynamics", "pinocchio"),
+    "direct": ("forward_dynamics", "pinocchio"),
+    "back": ("torques back", "pinocchio"),
+    "inertia": ("inertia_matrix", "pinocchio"),
+    "bias": ("bias_torques", "pinocchio"),
+    "gravity": ("gravity_torques", "pinocchio"),
+    "regressor": ("regressor", "pinocchio"),
+    "placements": ("forward_kinematics", "pinocchio"),
+    "Jacobians": ("jacobian", "pinocchio"),
+    "C": (None, "c"),
+    "floats": (None, "floats"),
+}
+"""What each column shows: a function and what it is compared with; of all functions where there is none."""
+
+
+def of_robot(path: Path) -> tuple[int, int, list[Finding]]:
+    """Joints and links of a robot, and the findings about it."""
+    warnings.simplefilter("ignore", dyn_core.ModelWarning)
+    robot = dyn_core.load_robot(path, snap=0)
+
+    def compiled(program: Program) -> bool:
+        return program.name != "regressor" or len(robot.joints) <= COMPILED_REGRESSOR
+
+    found = findings(path.read_text(encoding="utf-8"), robot, SAMPLES, compiled)
+    return len(robot.joints), len(robot.link_names), list(found)
+
+
+def worst(found: Iterable[Finding]) -> Finding | None:
+    """The finding whose error is the greatest part of its bar; one that is missed before all others."""
+    return max(found, key=lambda finding: (finding.missed, finding.error / finding.bar), default=None)
+
+
+def cell(finding: Finding | None) -> str:
+    """The error, with a mark where it is missed or is within a bar that conditioning has raised."""
+    if finding is None:
+        return "-"
+    return f"{finding.error:.0e}{'!' if finding.missed else '*' if finding.excused else ' '}"
+
+
+def main() -> int:
+    """Print the table."""
+    paths = [path for path in descriptions() if path.name not in EMPTY]
+    if not paths:
+        raise SystemExit("exact: example-robot-data is not installed")
+    paths.sort(key=lambda path: -path.read_text(encoding="utf-8").count("<joint"))
+    print(f"dyn_core beside Pinocchio {pin.__version__}: {SAMPLES} random states of each robot")
+    print(f"{'robot':36} {'joints':>6} {'links':>5} " + " ".join(f"{name:>10}" for name in COLUMNS))
+    start, missed = time.monotonic(), []
+    processes = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), processes) as pool:
+        for path, (joints, links, found) in zip(paths, pool.map(of_robot, paths), strict=True):
+            cells = [
+                cell(
+                    worst(f for f in found if f.function == (function or f.function) and f.against == against)
+                )
+                for function, against in COLUMNS.values()
+            ]
+            name = f"{path.parents[1].name.removesuffix('_description')}/{path.stem}"
+            print(
+                f"{name[:36]:36} {joints:>6} {links:>5} " + " ".join(f"{text:>10}" for text in cells),
+                flush=True,
+            )
+            strict = path.name not in ILL_CONDITIONED
+            missed += [(name, f) for f in found if f.missed or (strict and f.excused)]
+    print(f"\nErrors are relative to the greatest entry of a result; bars {AGREES:.0e} beside Pinocchio, and")
+    print(f"{ALIKE:.0e} for C and floats beside the Python backend; * where rounding itself exceeds them.")
+    for name, f in missed:
+        print(f"! {name}: {f.function}, {f.against}: {f.error:.1e}, where rounding leaves {f.bar:.1e}")
+    verdict = f"{len(missed)} bars missed" if missed else "all bars met"
+    print(f"{len(paths)} robots in {time.monotonic() - start:.0f} s: {verdict}")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far the functions of a robot are from Pinocchio's, and the ways of computing them from one another.
+
+An *error* is the greatest difference of two results of one sample, relative to the greatest entry of the
+expected result of that sample (absolute where all its entries are 0). What the Python backend computes is
+compared with Pinocchio; what the compiled programs compute, and the algorithms on floats, is compared with
+the Python backend. Friction and rotors, which Pinocchio leaves to others, are left out.
+
+The accelerations of direct dynamics solve ``A qdd = tau - H``. That tau, H and the entries of A are floats
+can alone change them by ``|A^-1| (|A| |qdd| + |tau| + |H|) eps`` (Higham 2002, Accuracy and Stability of
+Numerical Algorithms, sec. 7.2), whatever the algorithm. Where four times this, for the torques and for the
+parameters and in both libraries, is more than the bar, it takes the place of the bar: nothing can be asked
+of digits that are not there. Of the robots of example-robot-data, iCub alone needs it. For all robots, the
+torques that the accelerations need (by Pinocchio) must be those that were given, relative
+to the greatest entry of ``|A| |qdd| + |tau| + |H|``; this is the function ``torques back``.
+
+Joints that no inertia resists must have no finite acceleration. Where Pinocchio has none for other joints
+of their branch either, the remaining joints are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from pinocchio_projected import ProjectedOracle, per_sample
+
+import dyn_core
+from dyn_core.codegen.program import Program
+from dyn_core.dynamics.unresisted import unresisted
+from dyn_core.facade.link_programs import link_jacobian, placement
+from dyn_core.facade.programs import kinds, traced, with_terms
+from dyn_core.facade.runnable import runnables
+from dyn_core.geometry.forward import link_placements
+from dyn_core.geometry.path import lineage
+from dyn_core.kinematics.jacobian import jacobian
+from dyn_core.model.coupling import coordinate_torques, joint_positions
+from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
+
+AGREES = 1e-9
+"""Bar of an error against Pinocchio."""
+ALIKE = 1e-12
+"""Bar of an error between two ways of computing one thing."""
+TILTED = (3.0, -5.0, -7.0)
+"""A gravity that is not vertical (m/s^2)."""
+EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
+
+Array = np.ndarray
+Compiled = Callable[[Program], bool]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The worst error of a function over the samples.
+
+    Attributes:
+        function: what was compared: a function of a model, or of a link.
+        against: with what: ``pinocchio``, or ``c`` or ``floats`` with the Python backend.
+        error: the error.
+        bar: what it may be.
+    """
+
+    function: str
+    against: str
+    error: float
+    bar: float
+
+    @property
+    def missed(self) -> bool:
+        """Whether the error, which may be NaN, is not within the bar."""
+        return not self.error <= self.bar
+
+    @property
+    def excused(self) -> bool:
+        """Whether the error is within a bar that conditioning has raised, and would miss it otherwise."""
+        return not self.missed and self.error > (AGREES if self.against == "pinocchio" else ALIKE)
+
+
+def findings(
+    urdf: str, robot: dyn_core.Robot, samples: int, compiled: Compiled, floor: float = 0.0
+) -> Iterator[Finding]:
+    """Compare all functions, and the placements and Jacobians of all links.
+
+    What gravity has a part in is compared once more, in other states and with a gravity that is not
+    vertical; there nothing is compiled.
+
+    Args:
+        urdf: text of the robot's URDF.
+        robot: the robot, read with `snap=0`.
+        samples: number of random states.
+        compiled: whether to compile a program, too.
+        floor: errors of results whose greatest entry is less are relative to this; for robots some of
+            whose functions are 0 by their structure, up to rounding.
+    """
+    robot = with_terms(robot, friction=False, rotor_inertia=False)
+    with_gravity = ("inverse_dynamics", "bias_torques", "gravity_torques")
+    case = _Case(urdf, robot, samples, compiled, floor, seed=0)
+    for name in (*with_gravity, "inertia_matrix"):
+        yield from case.of_model(name)
+    yield from case.of_regressor()
+    yield from case.of_direct_dynamics()
+    yield from case.of_links()
+    tilted = _Case(urdf, replace(robot, gravity=TILTED), samples, lambda _: False, floor, seed=1)
+    for name in with_gravity:
+        yield from tilted.of_model(name)
+    yield from tilted.of_regressor()
+    yield from tilted.of_direct_dynamics()
+
+
+class _Case:
+    """A robot in random states: rates, and positions, in +-2."""
+
+    def __init__(
+        self, urdf: str, robot: dyn_core.Robot, samples: int, compiled: Compiled, floor: float, seed: int
+    ) -> None:
+        self.robot, self.compiled, self.floor = robot, compiled, floor
+        self.oracle = ProjectedOracle(urdf, robot)
+        random = np.random.default_rng(seed)
+        q, qd, qdd = random.uniform(-2.0, 2.0, (3, samples, robot.dof))
+        tau = per_sample(self.oracle.inverse_dynamics, q, qd, qdd)
+        tau[1::2] *= random.uniform(-2.0, 2.0, tau[1::2].shape)  # torques that are for no smooth motion
+        self.state = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+
+    def of_model(self, name: str) -> Iterator[Finding]:
+        program = traced(self.robot, name)
+        ours = self._run(program)
+        yield self._finding(name, "pinocchio", ours, self._expected(name), AGREES)
+        yield from self._alike(program, ours)
+
+    def of_regressor(self) -> Iterator[Finding]:
+        """Compare the columns of Pinocchio's parameters, and the product with our own parameters."""
+        name, n = "regressor", len(self.robot.joints)
+        program = traced(self.robot, name)
+        Y = self._run(program)
+        samples, dof, _ = Y.shape
+        rigid = Y.reshape(samples, dof, n, PER_JOINT)[..., : len(INERTIAL)].reshape(samples, dof, 10 * n)
+        yield self._finding(
+            name, "pinocchio", rigid @ self.oracle.parameter_map(), self._expected(name), AGREES
+        )
+        torques = Y @ np.array(self.robot.parameters)
+        yield self._finding(name, "pinocchio", torques, self._expected("inverse_dynamics"), AGREES)
+        yield from self._alike(program, Y)
+
+    def of_direct_dynamics(self) -> Iterator[Finding]:
+        name, (q, qd, _, tau) = "forward_dynamics", self.state.values()
+        program = traced(self.robot, name)
+        ours = self._run(program)
+        A = self._expected("inertia_matrix")
+        free = list(unresisted(A[0].tolist(), [range(k) for k in range(self.robot.dof)]))
+        yield self._finding(
+            "unresisted joints", "pinocchio", 1.0 * np.isfinite(ours[:, free]), np.zeros((len(q), 1)), 0.5
+        )
+        expected = per_sample(lambda *state: self.oracle.forward_dynamics(*state, free), q, qd, tau)
+        kept = np.isfinite(expected).all(axis=0)
+        A, x = A[:, kept][:, :, kept], expected[:, kept]
+        sizes = (np.abs(tau) + np.abs(self._expected("bias_torques")))[:, kept] + _times(np.abs(A), np.abs(x))
+        change = EPSILON * _greatest(_times(np.abs(np.linalg.inv(A)), sizes))
+        unknown = 4.0 * change / np.maximum(_greatest(x), TINY)
+        yield self._finding(name, "pinocchio", ours[:, kept], x, np.maximum(unknown, AGREES))
+        needed = per_sample(self.oracle.inverse_dynamics, q, qd, np.where(kept, ours, 0.0))
+        back = needed[:, kept], tau[:, kept], AGREES, _greatest(sizes)
+        yield self._finding("torques back", "pinocchio", *back)
+        yield from self._alike(program, ours, np.maximum(unknown, ALIKE), kept)
+
+    def of_links(self) -> Iterator[Finding]:
+        """Compare the placements and Jacobians of all links; those of the farthest are compiled, too."""
+        robot, root = self.robot, self.robot.link_frames[0]
+        farthest = max(robot.link_frames, key=lambda frame: len(lineage(robot, frame.body)))
+        positions = [joint_positions(robot, q) for q in self.state["q"].tolist()]
+        placed = [link_placements(robot, q) for q in positions]
+        for frame in robot.link_frames:
+            placements = [_homogeneous(*placement_of[frame.name]) for placement_of in placed]
+            rows = [jacobian(robot, q, frame, root) for q in positions]
+            jacobians = [[coordinate_torques(robot, row) for row in J] for J in rows]
+            for program, floats in (
+                (placement(robot, frame.name, root.name), placements),
+                (link_jacobian(robot, frame.name, root.name), jacobians),
+            ):
+                name, ours = program.name, self._run(program)
+                expected = np.array([getattr(self.oracle, name)(q, frame.name) for q in self.state["q"]])
+                yield self._finding(name, "pinocchio", ours, expected, AGREES)
+                yield self._finding(name, "floats", np.array(floats, dtype=float), ours, ALIKE)
+                if frame is farthest and self.compiled(program):
+                    yield self._finding(name, "c", self._run(program, "c"), ours, ALIKE)
+
+    def _alike(
+        self,
+        program: Program,
+        python: Array,
+        bars: Array | float = ALIKE,
+        kept: Array | slice = slice(None),
+    ) -> Iterator[Finding]:
+        """Compare what else can compute a function of the model with the Python backend."""
+        name, vectors = program.name, self._vectors(program)
+        others = {"c": [self._run(program, "c")]} if self.compiled(program) else {}
+        samples = list(zip(*(vector.tolist() for vector in vectors), strict=True))
+        others["floats"] = [
+            np.array([algorithm(self.robot, *sample) for sample in samples], dtype=float)
+            for algorithm in kinds(self.robot)[name].algorithms
+        ]
+        for against, results in others.items():
+            for result in results:
+                yield self._finding(
+                    name, against, result.reshape(python.shape)[:, kept], python[:, kept], bars
+                )
+
+    def _expected(self, name: str) -> Array:
+        vectors = (self.state[key] for key in kinds(self.robot)[name].sizes)
+        return per_sample(getattr(self.oracle, name), *vectors)
+
+    def _vectors(self, program: Program) -> list[Array]:
+        return [self.state[key] for key in program.inputs]
+
+    def _run(self, program: Program, backend: Literal["c", "python"] = "python") -> Array:
+        return runnables([program], backend)[0].run((), *self._vectors(program))
+
+    def _finding(
+        self,
+        name: str,
+        against: str,
+        ours: Array,
+        expected: Array,
+        bars: Array | float,
+        sizes: Array | None = None,
+    ) -> Finding:
+        """The sample whose error is the greatest part of its bar; `sizes` are what errors are relative to."""
+        errors = _greatest(ours - expected)
+        scale = _greatest(expected) if sizes is None else sizes
+        errors = errors / np.where(scale > 0.0, np.maximum(scale, self.floor), 1.0)
+        bars = np.broadcast_to(bars, errors.shape)
+        worst = int(np.argmax(errors / bars))
+        return Finding(name, against, float(errors[worst]), float(bars[worst]))
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    """Product of a matrix and a vector of each sample."""
+    return np.einsum("sij,sj->si", matrices, vectors)
+
+
+def _greatest(values: Array) -> Array:
+    """The greatest magnitude of each sample."""
+    return np.abs(values).max(axis=tuple(range(1, values.ndim)), initial=0.0)
+
+
+def _homogeneous(R, p) -> Array:
+    return np.block([[np.array(R), np.array(p)[:, None]], [0.0, 0.0, 0.0, 1.0]])

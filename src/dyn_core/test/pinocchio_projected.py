@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pinocchio's tree of free joints, asked in the coordinates of a robot whose joints may mimic others.
+
+By the principle of virtual work: with ``q_tree = G q + offset``, torques are ``G^T tau_tree``, the inertia
+matrix is ``G^T A_tree G``, Jacobians are ``J_tree G``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from pinocchio_oracle import Oracle
+
+import dyn_core
+from dyn_core.model.coupling import joint_positions, joint_rates
+from dyn_core.model.inertial_parameters import InertialParameters, in_frame
+
+PINOCCHIO = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
+"""Our names of Pinocchio's parameters of a body, in its order."""
+
+
+class ProjectedOracle:
+    """Dynamics of the rigid bodies of a robot, by Pinocchio: arrays in, arrays out, one sample each."""
+
+    def __init__(self, urdf: str, robot: dyn_core.Robot) -> None:
+        """Read the URDF; `robot` says which joints mimic, the order of the joints, and the gravity."""
+        self.robot = robot
+        self.tree = Oracle(urdf, [joint.name for joint in robot.joints], robot.gravity)
+        n, unit = len(robot.joints), np.eye(robot.dof).tolist()
+        self.G = np.array([joint_rates(robot, e) for e in unit]).reshape(robot.dof, n).T
+        self.offset = np.array(joint_positions(robot, [0.0] * robot.dof)).reshape(n)
+        self._couples = any(joint.mimic for joint in robot.joints)
+
+    def on_tree(self, q: np.ndarray, *rates: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Positions and rates of the joints of the tree."""
+        return (self.G @ q + self.offset, *(self.G @ rate for rate in rates))
+
+    def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """Joint torques."""
+        return self.G.T @ self.tree.inverse_dynamics(*self.on_tree(q, qd, qdd), {})
+
+    def bias_torques(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Torques at zero acceleration."""
+        return self.inverse_dynamics(q, qd, np.zeros(self.robot.dof))
+
+    def gravity_torques(self, q: np.ndarray) -> np.ndarray:
+        """Torques that hold the robot at rest."""
+        return self.G.T @ self.tree.gravity_torques(*self.on_tree(q))
+
+    def inertia_matrix(self, q: np.ndarray) -> np.ndarray:
+        """Inertia matrix."""
+        return self.G.T @ self.tree.inertia_matrix(*self.on_tree(q)) @ self.G
+
+    def forward_dynamics(
+        self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, unresisted: Sequence[int] = ()
+    ) -> np.ndarray:
+        """Accelerations: of the articulated recursion, or of the projected equations, refined once.
+
+        Not finite for the coordinates that no inertia resists, which the projected equations must be told.
+        """
+        if not self._couples:
+            return self.tree.direct_dynamics(q, qd, tau, {}, np.zeros(self.robot.dof))
+        resisted = np.setdiff1d(np.arange(self.robot.dof), unresisted)
+        A = self.inertia_matrix(q)[np.ix_(resisted, resisted)]
+        qdd = np.zeros(self.robot.dof)
+        for _ in range(2):
+            missing = tau - self.inverse_dynamics(q, qd, qdd)
+            qdd[resisted] += np.linalg.solve(A, missing[resisted])
+        qdd[list(unresisted)] = np.nan
+        return qdd
+
+    def regressor(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """Regressor in the columns of Pinocchio's parameters."""
+        return self.G.T @ self.tree.regressor(*self.on_tree(q, qd, qdd))
+
+    def parameter_map(self) -> np.ndarray:
+        """Matrix that takes Pinocchio's parameters of all bodies to ours: 10 n x 10 n, a block a body."""
+        n = len(self.robot.joints)
+        matrix = np.zeros((n, 10, n, 10))
+        for j, joint in enumerate(self.robot.joints):
+            T_body_link = self.robot.link_frame(self.tree.carried_link(joint.name)).T_body_link
+            for k, name in enumerate(PINOCCHIO):
+                matrix[j, :, j, k] = in_frame(T_body_link, InertialParameters(**{name: 1.0})).values
+        return matrix.reshape(10 * n, 10 * n)
+
+    def forward_kinematics(self, q: np.ndarray, link: str) -> np.ndarray:
+        """Placement of a link in the frame of the root link, 4 x 4."""
+        R, p = self.tree.link_placement(*self.on_tree(q), link)
+        return np.block([[R, p[:, None]], [0.0, 0.0, 0.0, 1.0]])
+
+    def jacobian(self, q: np.ndarray, link: str) -> np.ndarray:
+        """Jacobian of a link about its origin, on the axes of the root link."""
+        return self.tree.jacobian(*self.on_tree(q), link, own_axes=False) @ self.G
+
+
+def per_sample(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
+    """Answer what a function of one sample gives for each sample of a batch."""
+    return np.array([function(*sample) for sample in zip(*arrays, strict=True)])
