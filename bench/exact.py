@@ -93,7 +93,7 @@ def main() -> int:
     print(f"\nErrors are relative to the greatest entry of a result; bars {AGREES:.0e} beside Pinocchio, and")
     print(f"{ALIKE:.0e} for C and floats beside the Python backend; * where rounding itself exceeds them.")
     for name, f in missed:
-        print(f"! {name}: {f.function}, {f.against}: {f.error:.1e}, where rounding leaves {f.bar:.1e}")
+        print(f"! {name}: {f.function} beside {f.against}: {f.error:.1e}")
     verdict = f"{len(missed)} bars missed" if missed else "all bars met"
     print(f"{len(paths)} robots in {time.monotonic() - start:.0f} s: {verdict}")
     return int(bool(missed))
