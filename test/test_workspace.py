@@ -163,8 +163,11 @@ build("interrupted")
 
 
 def test_settings_of_pip_that_lead_elsewhere_are_overruled(checkout: Path, tmp_path: Path) -> None:
-    """An environment for tools, made offline from nothing, with pip told to install elsewhere."""
-    (checkout / "requirements" / "bench.txt").write_text("")
+    """An environment for tools, made offline from nothing, with pip told to install elsewhere.
+
+    A pin for other versions of Python is not looked for.
+    """
+    (checkout / "requirements" / "bench.txt").write_text("nothing==1 ; python_full_version < '3'\n")
     environment = fresh(PIP_TARGET=str(tmp_path / "elsewhere"), PIP_USER="1", PIP_NO_INDEX="1")
     question = """
 import layout, wheels

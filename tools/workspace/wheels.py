@@ -70,7 +70,9 @@ def _prepare(venv: Path, requirements: Path, *, ros: bool) -> None:
 
 def _check_installed(python: Path, requirements: Path) -> None:
     """Fail where the packages did not go into the virtual environment."""
-    pinned = (line.split("==")[0] for line in requirements.read_text().splitlines() if "==" in line)
+    lines = requirements.read_text().splitlines()
+    # What has a marker may be for other machines or versions of Python than these.
+    pinned = (line.split("==")[0] for line in lines if "==" in line and ";" not in line)
     name = next(pinned, "pip").strip()
     look: list[str | Path] = [
         python,
