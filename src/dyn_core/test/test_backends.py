@@ -16,6 +16,7 @@ import dyn_core
 from dyn_core.codegen.c_backend import module_source
 from dyn_core.codegen.compiler import find_compiler
 from dyn_core.codegen.program import Program, trace
+from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.codegen.staging import staged
 from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.newton_euler import inverse_dynamics
@@ -80,20 +81,40 @@ def test_other_kinds_of_array_are_converted(model, robot, kind: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["inverse_dynamics", "regressor"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_number_that_is_not_finite_spoils_its_sample_and_no_other(model, robot, value: float) -> None:
+def test_a_number_that_is_not_finite_spoils_its_sample_and_no_other(
+    model, robot, value: float, name: str
+) -> None:
+    function = getattr(model, name)
     q, qd, qdd = states(robot.dof, 11)
-    good = model.inverse_dynamics(q, qd, qdd)
+    good = function(q, qd, qdd)
     for vector in (q, qd, qdd):
         for joint in range(robot.dof):
             kept = vector[5, joint]
             vector[5, joint] = value
-            batch = model.inverse_dynamics(q, qd, qdd)
+            batch = function(q, qd, qdd)
             assert np.isnan(batch[5]).all()
-            assert np.isnan(model.inverse_dynamics(q[5], qd[5], qdd[5])).all()
+            assert np.isnan(function(q[5], qd[5], qdd[5])).all()
             others = np.arange(11) != 5
             np.testing.assert_array_equal(batch[others], good[others])
             vector[5, joint] = kept
+
+
+@pytest.mark.parametrize("samples", [None, 1, 7, 8, 9, 17])
+def test_results_that_are_always_zero_are_written(robot, samples: int | None) -> None:
+    """Whatever was in the array before: most entries of these regressors are 0 for every motion."""
+    program = traced(robot, "regressor")
+    zero = np.array([isinstance(result, float) and result == 0.0 for result in program.results])
+    assert 2 * zero.sum() > len(zero)
+    vectors = np.ascontiguousarray(states(robot.dof, samples or 1)[:, slice(None) if samples else 0])
+    results = []
+    for function in (load(program), PythonFunction(lambda: program, program.shape)):
+        out = np.full((*vectors[0].shape[:-1], *program.shape), np.nan)
+        function.into(*vectors, out)
+        results.append(out)
+    np.testing.assert_allclose(results[0], results[1], rtol=0, atol=1e-13 * np.abs(results[1]).max())
+    assert (results[0].reshape(-1, len(zero))[:, zero] == 0.0).all()
 
 
 def test_results_may_go_where_the_inputs_are(model, robot) -> None:

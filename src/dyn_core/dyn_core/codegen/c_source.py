@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program as C source.
 
-The straight-line code is printed for `double`, one sample, and for `Lanes`, a vector with one sample in
+The straight-line code is there twice, for `double`, one sample, and for `Lanes`, a vector with one sample in
 each lane. It comes in two parts: the angles whose sines and cosines are needed, and the rest, for
 which they are given. So they can all be computed together, several in one instruction. What was prepared
 from parameters is one vector of numbers, `p`, for all lanes.
@@ -10,27 +10,37 @@ from parameters is one vector of numbers, `p`, for all lanes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from dyn_core.codegen.program import Program
 from dyn_core.codegen.straight_line import ARITHMETIC, Dialect, operand, statements
 from dyn_core.expr.analysis import needed
 from dyn_core.expr.graph import Expr, Op, Symbolic
 
-_KINDS = {"double": "double", "lanes": "Lanes"}
-# What makes a vector of a number and takes no instruction: x - 0.0 is x, whatever x.
-_PREPARED = {"double": "p[{}]", "lanes": "(p[{}] - (Lanes){{0.0}})"}
-_DIALECTS = {
-    kind: Dialect(
-        ARITHMETIC
-        | {
-            Op.SQRT: f"sqrt_{kind}({{0}})",
-            Op.SIGN: f"sign_{kind}({{0}})",
-            Op.ABS: f"abs_{kind}({{0}})",
-        }
-    )
-    for kind in _KINDS
-}
+DIALECT = Dialect(
+    ARITHMETIC | {Op.SQRT: "OF(sqrt)({0})", Op.SIGN: "OF(sign)({0})", Op.ABS: "OF(abs)({0})"},
+)
+"""For both kinds of numbers: T is the type, OF(f) the function f of that type."""
+
+ONE_SAMPLE = """
+#define T double
+#define OF(function) function##_double
+#define P(index) p[index]
+#define AT(rank, place) place
+"""
+# A number becomes a vector without an instruction: x - 0.0 is x, whatever x.
+LANES = """
+#define T Lanes
+#define OF(function) function##_lanes
+#define P(index) (p[index] - (Lanes){0.0})
+#define AT(rank, place) rank
+"""
+NO_MORE = """
+#undef T
+#undef OF
+#undef P
+#undef AT
+"""
 
 
 def c_source(program: Program) -> str:
@@ -43,6 +53,19 @@ def c_source(program: Program) -> str:
     for node in trigonometric:
         names[node.number] = f"{'s' if node.op is Op.SIN else 'c'}[{rank[node.args[0].number]}]"
     sizes = [len(vector) for vector in program.inputs.values()]
+    places = _stored(program.results)
+    wanted = {f"a[{k}]": angle for k, angle in enumerate(angles)}
+    stored = {f"out[AT({k}, {place})]": program.results[place] for k, place in enumerate(places)}
+    code = "\n".join(
+        (
+            "static inline void OF(angles)(const T *const *in, const double *restrict p, T *restrict a)",
+            *_body(needed(angles), wanted, names),
+            "static inline void OF(program)(",
+            "    const T *const *in, const double *restrict p, const T *restrict s, const T *restrict c,",
+            "    T *restrict out)",
+            *_body(nodes, stored, names),
+        )
+    )
     parts = [
         f'#define FUNCTION_NAME "{program.name}"',
         f"#define FUNCTION_DOC {json.dumps(program.documentation)}",
@@ -52,46 +75,46 @@ def c_source(program: Program) -> str:
         f"#define RESULTS {len(program.results)}",
         f"#define RESULT_SHAPE {{{', '.join(map(str, program.shape))}}}",
         f"#define RESULT_DIMENSIONS {len(program.shape)}",
+        f"#define STORED {len(places)}",
+        f"#define PLACES {{{', '.join(map(str, places or [0]))}}}",
         f"#define ANGLES {len(angles)}",
         f"#define TUNABLE {int(program.prepared is not None)}",
         f"#define PREPARED {len(program.prepared or ())}",
+        *(ONE_SAMPLE, code, NO_MORE),
+        *(LANES, code, NO_MORE),
     ]
-    for kind, prepared in _PREPARED.items():
-        names |= {node.number: prepared.format(k) for k, node in enumerate(program.prepared or ())}
-        parts.append(_function(f"angles_{kind}", kind, needed(angles), angles, "a", names))
-        parts.append(_function(f"program_{kind}", kind, nodes, program.results, "out", names))
     return "\n".join(parts)
 
 
+def _stored(results: Sequence[Symbolic]) -> list[int]:
+    """Places of the results that the code stores: where most are 0, zeros are written all at once."""
+    nonzero = [k for k, result in enumerate(results) if isinstance(result, Expr) or result != 0.0]
+    return nonzero if 2 * len(nonzero) < len(results) else list(range(len(results)))
+
+
 def _input_names(program: Program) -> dict[int, str]:
-    return {
+    names = {
         node.number: f"in[{i}][{k}]"
         for i, vector in enumerate(program.inputs.values())
         for k, node in enumerate(vector)
     }
+    return names | {node.number: f"P({k})" for k, node in enumerate(program.prepared or ())}
 
 
-def _function(
-    name: str,
-    kind: str,
-    nodes: Iterable[Expr],
-    results: Iterable[Symbolic],
-    target: str,
-    names: Mapping[int, str],
-) -> str:
-    """A function that computes `results` into the array `target`."""
-    T = _KINDS[kind]
-    given = "" if target == "a" else f", const {T} *restrict s, const {T} *restrict c"
-    lines = [
-        f"\nstatic inline void {name}(",
-        f"    const {T} *const *in, const double *restrict p{given}, {T} *restrict {target})",
-        "{",
-    ]
-    dialect = _DIALECTS[kind]
-    lines.extend(f"    const {T} {name} = {text};" for name, text in statements(nodes, dialect, names))
-    for k, result in enumerate(results):
-        text = operand(result, dialect, names)
+def _body(nodes: Iterable[Expr], results: Mapping[str, Symbolic], names: Mapping[int, str]) -> list[str]:
+    """The lines of a function that computes results, by where they are stored."""
+    stores: dict[str, list[str]] = {}
+    for place, result in results.items():
+        text = operand(result, DIALECT, names)
         # A number does not become a vector by itself.
-        lines.append(f"    {target}[{k}] = {text if isinstance(result, Expr) else f'({T}){{0.0}} + {text}'};")
+        value = text if isinstance(result, Expr) else f"(T){{0.0}} + {text}"
+        stores.setdefault(text, []).append(f"    {place} = {value};")
+    lines = ["{"]
+    # A result is stored as soon as it is known: kept until the end, many would not fit into registers.
+    for variable, text in statements(nodes, DIALECT, names):
+        lines.append(f"    const T {variable} = {text};")
+        if variable in stores:
+            lines.extend(stores.pop(variable))
+    lines.extend(line for remaining in stores.values() for line in remaining)
     lines.append("}")
-    return "\n".join(lines) + "\n"
+    return lines

@@ -80,7 +80,8 @@ def operand(value: Symbolic, dialect: Dialect, names: Mapping[int, str]) -> str:
         return dialect.number(float(value))
     if value.op is Op.CONSTANT:
         return dialect.number(value.value)
-    return names.get(value.number, f"t{value.number}")
+    name = names.get(value.number)
+    return f"t{value.number}" if name is None else name
 
 
 def written(program: Program, dialect: Dialect) -> tuple[list[tuple[str, str]], list[str]]:

@@ -61,7 +61,8 @@ class Expr:
         self.args = args
         self.value = value
         self.name = name
-        self.number = graph.next_number()
+        self.number = graph.count
+        graph.count += 1
 
     def __add__(self, other: Symbolic) -> Symbolic:
         """Answer self + other."""
@@ -137,18 +138,14 @@ class Graph:
 
     Attributes:
         inputs: the inputs, in the order in which they were made.
+        count: how many nodes have been made.
     """
 
     def __init__(self) -> None:
         """Make an empty graph."""
         self.inputs: list[Expr] = []
         self._known: dict[tuple[object, ...], Expr] = {}
-        self._count = 0
-
-    def next_number(self) -> int:
-        """Number the next node."""
-        self._count += 1
-        return self._count - 1
+        self.count = 0
 
     def input(self, name: str) -> Expr:
         """Answer a new input."""
@@ -164,7 +161,7 @@ class Graph:
 
     def node(self, op: Op, *args: Expr) -> Expr:
         """Answer the node of an operation, which is made if there is none."""
-        key = (op, *(arg.number for arg in args))
+        key = (op, *args)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = Expr(self, op, args)
@@ -199,7 +196,7 @@ class Graph:
             if a == 0.0:
                 return self.neg(b)
             a = self.constant(a)
-        opposite = self._known.get((Op.SUB, b.number, a.number))
+        opposite = self._known.get((Op.SUB, b, a))
         return self.node(Op.SUB, a, b) if opposite is None else self.neg(opposite)
 
     def mul(self, a: Symbolic, b: Symbolic) -> Symbolic:
@@ -208,6 +205,8 @@ class Graph:
             return self._scaled(a, b) if isinstance(b, Expr) else a * b
         if not isinstance(b, Expr):
             return self._scaled(b, a)
+        if a.op is not Op.NEG and b.op is not Op.NEG:
+            return self._product(a, b)
         (a, a_negative), (b, b_negative) = a.without_sign(), b.without_sign()
         product = self._product(a, b)
         return self.neg(product) if a_negative != b_negative else product

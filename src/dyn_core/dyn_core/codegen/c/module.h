@@ -17,6 +17,9 @@
 static const npy_intp sizes[INPUTS] = INPUT_SIZES;
 static const npy_intp shape[RESULT_DIMENSIONS] = RESULT_SHAPE;
 
+// Where the results are that the program stores; the others are 0.
+static const int places[] = PLACES;
+
 // The result of a sample with an input that is not finite is NaN throughout, also where the result does
 // not depend on that input: 0 * x is NaN for such an x, and 0 otherwise.
 static inline double doubt(const double *const *inputs)
@@ -30,6 +33,15 @@ static inline double doubt(const double *const *inputs)
     return sum;
 }
 
+static inline void spoil(double *out, double spoilt)
+{
+    if (spoilt != 0.0) {
+        for (int k = 0; k < RESULTS; ++k) {
+            out[k] = spoilt;
+        }
+    }
+}
+
 static void compute_one(const double *const *inputs, const double *p, double *out)
 {
     enum { BLOCKS = (ANGLES + LANES - 1) / LANES + (ANGLES == 0) };
@@ -41,22 +53,19 @@ static void compute_one(const double *const *inputs, const double *p, double *ou
     for (int block = 0; block * LANES < ANGLES; ++block) {
         sincos_lanes(angle.lanes[block], &sine.lanes[block], &cosine.lanes[block]);
     }
-    program_double(inputs, p, sine.values, cosine.values, out);
-    const double spoilt = doubt(inputs);
-    if (spoilt != 0.0) {
-        for (int k = 0; k < RESULTS; ++k) {
-            out[k] = spoilt;
-        }
+    if (STORED < RESULTS) {
+        memset(out, 0, sizeof(double) * RESULTS);
     }
+    program_double(inputs, p, sine.values, cosine.values, out);
+    spoil(out, doubt(inputs));
 }
 
-// One sample for each lane.
-static void compute_block(const double *const *inputs, const double *p, double *out)
+// One sample for each lane; answers the doubts.
+static Lanes compute_block(const double *const *inputs, const double *p, Lanes *results)
 {
     Lanes given[INPUT_TOTAL];
     const Lanes *pointers[INPUTS];
     Lanes angle[ANGLES > 0 ? ANGLES : 1], sine[ANGLES > 0 ? ANGLES : 1], cosine[ANGLES > 0 ? ANGLES : 1];
-    Lanes results[RESULTS];
     const Lanes zero = {0.0};
     Lanes spoilt = zero;
     Lanes *next = given;
@@ -77,44 +86,53 @@ static void compute_block(const double *const *inputs, const double *p, double *
         sincos_lanes(angle[k], &sine[k], &cosine[k]);
     }
     program_lanes(pointers, p, sine, cosine, results);
-    for (int k = 0; k < RESULTS; ++k) {
-        const Lanes result = choose((Bits)(spoilt == zero), results[k], spoilt);
-#pragma GCC unroll 8
-        for (int lane = 0; lane < LANES; ++lane) {
-            out[lane * RESULTS + k] = result[lane];
-        }
-    }
+    return spoilt;
 }
 
-// The samples that are left when all blocks are full, among zeros.
-static void compute_rest(const double *const *inputs, const double *p, double *out, npy_intp samples)
+// Put the results of the first lanes, as many as there are samples, where they belong.
+static inline void scatter(const Lanes *results, Lanes spoilt, double *out, int samples)
 {
-    double given[LANES * INPUT_TOTAL], results[LANES * RESULTS];
-    const double *pointers[INPUTS];
-    double *next = given;
-    memset(given, 0, sizeof given);
-    for (int i = 0; i < INPUTS; ++i) {
-        pointers[i] = next;
-        memcpy(next, inputs[i], sizeof(double) * (size_t)(samples * sizes[i]));
-        next += LANES * sizes[i];
+    if (STORED < RESULTS) {
+        memset(out, 0, sizeof(double) * RESULTS * (size_t)samples);
     }
-    compute_block(pointers, p, results);
-    memcpy(out, results, sizeof(double) * (size_t)(samples * RESULTS));
+    for (int k = 0; k < STORED; ++k) {
+        const npy_intp place = STORED < RESULTS ? places[k] : k;
+#pragma GCC unroll 8
+        for (int lane = 0; lane < samples; ++lane) {
+            out[lane * RESULTS + place] = results[k][lane];
+        }
+    }
+    for (int lane = 0; lane < samples; ++lane) {
+        spoil(out + lane * RESULTS, spoilt[lane]);
+    }
 }
 
 static void compute_batch(const double *const *inputs, const double *p, double *out, npy_intp samples)
 {
+    Lanes results[STORED > 0 ? STORED : 1];
+    double padded[LANES * INPUT_TOTAL];
     const double *here[INPUTS];
     memcpy(here, inputs, sizeof here);
     for (; samples >= LANES; samples -= LANES, out += LANES * RESULTS) {
-        compute_block(here, p, out);
+        const Lanes spoilt = compute_block(here, p, results);
+        scatter(results, spoilt, out, LANES);
         for (int i = 0; i < INPUTS; ++i) {
             here[i] += LANES * sizes[i];
         }
     }
-    if (samples > 0) {
-        compute_rest(here, p, out, samples);
+    if (samples == 0) {
+        return;
     }
+    // The samples that are left when all blocks are full are computed among zeros.
+    double *next = padded;
+    memset(padded, 0, sizeof padded);
+    for (int i = 0; i < INPUTS; ++i) {
+        memcpy(next, here[i], sizeof(double) * (size_t)(samples * sizes[i]));
+        here[i] = next;
+        next += LANES * sizes[i];
+    }
+    const Lanes spoilt = compute_block(here, p, results);
+    scatter(results, spoilt, out, (int)samples);
 }
 
 // Whether the arguments are float64 arrays in C order, all (size,) or all (N, size). -1: one sample.
