@@ -27,8 +27,8 @@ lint: ## ruff, mypy and spelling
 exact: ## agreement with Pinocchio for all robots of example-robot-data
 	@$(WORKSPACE) exact
 
-bench: ## measure against Pinocchio, as ratios in one run
-	@$(WORKSPACE) bench
+bench: ## measure against Pinocchio and MuJoCo, as ratios in one run (STRICT=1: fail when a bar is missed)
+	@$(WORKSPACE) bench $(if $(STRICT),--strict)
 
 docs: ## HTML documentation in build/docs
 	@$(WORKSPACE) docs

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time two functions in turn, so that both see the same machine, and compare them."""
+"""Time functions in turn, so that all see the same machine, and compare them."""
 
 from __future__ import annotations
 
 import statistics
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 ROUNDS = 15
@@ -14,23 +14,39 @@ ROUND_S = 0.02
 
 @dataclass(frozen=True)
 class Comparison:
-    """Median times of one call (s), and the median of the ratios of the rounds."""
+    """Times of functions.
 
-    ours_s: float
-    theirs_s: float
-    ratio: float
+    Attributes:
+        rounds: for each round, the time of each function (s).
+    """
+
+    rounds: tuple[tuple[float, ...], ...]
+
+    def seconds(self, function: int) -> float:
+        """Median time of a function, by its position."""
+        return statistics.median(times[function] for times in self.rounds)
+
+    def ratio(self, function: int) -> float:
+        """Median of the ratios of the first function to another one."""
+        return statistics.median(times[0] / times[function] for times in self.rounds)
 
 
-def compare(ours: Callable[[], object], theirs: Callable[[], object]) -> Comparison:
-    """Call both for some 20 ms in turn, 15 times."""
-    timers = [timeit.Timer(ours), timeit.Timer(theirs)]
+def compare(functions: Sequence[Callable[[], object]], samples: Sequence[int] | None = None) -> Comparison:
+    """Call each function for some 20 ms in turn, 15 times.
+
+    Args:
+        functions: what is timed.
+        samples: how many samples each computes; its time is given for one.
+    """
+    timers = [timeit.Timer(function) for function in functions]
     numbers = [max(1, int(ROUND_S / min(timer.repeat(3, 1)))) for timer in timers]
-    rounds = [
-        tuple(timer.timeit(number) / number for timer, number in zip(timers, numbers, strict=True))
-        for _ in range(ROUNDS)
-    ]
+    divisors = samples or [1] * len(timers)
     return Comparison(
-        statistics.median(ours_s for ours_s, _ in rounds),
-        statistics.median(theirs_s for _, theirs_s in rounds),
-        statistics.median(ours_s / theirs_s for ours_s, theirs_s in rounds),
+        tuple(
+            tuple(
+                timer.timeit(number) / number / divisor
+                for timer, number, divisor in zip(timers, numbers, divisors, strict=True)
+            )
+            for _ in range(ROUNDS)
+        )
     )

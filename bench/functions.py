@@ -3,46 +3,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
-import pinocchio as pin
 from alternate import Comparison, compare
-from peer import SAMPLES, Peers
+from bars import PINOCCHIO, Bars
+from calls import TOLERANCE, Call, Peer, State, disagreement, our_calls
+from mujoco_peer import MuJoCo
+from pinocchio_peer import Pinocchio
+from robots import ROBOTS, description, loaded
 
+import dyn_core
+
+SAMPLES = 10_000
 LOOP = 200
-"""Samples of the loop over Pinocchio with which a batch is compared, per sample."""
+"""Samples of the loops over the peers with which a batch is compared, for one sample."""
+
+BATCHES = {"inverse dynamics": "inverse_dynamics", "direct dynamics": "forward_dynamics"}
 
 
-def comparisons(p: Peers) -> Iterator[tuple[str, Comparison]]:
-    """Compare each function that both have."""
-    q, v, x = p.sample()
-    Q, V, X = p.their_sample()
-    m, model, data = p.model, p.pin_model, p.pin_data
-    np.testing.assert_allclose(
-        np.sort(m.inverse_dynamics(q, v, x)), np.sort(pin.rnea(model, data, Q, V, X)), rtol=1e-9, atol=1e-9
+def print_functions(bars: Bars) -> None:
+    """Print a line for each robot and function."""
+    print(f"Calls from Python, one core; a batch has {SAMPLES} samples, times are for one sample.")
+    print(
+        f"{'robot':16}{'joints':>6}  {'function':34}{'dyn_core':>10}"
+        f"{'/Pinocchio':>12}  {'bar':14}{'/MuJoCo':>9}"
     )
-    yield (
-        "inverse dynamics",
-        compare(lambda: m.inverse_dynamics(q, v, x), lambda: pin.rnea(model, data, Q, V, X)),
-    )
-    yield (
-        "direct dynamics",
-        compare(lambda: m.forward_dynamics(q, v, x), lambda: pin.aba(model, data, Q, V, X)),
-    )
-    yield "inertia matrix", compare(lambda: m.inertia_matrix(q), lambda: pin.crba(model, data, Q))
-    yield (
-        "regressor",
-        compare(lambda: m.regressor(q, v, x), lambda: pin.computeJointTorqueRegressor(model, data, Q, V, X)),
-    )
-    yield f"inverse dynamics, {SAMPLES}", _batch(p, m.inverse_dynamics, pin.rnea)
-    yield f"direct dynamics, {SAMPLES}", _batch(p, m.forward_dynamics, pin.aba)
+    for name in ROBOTS:
+        _print_robot(name, bars)
 
 
-def _batch(p: Peers, ours: Callable[..., object], theirs: Callable[..., object]) -> Comparison:
-    """Time per sample of a batch, and of a loop over Pinocchio."""
-    model, data = p.pin_model, p.pin_data
-    states = [p.their_sample(k) for k in range(LOOP)]
-    whole = compare(lambda: ours(*p.ours), lambda: [theirs(model, data, *state) for state in states])
-    scale = LOOP / SAMPLES
-    return Comparison(whole.ours_s / SAMPLES, whole.theirs_s / LOOP, whole.ratio * scale)
+def _print_robot(name: str, bars: Bars) -> None:
+    path = description(name)
+    robot = loaded(path)
+    model = dyn_core.compile_model(robot, friction=False, rotor_inertia=False, backend="c")
+    peers: list[Peer] = [Pinocchio(path, robot.joint_names), MuJoCo(path, robot.joint_names)]
+    states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, SAMPLES, robot.dof))
+    samples = [_state(states, k) for k in range(LOOP)]
+    ours = our_calls(model, samples[0])
+    theirs = [peer.calls(samples[0]) for peer in peers]
+
+    def line(what: str, comparison: Comparison, columns: Sequence[int]) -> None:
+        ratios = {column: comparison.ratio(1 + k) for k, column in enumerate(columns)}
+        bar = PINOCCHIO.get((name, what))
+        mark = bars.mark(f"{name}, {what}", ratios[0], bar)
+        other = f"{ratios[1]:>9.4f}" if 1 in ratios else f"{'-':>9}"
+        time = f"{1e9 * comparison.seconds(0):.0f} ns"
+        print(f"{name:16}{robot.dof:>6}  {what:34}{time:>10}{ratios[0]:>12.4f}  {mark:14}{other}", flush=True)
+
+    for what, call in ours.items():
+        columns = [k for k in range(len(peers)) if what in theirs[k]]
+        columns = [k for k in columns if _comparable(name, what, call, theirs[k][what], peers[k])]
+        line(what, compare([call, *(theirs[k][what] for k in columns)]), columns)
+    for what, method in BATCHES.items():
+        loops = [_loop([peer.calls(sample)[what] for sample in samples]) for peer in peers]
+        batch = partial(getattr(model, method), *states)
+        line(f"{what}, batch", compare([batch, *loops], [SAMPLES, *[LOOP] * len(loops)]), range(len(peers)))
+    if (name, "inverse dynamics, Python backend") in PINOCCHIO:
+        slow = dyn_core.compile_model(robot, friction=False, rotor_inertia=False, backend="python")
+        what = "inverse dynamics"
+        functions = [our_calls(slow, samples[0])[what], *(calls[what] for calls in theirs)]
+        line(f"{what}, Python backend", compare(functions), range(len(peers)))
+
+
+def _comparable(name: str, what: str, ours: Call, theirs: Call, peer: Peer) -> bool:
+    """Whether a peer computes the same; regressors have other parameters, and only sizes in common."""
+    if what == "regressor":
+        return True
+    difference = disagreement(ours(), theirs(), peer.order)
+    if difference > TOLERANCE:
+        print(f"{name}, {what}: {peer.name} is not comparable, its result differs by {difference:.1e}")
+    return difference <= TOLERANCE
+
+
+def _state(states: np.ndarray, k: int) -> State:
+    q, v, x = (np.ascontiguousarray(vector[k]) for vector in states)
+    return q, v, x
+
+
+def _loop(calls: Sequence[Call]) -> Callable[[], object]:
+    return lambda: [call() for call in calls]

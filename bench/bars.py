@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bars, and which of them are met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+PINOCCHIO = {
+    **{
+        (robot, what): bar
+        for robot in ("UR5", "Panda")
+        for what, bar in {
+            "inverse dynamics": 0.25,
+            "direct dynamics": 0.35,
+            "inertia matrix": 0.35,
+            "regressor": 0.3,
+        }.items()
+    },
+    **{
+        ("Talos", what): 0.5
+        for what in ("inverse dynamics", "direct dynamics", "inertia matrix", "regressor")
+    },
+    ("UR5", "inverse dynamics, batch"): 0.03,
+    ("UR5", "direct dynamics, batch"): 0.06,
+    ("UR5", "inverse dynamics, Python backend"): 40.0,
+}
+"""Largest ratios to Pinocchio, by robot and function."""
+
+IMPORT_S = 0.25
+COLD_S = {("Panda", "all functions"): 8.0, ("Talos", "inverse dynamics"): 20.0}
+WARM_S = {("Panda", "all functions"): 0.1}
+GROWTH = 1.1
+"""Operations for one joint more: those of the 64-joint chain against those of the 16-joint chain."""
+
+
+@dataclass
+class Bars:
+    """What has been measured against bars.
+
+    Attributes:
+        missed: one line for each bar that is not met.
+        met: how many are met.
+    """
+
+    missed: list[str] = field(default_factory=list)
+    met: int = 0
+
+    def mark(self, what: str, value: float, bar: float | None) -> str:
+        """Answer what is printed beside a value: its bar, and a mark where it is missed."""
+        if bar is None:
+            return ""
+        if value <= bar:
+            self.met += 1
+            return f"{bar:g}"
+        self.missed.append(f"{what}: {value:.3g}, bar {bar:g}")
+        return f"{bar:g} missed"
+
+    def summary(self) -> str:
+        """The last lines of a run."""
+        total = self.met + len(self.missed)
+        return "\n".join([f"bars met: {self.met} of {total}", *(f"missed: {line}" for line in self.missed)])

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The robots that are measured, from example-robot-data."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import dyn_core
+
+ROBOTS = {
+    "double pendulum": "double_pendulum_description/urdf/double_pendulum.urdf",
+    "UR5": "ur_description/urdf/ur5_robot.urdf",
+    "Panda": "panda_description/urdf/panda.urdf",
+    "solo12": "solo_description/robots/solo12.urdf",
+    "Talos": "talos_data/robots/talos_reduced.urdf",
+}
+
+
+def description(name: str) -> str:
+    """Path of the URDF of a robot."""
+    for directory in map(Path, sys.path):
+        path = directory / "cmeel.prefix" / "share" / "example-robot-data" / "robots" / ROBOTS[name]
+        if path.is_file():
+            return str(path)
+    raise SystemExit(f"bench: example-robot-data has no {ROBOTS[name]}")
+
+
+def loaded(source: str) -> dyn_core.Robot:
+    """The robot as the peers see it: no angle is made exact, joints that mimic others move freely."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dyn_core.ModelWarning)
+        return dyn_core.load_robot(source, snap=0, mimic=False)
