@@ -20,7 +20,7 @@ PEERS = ("pinocchio", "mujoco")
 def print_loading(bars: Bars) -> None:
     """Print the least times for each robot and what is loaded, then those of the imports."""
     print(
-        "Least time to load a model in a new interpreter, with an empty cache (cold) and with a full one (warm)."
+        "Least time to load a model in a new interpreter, with an empty cache (cold) and a full one (warm)."
     )
     print(
         f"{'robot':16}  {'functions':18}{'cold':>10}  {'bar':12}{'warm':>10}  {'bar':12}"

@@ -8,8 +8,7 @@ import importlib.util
 import logging
 import os
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
@@ -29,10 +28,13 @@ def c_functions(programs: Sequence[Program]) -> list[ModuleType]:
     """
     compiler = find_compiler(chosen_by_user())
     folder = _folder()
-    workers = min(len(programs), os.cpu_count() or 1)
-    with ThreadPoolExecutor(max_workers=max(workers, 1)) as pool:
-        libraries = list(pool.map(lambda program: _library(compiler, folder, program), programs))
-    return [_loaded(library) for library in libraries]
+    sources = [module_source(program) for program in programs]
+    keys = [compiler.key(source) for source in sources]
+    libraries = {key: found for key in keys if (found := cache.find(folder, key)) is not None}
+    missing = {key: source for key, source in zip(keys, sources, strict=True) if key not in libraries}
+    if missing:
+        libraries |= _compiled(compiler, folder, missing)
+    return [_loaded(libraries[key]) for key in keys]
 
 
 def module_source(program: Program) -> str:
@@ -41,12 +43,19 @@ def module_source(program: Program) -> str:
     return "\n".join(((here / "prelude.h").read_text(), c_source(program), (here / "module.h").read_text()))
 
 
-def _library(compiler: Compiler, folder: Path, program: Program) -> Path:
-    source = module_source(program)
-    key = compiler.key(source)
-    found = cache.find(folder, key)
-    if found is not None:
-        return found
+def _compiled(compiler: Compiler, folder: Path, sources: Mapping[str, str]) -> dict[str, Path]:
+    """Compile sources, several at once, and answer where the libraries are, by the same keys."""
+    # Only here imported: what is in the cache needs no threads.
+    from concurrent.futures import ThreadPoolExecutor
+
+    # The largest first: no processor waits in the end for one that has just begun it.
+    keys = sorted(sources, key=lambda key: -len(sources[key]))
+    with ThreadPoolExecutor(max_workers=min(len(keys), os.cpu_count() or 1)) as pool:
+        libraries = pool.map(lambda key: _put(compiler, folder, key, sources[key]), keys)
+        return dict(zip(keys, libraries, strict=True))
+
+
+def _put(compiler: Compiler, folder: Path, key: str, source: str) -> Path:
     library = compiler.library(source)
     try:
         return cache.put(folder, key, library)
