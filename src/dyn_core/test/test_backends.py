@@ -13,15 +13,11 @@ import numpy as np
 import pytest
 
 import dyn_core
-from dyn_core.codegen.c_backend import module_source
-from dyn_core.codegen.compiler import find_compiler
 from dyn_core.codegen.program import Program, trace
 from dyn_core.codegen.python_backend import PythonFunction
-from dyn_core.codegen.staging import staged
 from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.newton_euler import inverse_dynamics
-from dyn_core.facade.programs import kinds, traced, tunable
-from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.facade.programs import traced
 from dyn_core.linalg import scalar
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
@@ -192,56 +188,6 @@ def test_help_shows_the_signature(model) -> None:
         "'Mapping[str, npt.ArrayLike] | None' = None, out: 'Array | None' = None) -> 'Array'",
     )
     assert "Khalil 2010" in model.inverse_dynamics.__doc__
-
-
-def test_no_undefined_behaviour(tmp_path: Path) -> None:
-    """The C code of all functions, run under the sanitizers for undefined behaviour and addresses."""
-    robot = dyn_core.load_robot(ROBOTS / "two_branch.urdf")
-    compiler = find_compiler()
-    flags = ["-O1", "-march=native", "-fsanitize=undefined,address", "-fno-sanitize-recover=all"]
-    empty = tmp_path / "empty.c"
-    empty.write_text("int main(void) { return 0; }")
-    probe = [*compiler.command, *flags, empty, "-o", tmp_path / "empty"]
-    if subprocess.run(probe, capture_output=True, check=False).returncode:
-        pytest.skip(f"{compiler.command[0]} has no sanitizers")
-    symbolic = symbolic_robot(robot)
-    names = list(kinds(robot))
-    tunables = staged([tunable(symbolic, name) for name in names], symbolic.parameters)[1]
-    for number, program in enumerate([*(traced(robot, name) for name in names), *tunables]):
-        source, binary = tmp_path / f"{number}.c", tmp_path / str(number)
-        text = module_source(program)
-        body = text[: text.index("#define PY_SSIZE_T_CLEAN")]
-        loops = text[text.index("static const npy_intp sizes") : text.index("// Whether the arguments")]
-        source.write_text(f"{body}\ntypedef long npy_intp;\n{loops}\n{DRIVER}")
-        build = [*compiler.command, *flags, str(source), "-o", str(binary), "-lm"]
-        subprocess.run(build, check=True, capture_output=True)
-        done = subprocess.run([binary], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-
-DRIVER = """
-#include <stdlib.h>
-#include <stdio.h>
-int main(void)
-{
-    const int samples = 3 * LANES + 1;
-    const double *inputs[INPUTS];
-    double *out = malloc(sizeof(double) * RESULTS * samples), one[RESULTS];
-    double *p = malloc(sizeof(double) * PREPARED);
-    for (int k = 0; k < PREPARED; ++k) p[k] = 0.01 * k;
-    for (int i = 0; i < INPUTS; ++i) {
-        double *data = malloc(sizeof(double) * sizes[i] * samples);
-        for (int k = 0; k < sizes[i] * samples; ++k) data[k] = k == 5 ? NAN : k == 7 ? 1e300 : 0.1 * k - i;
-        inputs[i] = data;
-    }
-    compute_batch(inputs, p, out, samples);
-    compute_one(inputs, p, one);
-    free(p);
-    for (int i = 0; i < INPUTS; ++i) free((void *)inputs[i]);
-    free(out);
-    return 0;
-}
-"""
 
 
 def test_import_is_light() -> None:

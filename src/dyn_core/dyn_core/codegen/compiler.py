@@ -50,7 +50,7 @@ class Compiler:
         with tempfile.TemporaryDirectory(prefix="dyn-") as folder:
             c, so = Path(folder, "program.c"), Path(folder, "program.so")
             c.write_text(source)
-            command = [*self.command, *FLAGS, *_include_flags(), str(c), "-o", str(so), "-lm"]
+            command = [*self.command, *FLAGS, *include_flags(), str(c), "-o", str(so), "-lm"]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
             except (OSError, subprocess.TimeoutExpired) as error:
@@ -79,7 +79,7 @@ def _identity(program: str, arguments: list[str]) -> str:
     status = path.stat()
     parts = (
         *(str(path), str(status.st_size), str(status.st_mtime_ns), *arguments, *FLAGS),
-        *(sys.version, str(sysconfig.get_config_var("EXT_SUFFIX")), np.__version__, *_include_flags()),
+        *(sys.version, str(sysconfig.get_config_var("EXT_SUFFIX")), np.__version__, *include_flags()),
         *(platform.machine(), _processor()),
     )
     return "\n".join(parts)
@@ -97,7 +97,8 @@ def _processor() -> str:
     return "\n".join(described)
 
 
-def _include_flags() -> tuple[str, ...]:
+def include_flags() -> tuple[str, ...]:
+    """Where the headers of Python and NumPy are."""
     return ("-I", sysconfig.get_paths()["include"], "-I", np.get_include())
 
 

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All C and C++ that is written runs under the sanitizers for undefined behaviour and addresses."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from emitted_programs import ROBOTS, every_operation, load, programs
+
+import dyn_core
+from dyn_core.codegen.c_backend import module_source
+from dyn_core.codegen.compiler import find_compiler, include_flags
+from dyn_core.codegen.identifier import cpp_namespace
+from dyn_core.codegen.languages import emitted
+from dyn_core.codegen.program import Program
+from dyn_core.codegen.staging import staged
+from dyn_core.facade.programs import kinds, traced, tunable
+from dyn_core.facade.symbolic_robot import symbolic_robot
+
+SANITIZERS = ("-O1", "-fsanitize=undefined,address", "-fno-sanitize-recover=all")
+
+
+def run(*command: str | Path, **variables: str) -> str:
+    """What a program that must succeed prints."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def cc(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """The C compiler, with the sanitizers."""
+    folder = tmp_path_factory.mktemp("probe")
+    empty = folder / "empty.c"
+    empty.write_text("int main(void) { return 0; }")
+    command = (*find_compiler().command, *SANITIZERS)
+    if subprocess.run([*command, empty, "-o", folder / "empty"], capture_output=True, check=False).returncode:
+        pytest.skip(f"{command[0]} has no sanitizers")
+    return command
+
+
+def all_programs(robot: dyn_core.Robot) -> list[Program]:
+    """The programs with numbers and with vectors for parameters."""
+    symbolic = symbolic_robot(robot)
+    tunables = staged([tunable(symbolic, name) for name in kinds(robot)], symbolic.parameters)[1]
+    return [*programs(robot), *tunables]
+
+
+def test_the_loops_over_samples(cc: tuple[str, ...], tmp_path: Path) -> None:
+    """One sample, and a batch that ends with a block that is not full."""
+    for number, program in enumerate(all_programs(load("two_branch"))):
+        source, binary = tmp_path / f"{number}.c", tmp_path / str(number)
+        text = module_source(program)
+        body = text[: text.index("#define PY_SSIZE_T_CLEAN")]
+        loops = text[text.index("static const npy_intp sizes") : text.index("// Whether the arguments")]
+        source.write_text(f"{body}\ntypedef long npy_intp;\n{loops}\n{LOOPS}")
+        run(*cc, "-march=native", source, "-o", binary, "-lm")
+        run(binary)
+
+
+LOOPS = """
+#include <stdlib.h>
+#include <stdio.h>
+int main(void)
+{
+    const int samples = 3 * LANES + 1;
+    const double *inputs[INPUTS];
+    double *out = malloc(sizeof(double) * RESULTS * samples), one[RESULTS];
+    double *p = malloc(sizeof(double) * PREPARED);
+    for (int k = 0; k < PREPARED; ++k) p[k] = 0.01 * k;
+    for (int i = 0; i < INPUTS; ++i) {
+        double *data = malloc(sizeof(double) * sizes[i] * samples);
+        for (int k = 0; k < sizes[i] * samples; ++k) data[k] = k == 5 ? NAN : k == 7 ? 1e300 : 0.1 * k - i;
+        inputs[i] = data;
+    }
+    compute_batch(inputs, p, out, samples);
+    compute_one(inputs, p, one);
+    free(p);
+    for (int i = 0; i < INPUTS; ++i) free((void *)inputs[i]);
+    free(out);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("robot", ["rrp", "two_branch"])
+def test_emitted_c(cc: tuple[str, ...], robot: str, tmp_path: Path) -> None:
+    """Called with arrays that end where the address sanitizer sees it."""
+    for program in programs(load(robot)):
+        source, main = tmp_path / f"{program.name}.c", tmp_path / "main.c"
+        source.write_text(emitted(program, load(robot), "c"))
+        sizes = [len(vector) for vector in program.inputs.values()]
+        declared = ", ".join(["const double *"] * len(sizes) + ["double *"])
+        given = ", ".join(f"filled({size})" for size in (*sizes, math.prod(program.shape)))
+        main.write_text(
+            "#include <stdlib.h>\n"
+            f"void {program.name}({declared});\n"
+            "static double *filled(int n)\n"
+            "{ double *x = malloc(n * sizeof *x); while (n--) x[n] = 0.3 * n - 1.0; return x; }\n"
+            f"int main(void) {{ {program.name}({given}); return 0; }}\n"
+        )
+        run(*cc, source, main, "-o", tmp_path / "main", "-lm")
+        run(tmp_path / "main", ASAN_OPTIONS="detect_leaks=0")
+
+
+@pytest.mark.parametrize("robot", ["rrp", "two_branch"])
+def test_emitted_cpp(cc: tuple[str, ...], robot: str, tmp_path: Path) -> None:
+    for program in programs(load(robot)):
+        (tmp_path / "function.hpp").write_text(emitted(program, load(robot), "cpp"))
+        vectors = ", ".join(
+            f"std::array<double, {len(vector)}>{{0.5, -1.0}}" for vector in program.inputs.values()
+        )
+        main = tmp_path / "main.cpp"
+        call = f"{cpp_namespace(load(robot).name)}::{program.name}({vectors})"
+        main.write_text(
+            f'#include "function.hpp"\nint main() {{ const auto x = {call}; return x[0] == 1e99; }}\n'
+        )
+        run("c++", "-std=c++17", *SANITIZERS, main, "-o", tmp_path / "main")
+        run(tmp_path / "main")
+
+
+def test_the_module_in_python(cc: tuple[str, ...], tmp_path: Path) -> None:
+    """Arguments that fit and that do not, in an interpreter into which the sanitizer is loaded first."""
+    robot = dyn_core.load_robot(ROBOTS / "two_branch.urdf")
+    symbolic = symbolic_robot(robot)
+    prepared = staged([tunable(symbolic, "inverse_dynamics")], symbolic.parameters)[1]
+    chosen = [traced(robot, "inverse_dynamics"), traced(robot, "regressor"), every_operation(), *prepared]
+    runtime = run(*cc, "-print-file-name=libasan.so").strip()
+    if not Path(runtime).is_absolute():
+        pytest.skip(f"{cc[0]} has no address sanitizer that can be loaded into Python")
+    for number, program in enumerate(chosen):
+        source, library = tmp_path / f"{number}.c", tmp_path / f"{number}.so"
+        source.write_text(module_source(program))
+        run(*cc, "-march=native", "-fPIC", "-shared", "-w", *include_flags(), source, "-o", library, "-lm")
+        sizes = [str(len(vector)) for vector in program.inputs.values()]
+        words = (str(len(program.prepared or ())), "x".join(map(str, program.shape)), *sizes)
+        said = run(
+            *(sys.executable, "-c", CALLS, library, *words),
+            LD_PRELOAD=runtime,
+            ASAN_OPTIONS="detect_leaks=0",
+            PYTHONMALLOC="malloc",
+        )
+        assert said == "general 6, refused 6\n"
+
+
+CALLS = """
+import importlib.machinery, importlib.util, sys
+import numpy as np
+loader = importlib.machinery.ExtensionFileLoader("dyn_program", sys.argv[1])
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("dyn_program", loader))
+loader.exec_module(module)
+shape = tuple(map(int, sys.argv[3].split("x")))
+sizes = list(map(int, sys.argv[4:]))
+p = [np.ones(int(sys.argv[2]))] if int(sys.argv[2]) else []
+general = []
+function = module.bind(lambda *a, **k: general.append(a), p)
+for samples in (None, 0, 1, 7, 8, 9, 33):
+    head = () if samples is None else (samples,)
+    given = [np.full((*head, size), 0.5) for size in sizes]
+    out = np.full((*head, *shape), np.nan)
+    module.into(*given, *p, out)
+    assert function(*given).shape == out.shape and not np.isnan(out).any()
+given, out = [np.full(size, 0.5) for size in sizes], np.empty(shape)
+odd = [given[0].tolist(), given[0][:-1].copy(), given[0].astype(np.float32), given[0][None, None]]
+for wrong in (*odd, np.repeat(given[0], 2)[::2]):
+    assert function(wrong, *given[1:]) is None
+function(*given, out)
+refused = 0
+outs = [out[:-1].copy(), out.astype(np.float32), out.copy()]
+outs[2].flags.writeable = False
+short = [odd[1], *given[1:], *p, out]
+for arguments in ([*given, *p], *([*given, *p, wrong] for wrong in outs), short, []):
+    try:
+        module.into(*arguments)
+    except TypeError:
+        refused += 1
+print(f"general {len(general)}, refused {refused}")
+"""
