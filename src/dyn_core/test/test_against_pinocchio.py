@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pinocchio_oracle import Oracle
-from properties import given, settings, st
+from properties import examples, given, st
 from random_urdf import random_urdf
 
 import dyn_core
@@ -46,7 +46,7 @@ def test_our_robots(name: str) -> None:
     assert_agrees((ROBOTS / f"{name}.urdf").read_text(), seed=1, samples=20)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@examples(400)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20))
 def test_random_trees(seed: int, joints: int) -> None:
     """Any mix of joint types and axes, branches, links without mass, tilted gravity."""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from par_robots import assert_same_dynamics
 from pinocchio_oracle import pin
-from properties import given, settings, st
+from properties import examples, given, st
 from random_urdf import random_urdf
 from same_robot import assert_same_robot
 from spelled_out import PARTS, with_planes_of_z
@@ -72,13 +72,13 @@ def test_any_axis(axis: str) -> None:
     assert_agrees(chain("revolute", planar(axis), "revolute"), seed=4, samples=5)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 6))
 def test_random_trees(seed: int, joints: int) -> None:
     assert_agrees(random_urdf(seed, joints, compound=True), seed, samples=2)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 6), snap=st.sampled_from([0, "digits"]))
 def test_written_robots_are_the_same(seed: int, joints: int, snap: float) -> None:
     """URDF and .par text has simple joints of the same names."""

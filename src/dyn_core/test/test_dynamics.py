@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from properties import given, hypothesis, settings, st
+from properties import examples, given, hypothesis, st
 from random_case import Case, assert_close, random_case
 from toy_symbol import Symbol, evaluate
 
@@ -30,7 +30,7 @@ ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 DIRECT = (articulated_direct_dynamics, factorised_direct_dynamics)
 
 trees = given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), compound=st.booleans())
-few = settings(max_examples=100, deadline=None, derandomize=True)
+few = examples(100)
 
 
 def all_torques(case: Case, qdd: list[float]) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from counting_scalar import inputs, operations
-from properties import given, settings, st
+from properties import examples, given, st
 from random_case import assert_close, random_case
 
 import dyn_core
@@ -20,7 +20,7 @@ from dyn_core.linalg.transform import IDENTITY
 from dyn_core.model.link_frame import LinkFrame
 
 trees = given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), compound=st.booleans())
-few = settings(max_examples=100, deadline=None, derandomize=True)
+few = examples(100)
 
 
 def axes_of(case, frame: LinkFrame) -> np.ndarray:

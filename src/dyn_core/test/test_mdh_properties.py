@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from properties import given, settings, st
+from properties import examples, given, st
 
 from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
 from dyn_core.geometry.rotations import rotation_from_rpy
@@ -16,7 +16,7 @@ angles = st.sampled_from([0.0, QUARTER, -QUARTER, math.pi, 1.5708]) | st.floats(
 lengths = st.sampled_from([0.0, 0.5, -0.25]) | st.floats(-2.0, 2.0)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(rpy=st.tuples(angles, angles, angles), p=st.tuples(lengths, lengths, lengths))
 def test_every_placement_has_six_parameters(rpy, p) -> None:
     R = rotation_from_rpy(*rpy)

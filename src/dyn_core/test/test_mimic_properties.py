@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 from pinocchio_oracle import Oracle
-from properties import given, settings, st
+from properties import examples, given, st
 from random_drives import random_driven_urdf
 
 import dyn_core
 from dyn_core.model.coupling import coordinate_inertia, joint_positions
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(2, 20))
 def test_dynamics_are_those_of_the_free_tree_projected(seed: int, joints: int) -> None:
     """tau = G^T tau_tree and A = G^T A_tree G, with friction and rotors of all joints."""

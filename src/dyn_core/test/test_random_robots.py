@@ -7,7 +7,7 @@ Any mix of joint types and axes, fixed joints, links without mass, joints that m
 from __future__ import annotations
 
 from agreement import findings
-from properties import given, settings, st
+from properties import examples, given, st
 from random_drives import random_driven_urdf
 from random_urdf import random_urdf
 
@@ -27,19 +27,19 @@ def missed(urdf: str, compiled: bool) -> list[str]:
     return [str(finding) for finding in found if finding.missed]
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(30)
 @given(seed=seeds, joints=st.integers(1, 20), chain=st.booleans())
 def test_functions_agree_with_pinocchio(seed: int, joints: int, chain: bool) -> None:
     assert missed(random_urdf(seed, joints, chain=chain), compiled=False) == []
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(20)
 @given(seed=seeds, joints=st.integers(2, 20), chain=st.booleans())
 def test_functions_agree_where_joints_mimic_others(seed: int, joints: int, chain: bool) -> None:
     assert missed(random_driven_urdf(seed, joints, chain=chain), compiled=False) == []
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@examples(4)
 @given(seed=seeds, joints=st.integers(1, 10))
 def test_compiled_functions_agree_with_python(seed: int, joints: int) -> None:
     assert missed(random_driven_urdf(seed, joints), compiled=True) == []

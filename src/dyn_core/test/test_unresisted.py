@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from properties import given, settings, st
+from properties import examples, given, st
 from random_urdf import random_urdf
 
 import dyn_core
@@ -111,7 +111,7 @@ def test_rotors_that_the_model_has_not_resist_nothing() -> None:
         model.forward_dynamics([0.0] * 2, [0.0] * 2, [0.0] * 2)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 10), compound=st.booleans())
 def test_random_trees(seed: int, joints: int, compound: bool) -> None:
     """Trees whose inertia matrix is regular in some position have all joints resisted; others have not."""

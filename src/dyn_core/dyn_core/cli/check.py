@@ -26,7 +26,9 @@ def check(arguments: Namespace) -> Answer:
 
 def _lines(found: Report, counts: Counter[Severity], path: str) -> str:
     amounts = (_amount(counts[severity], severity) for severity in Severity if counts[severity])
-    summary = f"{shortened(found.robot or path)}: {', '.join(amounts) or 'nothing suspicious'}"
+    summary = (
+        f"{shortened(found.robot) if found.robot else path}: {', '.join(amounts) or 'nothing suspicious'}"
+    )
     return "\n".join([*map(str, found.findings), summary])
 
 
