@@ -27,7 +27,7 @@ def print_functions(bars: Bars) -> None:
     """Print a line for each robot and function."""
     print(f"Calls from Python, one core; a batch has {SAMPLES} samples, times are for one sample.")
     print(
-        f"{'robot':16}{'joints':>6}  {'function':34}{'dyn_core':>10}"
+        f"{'robot':16}{'joints':>6}  {'function':38}{'dyn_core':>10}"
         f"{'/Pinocchio':>12}  {'bar':14}{'/MuJoCo':>9}"
     )
     for name in ROBOTS:
@@ -50,12 +50,16 @@ def _print_robot(name: str, bars: Bars) -> None:
         mark = bars.mark(f"{name}, {what}", ratios[0], bar)
         other = f"{ratios[1]:>9.4f}" if 1 in ratios else f"{'-':>9}"
         time = f"{1e9 * comparison.seconds(0):.0f} ns"
-        print(f"{name:16}{robot.dof:>6}  {what:34}{time:>10}{ratios[0]:>12.4f}  {mark:14}{other}", flush=True)
+        print(f"{name:16}{robot.dof:>6}  {what:38}{time:>10}{ratios[0]:>12.4f}  {mark:14}{other}", flush=True)
 
     for what, call in ours.items():
         columns = [k for k in range(len(peers)) if what in theirs[k]]
         columns = [k for k in columns if _comparable(name, what, call, theirs[k][what], peers[k])]
         line(what, compare([call, *(theirs[k][what] for k in columns)]), columns)
+    tunable = dyn_core.compile_model(robot, "runtime", friction=False, rotor_inertia=False, backend="c")
+    for what, call in our_calls(tunable, samples[0]).items():
+        if what in BATCHES:
+            line(f"{what}, runtime parameters", compare([call, theirs[0][what]]), [0])
     for what, method in BATCHES.items():
         loops = [_loop([peer.calls(sample)[what] for sample in samples]) for peer in peers]
         batch = partial(getattr(model, method), *states)
