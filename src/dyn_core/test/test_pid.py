@@ -201,6 +201,15 @@ def test_numbers_that_are_not_finite_are_refused_and_leave_the_state(
         np.testing.assert_array_equal(expected, got)
 
 
+def test_what_is_answered_can_be_written_to() -> None:
+    pids = [Pid(NAMES, kp=1.0, ki=1.0, kd=1.0, limits=1.0, anti_windup="back_calculation") for _ in range(2)]
+    for k in range(5):
+        expected, got = (pid.update(0.01 * k, vector(1.0, -k), ZERO) for pid in pids)
+        np.testing.assert_array_equal(expected, got)
+        for values in got:
+            values[:] = 7.0
+
+
 def test_shapes() -> None:
     pid = Pid(NAMES, kp=1.0)
     with pytest.raises(ValueError, match=r"velocity: expected the shape \(2,\), but it has \(1,\)"):

@@ -180,6 +180,22 @@ def test_smooth_friction_of_joints_that_others_mimic() -> None:
         np.testing.assert_allclose(SmoothFriction(model, 0.1).torques(np.array([v])), expected)
 
 
+@pytest.mark.parametrize("coulomb_velocity", [0.0, 0.1])
+def test_a_whole_trajectory_at_once(coulomb_velocity: float) -> None:
+    model = model_of("rrp")
+    singles = motions(3, 7)
+    many = Motion(*(np.array(vectors) for vectors in zip(*singles, strict=True)))
+    for wanted in (Switches(), Switches(inertial=False, friction=False)):
+        terms = TorqueTerms(model, wanted, coulomb_velocity)
+        together = terms.of(many)
+        for k, motion in enumerate(singles):
+            for all_, one in zip(together, terms.of(motion), strict=True):
+                np.testing.assert_allclose(all_[k], one, rtol=1e-12, atol=1e-12)
+    many.qd[4, 2] = math.nan
+    with pytest.raises(ValueError, match=f"the velocity of joint '{model.joint_names[2]}' is nan"):
+        TorqueTerms(model).of(many)
+
+
 def test_wrong_velocity_of_transition() -> None:
     with pytest.raises(DynError, match=r"the velocity of the Coulomb transition of joint .* is -1.0"):
         TorqueTerms(model_of("rrp"), coulomb_velocity=-1.0)

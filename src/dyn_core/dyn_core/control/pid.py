@@ -111,6 +111,7 @@ class Pid:
         self._clamping = anti_windup == "clamping"
         self._tracking_time = number("the tracking time (s)", tracking_time, above=0.0)
         self._max_gap = number("the longest gap of a PID controller (s)", max_gap, above=0.0)
+        self._least, self._least_integral = -self.limits, -self.integral_limits
         self._integrates = (self.ki > 0.0).astype(np.float64)
         self._zero = np.zeros(len(names))
         self.reset()
@@ -138,7 +139,7 @@ class Pid:
         qd: Array | None = None,
         feedforward: Array | None = None,
     ) -> PidOutput:
-        """Answer the torques for the sample at time t, in some 10 us.
+        """Answer the torques for the sample at time t, in some 15 us.
 
         Args:
             t: time (s); after a gap, or from the past, it is a new beginning for all but the integral.
@@ -166,7 +167,7 @@ class Pid:
         P, D = self.kp * e, self.kd * d
         rest = P + D if feedforward is None else P + D + feedforward
         if self._wanted is not None:
-            integral = self._within(self._integrates * (self._wanted - rest), self.integral_limits)
+            integral = self._bounded(self._integrates * (self._wanted - rest))
         elif begins:
             integral = self._I
         else:
@@ -174,11 +175,11 @@ class Pid:
         u = rest + integral
         if not is_finite(u):
             raise ValueError("the torques are not finite: errors, gains or a feedforward are too large")
-        torques = self._within(u, self.limits)
+        torques = np.minimum(np.maximum(u, self._least), self.limits)
         excess = u - torques
         self._t, self._e, self._y, self._d, self._I, self._excess = t, e, y, d, integral, excess
         self._wanted = None
-        return PidOutput(torques, P, integral, D, excess)
+        return PidOutput(torques, P, integral.copy(), D, excess.copy())
 
     def _derivative(
         self, T: float, begins: bool, y: Array, desired_qd: Array | None, qd: Array | None
@@ -202,15 +203,13 @@ class Pid:
         """Answer I after a time T (s), at the end of which the other terms are `rest`."""
         increment = self.ki * ((0.5 * T) * (e + self._e))
         if self._clamping:
-            integral = self._within(self._I + increment, self.integral_limits)
+            integral = self._bounded(self._I + increment)
             u = rest + integral
             further = (np.abs(u) > self.limits) & (u * increment > 0.0)
             return np.where(further, self._I, integral) if further.any() else integral
         back = -math.expm1(-T / self._tracking_time)
-        return self._within(
-            self._I + increment - (back * self._integrates) * self._excess, self.integral_limits
-        )
+        return self._bounded(self._I + increment - (back * self._integrates) * self._excess)
 
-    @staticmethod
-    def _within(values: Array, limits: Array) -> Array:
-        return np.minimum(np.maximum(values, -limits), limits)
+    def _bounded(self, integral: Array) -> Array:
+        """Answer an integral within its limits."""
+        return np.minimum(np.maximum(integral, self._least_integral), self.integral_limits)

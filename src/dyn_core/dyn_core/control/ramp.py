@@ -24,7 +24,7 @@ def smooth_step(u: float) -> float:
 
 @dataclass(frozen=True)
 class Ramp:
-    """A factor over time; its rate is at most 1.875 |final - initial| / duration.
+    """A factor over time; its rate is at most ``1.875 |final - initial| / duration``.
 
     Attributes:
         begin: time at which it begins to change (s).

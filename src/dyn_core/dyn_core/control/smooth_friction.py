@@ -16,7 +16,7 @@ _CREEP = 1e-30
 class SmoothFriction:
     """Friction Fo + Fv qd + Fs tanh(qd / v0) of a model, in the place of Fo + Fv qd + Fs sign(qd).
 
-    At |qd| = 2.65 v0 there is 1 % of Fs missing. It follows the parameters of the model.
+    At ``|qd| = 2.65 v0`` there is 1 % of Fs missing. It follows the parameters of the model.
 
     Attributes:
         v0: velocity of the transition (rad/s or m/s), (n,); 0 for a joint that keeps the sign.
@@ -35,7 +35,7 @@ class SmoothFriction:
         self._creep = np.full(len(names), _CREEP)
 
     def torques(self, qd: Array) -> Array:
-        """Answer the friction torques (N m or N) at the velocities qd (rad/s or m/s), (n,)."""
+        """Answer the friction torques (N m or N) at the velocities qd (rad/s or m/s), (n,) or (N, n)."""
         friction = self._model.friction_torques
         torques = friction(qd)
         if self._any:

@@ -17,7 +17,7 @@ from dyn_core.facade.model import Model
 
 
 class Terms(NamedTuple):
-    """Torques (N m or N), each (n,); a term that is left out is zero.
+    """Torques (N m or N), each (n,), or (N, n) for N motions; a term that is left out is zero.
 
     Attributes:
         inertial: A(q) qdd, of links and rotors.
@@ -69,10 +69,10 @@ class TorqueTerms:
         self._zero.flags.writeable = False
 
     def of(self, motion: Motion, friction_velocity: Array | None = None) -> Terms:
-        """Answer the torques of a motion, in some 5 us.
+        """Answer the torques of a motion, in 3 us (5 us with smooth friction), or of N of them.
 
         Args:
-            motion: the motion.
+            motion: the motion, of vectors (n,) or, for a whole trajectory at once, (N, n).
             friction_velocity: velocities at which friction is computed (rad/s or m/s); None for those
                 of the motion. Where these are measured the Coulomb friction of a joint at rest changes its
                 sign with the noise: the desired velocity does not.
@@ -80,8 +80,9 @@ class TorqueTerms:
         Raises:
             ValueError: a torque is not finite, because a number of the motion is not.
         """
-        model, wanted, zero = self.model, self.switches, self._zero
+        model, wanted = self.model, self.switches
         q, qd, qdd = motion
+        zero = self._zero if q.ndim == 1 else np.zeros(q.shape)
         inertial = model.inertial_torques(q, qdd) if wanted.inertial else zero
         coriolis = model.coriolis_torques(q, qd) if wanted.coriolis else zero
         gravity = model.gravity_torques(q) if wanted.gravity else zero

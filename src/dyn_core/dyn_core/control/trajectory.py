@@ -96,7 +96,7 @@ class Trajectory:
         return self.knots[-1]
 
     def sample(self, t: float) -> Sample:
-        """Answer the motion at time t (s), in some 3 us."""
+        """Answer the motion at time t (s), in some 2 us."""
         knots = self.knots
         if not math.isfinite(t):
             raise ValueError(f"t: expected a finite time, but it is {t}")

@@ -10,8 +10,8 @@ from dyn_core.facade.arrays import Array
 
 
 def is_finite(vector: Array) -> bool:
-    """Whether all numbers of a vector are finite."""
-    numbers = vector.tolist()
+    """Whether all numbers of a vector, or of many, are finite."""
+    numbers = vector.ravel().tolist()
     # The sum is finite only if all numbers are; if it is not, it may have overflowed.
     return math.isfinite(sum(numbers)) or all(map(math.isfinite, numbers))
 
@@ -31,10 +31,11 @@ def check_vector(what: str, joint_names: Sequence[str], vector: Array) -> None:
 
 
 def refuse(what: str, joint_names: Sequence[str], vector: Array) -> None:
-    """Raise a ValueError that names the first joint whose number is not finite."""
+    """Raise a ValueError that names the first joint whose number is not finite, in one vector or many."""
     name, value = next(
         (name, value)
-        for name, value in zip(joint_names, vector.tolist(), strict=True)
+        for numbers in vector.reshape(-1, len(joint_names)).tolist()
+        for name, value in zip(joint_names, numbers, strict=True)
         if not math.isfinite(value)
     )
     raise ValueError(f"the {what} of joint '{name}' is {value}: it has to be finite")
