@@ -141,6 +141,15 @@ def test_begins_with_the_present_motion(order: str) -> None:
         close(trajectory.sample(7.0 + t).q, points.q[k], 1e-12)
 
 
+def test_a_first_point_at_the_start_is_not_jumped_to() -> None:
+    """As planners send them: the first point is where they think that the robot is."""
+    points = random_points(4, "quintic", first=0.0)
+    trajectory = planned(points, 7.0, start=START)
+    close(trajectory.sample(7.0).q, START.q, 1e-14)
+    close(trajectory.sample(7.0).qd, START.qd, 1e-12)
+    close(trajectory.sample(7.0 + points.times[1]).q, points.q[1], 1e-12)
+
+
 def test_the_start_is_a_time_to_come() -> None:
     points = random_points(5, "quintic")
     trajectory = planned(points, 7.0, stamp=9.0, start=START)

@@ -111,6 +111,14 @@ def test_a_fade_stays_within_limits_that_both_ends_keep(steps) -> None:
         assert (np.abs(sent) <= [7.3, 0.1]).all()
 
 
+def test_a_fade_between_equal_torques_is_not_a_rounding_beyond_them() -> None:
+    limit, factor = 5.13771663187637, 0.9524673882682695
+    assert (1.0 - factor) * limit + factor * limit > limit
+    fade = Fade(NAMES)
+    fade.toward(1, 1.0, np.array([limit, -limit]))
+    np.testing.assert_array_equal(fade.toward(2, factor, np.array([limit, -limit])), [limit, -limit])
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_fade_refuses_what_is_not_finite_and_stays_as_it_was(bad: float) -> None:
     fade = Fade(NAMES)
