@@ -24,6 +24,23 @@ OPTIONAL = {"Fv": "friction", "Fs": "friction", "Fo": "friction", "Ia": "rotor_i
 """The option of `compile_model` without which a model does not have these parameters."""
 
 
+def check_left_out(names: Iterable[str], values: Iterable[float], left_out: frozenset[str]) -> None:
+    """Refuse values other than zero of parameters that a model does not have.
+
+    Args:
+        names: names of the parameters.
+        values: their values.
+        left_out: options of `compile_model` that are off.
+    """
+    for name, value in zip(names, values, strict=True):
+        option = OPTIONAL.get(name.rstrip("0123456789"))
+        if value != 0.0 and option in left_out:
+            raise DynError(
+                f"the parameter {name} is {value}, but the model was compiled with {option}=False",
+                element=name,
+            )
+
+
 class Tuning:
     """The present parameters of a model."""
 
@@ -52,13 +69,7 @@ class Tuning:
         with self._lock:
             present = self.values if self.prepared else np.zeros(len(self._names) + 3)
             new = renewed(self._names, present[:-3].tolist(), values)
-            for name, value in zip(self._names, new, strict=True):
-                option = OPTIONAL.get(name.rstrip("0123456789"))
-                if value != 0.0 and option in self._left_out:
-                    raise DynError(
-                        f"the parameter {name} is {value}, but the model was compiled with {option}=False",
-                        element=name,
-                    )
+            check_left_out(self._names, new, self._left_out)
             acceleration = present[-3:] if gravity is None else checked_gravity(gravity)
             prepared = self._prepare.run((), np.array([*new, *acceleration]))
             prepared.flags.writeable = False

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A joint trajectory: polynomials in time, one after the other."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dyn_core.control.motion import Motion
+from dyn_core.facade.arrays import Array, as_floats
+
+
+class Phase(IntEnum):
+    """Where in a trajectory a time is."""
+
+    BEFORE = 0
+    MOVING = 1
+    DONE = 2
+
+
+class Sample(NamedTuple):
+    """A trajectory at one time.
+
+    Attributes:
+        q: positions (rad or m), (n,).
+        qd: velocities (rad/s or m/s), (n,).
+        qdd: accelerations (rad/s^2 or m/s^2), (n,).
+        phase: where in the trajectory the time is.
+    """
+
+    q: Array
+    qd: Array
+    qdd: Array
+    phase: Phase
+
+    @property
+    def motion(self) -> Motion:
+        """The motion without the phase."""
+        return Motion(self.q, self.qd, self.qdd)
+
+
+class Samples(NamedTuple):
+    """A trajectory at N times.
+
+    Attributes:
+        q: positions (rad or m), (N, n).
+        qd: velocities (rad/s or m/s), (N, n).
+        qdd: accelerations (rad/s^2 or m/s^2), (N, n).
+        phase: `Phase` of each time as a number, (N,).
+    """
+
+    q: Array
+    qd: Array
+    qdd: Array
+    phase: npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Piecewise polynomials of time in n joints. At a knot between pieces the later one counts.
+
+    Before the first knot the joints stand at the position they have there, after the last one at the
+    position they have reached. At the last knot itself velocity and acceleration are those of the last piece.
+
+    Times are seconds on any one clock; with its zero in 1970 they would be resolved to 0.2 us only.
+
+    Attributes:
+        knots: times at which the k pieces begin and the last ends (s), k + 1 of them.
+        durations: what u = 1 is of each piece (s), (k,); the piece may end before.
+        rows: what the powers of u are multiplied with, (k, 3 n, 6): see `hermite_rows`.
+        first: position before the first knot (rad or m), (n,).
+        last: position after the last knot (rad or m), (n,).
+    """
+
+    knots: tuple[float, ...]
+    durations: tuple[float, ...]
+    rows: Array
+    first: Array
+    last: Array
+
+    @property
+    def start(self) -> float:
+        """Time of the first knot (s)."""
+        return self.knots[0]
+
+    @property
+    def end(self) -> float:
+        """Time of the last knot (s)."""
+        return self.knots[-1]
+
+    def sample(self, t: float) -> Sample:
+        """Answer the motion at time t (s), in some 2 us."""
+        knots = self.knots
+        if not math.isfinite(t):
+            raise ValueError(f"t: expected a finite time, but it is {t}")
+        if t < knots[0]:
+            return Sample(*Motion.at_rest(self.first), Phase.BEFORE)
+        pieces = len(self.durations)
+        if t > knots[-1] or pieces == 0:
+            return Sample(*Motion.at_rest(self.last), Phase.DONE)
+        i = min(bisect_right(knots, t), pieces) - 1
+        u = (t - knots[i]) / self.durations[i]
+        u2 = u * u
+        powers = np.array((1.0, u, u2, u2 * u, u2 * u2, u2 * u2 * u))
+        q, qd, qdd = self.rows[i].dot(powers).reshape(3, -1)
+        return Sample(q, qd, qdd, Phase.MOVING)
+
+    def sample_many(self, times: Iterable[float]) -> Samples:
+        """Answer the motion at N times (s), in any order."""
+        t = as_floats("times", times if isinstance(times, np.ndarray) else list(times))
+        if t.ndim != 1 or not np.isfinite(t).all():
+            raise ValueError("times: expected finite times in one dimension")
+        n = len(self.first)
+        phase = np.full(len(t), Phase.MOVING, dtype=np.int8)
+        phase[t < self.start] = Phase.BEFORE
+        phase[(t > self.end) | (len(self.durations) == 0) & (t >= self.start)] = Phase.DONE
+        motion = np.zeros((len(t), 3, n))
+        moving = phase == Phase.MOVING
+        if moving.any():
+            knots, durations = np.array(self.knots), np.array(self.durations)
+            i = np.minimum(np.searchsorted(knots, t[moving], side="right"), len(durations)) - 1
+            u = (t[moving] - knots[i]) / durations[i]
+            powers = u[:, None] ** np.arange(6.0)
+            motion[moving] = np.einsum("krp,kp->kr", self.rows[i], powers).reshape(-1, 3, n)
+        motion[phase == Phase.BEFORE, 0] = self.first
+        motion[phase == Phase.DONE, 0] = self.last
+        return Samples(motion[:, 0], motion[:, 1], motion[:, 2], phase)

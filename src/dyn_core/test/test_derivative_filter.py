@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of sampled signals, against closed forms and an integration of the differential equation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dyn_core import DynError
+from dyn_core.control.derivative_filter import DerivativeFilter
+
+NAMES = ("a", "b")
+
+
+def made(second: bool, cutoff: float = 20.0, **options) -> DerivativeFilter:
+    return DerivativeFilter(NAMES, cutoff, second=second, **options)
+
+
+def irregular_times(count: int, period: float = 1e-3, seed: int = 0) -> np.ndarray:
+    return np.cumsum(np.random.default_rng(seed).uniform(0.2 * period, 1.8 * period, count))
+
+
+def answers(filter_: DerivativeFilter, times, signal) -> np.ndarray:
+    """Derivatives, (samples, derivatives, joints)."""
+    return np.array([filter_.update(t, np.array([signal(t), -2.0 * signal(t)])) for t in times])
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_a_ramp_from_rest_as_the_closed_form_says(second: bool) -> None:
+    """For u = r t from x = 0: velocity r (1 - e^-wt (1 + wt [+ (wt)^2 / 2]))."""
+    filter_ = made(second)
+    w, r = filter_.corner, 0.7
+    times = np.concatenate(([0.0], irregular_times(300)))
+    got = answers(filter_, times, lambda t: 3.0 + r * t)
+    x = w * times
+    series = 1.0 + x + (0.5 * x**2 if second else 0.0)
+    np.testing.assert_allclose(got[:, 0, 0], r * (1.0 - np.exp(-x) * series), atol=1e-11)
+    np.testing.assert_allclose(got[:, 0, 1], -2.0 * got[:, 0, 0], atol=1e-11)
+    if second:
+        np.testing.assert_allclose(got[:, 1, 0], r * w * np.exp(-x) * 0.5 * x**2, atol=1e-9)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_irregular_samples_as_an_integration_of_the_equation(second: bool) -> None:
+    """Runge-Kutta 4 with small steps over the straight lines between samples."""
+    filter_ = made(second, cutoff=8.0)
+    w, m = filter_.corner, filter_.order
+    times = np.concatenate(([0.0], irregular_times(60, period=4e-3, seed=2)))
+    values = np.random.default_rng(3).uniform(-1.0, 1.0, (61, 2))
+
+    def rate(x, u):
+        last = w**m * (u - x[0]) - sum(math.comb(m, k) * w ** (m - k) * x[k] for k in range(1, m))
+        return np.vstack((x[1:], last[None]))
+
+    x = np.zeros((m, 2))
+    x[0] = values[0]
+    for k, t in enumerate(times):
+        got = filter_.update(t, values[k])
+        if k:
+            T, steps = t - times[k - 1], 120
+            h, line = T / steps, (values[k] - values[k - 1]) / T
+            for i in range(steps):
+                u = [values[k - 1] + line * h * (i + c) for c in (0.0, 0.5, 1.0)]
+                k1 = rate(x, u[0])
+                k2 = rate(x + 0.5 * h * k1, u[1])
+                k3 = rate(x + 0.5 * h * k2, u[1])
+                k4 = rate(x + h * k3, u[2])
+                x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        np.testing.assert_allclose(np.array(got), x[1:], rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize("frequency", [0.5, 5.0, 20.0, 60.0])
+def test_a_sine_as_the_transfer_function_says(second: bool, frequency: float) -> None:
+    filter_ = made(second)
+    w, m, s = filter_.corner, filter_.order, 2j * math.pi * frequency
+    gain = 1.0 / (1.0 + s / w) ** m
+    times = np.concatenate(([0.0], irregular_times(9000, period=1e-4)))
+    got = answers(filter_, times, lambda t: math.sin(2.0 * math.pi * frequency * t))
+    late = times > 0.4  # what was at the beginning has died away
+    for k in range(m - 1):
+        expected = (gain * s ** (k + 1) * np.exp(s * times)).imag
+        # Straight lines between samples lose (s T)^2 / 12 of a sine.
+        np.testing.assert_allclose(got[late, k, 0], expected[late], atol=3e-3 * abs(gain * s ** (k + 1)))
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_cutoff_and_delay_are_what_they_are_called(second: bool) -> None:
+    filter_ = made(second, cutoff=30.0)
+    w, m = filter_.corner, filter_.order
+    assert abs(1.0 / (1.0 + 2j * math.pi * 30.0 / w) ** m) == pytest.approx(math.sqrt(0.5))
+    assert filter_.delay == pytest.approx(m / w)
+    # A signal with constant acceleration: its velocity comes late by the delay, once the start has died away.
+    # The straight lines between samples have no acceleration: what is left of their corners shrinks with w T.
+    times = np.arange(0.0, 0.5, 1e-4)
+    got = answers(filter_, times, lambda t: 0.5 * 4.0 * t * t)
+    assert got[-1, 0, 0] == pytest.approx(4.0 * (times[-1] - filter_.delay), rel=1e-5)
+    if second:
+        assert got[-1, 1, 0] == pytest.approx(4.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_noise_gain(second: bool) -> None:
+    period, sigma = 1e-4, 1e-3
+    filter_ = DerivativeFilter([str(j) for j in range(50)], 20.0, second=second)
+    noise = np.random.default_rng(5).normal(0.0, sigma, (6000, 50))
+    got = np.array([filter_.update(k * period, sample) for k, sample in enumerate(noise)])[1500:]
+    measured = got.std(axis=(0, 2)) / sigma
+    # The formulas are for w T << 1, which here is 0.025; some 1e4 independent values give 1 %.
+    np.testing.assert_allclose(measured, filter_.noise_gain(period), rtol=0.05)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_the_first_sample_does_not_kick(second: bool) -> None:
+    filter_ = made(second)
+    assert filter_.started is None
+    for t in (5.0, 5.001, 5.0015, 5.01):
+        np.testing.assert_array_equal(filter_.update(t, np.array([100.0, -3.0])), 0.0)
+    assert filter_.started == 5.0
+
+
+@pytest.mark.parametrize("jump_in_time", [0.11, -0.001, -50.0, 1000.0])
+def test_gaps_and_times_that_go_back_start_anew(jump_in_time: float) -> None:
+    filter_ = made(second=True, max_gap=0.1)
+    answers(filter_, np.arange(0.0, 0.5, 1e-3), lambda t: math.sin(9.0 * t))
+    t = 0.499 + jump_in_time
+    np.testing.assert_array_equal(filter_.update(t, np.array([7.0, 8.0])), 0.0)
+    assert filter_.started == t
+    fresh = made(second=True)
+    for k in range(20):
+        sample = np.array([7.0 + k * k, 8.0])
+        if k:
+            np.testing.assert_array_equal(
+                filter_.update(t + 1e-3 * k, sample), fresh.update(t + 1e-3 * k, sample)
+            )
+        else:
+            fresh.update(t, sample)
+
+
+def test_a_gap_within_the_limit_is_a_straight_line() -> None:
+    filter_ = made(second=False, max_gap=0.1)
+    filter_.update(0.0, np.zeros(2))
+    (qd,) = filter_.update(0.1, np.array([0.1, 0.2]))
+    np.testing.assert_allclose(qd, [1.0, 2.0], rtol=1e-3)
+    assert filter_.started == 0.0
+
+
+def test_a_time_that_comes_twice_changes_nothing() -> None:
+    filter_, other = made(second=True), made(second=True)
+    for k in range(10):
+        sample = np.array([k**2, -k], dtype=float)
+        once = other.update(1e-3 * k, sample)
+        np.testing.assert_array_equal(filter_.update(1e-3 * k, sample), once)
+        np.testing.assert_array_equal(filter_.update(1e-3 * k, sample + 5.0), once)
+
+
+def test_reset() -> None:
+    filter_ = made(second=False)
+    answers(filter_, [0.0, 0.01, 0.02], lambda t: t)
+    filter_.reset()
+    assert filter_.started is None
+    np.testing.assert_array_equal(filter_.update(0.021, np.array([9.0, 9.0])), 0.0)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_numbers_that_are_not_finite_are_refused_and_leave_the_state(bad: float) -> None:
+    filter_, other = made(second=True), made(second=True)
+    for k in range(10):
+        sample = np.array([k**2, -k], dtype=float)
+        with pytest.raises(ValueError, match="the value of joint 'b' is"):
+            filter_.update(1e-3 * k, np.array([1.0, bad]))
+        with pytest.raises(ValueError, match="t: expected a finite time"):
+            filter_.update(bad, sample)
+        np.testing.assert_array_equal(filter_.update(1e-3 * k, sample), other.update(1e-3 * k, sample))
+
+
+def test_what_was_given_or_answered_can_be_written_to() -> None:
+    filter_, other = made(second=True), made(second=True)
+    for k in range(10):
+        sample = np.array([k**2, -k], dtype=float)
+        expected = other.update(1e-3 * k, sample)
+        got = filter_.update(1e-3 * k, sample)
+        np.testing.assert_array_equal(got, expected)
+        for vector in (sample, *got):
+            vector[:] = 1e3
+
+
+def test_periods_of_a_nanosecond() -> None:
+    filter_ = made(second=True)
+    filter_.update(0.0, np.zeros(2))
+    for k in range(1, 200):
+        qd, qdd = filter_.update(1e-9 * k, np.full(2, 3.0 * 1e-9 * k))
+    x = filter_.corner * 199e-9
+    np.testing.assert_allclose(qd, 3.0 * x**3 / 6.0, atol=1e-9)
+    np.testing.assert_allclose(qdd, 3.0 * filter_.corner * 0.5 * x**2, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cutoff": 0.0}, r"the cutoff of a derivative filter \(Hz\) is 0.0: give a finite number > 0"),
+        ({"cutoff": math.nan}, "is nan: give a finite number > 0"),
+        ({"cutoff": 5.0, "max_gap": -1.0}, r"the longest gap of a derivative filter \(s\) is -1.0"),
+    ],
+)
+def test_wrong_settings(options, message: str) -> None:
+    with pytest.raises(DynError, match=message):
+        DerivativeFilter(NAMES, **options)

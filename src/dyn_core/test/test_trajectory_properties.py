@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for all trajectories and all replacements."""
+
+from __future__ import annotations
+
+import numpy as np
+from properties import given, hypothesis, settings, st
+from trajectory_case import ORDERS, random_points
+
+from dyn_core.control.motion import Motion
+from dyn_core.control.plan import planned, replaced
+from dyn_core.control.trajectory import Phase, Trajectory
+
+SEED = st.integers(0, 2**32 - 1)
+NEAR = 1e-7
+
+
+def check_continuous(trajectory: Trajectory, derivatives: int, times) -> None:
+    """Values just before and at a time differ by no more than their rates allow."""
+    for t in times:
+        before, at = trajectory.sample(t - NEAR), trajectory.sample(t)
+        for k in range(derivatives):
+            # The next derivative bounds the change; that of the acceleration is never this great.
+            rate = np.abs(at[k + 1]).max() + np.abs(before[k + 1]).max() if k < 2 else 1e5
+            np.testing.assert_allclose(before[k], at[k], rtol=0, atol=NEAR * (rate + 1.0) * 10.0)
+
+
+@given(SEED, st.sampled_from(ORDERS), st.booleans(), st.floats(-100.0, 100.0))
+@settings(max_examples=60, deadline=None)
+def test_a_motion_is_continuous(seed: int, order: str, smooth: bool, now: float) -> None:
+    start = Motion(*np.random.default_rng(seed).uniform(-1.0, 1.0, (3, 3)))
+    trajectory = planned(random_points(seed, order), now, start=start, smooth=smooth)
+    derivatives = {"linear": 3 if smooth else 1, "cubic": 2, "quintic": 3}[order]
+    check_continuous(trajectory, min(derivatives, 2), trajectory.knots[1:-1])
+    if derivatives == 3:
+        check_continuous(trajectory, 3, trajectory.knots[1:-1])
+    after = trajectory.sample(trajectory.end + NEAR)
+    assert after.phase is Phase.DONE
+    np.testing.assert_allclose(after.q, trajectory.sample(trajectory.end).q, atol=1e-12)
+
+
+@given(
+    SEED,
+    st.sampled_from(ORDERS[1:]),
+    st.floats(-1.0, 8.0),
+    st.one_of(st.none(), st.floats(-4.0, 9.0)),
+)
+@settings(max_examples=120, deadline=None)
+def test_a_replacement_is_continuous(seed: int, order: str, now: float, stamp: float | None) -> None:
+    running = planned(random_points(seed, "quintic"), 0.0, start=Motion.at_rest(np.ones(3)))
+    points = random_points(seed + 1, order)
+    begin = now if stamp is None else max(now, stamp)
+    coming = points.times + (now if stamp is None else stamp) - begin
+    # A point may not be so near that what leads to it is as good as a jump.
+    hypothesis.assume(((coming > 0.02) | (coming <= 0.0)).all() and coming[-1] > 0.0)
+    new = replaced(running, points, now, stamp)
+    for t in np.linspace(now, begin, 5)[: -1 if now < begin else 0]:
+        for value, expected in zip(new.sample(t)[:3], running.sample(t)[:3], strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-9)
+    at, was = new.sample(begin), running.sample(begin)
+    for k in range({"cubic": 2, "quintic": 3}[order]):
+        np.testing.assert_allclose(at[k], was[k], rtol=1e-8, atol=1e-8)
+    for k, t in enumerate(points.times):
+        if coming[k] > 0.0:
+            q = new.sample((now if stamp is None else stamp) + t).q
+            np.testing.assert_allclose(q, points.q[k], atol=1e-8)
