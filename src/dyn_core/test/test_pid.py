@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from properties import given, settings, st
+from properties import examples, given, st
 
 from dyn_core import DynError
 from dyn_core.control.pid import Pid
@@ -273,7 +273,7 @@ SAMPLES = st.lists(st.tuples(st.floats(1e-4, 0.09), *[st.floats(-3.0, 3.0)] * 4)
 
 
 @given(st.lists(st.floats(0.0, 20.0), min_size=6, max_size=6), st.sampled_from(ANTI_WINDUP), SAMPLES)
-@settings(deadline=None)
+@examples(100)
 def test_as_one_that_is_written_plainly(gains, anti_windup, samples) -> None:
     kp, ki, kd = np.reshape(gains, (3, 2))
     pid = Pid(NAMES, kp, ki, kd, limits=6.0, cutoff=15.0, anti_windup=anti_windup, tracking_time=0.05)

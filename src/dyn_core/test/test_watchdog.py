@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from properties import given, settings, st
+from properties import examples, given, st
 
 from dyn_core import DynError
 from dyn_core.control.fade import Fade
@@ -113,7 +113,7 @@ CYCLES = st.lists(st.tuples(st.floats(0.0, 0.3), st.booleans()), min_size=1, max
 
 
 @given(st.sampled_from(REACTIONS), CYCLES)
-@settings(deadline=None)
+@examples(100)
 def test_whatever_comes(reaction, cycles) -> None:
     """Live torques for fresh data alone, nothing before any, a factor in [0, 1], recovery after the ramp."""
     settings_ = made(reaction)
@@ -137,7 +137,7 @@ def test_whatever_comes(reaction, cycles) -> None:
 
 
 @given(st.sampled_from(REACTIONS), CYCLES, st.floats(0.001, 0.01))
-@settings(deadline=None)
+@examples(100)
 def test_what_is_sent_has_no_step(reaction, cycles, period: float) -> None:
     """Live, held and zero torques of up to 10 N m: the rate is that of the steepest ramp between them."""
     settings_ = made(reaction)
