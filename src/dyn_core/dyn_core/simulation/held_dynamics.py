@@ -66,7 +66,10 @@ def held_dynamics(
     rates = joint_rates(robot, [qd[k] + c * last[k] for k in range(n)])
     A = coordinate_inertia(robot, inertia_matrix(robot, positions))
     H = coordinate_torques(robot, bias_torques(robot, positions, rates, robot.gravity_0, {}))
-    M = [[A[i][k] + h * Fv if i == k else A[i][k] for k in range(n)] for i, Fv in enumerate(_viscous(robot))]
+    M = [
+        [A[i][k] + h * Fv if i == k else A[i][k] for k in range(n)]
+        for i, Fv in enumerate(viscous_friction(robot))
+    ]
     wanted = [tau[k] + friction[k] - H[k] - _product(M[k], given) for k in range(n)]
     reduced = [[M[i][k] if i == k else free[i] * free[k] * M[i][k] for k in range(n)] for i in range(n)]
     coupled = [[i for i in range(k) if not _is_zero(A[k][i])] for k in range(n)]
@@ -75,7 +78,7 @@ def held_dynamics(
     return [a + b for a, b in zip(found, given, strict=True)] + reactions
 
 
-def _viscous(robot: Robot) -> list[Scalar]:
+def viscous_friction(robot: Robot) -> list[Scalar]:
     """Viscous friction of the coordinates, the diagonal ``G^T Fv G``: each joint follows one coordinate."""
     rates = joint_rates(robot, [1.0] * robot.dof)
     torques = [joint.friction.Fv * rate for joint, rate in zip(robot.joints, rates, strict=True)]

@@ -16,14 +16,19 @@ import numpy.typing as npt
 from dyn_core.errors import DynError, ModelWarning, listed
 from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.programs import with_terms
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.advance import advance
 from dyn_core.simulation.mechanism import Load, mechanism
 from dyn_core.simulation.programs import compiled_programs
 from dyn_core.simulation.runge_kutta import Mode, present_mode
 from dyn_core.simulation.sensors import Measurement, Sensors, SensorSettings
+from dyn_core.simulation.decay import fastest_decay
 from dyn_core.simulation.settings import SimulationSettings
 from dyn_core.simulation.state import State
+
+STABLE = 2.5
+"""Decay within a step of the Runge-Kutta method that it can follow, somewhat less than its limit of 2.785."""
 
 JointValues: TypeAlias = npt.ArrayLike | Mapping[str, float]
 """One number for each joint, in the order of the joints, or numbers by name, 0 for the others."""
@@ -62,7 +67,7 @@ class Simulator:
                 positions are not between the limits.
 
         Warns:
-            ModelWarning: a joint cannot move, or has no effort, by its limits.
+            ModelWarning: viscous friction is too strong for the integrator with such steps.
         """
         self.robot = robot
         self.joint_names = robot.joint_names
@@ -89,7 +94,8 @@ class Simulator:
         self._load = Load(none)
         self._mode: Mode | None = None  # of the present state under the present load, once it is known
         self._sensors = Sensors(robot, self._sensor_settings)
-        self._warn_of_limits()
+        if self.settings.integrator == "rk4":
+            _warn_of_stiffness(robot, self.settings, positions.tolist())
 
     @property
     def state(self) -> State:
@@ -291,14 +297,16 @@ class Simulator:
                     element=f"joint '{joint.name}'",
                 )
 
-    def _warn_of_limits(self) -> None:
-        joints = self.robot.independent_joints
-        fixed = [joint.name for joint in joints if joint.limits.lower == joint.limits.upper is not None]
-        weak = [joint.name for joint in joints if joint.limits.effort == 0.0 and joint.mu == 1]
-        said = []
-        if fixed and self.settings.position_limits:
-            said.append(f"the limits let {listed(fixed)} not move (position_limits)")
-        if weak and self.settings.effort_limits:
-            said.append(f"the effort limit of {listed(weak)} is 0 (effort_limits)")
-        for sentence in said:
-            warnings.warn(f"robot '{self.robot.name}': {sentence}", ModelWarning, stacklevel=3)
+
+def _warn_of_stiffness(robot: Robot, settings: SimulationSettings, q: list[float]) -> None:
+    made_of = with_terms(robot, settings.friction, settings.rotor_inertia)
+    joint, rate = fastest_decay(made_of, q)
+    needed = math.ceil(rate * settings.step / STABLE)
+    if needed > settings.substeps:
+        warnings.warn(
+            f"robot '{robot.name}': viscous friction brings joint '{joint}' to rest in some {1.0 / rate:.2g} s, too "
+            f"fast for rk4 with {settings.substeps} substeps of {settings.step:g} s: take {needed} substeps, or the "
+            "integrator semi_implicit_euler",
+            ModelWarning,
+            stacklevel=3,
+        )
