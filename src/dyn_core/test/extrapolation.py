@@ -12,7 +12,7 @@ STAGES = range(2, 18, 2)
 
 
 def integrated(f: Derivative, x: np.ndarray, duration: float, steps: int) -> np.ndarray:
-    """Answer x after a duration, for x' = f(x), by `steps` steps of order 16; it asserts that it converges."""
+    """Answer x after a duration, for x' = f(x), by steps of order 16; it asserts that they converge."""
     for _ in range(steps):
         x, error = _step(f, x, duration / steps)
         assert error < 1e-11 * max(1.0, float(np.abs(x).max())), f"take more steps: the error is {error}"

@@ -16,7 +16,8 @@ def block(
     """A block on a level rail."""
     return dyn_core.load_robot(
         '<robot name="block"><link name="rail"/><link name="block"><inertial>'
-        f'<mass value="{mass!r}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        f'<mass value="{mass!r}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+        "</inertial></link>"
         '<joint name="slide" type="prismatic"><parent link="rail"/><child link="block"/><axis xyz="1 0 0"/>'
         f'<limit lower="{limits[0]!r}" upper="{limits[1]!r}" velocity="1000" effort="{effort!r}"/>'
         f'<dynamics damping="{damping!r}" friction="{friction!r}"/></joint></robot>'
@@ -34,6 +35,7 @@ def two_links(first: str = "", second: str = "", mimic: str = "") -> dyn_core.Ro
         f'<robot name="two_links"><link name="base"/><link name="upper">{rod}</link>'
         f'<link name="lower">{rod}</link>'
         '<joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>'
-        f'{first or wide}</joint><joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/>'
+        f"{first or wide}</joint>"
+        '<joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/>'
         f'<origin xyz="1 0 0"/><axis xyz="0 1 0"/>{second or wide}{mimic}</joint></robot>'
     )

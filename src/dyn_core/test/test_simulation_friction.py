@@ -205,7 +205,7 @@ def test_a_moving_joint_pulls_at_one_that_rests() -> None:
 def test_friction_slides_as_the_model_says(integrator: str) -> None:
     """Beside an independent integration of the equations, as long as no joint comes to rest."""
     robot = dyn_core.load_robot(ROBOTS / "rx90.urdf")
-    robot = robot.with_rotor_inertias({name: 0.1 for name in robot.joint_names})
+    robot = robot.with_rotor_inertias(dict.fromkeys(robot.joint_names, 0.1))
     model = dyn_core.compile_model(robot, backend="python")
     q, qd = np.array([0.1, 0.7, 0.2, 0.3, 0.5, 0.1]), np.array([1.0, -1.0, 1.5, 2.0, -2.0, 3.0])
     tau = model.inverse_dynamics(q, qd, np.zeros(6))

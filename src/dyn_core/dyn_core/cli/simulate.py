@@ -108,9 +108,9 @@ def _efforts(arguments: Namespace, robot: Robot) -> EffortTable:
         if arguments.duration is None:
             raise DynError("how long to simulate is not said: give --effort or --duration")
         return EffortTable(np.zeros(1), np.zeros((1, robot.dof)), ())
+    table = read_effort_csv(arguments.effort, robot)
     if Path(arguments.out).resolve() == Path(arguments.effort).resolve():
         raise DynError(f"--out would replace the efforts in '{arguments.effort}': give another file")
-    table = read_effort_csv(arguments.effort, robot)
     if table.missing:
         message = f"{arguments.effort}: no efforts for {listed(table.missing)}, they get 0"
         warnings.warn(message, ModelWarning, stacklevel=2)
@@ -135,16 +135,15 @@ def _simulator(arguments: Namespace, robot: Robot) -> Simulator:
     if arguments.model_error is not None:
         (error,) = numbers("--model-error", arguments.model_error, 1)
         robot = with_model_error(robot, error, arguments.seed)
+    for payload in arguments.payload:
+        robot = _with_payload(robot, payload)
     q, qd = (
         None
         if getattr(arguments, name) is None
         else joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
         for name in ("q", "qd")
     )
-    simulator = Simulator(robot, settings, sensors, q, qd)
-    for payload in arguments.payload:
-        _add_payload(simulator, payload)
-    return simulator
+    return Simulator(robot, settings, sensors, q, qd)
 
 
 def _of_sensors(kind: str, text: str | None) -> dict[str, Any]:
@@ -153,7 +152,7 @@ def _of_sensors(kind: str, text: str | None) -> dict[str, Any]:
     return {f"{quantity}_{kind}": value for quantity, value in zip(quantities, values, strict=True)}
 
 
-def _add_payload(simulator: Simulator, text: str) -> None:
+def _with_payload(robot: Robot, text: str) -> Robot:
     link, *rest = text.split(",", 1)
     words = rest[0].replace(",", " ").split() if rest else []
     if len(words) not in (1, 4, 10):
@@ -162,7 +161,7 @@ def _add_payload(simulator: Simulator, text: str) -> None:
         )
     values = numbers("--payload", " ".join(words), len(words))
     values += [0.0] * (10 - len(values))
-    simulator.set_payload(link.strip(), values[0], values[1:4], values[4:])
+    return robot.with_payload(link.strip(), values[0], values[1:4], values[4:])
 
 
 def _steps(arguments: Namespace, table: EffortTable, step: float) -> int:

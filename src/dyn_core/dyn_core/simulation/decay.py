@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
+from dyn_core.facade.arrays import Array
 from dyn_core.model.coupling import coordinate_inertia, joint_positions
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.held_dynamics import viscous_friction
@@ -18,7 +19,7 @@ def fastest_decay(robot: Robot, q: Sequence[float]) -> tuple[str, float]:
 
     Velocities decay as exp(-rate t); rates are the eigenvalues of ``A^-1 Fv``.
     """
-    A = np.array(coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q))))
+    A: Array = np.array(coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q))))
     rates, directions = np.linalg.eig(np.linalg.solve(A, np.diag(viscous_friction(robot))))
     fastest = int(np.abs(rates).argmax())
     joint = int(np.abs(directions[:, fastest]).argmax())

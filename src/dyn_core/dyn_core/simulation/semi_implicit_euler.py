@@ -21,6 +21,9 @@ def semi_implicit_euler(
     a joint but does not turn it round, and a joint that would pass its stop within the step moves just
     up to it.
     """
+    usual = _usual_step(mechanism, q, qd, load, h)
+    if usual is not None:
+        return usual
     positions, rates = q.tolist(), qd.tolist()
     # Velocities with which the joints just reach their stops; 0 where they are there already.
     slowest = [min((low - x) / h, 0.0) for low, x in zip(mechanism.lower, positions, strict=True)]
@@ -42,3 +45,25 @@ def semi_implicit_euler(
         else:  # qd + h qdd would not be quite 0
             rates[j] = 0.0
     return np.array(positions), np.array(rates)
+
+
+def _usual_step(
+    mechanism: Mechanism, q: Array, qd: Array, load: Load, h: float
+) -> tuple[Array, Array] | None:
+    """Answer a step without search, if it is one in which no joint stops, breaks away or meets its stop."""
+    rates, Fs = qd.tolist(), mechanism.Fs
+    friction = np.array([-math.copysign(F, v) if v else 0.0 for F, v in zip(Fs, rates, strict=True)])
+    free = mechanism.ones
+    if 0.0 in rates:
+        free = np.array([1.0 if v or not F else 0.0 for F, v in zip(Fs, rates, strict=True)])
+    tau, unmoved, times = mechanism.torques(load, q), mechanism.unmoved, np.array([0.0, 0.0, h])
+    held = (friction, free, mechanism.zeros, unmoved, unmoved, times)
+    answer = mechanism.dynamics(q, qd, tau, *held)
+    after = qd + h * answer[: len(q)]
+    positions = q + h * after
+    inside = zip(mechanism.lower, positions.tolist(), mechanism.upper, strict=True)
+    as_before = zip(Fs, rates, after.tolist(), answer[len(q) :].tolist(), strict=True)
+    usual = all(low < x < high for low, x, high in inside) and all(
+        not F or v * w > 0.0 or (v == 0.0 and -F <= r <= F) for F, v, w, r in as_before
+    )
+    return (positions, after) if usual else None

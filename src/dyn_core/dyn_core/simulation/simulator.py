@@ -19,11 +19,11 @@ from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.programs import with_terms
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.advance import advance
+from dyn_core.simulation.decay import fastest_decay
 from dyn_core.simulation.mechanism import Load, mechanism
 from dyn_core.simulation.programs import compiled_programs
 from dyn_core.simulation.runge_kutta import Mode, present_mode
 from dyn_core.simulation.sensors import Measurement, Sensors, SensorSettings
-from dyn_core.simulation.decay import fastest_decay
 from dyn_core.simulation.settings import SimulationSettings
 from dyn_core.simulation.state import State
 
@@ -234,6 +234,8 @@ class Simulator:
         if length != self._length:
             self._since, self._length, self._steps = self._state.time, length, 0
         until = self._since + (self._steps + 1) * length
+        if not until > self._state.time:
+            raise ValueError(f"duration: {length:g} s after {self._state.time:g} s are no time at all")
         settings = self.settings
         load, count = self._load, settings.substeps
         state = advance(self._mechanism, settings.integrator, self._state, load, until, count, self._mode)
@@ -304,9 +306,9 @@ def _warn_of_stiffness(robot: Robot, settings: SimulationSettings, q: list[float
     needed = math.ceil(rate * settings.step / STABLE)
     if needed > settings.substeps:
         warnings.warn(
-            f"robot '{robot.name}': viscous friction brings joint '{joint}' to rest in some {1.0 / rate:.2g} s, too "
-            f"fast for rk4 with {settings.substeps} substeps of {settings.step:g} s: take {needed} substeps, or the "
-            "integrator semi_implicit_euler",
+            f"robot '{robot.name}': viscous friction brings joint '{joint}' to rest in some "
+            f"{1.0 / rate:.2g} s, too fast for rk4 with steps of {settings.step / settings.substeps:g} s: "
+            f"take {needed} substeps, or the integrator semi_implicit_euler",
             ModelWarning,
             stacklevel=3,
         )

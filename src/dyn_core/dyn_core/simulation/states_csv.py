@@ -29,5 +29,5 @@ class Lines:
 
     def line(self, sample: Sample) -> str:
         """Answer the line of a sample."""
-        values = (sample.q, sample.qd, sample.qdd, sample.effort)
-        return self._format % (sample.time, *(x for array in values for x in array.tolist()))
+        time, q, qd, qdd, effort = sample
+        return self._format % (time, *q.tolist(), *qd.tolist(), *qdd.tolist(), *effort.tolist())
