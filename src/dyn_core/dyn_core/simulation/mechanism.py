@@ -10,18 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.dynamics.unresisted import unresisted
-from dyn_core.errors import DynError, listed
+from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
+from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable
-from dyn_core.model.coupling import (
-    coordinate_inertia,
-    coordinate_torques,
-    joint_positions,
-    joint_rates,
-)
+from dyn_core.model.coupling import coordinate_torques, joint_rates
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.complementarity import Respond, Vector
 from dyn_core.simulation.programs import Programs
@@ -98,7 +92,9 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
     """
     made_of = with_terms(robot, settings.friction, settings.rotor_inertia)
     _check_friction(made_of)
-    _check_inertia(made_of)
+    unresisted = unresisted_joints(made_of)
+    if unresisted:
+        raise no_forward_dynamics(robot, unresisted)
     prepared = [programs.prepared(made_of)]
     n = robot.dof
     lower, upper = _stops(robot) if settings.position_limits else ((-math.inf,) * n, (math.inf,) * n)
@@ -147,17 +143,3 @@ def _check_friction(robot: Robot) -> None:
                     "what drives its joint cannot be simulated, give a number >= 0",
                     element=f"joint '{joint.name}'",
                 )
-
-
-def _check_inertia(robot: Robot) -> None:
-    """Raise DynError where a joint moves no inertia, in a position of no symmetry."""
-    q = joint_positions(robot, [1.0 + 0.618 * k % 1.0 for k in range(1, robot.dof + 1)])
-    A = coordinate_inertia(robot, inertia_matrix(robot, q))
-    found = unresisted(A, [[i for i in range(k) if A[k][i] != 0.0] for k in range(len(A))])
-    if found:
-        names = [robot.joint_names[k] for k in found]
-        raise DynError(
-            f"robot '{robot.name}' cannot be simulated: no inertia resists {listed(names)}: "
-            "give the links mass and inertia, or the joints rotor inertia",
-            element=f"joint '{names[0]}'",
-        )
