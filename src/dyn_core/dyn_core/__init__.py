@@ -9,17 +9,28 @@ from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
 from dyn_core.facade.write import write_par, write_urdf
 from dyn_core.model.robot import Robot
+from dyn_core.simulation.model_error import with_model_error
+from dyn_core.simulation.sensors import Measurement, SensorSettings
+from dyn_core.simulation.settings import SimulationSettings
+from dyn_core.simulation.simulator import Simulator
+from dyn_core.simulation.state import State
 
 __all__ = [
     "DynError",
     "Finding",
+    "Measurement",
     "Model",
     "ModelWarning",
     "Robot",
+    "SensorSettings",
     "Severity",
+    "SimulationSettings",
+    "Simulator",
+    "State",
     "check_robot",
     "compile_model",
     "load_robot",
+    "with_model_error",
     "write_par",
     "write_urdf",
 ]

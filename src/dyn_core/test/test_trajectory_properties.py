@@ -17,7 +17,7 @@ NEAR = 1e-7
 
 def check_continuous(trajectory: Trajectory, derivatives: int, times) -> None:
     """Values just before and at a time differ by no more than their rates allow."""
-    # No quintic between points at most 4 apart, with derivatives of at most 2, has a greater third derivative.
+    # No quintic between points 4 apart, with derivatives of at most 2, has a greater third derivative.
     h = float(np.diff(trajectory.knots).min())
     greatest = (60.0 * 4.0 + 36.0 * 2.0 * 2.0 * h + 9.0 * 2.0 * 2.0 * h**2) / h**3
     for t in times:

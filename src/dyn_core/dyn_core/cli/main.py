@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command ``dyn``: arguments in, text and an exit code out.
 
-Exit codes: 0 done, 1 the input cannot be used or does not pass, 2 the command line is wrong.
+Exit codes: 0 done, 1 the input cannot be used or does not pass, 2 the command line is wrong,
+130 interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -22,8 +23,12 @@ from dyn_core.cli.functions import EMITTED, EVALUATED, VECTORS
 from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import joined
 from dyn_core.cli.robot_options import GRAVITY, add_robot
+from dyn_core.cli.simulate import add_arguments as add_simulation
+from dyn_core.cli.simulate import simulate
 from dyn_core.codegen.languages import LANGUAGES
 from dyn_core.errors import DynError
+
+INTERRUPTED = 130  # as shells say it of SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except DynError as error:
             print(f"dyn: error: {error}", file=sys.stderr)
             return 1
+        except KeyboardInterrupt:
+            print("dyn: interrupted", file=sys.stderr)
+            return INTERRUPTED
     for warning in caught:
         print(f"dyn: warning: {warning.message}", file=sys.stderr)
     return _print(answer)
@@ -86,6 +94,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(verdict)
     verdict.add_argument("--strict", action="store_true", help="exit code 1 where there is a warning, too")
     verdict.set_defaults(run=check)
+
+    motion = commands.add_parser("simulate", help="simulate the motion that efforts give")
+    add_robot(motion, gravity=True)
+    _add_json(motion)
+    add_simulation(motion)
+    motion.set_defaults(run=simulate)
     return parser
 
 

@@ -38,11 +38,12 @@ def joint_vector(option: str, text: str | None, dof: int) -> list[float]:
     return [_finite(option, word) for word in words]
 
 
-def three_numbers(option: str, text: str) -> list[float]:
-    """Answer the three numbers of an option."""
+def numbers(option: str, text: str, count: int) -> list[float]:
+    """Answer the numbers of an option, which has to have so many."""
     words = text.replace(",", " ").split()
-    if len(words) != 3:
-        raise DynError(f"{option} has {len(words)} numbers: give three")
+    if len(words) != count:
+        wanted = {1: "one", 3: "three"}.get(count, count)
+        raise DynError(f"{option} has {len(words)} numbers: give {wanted}")
     return [_finite(option, word) for word in words]
 
 

@@ -6,13 +6,28 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from dyn_core.errors import DynError
 
 
 def write_whole(path: str, text: str) -> None:
-    """Write a file under another name beside its place, and rename it; DynError where this fails."""
+    """Write a file; DynError where this fails."""
+    with whole_file(path) as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def whole_file(path: str) -> Iterator[TextIO]:
+    """Open a file for writing under another name beside its place, and rename it when all is written.
+
+    Where something is raised meanwhile, nothing is left of it, and what was at the place before stays.
+
+    Raises:
+        DynError: the file cannot be written.
+    """
     target = Path(os.path.realpath(path))
     temporary: Path | None = None
     try:
@@ -22,14 +37,15 @@ def write_whole(path: str, text: str) -> None:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
         temporary = Path(name)
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            yield file
         temporary.chmod(mode & 0o777)
         temporary.replace(target)
     except OSError as error:
+        raise DynError(f"cannot write '{path}': {error.strerror or error}") from error
+    finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
-        raise DynError(f"cannot write '{path}': {error.strerror or error}") from error
 
 
 def _mask() -> int:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from dyn_core.cli.numbers import three_numbers, tolerance
+from dyn_core.cli.numbers import numbers, tolerance
 from dyn_core.facade.load import load_robot
 from dyn_core.io.snap import checked_snap
 from dyn_core.model.robot import Robot
@@ -45,7 +45,7 @@ def loading(arguments: Namespace) -> dict[str, Any]:
     return {
         # A path, so that no name of a file is taken for YAML text.
         "loops": None if arguments.loops is None else Path(arguments.loops),
-        "gravity": None if given is None else three_numbers(GRAVITY, given),
+        "gravity": None if given is None else numbers(GRAVITY, given, 3),
         "snap": "digits" if arguments.snap == "digits" else checked_snap(tolerance("--snap", arguments.snap)),
     }
 

@@ -96,7 +96,7 @@ def _baked(robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool) 
     if backend != "python":
         documentation = _documentation()
         programs = [traced(made_of, name, documentation.get(name, "")) for name in functions]
-        compiled = _compiled(robot, programs, backend)
+        compiled = compiled_or_none(robot, programs, backend)
         if compiled is not None:
             return Model(
                 robot, friction, rotor_inertia, "c", dict(zip(functions, compiled, strict=True)), None
@@ -120,7 +120,7 @@ def _tunable(robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool
     names = list(kinds(made_of))
     programs = [tunable(symbolic, name, documentation.get(name, "")) for name in names]
     prepare, programs = staged(programs, symbolic.parameters)
-    compiled = None if backend == "python" else _compiled(robot, programs, backend)
+    compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
     functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
     options = {"friction": friction, "rotor_inertia": rotor_inertia}
     left_out = frozenset(option for option, wanted in options.items() if not wanted)
@@ -129,7 +129,7 @@ def _tunable(robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool
     return Model(robot, friction, rotor_inertia, "c" if compiled else "python", functions, tuning)
 
 
-def _compiled(robot: Robot, programs: Sequence[Program], backend: Backend) -> list[Runnable] | None:
+def compiled_or_none(robot: Robot, programs: Sequence[Program], backend: Backend) -> list[Runnable] | None:
     """Answer compiled programs; None, with a warning in the log, where this cannot be and need not be."""
     # Only here is what it takes to compile imported: subprocesses, thread pools, loaders.
     from dyn_core.codegen.compiler import NoCompiler

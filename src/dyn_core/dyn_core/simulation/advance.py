@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One step of a simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dyn_core.errors import DynError
+from dyn_core.facade.arrays import Array
+from dyn_core.simulation.mechanism import Load, Mechanism
+from dyn_core.simulation.runge_kutta import Mode, runge_kutta
+from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
+from dyn_core.simulation.settings import Integrator
+from dyn_core.simulation.state import State
+
+METHODS = {"rk4": runge_kutta, "semi_implicit_euler": semi_implicit_euler}
+
+
+def advance(
+    mechanism: Mechanism,
+    integrator: Integrator,
+    state: State,
+    load: Load,
+    until: float,
+    substeps: int,
+    mode: Mode | None = None,
+) -> State:
+    """Answer the state at a later time.
+
+    Args:
+        mechanism: the robot.
+        integrator: the method.
+        state: the state to begin with.
+        load: what acts on the joints all the time.
+        until: time of the answer (s).
+        substeps: number of steps of the integrator.
+        mode: the present mode, where it is known.
+
+    Raises:
+        DynError: the simulation diverges.
+    """
+    method = METHODS[integrator]
+    h = (until - state.time) / substeps
+    q, qd = state.q, state.qd
+    bound = mechanism.greatest_speed
+    for k in range(substeps):
+        q, qd = method(mechanism, q, qd, load, h, mode if k == 0 else None)
+        # Not so for NaN, either.
+        if not all(-bound <= v <= bound for v in qd.tolist()):
+            raise _divergence(mechanism, integrator, qd, state.time + (k + 1) * h, h)
+    return State(until, np.array(q), np.array(qd))
+
+
+def _divergence(mechanism: Mechanism, integrator: Integrator, qd: Array, time: float, h: float) -> DynError:
+    speed = np.where(np.isnan(qd), np.inf, np.abs(qd))
+    joint = mechanism.joint_names[int(speed.argmax())]
+    remedy = "take a smaller step or more substeps"
+    if integrator != "semi_implicit_euler":
+        remedy += ", or the integrator semi_implicit_euler where friction is strong"
+    value = qd[speed.argmax()]
+    return DynError(
+        f"the simulation diverges at {time:.6g} s: the velocity of joint '{joint}' becomes {value:g}, "
+        f"with steps of {h:g} s of the integrator: {remedy}",
+        element=f"joint '{joint}'",
+    )

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast viscous friction brings a robot to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dyn_core.dynamics.inertia_matrix import inertia_matrix
+from dyn_core.facade.arrays import Array
+from dyn_core.model.coupling import coordinate_inertia, joint_positions
+from dyn_core.model.robot import Robot
+from dyn_core.simulation.held_dynamics import viscous_friction
+
+
+def fastest_decay(robot: Robot, q: Sequence[float]) -> tuple[str, float]:
+    """Answer the largest rate (1/s) of ``A qdd = -Fv qd`` at positions q, and the joint that it is about.
+
+    Velocities decay as exp(-rate t); rates are the eigenvalues of ``A^-1 Fv``.
+    """
+    A: Array = np.array(coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q))))
+    rates, directions = np.linalg.eig(np.linalg.solve(A, np.diag(viscous_friction(robot))))
+    fastest = int(np.abs(rates).argmax())
+    joint = int(np.abs(directions[:, fastest]).argmax())
+    return robot.joint_names[joint], float(np.abs(rates[fastest]))

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the integrators know of a robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
+from dyn_core.errors import DynError
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.programs import with_terms
+from dyn_core.facade.runnable import Runnable
+from dyn_core.model.coupling import coordinate_torques, joint_rates
+from dyn_core.model.robot import Robot
+from dyn_core.simulation.complementarity import Respond, Vector
+from dyn_core.simulation.programs import Programs
+from dyn_core.simulation.settings import SimulationSettings
+
+AT_ONCE = np.zeros(3)
+"""The times of `held_dynamics` for what happens at one moment."""
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """What acts on the joints during a step.
+
+    Attributes:
+        tau: efforts of the actuators (N m or N).
+        w: wrenches that the bodies exert on the environment, in a row; None where there are none.
+    """
+
+    tau: Array
+    w: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A robot with its parameters, as a value.
+
+    Attributes:
+        joint_names: names of the joints.
+        dynamics: `held_dynamics` as a function of arrays.
+        sum: `runge_kutta_sum` as a function of arrays.
+        external: efforts that the wrenches of a `Load` take, at positions.
+        Fs: Coulomb friction of the joints (N m or N).
+        lower: least positions (rad or m), -inf where there is no stop.
+        upper: greatest positions (rad or m), inf where there is no stop.
+        greatest_speed: speed (rad/s or m/s) above which something went wrong.
+        ones: a one for each joint.
+        zeros: a zero for each joint.
+        unmoved: zeros, in the place of the results of earlier stages.
+    """
+
+    joint_names: tuple[str, ...]
+    dynamics: Callable[..., Array]
+    sum: Callable[..., Array]
+    external: Callable[..., Array]
+    Fs: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    greatest_speed: float
+    ones: Array
+    zeros: Array
+    unmoved: Array
+
+    def torques(self, load: Load, q: Array) -> Array:
+        """Efforts of the actuators and of the environment on the joints at positions q."""
+        return load.tau if load.w is None else load.tau - self.external(q, load.w)
+
+    def respond(self, q: Array, qd: Array, tau: Array, h: float) -> Respond:
+        """Answer the dynamics in one state as a function of what is held, for `resolve`."""
+        times = np.array([0.0, 0.0, h])
+
+        def answer(free: Vector, given: Vector, friction: Vector) -> tuple[list[float], list[float]]:
+            held = (np.array(friction), np.array(free), np.array(given), self.unmoved, self.unmoved, times)
+            found = self.dynamics(q, qd, tau, *held).tolist()
+            return found[: len(free)], found[len(free) :]
+
+        return answer
+
+
+def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) -> Mechanism:
+    """Answer a robot as the integrators know it.
+
+    Raises:
+        DynError: a joint moves no inertia, or has negative friction.
+    """
+    made_of = with_terms(robot, settings.friction, settings.rotor_inertia)
+    _check_friction(made_of)
+    unresisted = unresisted_joints(made_of)
+    if unresisted:
+        raise no_forward_dynamics(robot, unresisted)
+    prepared = [programs.prepared(made_of)]
+    n = robot.dof
+    lower, upper = _stops(robot) if settings.position_limits else ((-math.inf,) * n, (math.inf,) * n)
+    return Mechanism(
+        robot.joint_names,
+        _bound(programs.dynamics, prepared),
+        _bound(programs.sum, prepared),
+        _bound(programs.external, prepared),
+        _coulomb(made_of),
+        lower,
+        upper,
+        settings.greatest_speed,
+        np.ones(n),
+        np.zeros(n),
+        np.zeros(2 * n),
+    )
+
+
+def _bound(runnable: Runnable, prepared: list[Array]) -> Callable[..., Array]:
+    return runnable.function.bind(partial(runnable.run, prepared), prepared)
+
+
+def _coulomb(robot: Robot) -> tuple[float, ...]:
+    """Coulomb friction of the coordinates: that of a joint that mimics another, by its multiplier."""
+    rates = joint_rates(robot, [1.0] * robot.dof)
+    torques = [
+        math.copysign(joint.friction.Fs, rate) for joint, rate in zip(robot.joints, rates, strict=True)
+    ]
+    return tuple(coordinate_torques(robot, torques))
+
+
+def _stops(robot: Robot) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    limits = [joint.limits for joint in robot.independent_joints]
+    return (
+        tuple(-math.inf if limit.lower is None else limit.lower for limit in limits),
+        tuple(math.inf if limit.upper is None else limit.upper for limit in limits),
+    )
+
+
+def _check_friction(robot: Robot) -> None:
+    for joint in robot.joints:
+        for name, value in (("Fv", joint.friction.Fv), ("Fs", joint.friction.Fs)):
+            if value < 0.0:
+                raise DynError(
+                    f"the friction {name} of joint '{joint.name}' is {value:g}: "
+                    "what drives its joint cannot be simulated, give a number >= 0",
+                    element=f"joint '{joint.name}'",
+                )

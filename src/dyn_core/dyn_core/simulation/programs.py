@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that a simulation runs, compiled once for a robot, whatever its dynamic parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dyn_core.codegen.program import Program, trace
+from dyn_core.codegen.staging import staged
+from dyn_core.expr.graph import Graph
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.compile import Backend, compiled_or_none
+from dyn_core.facade.programs import tunable
+from dyn_core.facade.runnable import Runnable, runnables
+from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.linalg.scalar import Scalar
+from dyn_core.model.joint import Friction
+from dyn_core.model.robot import Robot
+from dyn_core.simulation.held_dynamics import SIZES, held_dynamics, runge_kutta_sum
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Programs of one robot.
+
+    Attributes:
+        prepare: from the parameters and gravity to what the others are given.
+        dynamics: `held_dynamics`.
+        sum: `runge_kutta_sum`.
+        external: the torques that bodies need for the wrenches that they exert, from positions and wrenches.
+    """
+
+    prepare: Runnable
+    dynamics: Runnable
+    sum: Runnable
+    external: Runnable
+
+    def prepared(self, robot: Robot) -> Array:
+        """Answer what the programs are given for the parameters of a robot."""
+        return self.prepare.run((), np.array([*robot.parameters, *robot.gravity]))
+
+
+def compiled_programs(robot: Robot, backend: Backend) -> Programs:
+    """Answer the programs for all robots that differ from this one in their dynamic parameters only."""
+    symbolic = symbolic_robot(robot)
+    graph, n = symbolic.graph, robot.dof
+    programs = [
+        _dynamics(symbolic.robot, graph),
+        trace(
+            "runge_kutta_sum",
+            runge_kutta_sum,
+            {"q": n, "qd": n, **{f"a{stage}": 2 * n for stage in range(1, 5)}, "h": 1},
+            (2 * n,),
+            graph=graph,
+        ),
+        tunable(symbolic, "external_torques"),
+    ]
+    prepare, programs = staged(programs, symbolic.parameters)
+    compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
+    made = compiled or runnables(programs, "python")
+    return Programs(runnables([prepare], "python")[0], *made)
+
+
+def _dynamics(robot: Robot, graph: Graph) -> Program:
+    sliding = _without_coulomb_friction(robot)
+    sizes = {name: count * robot.dof for name, count in SIZES.items()}
+
+    def algorithm(*vectors: list[Scalar]) -> list[Scalar]:
+        return held_dynamics(sliding, *vectors)
+
+    return trace("held_dynamics", algorithm, {**sizes, "times": 3}, (2 * robot.dof,), graph=graph)
+
+
+def _without_coulomb_friction(robot: Robot) -> Robot:
+    joints = (
+        replace(joint, friction=Friction(Fv=joint.friction.Fv, Fo=joint.friction.Fo))
+        for joint in robot.joints
+    )
+    return replace(robot, joints=tuple(joints))

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot that moves as efforts and wrenches make it move."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from operator import ge, gt, le, or_
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dyn_core.errors import DynError, ModelWarning, listed
+from dyn_core.facade.arrays import Array, as_floats
+from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.programs import with_terms
+from dyn_core.model.robot import Robot
+from dyn_core.simulation.advance import advance
+from dyn_core.simulation.decay import fastest_decay
+from dyn_core.simulation.mechanism import Load, mechanism
+from dyn_core.simulation.programs import compiled_programs
+from dyn_core.simulation.runge_kutta import Mode, present_mode
+from dyn_core.simulation.sensors import Measurement, Sensors, SensorSettings
+from dyn_core.simulation.settings import SimulationSettings
+from dyn_core.simulation.state import State
+
+STABLE = 2.5
+"""Decay within a step of the Runge-Kutta method that it can follow, somewhat less than its limit of 2.785."""
+
+JointValues: TypeAlias = npt.ArrayLike | Mapping[str, float]
+"""One number for each joint, in the order of the joints, or numbers by name, 0 for the others."""
+
+
+class Simulator:
+    """A robot with its present state, and what acts on it. It is for one thread.
+
+    What is refused changes nothing.
+
+    Attributes:
+        robot: the robot, without payloads.
+        joint_names: names of the joints, in the order of every joint vector.
+        settings: how it is simulated.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        settings: SimulationSettings | None = None,
+        sensors: SensorSettings | None = None,
+        q: JointValues | None = None,
+        qd: JointValues | None = None,
+    ) -> None:
+        """Compile what is needed, and put the robot at its initial state at time 0, without efforts.
+
+        Args:
+            robot: the robot as it really is: see `with_model_error` for one that differs from its model.
+            settings: how it is simulated; by default as `SimulationSettings()` says.
+            sensors: what its sensors are like; by default they are exact.
+            q: initial positions (rad or m); by default 0, or what is nearest to it between the limits.
+            qd: initial velocities (rad/s or m/s); by default 0.
+
+        Raises:
+            DynError: a joint moves no inertia, the robot has loops or no joints that move, or the initial
+                positions are not between the limits.
+
+        Warns:
+            ModelWarning: viscous friction is too strong for the integrator with such steps.
+        """
+        self.robot = robot
+        self.joint_names = robot.joint_names
+        self._dof = robot.dof
+        self.settings = settings or SimulationSettings()
+        if robot.dof == 0:
+            raise DynError(f"robot '{robot.name}' cannot be simulated: it has no joint that moves")
+        self._payloads: dict[str, tuple[float, tuple[float, ...], tuple[float, ...]]] = {}
+        self._programs = compiled_programs(robot, self.settings.backend)
+        self._mechanism = mechanism(robot, self._programs, self.settings)
+        efforts = self._limits("effort") if self.settings.effort_limits else [math.inf] * robot.dof
+        actuated = [joint.mu == 1 for joint in robot.independent_joints]
+        self._strengths = [most if has else 0.0 for most, has in zip(efforts, actuated, strict=True)]
+        self._velocity_limits = self._limits("velocity")
+        self._sensor_settings = sensors or SensorSettings()
+        none = np.zeros(robot.dof)
+        lower, upper = self._mechanism.lower, self._mechanism.upper
+        positions = np.minimum(np.maximum(none, lower), upper) if q is None else self._vector("q", q)
+        rates = none if qd is None else self._vector("qd", qd)
+        self._check_positions(positions)
+        self._initial = self._state = State(0.0, positions.copy(), rates.copy())
+        self._since, self._length, self._steps = 0.0, 0.0, 0
+        self._command = none
+        self._load = Load(none)
+        self._mode: Mode | None = None  # of the present state under the present load, once it is known
+        self._sensors = Sensors(robot, self._sensor_settings)
+        if self.settings.integrator == "rk4":
+            _warn_of_stiffness(robot, self.settings, positions.tolist())
+
+    @property
+    def state(self) -> State:
+        """The present time, positions and velocities."""
+        return self._state
+
+    @property
+    def command(self) -> Array:
+        """Efforts that were asked for (N m or N)."""
+        return np.array(self._command)
+
+    @property
+    def effort(self) -> Array:
+        """Efforts that the actuators exert (N m or N): 0 for passive joints, within limits for others."""
+        return np.array(self._load.tau)
+
+    @property
+    def acceleration(self) -> Array:
+        """Accelerations that the present efforts and wrenches give now (rad/s^2 or m/s^2)."""
+        if self._mode is None:
+            self._mode = present_mode(self._mechanism, self._state.q, self._state.qd, self._load)
+        return np.array(self._mode.dynamics[: self._dof])
+
+    @property
+    def too_fast(self) -> tuple[str, ...]:
+        """Names of the joints that are faster now than their limit, which nothing enforces."""
+        return self._names(map(gt, map(abs, self._state.qd.tolist()), self._velocity_limits))
+
+    @property
+    def at_effort_limit(self) -> tuple[str, ...]:
+        """Names of the joints whose effort was cut at their limit, which is 0 for passive joints."""
+        return self._names(map(gt, map(abs, self._command.tolist()), self._strengths))
+
+    @property
+    def at_stop(self) -> tuple[str, ...]:
+        """Names of the joints that are at a limit of their positions."""
+        q, lower, upper = self._state.q.tolist(), self._mechanism.lower, self._mechanism.upper
+        return self._names(map(or_, map(le, q, lower), map(ge, q, upper)))
+
+    def set_effort(self, effort: JointValues) -> None:
+        """Replace the efforts of the actuators (N m or N), until they are replaced again.
+
+        Those of passive joints are 0, whatever is given for them; others are cut at their limits, where
+        the settings say so.
+
+        Raises:
+            ValueError: the number of efforts is not that of the joints, or one is not finite.
+            DynError: there is no such joint.
+        """
+        command = self._vector("effort", effort)
+        limited = zip(command.tolist(), self._strengths, strict=True)
+        tau = np.array([min(max(x, -most), most) for x, most in limited])
+        self._command = command.copy()
+        self._load, self._mode = Load(tau, self._load.w), None
+
+    def set_wrenches(self, wrenches: Mapping[str, npt.ArrayLike]) -> None:
+        """Replace the wrenches that the environment exerts **on** links, until they are replaced again.
+
+        Note the sign: those of `Model` are exerted by the links on the environment.
+
+        Args:
+            wrenches: by link, ``[force; moment]`` (N, N m) on the link, on the axes of its frame and
+                about its origin, with which they move; none for other links.
+
+        Raises:
+            ValueError: a wrench is not six finite numbers.
+            DynError: there is no such link.
+        """
+        by_links = {link: -self._wrench(link, value) for link, value in wrenches.items()}
+        exerted = external_wrenches(self.robot, by_links, ())
+        self._load = Load(self._load.tau, packed(self.robot, exerted, ()) if exerted else None)
+        self._mode = None
+
+    def set_payload(
+        self,
+        link: str,
+        mass: float,
+        centre: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    ) -> None:
+        """Replace the payload of a link; positions and velocities stay.
+
+        Args:
+            link: the link.
+            mass: mass (kg); 0 for no payload.
+            centre: centre of mass in the frame of the link (m).
+            inertia: XX XY XZ YY YZ ZZ about the centre of mass, on the axes of the link (kg m^2).
+        """
+        self.robot.with_payload(link, mass, centre, inertia)  # refuses what is no body
+        payloads = dict(self._payloads)
+        payloads.pop(link, None)
+        if mass > 0.0:
+            payloads[link] = (mass, tuple(centre), tuple(inertia))
+        robot = self.robot
+        for name, payload in payloads.items():
+            robot = robot.with_payload(name, *payload)
+        self._mechanism = mechanism(robot, self._programs, self.settings)
+        self._payloads, self._mode = payloads, None
+
+    def set_state(self, q: JointValues, qd: JointValues | None = None) -> None:
+        """Put the joints at positions (rad or m) with velocities (rad/s or m/s), at the present time.
+
+        Raises:
+            ValueError: the number of values is not that of the joints, or one is not finite.
+            DynError: a position is not between the limits, or there is no such joint.
+        """
+        positions = self._vector("q", q)
+        rates = np.zeros(self._dof) if qd is None else self._vector("qd", qd)
+        self._check_positions(positions)
+        self._place(State(self._state.time, positions.copy(), rates.copy()))
+
+    def reset(self) -> None:
+        """Go back to the initial state at time 0, without efforts and wrenches; payloads stay.
+
+        The noise of the sensors begins anew, too.
+        """
+        self._command = np.zeros(self._dof)
+        self._load = Load(np.zeros(self._dof))
+        self._sensors = Sensors(self.robot, self._sensor_settings)
+        self._place(self._initial)
+
+    def step(self, duration: float | None = None) -> State:
+        """Advance by a duration (s), by default that of the settings, and answer the new state.
+
+        Efforts and wrenches stay as they are meanwhile. A duration is divided into as many substeps as
+        the settings say.
+
+        Raises:
+            ValueError: the duration is not a finite number > 0.
+            DynError: the simulation diverges; the state stays.
+        """
+        length = self.settings.step if duration is None else duration
+        if not 0.0 < length < np.inf:
+            raise ValueError(f"duration: expected a finite number of seconds > 0, but it is {length!r}")
+        # Multiples instead of sums, for times not to drift.
+        if length != self._length:
+            self._since, self._length, self._steps = self._state.time, length, 0
+        until = self._since + (self._steps + 1) * length
+        if not until > self._state.time:
+            raise ValueError(f"duration: {length:g} s after {self._state.time:g} s are no time at all")
+        settings = self.settings
+        load, count = self._load, settings.substeps
+        state = advance(self._mechanism, settings.integrator, self._state, load, until, count, self._mode)
+        self._state, self._mode = state, None
+        self._steps += 1
+        return self._state
+
+    def measure(self) -> Measurement:
+        """Answer what the sensors say now; each call has noise of its own."""
+        return self._sensors.read(self._state.q, self._state.qd, self._load.tau)
+
+    def _place(self, state: State) -> None:
+        self._state, self._mode = state, None
+        self._since, self._length, self._steps = state.time, 0.0, 0
+
+    def _limits(self, kind: str) -> list[float]:
+        values = [getattr(joint.limits, kind) for joint in self.robot.independent_joints]
+        return [math.inf if value is None else value for value in values]
+
+    def _names(self, chosen: Iterable[bool]) -> tuple[str, ...]:
+        return tuple(compress(self.joint_names, chosen))
+
+    def _vector(self, name: str, values: JointValues) -> Array:
+        """Answer finite numbers in the order of the joints."""
+        if isinstance(values, Mapping):
+            unknown = [joint for joint in values if joint not in self.joint_names]
+            if unknown:
+                raise DynError(
+                    f"{name}: robot '{self.robot.name}' has no joint {listed(unknown)} that moves by itself: "
+                    f"its joints are {listed(self.joint_names)}",
+                    element=f"joint '{unknown[0]}'",
+                )
+            values = [values.get(joint, 0.0) for joint in self.joint_names]
+        array = as_floats(name, values)
+        if array.shape != (self._dof,):
+            raise ValueError(f"{name}: expected the shape ({self._dof},), but it has {array.shape}")
+        numbers = array.tolist()
+        if not all(map(math.isfinite, numbers)):
+            joint, value = next(
+                pair for pair in zip(self.joint_names, numbers, strict=True) if not math.isfinite(pair[1])
+            )
+            raise ValueError(f"{name}: that of joint '{joint}' is {value}: give a finite number")
+        return array
+
+    def _wrench(self, link: str, value: npt.ArrayLike) -> Array:
+        self.robot.link_frame(link)
+        array = as_floats(f"wrenches['{link}']", value)
+        if array.shape != (6,) or not np.isfinite(array).all():
+            raise ValueError(f"wrenches['{link}']: expected 6 finite numbers, but it is {value!r}")
+        return array
+
+    def _check_positions(self, q: Array) -> None:
+        joints = zip(self.robot.independent_joints, q.tolist(), strict=True)
+        for (joint, value), lower, upper in zip(
+            joints, self._mechanism.lower, self._mechanism.upper, strict=True
+        ):
+            if not lower <= value <= upper:
+                raise DynError(
+                    f"the position {value:g} {joint.position_unit} of joint '{joint.name}' is not between "
+                    f"its limits {lower:g} and {upper:g}: give another, or switch position_limits off",
+                    element=f"joint '{joint.name}'",
+                )
+
+
+def _warn_of_stiffness(robot: Robot, settings: SimulationSettings, q: list[float]) -> None:
+    made_of = with_terms(robot, settings.friction, settings.rotor_inertia)
+    joint, rate = fastest_decay(made_of, q)
+    needed = math.ceil(rate * settings.step / STABLE)
+    if needed > settings.substeps:
+        warnings.warn(
+            f"robot '{robot.name}': viscous friction brings joint '{joint}' to rest in some "
+            f"{1.0 / rate:.2g} s, too fast for rk4 with steps of {settings.step / settings.substeps:g} s: "
+            f"take {needed} substeps, or the integrator semi_implicit_euler",
+            ModelWarning,
+            stacklevel=3,
+        )
