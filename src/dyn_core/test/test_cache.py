@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import dyn_core
 from dyn_core.codegen import c_backend
+from dyn_core.codegen.compiler import NoCompiler
 
 RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
 
@@ -98,26 +100,44 @@ def test_a_directory_that_cannot_be_made_gives_one_warning(
     assert "cannot be made" in caplog.text
 
 
-def test_a_full_disk_gives_one_warning(cache: Path, monkeypatch, caplog) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize(
+    ("number", "reason"), [(13, "Permission denied"), (28, "No space left on device"), (30, "Read-only")]
+)
+def test_a_directory_that_cannot_be_written_gives_one_warning(
+    cache: Path, monkeypatch, caplog, number: int, reason: str
+) -> None:
+    """The operating system names the temporary file in its error, which is another one each time."""
+    real = tempfile.mkstemp
+    refused: list[str] = []
 
-    from dyn_core.codegen import cache as module
+    def mkstemp(*args: object, **options: object) -> tuple[int, str]:
+        if str(options.get("dir")) != str(cache):
+            return real(*args, **options)
+        refused.append(f"{cache}/.new-{len(refused)}")
+        raise OSError(number, reason, refused[-1])
 
-    real = module.put
-    calls: list[Path] = []
+    monkeypatch.setattr(c_backend.cache.tempfile, "mkstemp", mkstemp)
+    with caplog.at_level(logging.WARNING, "dyn_core"):
+        assert works()
+        assert works()
+    assert len(refused) > 1
+    (record,) = caplog.records
+    assert f"the cache directory '{cache}' cannot be written ({reason})" in record.getMessage()
 
-    def put(folder: Path, key: str, library: bytes) -> Path:
-        calls.append(folder)
-        if folder == cache:
-            raise module.CacheUnusable("the cache directory cannot be written (No space left on device)")
-        return real(folder, key, library)
 
-    monkeypatch.setattr(c_backend.cache, "put", put)
+def test_a_library_that_cannot_be_loaded_is_made_for_this_process(cache: Path, monkeypatch, caplog) -> None:
+    """As from a file system that is mounted without execution."""
+    real = c_backend._loaded
+
+    def loaded(library: Path):
+        if library.parent == cache:
+            raise NoCompiler(f"the compiled program in '{cache}' cannot be loaded: not permitted")
+        return real(library)
+
+    monkeypatch.setattr(c_backend, "_loaded", loaded)
     with caplog.at_level(logging.WARNING, "dyn_core"):
         assert works()
     assert len(caplog.records) == 1
-    assert cache in calls
 
 
 def test_without_a_compiler_python_takes_over_with_one_line(cache: Path) -> None:
@@ -132,6 +152,27 @@ def test_a_compiler_that_fails_is_named(cache: Path, monkeypatch) -> None:
     monkeypatch.setenv("CC", "false")
     with pytest.raises(dyn_core.DynError, match="false' failed: exit code 1"):
         works()
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exit 0", "it made nothing"),
+        ("printf 'caf\\351 broken\\n' >&2; exit 1", "caf\N{REPLACEMENT CHARACTER} broken"),
+        ('while [ "$1" != -o ]; do shift; done; echo text > "$2"', "cannot be loaded"),
+        (None, "is no command: No closing quotation"),
+    ],
+)
+def test_odd_compilers_are_said_once_and_python_takes_over(
+    cache: Path, tmp_path: Path, script: str | None, reason: str
+) -> None:
+    compiler = tmp_path / "compiler"
+    compiler.write_text(f"#!/bin/sh\n{script}\n")
+    compiler.chmod(0o755)
+    done = run(CC=str(compiler) if script else '"')
+    assert (done.returncode, done.stdout) == (0, "python\n"), done.stderr
+    assert "Traceback" not in done.stderr
+    assert reason in done.stderr.splitlines()[-1]
 
 
 def test_an_unknown_backend_is_refused() -> None:

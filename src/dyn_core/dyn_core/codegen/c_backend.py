@@ -34,7 +34,10 @@ def c_functions(programs: Sequence[Program]) -> list[ModuleType]:
     missing = {key: source for key, source in zip(keys, sources, strict=True) if key not in libraries}
     if missing:
         libraries |= _compiled(compiler, folder, missing)
-    return [_loaded(libraries[key]) for key in keys]
+    return [
+        _loaded_or_made_again(compiler, libraries[key], key, source)
+        for key, source in zip(keys, sources, strict=True)
+    ]
 
 
 def module_source(program: Program) -> str:
@@ -62,6 +65,17 @@ def _put(compiler: Compiler, folder: Path, key: str, source: str) -> Path:
     except cache.CacheUnusable as problem:
         _warn_once(f"{problem}; compiled programs are kept until this process ends")
         return cache.put(_own_folder(), key, library)
+
+
+def _loaded_or_made_again(compiler: Compiler, library: Path, key: str, source: str) -> ModuleType:
+    """Load a library; where that fails, as from a directory without execution, one made for this process."""
+    try:
+        return _loaded(library)
+    except NoCompiler as problem:
+        if library.parent == _own_folder():
+            raise
+        _warn_once(f"{problem}; compiled programs are kept until this process ends")
+        return _loaded(cache.put(_own_folder(), key, compiler.library(source)))
 
 
 def _loaded(library: Path) -> ModuleType:

@@ -70,6 +70,7 @@ def c_source(program: Program) -> str:
         f'#define FUNCTION_NAME "{program.name}"',
         f"#define FUNCTION_DOC {json.dumps(program.documentation)}",
         f"#define INPUTS {len(sizes)}",
+        "#define INPUT_NAMES " + ", ".join(f'"{name}"' for name in program.inputs),
         f"#define INPUT_SIZES {{{', '.join(map(str, sizes))}}}",
         f"#define INPUT_TOTAL {sum(sizes)}",
         f"#define RESULTS {len(program.results)}",

@@ -59,7 +59,9 @@ def put(folder: Path, key: str, library: bytes) -> Path:
         _write(target, library)
         _write(folder / f"{key}.sha256", _digest(library).encode())
     except OSError as error:
-        raise CacheUnusable(f"the cache directory '{folder}' cannot be written ({error})") from error
+        # Without the temporary name that the error has: the same sentence each time is said once.
+        reason = error.strerror or type(error).__name__
+        raise CacheUnusable(f"the cache directory '{folder}' cannot be written ({reason})") from error
     return target
 
 

@@ -47,18 +47,24 @@ class Compiler:
 
     def library(self, source: str) -> bytes:
         """Answer the shared library that the compiler makes of a source."""
-        with tempfile.TemporaryDirectory(prefix="dyn-") as folder:
-            c, so = Path(folder, "program.c"), Path(folder, "program.so")
-            c.write_text(source)
-            command = [*self.command, *FLAGS, *include_flags(), str(c), "-o", str(so), "-lm"]
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-            except (OSError, subprocess.TimeoutExpired) as error:
-                raise NoCompiler(f"'{shlex.join(self.command)}' failed: {error}") from error
-            if done.returncode:
-                reason = next(iter(done.stderr.strip().splitlines()), f"exit code {done.returncode}")
-                raise NoCompiler(f"'{shlex.join(self.command)}' failed: {reason}")
-            return so.read_bytes()
+        try:
+            with tempfile.TemporaryDirectory(prefix="dyn-") as folder:
+                return self._library(source, Path(folder))
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NoCompiler(f"'{shlex.join(self.command)}' failed: {error}") from error
+
+    def _library(self, source: str, folder: Path) -> bytes:
+        c, so = folder / "program.c", folder / "program.so"
+        c.write_text(source)
+        command = [*self.command, *FLAGS, *include_flags(), str(c), "-o", str(so), "-lm"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=LIMIT_S, check=False
+        )
+        if done.returncode or not so.exists():
+            otherwise = f"exit code {done.returncode}" if done.returncode else "it made nothing"
+            reason = next(iter(done.stderr.strip().splitlines()), otherwise)
+            raise NoCompiler(f"'{shlex.join(self.command)}' failed: {reason}")
+        return so.read_bytes()
 
 
 @functools.cache
@@ -68,7 +74,10 @@ def find_compiler(cc: str | None = None) -> Compiler:
     if not (include / "Python.h").is_file():
         raise NoCompiler(f"Python.h is not in '{include}': install the headers of this Python (python3-dev)")
     for candidate in [cc] if cc else ["cc", "gcc", "clang"]:
-        words = shlex.split(candidate)
+        try:
+            words = shlex.split(candidate)
+        except ValueError as error:
+            raise NoCompiler(f"the variable CC is {candidate!r}, which is no command: {error}") from error
         if words and (program := shutil.which(words[0])):
             return Compiler((program, *words[1:]), _identity(program, words[1:]))
     raise NoCompiler(f"there is no C compiler{f' {cc}' if cc else ''}: install one (build-essential)")

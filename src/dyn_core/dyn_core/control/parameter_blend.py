@@ -19,9 +19,8 @@ from dyn_core.control.ramp import progress, smooth_step
 from dyn_core.control.settings import number
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
-from dyn_core.facade.tuning import check_left_out
+from dyn_core.facade.tuning import accepted
 from dyn_core.model.gravity import checked_gravity
-from dyn_core.model.named_values import renewed
 
 
 class ParameterBlend:
@@ -77,8 +76,7 @@ class ParameterBlend:
         seconds = number("the duration of a blend (s)", duration, least=0.0)
         model, target = self.model, self._target
         names = model.parameter_names
-        new = renewed(names, target[:-3].tolist(), {} if values is None else values)
-        check_left_out(names, new, self._left_out)
+        new = accepted(names, target[:-3].tolist(), {} if values is None else values, self._left_out)
         field = target[-3:] if gravity is None else checked_gravity(gravity)
         self._initial = self._at(now)
         self._target = np.array([*new, *field])

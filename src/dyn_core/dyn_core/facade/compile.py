@@ -56,6 +56,8 @@ def compile_model(
         raise ValueError(f"backend: expected 'auto', 'c' or 'python', but it is {backend!r}")
     if parameters not in ("baked", "runtime"):
         raise ValueError(f"parameters: expected 'baked' or 'runtime', but it is {parameters!r}")
+    if not isinstance(robot, Robot):
+        raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
     for link in links:
         robot.link_frame(link)
     model = (_baked if parameters == "baked" else _tunable)(robot, backend, friction, rotor_inertia)
@@ -69,6 +71,7 @@ def restored_model(
     friction: bool,
     rotor_inertia: bool,
     tuned: Array | None,
+    links: Sequence[str],
 ) -> Model:
     """Answer a model again from what `pickle` keeps of it.
 
@@ -80,10 +83,11 @@ def restored_model(
         friction: whether the joints have friction.
         rotor_inertia: whether the rotors have inertia.
         tuned: the parameters and gravity; None where they are baked in.
+        links: links of which functions were compiled.
     """
     parameters: Parameters = "baked" if tuned is None else "runtime"
     chosen: Backend = "auto" if backend == "c" else backend
-    model = compile_model(robot, parameters, chosen, friction, rotor_inertia)
+    model = compile_model(robot, parameters, chosen, friction, rotor_inertia, links)
     if tuned is not None:
         model.set_parameters(tuned[:-3], gravity=tuned[-3:])
     return model

@@ -34,6 +34,15 @@ OF_LINKS: Mapping[str, Callable[[Robot, str, str], Program]] = {
     "link_acceleration": acceleration,
 }
 
+VECTORS: Mapping[str, tuple[str, ...]] = {
+    "forward_kinematics": ("q",),
+    "jacobian": ("q",),
+    "jacobian_dot_qd": ("q", "qd"),
+    "link_velocity": ("q", "qd"),
+    "link_acceleration": ("q", "qd", "qdd"),
+}
+"""The vectors that each takes."""
+
 
 class LinkFunctions:
     """Kinematics of links, and wrenches through joints.
@@ -46,6 +55,7 @@ class LinkFunctions:
     backend: Literal["c", "python"]
     _tuning: Tuning | None
     _of_links: dict[tuple[str, ...], Runnable]
+    _calls: dict[tuple[str, str, str | None], Callable[..., Array]]
 
     def forward_kinematics(
         self, q: npt.ArrayLike, link: str, reference: str | None = None, out: Array | None = None
@@ -58,7 +68,10 @@ class LinkFunctions:
             reference: name of the other link; by default the root.
             out: array for the result.
         """
-        return self._of_link("forward_kinematics", link, reference, out, q=q)
+        call = self._calls.get(("forward_kinematics", link, reference)) or self._call(
+            "forward_kinematics", link, reference
+        )
+        return call(q) if out is None else call(q, out=out)
 
     def jacobian(
         self, q: npt.ArrayLike, link: str, expressed_in: str | None = None, out: Array | None = None
@@ -71,7 +84,8 @@ class LinkFunctions:
             expressed_in: name of the link on whose axes the velocity is projected; by default the root.
             out: array for the result.
         """
-        return self._of_link("jacobian", link, expressed_in, out, q=q)
+        call = self._calls.get(("jacobian", link, expressed_in)) or self._call("jacobian", link, expressed_in)
+        return call(q) if out is None else call(q, out=out)
 
     def jacobian_dot_qd(
         self,
@@ -92,7 +106,10 @@ class LinkFunctions:
             expressed_in: name of the link on whose axes it is projected; by default the root.
             out: array for the result, [linear (m/s^2); angular (rad/s^2)].
         """
-        return self._of_link("jacobian_dot_qd", link, expressed_in, out, q=q, qd=qd)
+        call = self._calls.get(("jacobian_dot_qd", link, expressed_in)) or self._call(
+            "jacobian_dot_qd", link, expressed_in
+        )
+        return call(q, qd) if out is None else call(q, qd, out=out)
 
     def link_velocity(
         self,
@@ -111,7 +128,10 @@ class LinkFunctions:
             expressed_in: name of the link on whose axes it is projected; by default the root.
             out: array for the result, [linear (m/s); angular (rad/s)].
         """
-        return self._of_link("link_velocity", link, expressed_in, out, q=q, qd=qd)
+        call = self._calls.get(("link_velocity", link, expressed_in)) or self._call(
+            "link_velocity", link, expressed_in
+        )
+        return call(q, qd) if out is None else call(q, qd, out=out)
 
     def link_acceleration(
         self,
@@ -134,7 +154,10 @@ class LinkFunctions:
             expressed_in: name of the link on whose axes it is projected; by default the root.
             out: array for the result, [linear (m/s^2); angular (rad/s^2)].
         """
-        return self._of_link("link_acceleration", link, expressed_in, out, q=q, qd=qd, qdd=qdd)
+        call = self._calls.get(("link_acceleration", link, expressed_in)) or self._call(
+            "link_acceleration", link, expressed_in
+        )
+        return call(q, qd, qdd) if out is None else call(q, qd, qdd, out=out)
 
     def reaction_wrench(
         self,
@@ -163,10 +186,8 @@ class LinkFunctions:
         samples = vectors[0].shape[:-1]
         out = checked_out(out, (*samples, 6))
         w = packed(self.robot, external_wrenches(self.robot, wrenches, samples), samples)
-        out[...] = self._made(("reaction_wrench", joint), partial(self._reaction, joint)).run(
-            self._prepared, *vectors, w
-        )
-        return out
+        runnable = self._made(("reaction_wrench", joint), partial(self._reaction, joint))
+        return runnable.run(self._prepared, *vectors, w, out=out)
 
     def compile_links(self, links: Sequence[str]) -> None:
         """Compile the placements, Jacobians and motions of links, on the axes of the root, in advance."""
@@ -175,22 +196,35 @@ class LinkFunctions:
         wanted = [key for key in dict.fromkeys(keys) if key not in self._of_links]
         programs = [OF_LINKS[function](self.robot, link, axes) for function, link, axes in wanted]
         self._of_links.update(zip(wanted, runnables(programs, self.backend), strict=True))
+        for function, link, _ in keys:
+            self._call(function, link, None)
+
+    @property
+    def compiled_links(self) -> tuple[str, ...]:
+        """Names of the links of which functions have been compiled."""
+        return tuple(dict.fromkeys(key[1] for key in self._of_links if key[0] in OF_LINKS))
 
     @property
     def _prepared(self) -> list[Array]:
         """One item: what was prepared from parameters that can be set; none where they are baked in."""
         return [] if self._tuning is None else self._tuning.prepared
 
-    def _of_link(
-        self, function: str, link: str, axes: str | None, out: Array | None, **vectors: npt.ArrayLike
+    def _call(self, function: str, link: str, axes: str | None) -> Callable[..., Array]:
+        """Answer what computes a function of a link with the axes of another, by default the root."""
+        root = self.robot.link_names[0]
+        key = (function, link, root if axes is None else axes)
+        runnable = self._made(key, partial(OF_LINKS[function], self.robot, *key[1:]))
+        call = runnable.function.bind(partial(self._checked, runnable, VECTORS[function]), [])
+        self._calls[function, link, axes] = call
+        return call
+
+    def _checked(
+        self, runnable: Runnable, names: Sequence[str], *vectors: npt.ArrayLike, out: Array | None = None
     ) -> Array:
-        """Compute a function of a link with the axes of another."""
-        arrays = joint_vectors(self.robot.dof, **vectors)
-        axes = self.robot.link_names[0] if axes is None else axes
-        runnable = self._made((function, link, axes), partial(OF_LINKS[function], self.robot, link, axes))
+        """Compute a function of a link from whatever users give."""
+        arrays = joint_vectors(self.robot.dof, **dict(zip(names, vectors, strict=True)))
         out = checked_out(out, (*arrays[0].shape[:-1], *runnable.shape))
-        out[...] = runnable.run((), *arrays)
-        return out
+        return runnable.run((), *arrays, out=out)
 
     def _reaction(self, joint: str) -> Program:
         """Answer the wrench through a joint as a program, of symbols where parameters can be set."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model(LinkFunctions):
     """Dynamics of a robot: A(q) qdd + C(q, qd) + Q(q) + friction(qd) (Khalil 2010, eq. (7)).
 
@@ -46,8 +46,11 @@ class Model(LinkFunctions):
     rotor_inertia: bool
     backend: Literal["c", "python"]
     _functions: Mapping[str, Runnable] = field(repr=False, compare=False)
-    _tuning: Tuning | None = field(repr=False, compare=False)
+    _tuning: Tuning | None = field(repr=False)
     _of_links: dict[tuple[str, ...], Runnable] = field(default_factory=dict, repr=False, compare=False)
+    _calls: dict[tuple[str, str, str | None], Callable[..., Array]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _unresisted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +79,13 @@ class Model(LinkFunctions):
         from dyn_core.facade.compile import restored_model
 
         tuned = None if self._tuning is None else self._tuning.values
-        return restored_model, (self.robot, self.backend, self.friction, self.rotor_inertia, tuned)
+        made_from = (self.robot, self.backend, self.friction, self.rotor_inertia, tuned, self.compiled_links)
+        return restored_model, made_from
+
+    def __repr__(self) -> str:
+        """Answer what it is, and of which robot."""
+        kind = "baked" if self._tuning is None else "runtime"
+        return f"<Model of {self.robot!r}, {kind} parameters, backend '{self.backend}'>"
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -136,9 +145,10 @@ class Model(LinkFunctions):
                 f"the parameters of the model of '{self.robot.name}' are baked in: "
                 'compile it with parameters="runtime" to change them'
             )
-        self._tuning.renew({} if values is None else values, gravity)
-        if values is not None:
-            self._look_for_unresisted()
+        if values is None:
+            self._tuning.renew({}, gravity)
+        else:
+            self._tuning.renew(values, gravity, then=self._look_for_unresisted)
 
     def inverse_dynamics(
         self,
@@ -232,8 +242,7 @@ class Model(LinkFunctions):
         arrays = joint_vectors(self.robot.dof, **vectors)
         runnable = self._functions[function]
         out = checked_out(out, (*arrays[0].shape[:-1], *runnable.shape))
-        out[...] = runnable.run(self._prepared, *arrays)
-        return out
+        return runnable.run(self._prepared, *arrays, out=out)
 
     def _external_torques(self, q: Array, wrenches: Mapping[str, npt.ArrayLike] | None) -> Array | None:
         """What wrenches add to the torques; None where there are none."""

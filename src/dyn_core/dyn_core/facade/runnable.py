@@ -39,17 +39,27 @@ class Runnable:
     shape: tuple[int, ...]
     tunable: bool
 
-    def run(self, prepared: Sequence[Array], *arrays: Array) -> Array:
+    def run(self, prepared: Sequence[Array], *arrays: Array, out: Array | None = None) -> Array:
         """Compute the program for checked arrays.
 
         Args:
             prepared: one item: what was prepared from parameters; none where nothing was.
             arrays: the inputs, all of one sample or all of one batch.
+            out: array of the right shape for the result, which may share memory with the inputs.
         """
-        result = np.empty((*arrays[0].shape[:-1], *self.shape))
+        direct = out is not None and _is_plain(out) and not any(np.may_share_memory(out, a) for a in arrays)
+        result = out if out is not None and direct else np.empty((*arrays[0].shape[:-1], *self.shape))
         given = prepared[:1] if self.tunable else ()
-        self.function.into(*map(np.ascontiguousarray, arrays), *given, result)
-        return result
+        self.function.into(*(a if _is_plain(a) else np.array(a, order="C") for a in arrays), *given, result)
+        if out is None or direct:
+            return result
+        out[...] = result
+        return out
+
+
+def _is_plain(array: Array) -> bool:
+    """Whether the numbers of an array lie one after the other, where the processor can read them."""
+    return array.flags.c_contiguous and array.flags.aligned and type(array) is np.ndarray
 
 
 def runnables(programs: Sequence[Program], backend: Literal["c", "python"]) -> list[Runnable]:

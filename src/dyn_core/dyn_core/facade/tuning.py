@@ -9,7 +9,7 @@ with some of both; a call that has begun keeps those it began with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 
 import numpy as np
@@ -24,21 +24,34 @@ OPTIONAL = {"Fv": "friction", "Fs": "friction", "Fo": "friction", "Ia": "rotor_i
 """The option of `compile_model` without which a model does not have these parameters."""
 
 
-def check_left_out(names: Iterable[str], values: Iterable[float], left_out: frozenset[str]) -> None:
-    """Refuse values other than zero of parameters that a model does not have.
+def accepted(
+    names: Sequence[str],
+    present: Sequence[float],
+    given: Mapping[str, float] | Iterable[float],
+    left_out: Collection[str],
+) -> tuple[float, ...]:
+    """Answer the parameters of a model after some, by name, or all of them were given anew.
+
+    Among all, those that the model was compiled without are passed over: they stay 0. One that is
+    named is a DynError.
 
     Args:
         names: names of the parameters.
-        values: their values.
+        present: their present values.
+        given: the new values.
         left_out: options of `compile_model` that are off.
     """
-    for name, value in zip(names, values, strict=True):
-        option = OPTIONAL.get(name.rstrip("0123456789"))
-        if value != 0.0 and option in left_out:
-            raise DynError(
-                f"the parameter {name} is {value}, but the model was compiled with {option}=False",
-                element=name,
-            )
+    new = renewed(names, present, given)
+    absent = [OPTIONAL.get(name.rstrip("0123456789")) in left_out for name in names]
+    if isinstance(given, Mapping):
+        for name, value, missing in zip(names, new, absent, strict=True):
+            if missing and value != 0.0:
+                option = OPTIONAL[name.rstrip("0123456789")]
+                raise DynError(
+                    f"the parameter {name} is {value}, but the model was compiled with {option}=False",
+                    element=name,
+                )
+    return tuple(0.0 if missing else value for value, missing in zip(new, absent, strict=True))
 
 
 class Tuning:
@@ -64,13 +77,34 @@ class Tuning:
         """The parameters and gravity."""
         return np.array(self.prepared[0][: len(self._names) + 3], dtype=np.float64)
 
-    def renew(self, values: Mapping[str, float] | Iterable[float], gravity: Iterable[float] | None) -> None:
-        """Replace parameters: by name, or all of them; and gravity, unless it is None."""
+    def __eq__(self, other: object) -> bool:
+        """Whether the other has the same parameters now."""
+        if not isinstance(other, Tuning):
+            return NotImplemented
+        return self._names == other._names and bool(np.array_equal(self.values, other.values))
+
+    def __hash__(self) -> int:
+        """Answer a number that does not change when the parameters do."""
+        return hash(self._names)
+
+    def renew(
+        self,
+        values: Mapping[str, float] | Iterable[float],
+        gravity: Iterable[float] | None,
+        then: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Replace parameters: by name, or all of them; and gravity, unless it is None.
+
+        Args:
+            values: the parameters.
+            gravity: acceleration of gravity (m/s^2).
+            then: what follows from new parameters; no other change comes before it is done.
+        """
         with self._lock:
             present = self.values if self.prepared else np.zeros(len(self._names) + 3)
-            new = renewed(self._names, present[:-3].tolist(), values)
-            check_left_out(self._names, new, self._left_out)
+            new = accepted(self._names, present[:-3].tolist(), values, self._left_out)
             acceleration = present[-3:] if gravity is None else checked_gravity(gravity)
             prepared = self._prepare.run((), np.array([*new, *acceleration]))
             prepared.flags.writeable = False
             self.prepared[:] = [prepared]
+            then()

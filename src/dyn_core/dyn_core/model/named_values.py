@@ -28,7 +28,10 @@ def renewed(
             )
         new = [given.get(name, value) for name, value in zip(names, values, strict=True)]
     else:
-        new = list(given)
+        try:
+            new = list(given)
+        except TypeError as error:
+            raise DynError(f"the parameters are {given!r}: give values by name, or all in order") from error
         if len(new) != len(names):
             raise DynError(f"{len(new)} parameters were given, but there are {len(names)}")
     return tuple(_finite(name, value) for name, value in zip(names, new, strict=True))

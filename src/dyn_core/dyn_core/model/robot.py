@@ -22,7 +22,7 @@ from dyn_core.model.snapped import Snapped
 from dyn_core.model.standard_parameters import parameter_names, parameter_values, parametrised
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Robot:
     """A tree of bodies 0 (the base) to n, where joint j carries body j and a(j) < j.
 
@@ -50,6 +50,10 @@ class Robot:
     loops: tuple[Loop, ...] = ()
     assembly: tuple[tuple[str, float], ...] = ()
     snapped: tuple[Snapped, ...] = ()
+
+    def __repr__(self) -> str:
+        """Answer its name and size."""
+        return f"<Robot '{self.name}', {len(self.joints)} joints, {len(self.link_frames)} links>"
 
     @property
     def coordinates(self) -> tuple[int, ...]:

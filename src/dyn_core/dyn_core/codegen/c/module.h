@@ -2,8 +2,9 @@
 // A program as a function of Python; comes after the code of the program.
 //
 // `bind(general, prepared)` answers a function that computes at once what is given as NumPy arrays of the
-// right type, shape and order, and hands every other call to the Python function `general`. `into` is the
-// same for arrays that are known to be right, with the array of the results as the last argument.
+// right type, shape and order, by position or by name, with or without the array `out` by name. It hands
+// every other call to the Python function `general`. `into` is the same for arrays that are known to be
+// right, with the array of the results as the last argument.
 //
 // A TUNABLE program takes one more array, what was prepared from parameters, of which it reads the first
 // PREPARED numbers. It is item 0 of the list `prepared` for `bind`, where it can be replaced but never
@@ -176,6 +177,58 @@ static int is_prepared(PyObject *object)
            && PyArray_SIZE(array) >= PREPARED;
 }
 
+// Put arguments by position and by name in their places, `out` after the inputs. 0: some are others.
+static int sorted(PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject **given)
+{
+    static const char *const known[INPUTS + 1] = {INPUT_NAMES, "out"};
+    const Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    if (count > INPUTS || count + named > INPUTS + 1) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        given[i] = args[i];
+    }
+    for (Py_ssize_t k = 0; k < named; ++k) {
+        Py_ssize_t i = count;
+        while (i <= INPUTS && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), known[i]) != 0) {
+            ++i;
+        }
+        if (i > INPUTS) {
+            return 0;
+        }
+        given[i] = args[count + k];
+    }
+    for (int i = 0; i < INPUTS; ++i) {
+        if (given[i] == NULL) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+// Whether an array takes the results of so many samples and shares no memory with the inputs.
+static int takes(PyObject *object, const double *const *inputs, npy_intp samples)
+{
+    PyArrayObject *out = (PyArrayObject *)object;
+    const int batch = samples >= 0;
+    if (!PyArray_CheckExact(object) || PyArray_TYPE(out) != NPY_DOUBLE || !PyArray_ISCARRAY(out)
+        || PyArray_NDIM(out) != RESULT_DIMENSIONS + batch || (batch && PyArray_DIM(out, 0) != samples)) {
+        return 0;
+    }
+    for (int k = 0; k < RESULT_DIMENSIONS; ++k) {
+        if (PyArray_DIM(out, k + batch) != shape[k]) {
+            return 0;
+        }
+    }
+    const double *begin = (const double *)PyArray_DATA(out), *end = begin + PyArray_SIZE(out);
+    for (int i = 0; i < INPUTS; ++i) {
+        if (inputs[i] < end && begin < inputs[i] + sizes[i] * (batch ? samples : 1)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static PyObject *not_prepared(void)
 {
     PyErr_SetString(PyExc_TypeError, FUNCTION_NAME ": arguments that were not prepared");
@@ -186,7 +239,9 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
 {
     const double *inputs[INPUTS];
     npy_intp samples = -1;
-    if (count != INPUTS || (names != NULL && PyTuple_GET_SIZE(names) > 0) || !fit(args, inputs, &samples)) {
+    PyObject *given[INPUTS + 1] = {NULL};
+    if (!sorted(args, count, names, given) || !fit(given, inputs, &samples)
+        || (given[INPUTS] != NULL && !takes(given[INPUTS], inputs, samples))) {
         return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), args, (size_t)count, names);
     }
     const double *p = NULL;
@@ -207,7 +262,12 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     for (int k = 0; k < RESULT_DIMENSIONS; ++k) {
         dimensions[used++] = shape[k];
     }
-    PyObject *out = PyArray_SimpleNew(used, dimensions, NPY_DOUBLE);
+    PyObject *out = given[INPUTS];
+    if (out != NULL) {
+        Py_INCREF(out);
+    } else {
+        out = PyArray_SimpleNew(used, dimensions, NPY_DOUBLE);
+    }
     if (out != NULL) {
         compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
     }
