@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -180,6 +181,46 @@ def test_emitted_programs_are_the_model(language: str, name: str, tmp_path: Path
         np.testing.assert_allclose(
             value, expected, rtol=1e-12, atol=1e-13 * min(scale, 1e3), err_msg=program.name
         )
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("language", ["c", "cpp", "python"])
+def test_wrenches_are_those_of_links(language: str, name: str, tmp_path: Path) -> None:
+    """Component by component, in the frames of the URDF, as `Model.inverse_dynamics` takes them."""
+    robot = load(name)
+    program = traced(robot, "external_torques")
+    call = CALLS[language](robot, tmp_path)
+    model = dyn_core.compile_model(robot, backend="python")
+    random = np.random.default_rng(3)
+    q, rest = random.uniform(-3.0, 3.0, robot.dof), np.zeros(robot.dof)
+    without = model.inverse_dynamics(q, rest, rest)
+    total, wrenches = np.zeros(6 * len(robot.joints)), {}
+    for k, joint in enumerate(robot.joints):
+        link = child_link(name, joint.name)
+        wrenches[link] = random.uniform(-3.0, 3.0, 6)
+        w = np.zeros_like(total)
+        w[6 * k : 6 * k + 6] = wrenches[link]
+        total += w
+        expected = model.inverse_dynamics(q, rest, rest, {link: wrenches[link]}) - without
+        np.testing.assert_allclose(call(program, [q, w]), expected, atol=1e-12, err_msg=link)
+    expected = model.inverse_dynamics(q, rest, rest, wrenches) - without
+    np.testing.assert_allclose(call(program, [q, total]), expected, atol=1e-12)
+
+
+def child_link(robot: str, joint: str) -> str:
+    """The child link of a joint, as the file says."""
+    tree = ElementTree.parse(ROBOTS / f"{robot}.urdf")
+    return next(e.find("child").attrib["link"] for e in tree.iter("joint") if e.get("name") == joint)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_file_says_whose_wrenches_it_takes(language: str) -> None:
+    robot = load("two_branch")
+    text = emitted(traced(robot, "external_torques"), robot, language)[:3000]
+    head = " ".join(word for word in text.split() if word not in ("//", "#", "!", "%"))
+    assert "exerts on its environment, in the frame of that link and about its origin" in head
+    for k, joint in enumerate(robot.joints, start=1):
+        assert f"{k} {child_link('two_branch', joint.name)} (w {6 * k - 5} to {6 * k})" in head
 
 
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran", "python"])
