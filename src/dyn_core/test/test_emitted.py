@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,7 +20,7 @@ from emitted_programs import NAMES, ROBOTS, answer, every_operation, inputs, loa
 import dyn_core
 from dyn_core.cli.functions import EMITTED, EVALUATED
 from dyn_core.codegen.header import header
-from dyn_core.codegen.identifier import cpp_namespace
+from dyn_core.codegen.identifier import cpp_namespace, fortran_name, linked_name
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program, trace
 from dyn_core.facade.programs import kinds, traced
@@ -62,7 +63,7 @@ def c_call(robot: dyn_core.Robot, folder: Path) -> Call:
 
     def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
         out = np.empty(program.shape)
-        called(library, program.name, vectors, out)
+        called(library, linked_name(robot.name, program.name), vectors, out)
         return out
 
     return call
@@ -102,7 +103,7 @@ def fortran_call(robot: dyn_core.Robot, folder: Path) -> Call:
 
     def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
         out = np.empty(program.shape, order="F")
-        called(library, f"{program.name}_", vectors, out)
+        called(library, f"{fortran_name(robot.name, program.name)}_", vectors, out)
         return out
 
     return call
@@ -284,10 +285,71 @@ def test_names_cannot_leave_the_comment(language: str) -> None:
     assert not any(sign in "\n".join(header(program, robot)) for sign in ("*", "\\", "??"))
 
 
-def test_names_of_namespaces() -> None:
-    assert [cpp_namespace(name) for name in ("rx90", "my arm-2", "3R", "double", "std", "__", "é")] == [
-        *("rx90", "my_arm_2", "robot_3R", "robot_double", "robot_std", "robot", "robot"),
+def test_names_for_namespaces_and_linkers() -> None:
+    names = ("rx90", "my arm-2", "3R", "double", "__", "é")
+    assert [cpp_namespace(name) for name in names] == [
+        *("robot_rx90", "robot_my_arm_2", "robot_3R", "robot_double", "robot", "robot"),
     ]
+    assert [linked_name(name, "f") for name in names] == [
+        *("rx90_f", "my_arm_2_f", "robot_3R_f", "double_f", "robot_f", "robot_f"),
+    ]
+    assert fortran_name("rx90", "inertia_matrix") == "rx90_inertia_matrix"
+    assert fortran_name("a" * 70, "inertia_matrix") == "a" * 48 + "_inertia_matrix"
+    assert fortran_name("3" * 70, "f") == "robot_" + "3" * 55 + "_f"
+    assert len(fortran_name("rx90", "f" * 70)) == 63
+
+
+AWKWARD = (
+    *("gamma", "random", "system", "div", "sin", "NAN", "M_PI", "HUGE_VAL", "INFINITY", "int8_t", "double"),
+    *(
+        "std",
+        "linux",
+        "array",
+        "errno",
+        "3R",
+        "_Bool",
+        "assert",
+        "signbit",
+        "q",
+        "out",
+        "__cplusplus",
+        "a",
+        "A",
+        "",
+    ),
+)
+
+
+def test_robots_can_have_any_name(tmp_path: Path) -> None:
+    """Their files compile, C as C and as C++, and go into one program together."""
+    robot = load("rrp")
+    headers = (
+        "#include <cassert>\n#include <cerrno>\n#include <cmath>\n#include <cstdlib>\n#include <cstdint>\n"
+    )
+    main, c_sources, fortran_sources = [headers], [], []
+    for k, name in enumerate(AWKWARD):
+        program, other = traced(robot, "gravity_torques"), replace(robot, name=name)
+        for language, ending in (("cpp", "hpp"), ("c", "c"), ("c-header", "h"), ("fortran", "f90")):
+            (tmp_path / f"{k}.{ending}").write_text(emitted(program, other, language))
+        c_sources.append(tmp_path / f"{k}.c")
+        if name != "A":  # Fortran takes it for a
+            fortran_sources.append(tmp_path / f"{k}.f90")
+        main.append(f'#include "{k}.hpp"\n#include "{k}.h"\n#include "{k}.h"\n')
+    main.append("int main() {\nconst std::array<double, 3> q{0.3, -0.2, 0.1};\ndouble out[3];\n")
+    for name in AWKWARD:
+        main.append(f"{linked_name(name, 'gravity_torques')}(q.data(), out);\n")
+        main.append(f"if ({cpp_namespace(name)}::gravity_torques(q)[1] != out[1]) return 1;\n")
+    main.append("return out[1] == 0.0;\n}\n")
+    (tmp_path / "main.cpp").write_text("".join(main))
+    strict = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-ffp-contract=off")
+    for k, source in enumerate(c_sources):
+        run(tool("cc"), "-std=c99", *strict, "-c", source, "-o", tmp_path / f"{k}.o")
+        run(tool("c++"), "-x", "c++", "-std=c++17", *strict, "-c", source, "-o", tmp_path / f"{k}.cpp.o")
+    for ending in ("o", "cpp.o"):
+        objects = [tmp_path / f"{k}.{ending}" for k in range(len(AWKWARD))]
+        run(tool("c++"), "-std=c++17", *strict, tmp_path / "main.cpp", *objects, "-o", tmp_path / "main")
+        run(tmp_path / "main")
+    run(tool("gfortran"), *STRICT, *fortran_sources, "-o", tmp_path / "all.so")
 
 
 def test_lines_of_fortran_are_short_enough() -> None:
