@@ -111,11 +111,15 @@ def fortran_call(robot: dyn_core.Robot, folder: Path) -> Call:
 
 def python_call(robot: dyn_core.Robot, folder: Path) -> Call:
     def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
-        namespace: dict[str, Callable[..., list]] = {}
-        exec(write(folder, program, robot, "python").read_text(), namespace)
-        return np.array(namespace[program.name](*(vector.tolist() for vector in vectors)))
+        return python_function(program, robot)(*(vector.tolist() for vector in vectors))
 
     return call
+
+
+def python_function(program: Program, robot: dyn_core.Robot) -> Callable[..., np.ndarray]:
+    namespace: dict[str, Callable[..., np.ndarray]] = {}
+    exec(emitted(program, robot, "python"), namespace)
+    return namespace[program.name]
 
 
 def maple_call(robot: dyn_core.Robot, folder: Path) -> Call:
@@ -231,6 +235,45 @@ def test_sign_of_zero_and_of_no_number(language: str, tmp_path: Path) -> None:
     for a, expected in ((0.0, 0.0), (-0.0, 0.0), (2.0, 1.0), (-2.0, -1.0), (math.nan, math.nan)):
         value = call(every_operation(), [np.array([a, 1.0, 1.0]), rest])
         np.testing.assert_array_equal(value[0, 0], expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_in_python(name: str) -> None:
+    """The samples are the last axis; one sample of an input is that of all samples."""
+    robot = load(name)
+    model = dyn_core.compile_model(robot, backend="python")
+    random = np.random.default_rng(5)
+    for function, taken in EVALUATED.items():
+        call = python_function(traced(robot, function), robot)
+        batch = {vector: random.uniform(-3.0, 3.0, (7, robot.dof)) for vector in taken}
+        expected = getattr(model, function)(**batch)
+        value = call(*(array.T for array in batch.values()))
+        assert isinstance(value, np.ndarray)
+        assert value.dtype == float
+        close = {"rtol": 1e-12, "atol": 1e-12 * np.abs(expected).max(), "err_msg": function}
+        np.testing.assert_allclose(np.moveaxis(value, -1, 0), expected, **close)
+        one = call(*(array[2].tolist() for array in batch.values()))
+        np.testing.assert_allclose(one, expected[2], **close)
+        first, *others = batch.values()
+        value = call(first.T, *(array[2].tolist() for array in others))
+        expected = getattr(model, function)(first, *(np.tile(array[2], (7, 1)) for array in others))
+        np.testing.assert_allclose(np.moveaxis(value, -1, 0), expected, **close)
+
+
+def test_results_in_python_that_no_input_changes() -> None:
+    """A batch is a batch even where its results are numbers."""
+    call = python_function(trace("odd", lambda q: [0.0, 2.5], {"q": 3}, (2,)), load("rrp"))
+    np.testing.assert_array_equal(call(np.ones((3, 4))), [[0.0] * 4, [2.5] * 4])
+    np.testing.assert_array_equal(call([1, 2, 3]), [0.0, 2.5])
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (), (2,), (3, 4, 1)])
+def test_python_refuses_arrays_of_another_shape(shape: tuple[int, ...]) -> None:
+    robot = load("rrp")
+    call = python_function(traced(robot, "gravity_torques"), robot)
+    sentence = f"q: expected the shape (3,) or (3, N), but it has {shape}"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        call(np.zeros(shape))
 
 
 def test_octave(tmp_path: Path) -> None:
