@@ -9,7 +9,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from emitted_programs import NAMES, ROBOTS, answer, every_operation, inputs, loa
 import dyn_core
 from dyn_core.cli.functions import EMITTED, EVALUATED
 from dyn_core.codegen.header import header
-from dyn_core.codegen.identifier import cpp_namespace
+from dyn_core.codegen.identifier import cpp_namespace, fortran_name, linked_name
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program, trace
 from dyn_core.facade.programs import kinds, traced
@@ -61,7 +63,7 @@ def c_call(robot: dyn_core.Robot, folder: Path) -> Call:
 
     def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
         out = np.empty(program.shape)
-        called(library, program.name, vectors, out)
+        called(library, linked_name(robot.name, program.name), vectors, out)
         return out
 
     return call
@@ -101,7 +103,7 @@ def fortran_call(robot: dyn_core.Robot, folder: Path) -> Call:
 
     def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
         out = np.empty(program.shape, order="F")
-        called(library, f"{program.name}_", vectors, out)
+        called(library, f"{fortran_name(robot.name, program.name)}_", vectors, out)
         return out
 
     return call
@@ -109,11 +111,15 @@ def fortran_call(robot: dyn_core.Robot, folder: Path) -> Call:
 
 def python_call(robot: dyn_core.Robot, folder: Path) -> Call:
     def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
-        namespace: dict[str, Callable[..., list]] = {}
-        exec(write(folder, program, robot, "python").read_text(), namespace)
-        return np.array(namespace[program.name](*(vector.tolist() for vector in vectors)))
+        return python_function(program, robot)(*(vector.tolist() for vector in vectors))
 
     return call
+
+
+def python_function(program: Program, robot: dyn_core.Robot) -> Callable[..., np.ndarray]:
+    namespace: dict[str, Callable[..., np.ndarray]] = {}
+    exec(emitted(program, robot, "python"), namespace)
+    return namespace[program.name]
 
 
 def maple_call(robot: dyn_core.Robot, folder: Path) -> Call:
@@ -182,6 +188,46 @@ def test_emitted_programs_are_the_model(language: str, name: str, tmp_path: Path
         )
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("language", ["c", "cpp", "python"])
+def test_wrenches_are_those_of_links(language: str, name: str, tmp_path: Path) -> None:
+    """Component by component, in the frames of the URDF, as `Model.inverse_dynamics` takes them."""
+    robot = load(name)
+    program = traced(robot, "external_torques")
+    call = CALLS[language](robot, tmp_path)
+    model = dyn_core.compile_model(robot, backend="python")
+    random = np.random.default_rng(3)
+    q, rest = random.uniform(-3.0, 3.0, robot.dof), np.zeros(robot.dof)
+    without = model.inverse_dynamics(q, rest, rest)
+    total, wrenches = np.zeros(6 * len(robot.joints)), {}
+    for k, joint in enumerate(robot.joints):
+        link = child_link(name, joint.name)
+        wrenches[link] = random.uniform(-3.0, 3.0, 6)
+        w = np.zeros_like(total)
+        w[6 * k : 6 * k + 6] = wrenches[link]
+        total += w
+        expected = model.inverse_dynamics(q, rest, rest, {link: wrenches[link]}) - without
+        np.testing.assert_allclose(call(program, [q, w]), expected, atol=1e-12, err_msg=link)
+    expected = model.inverse_dynamics(q, rest, rest, wrenches) - without
+    np.testing.assert_allclose(call(program, [q, total]), expected, atol=1e-12)
+
+
+def child_link(robot: str, joint: str) -> str:
+    """The child link of a joint, as the file says."""
+    tree = ElementTree.parse(ROBOTS / f"{robot}.urdf")
+    return next(e.find("child").attrib["link"] for e in tree.iter("joint") if e.get("name") == joint)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_file_says_whose_wrenches_it_takes(language: str) -> None:
+    robot = load("two_branch")
+    text = emitted(traced(robot, "external_torques"), robot, language)[:3000]
+    head = " ".join(word for word in text.split() if word not in ("//", "#", "!", "%"))
+    assert "exerts on its environment, in the frame of that link and about its origin" in head
+    for k, joint in enumerate(robot.joints, start=1):
+        assert f"{k} {child_link('two_branch', joint.name)} (w {6 * k - 5} to {6 * k})" in head
+
+
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran", "python"])
 def test_sign_of_zero_and_of_no_number(language: str, tmp_path: Path) -> None:
     call = CALLS[language](load("rrp"), tmp_path)
@@ -189,6 +235,45 @@ def test_sign_of_zero_and_of_no_number(language: str, tmp_path: Path) -> None:
     for a, expected in ((0.0, 0.0), (-0.0, 0.0), (2.0, 1.0), (-2.0, -1.0), (math.nan, math.nan)):
         value = call(every_operation(), [np.array([a, 1.0, 1.0]), rest])
         np.testing.assert_array_equal(value[0, 0], expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_in_python(name: str) -> None:
+    """The samples are the last axis; one sample of an input is that of all samples."""
+    robot = load(name)
+    model = dyn_core.compile_model(robot, backend="python")
+    random = np.random.default_rng(5)
+    for function, taken in EVALUATED.items():
+        call = python_function(traced(robot, function), robot)
+        batch = {vector: random.uniform(-3.0, 3.0, (7, robot.dof)) for vector in taken}
+        expected = getattr(model, function)(**batch)
+        value = call(*(array.T for array in batch.values()))
+        assert isinstance(value, np.ndarray)
+        assert value.dtype == float
+        close = {"rtol": 1e-12, "atol": 1e-12 * np.abs(expected).max(), "err_msg": function}
+        np.testing.assert_allclose(np.moveaxis(value, -1, 0), expected, **close)
+        one = call(*(array[2].tolist() for array in batch.values()))
+        np.testing.assert_allclose(one, expected[2], **close)
+        first, *others = batch.values()
+        value = call(first.T, *(array[2].tolist() for array in others))
+        expected = getattr(model, function)(first, *(np.tile(array[2], (7, 1)) for array in others))
+        np.testing.assert_allclose(np.moveaxis(value, -1, 0), expected, **close)
+
+
+def test_results_in_python_that_no_input_changes() -> None:
+    """A batch is a batch even where its results are numbers."""
+    call = python_function(trace("odd", lambda q: [0.0, 2.5], {"q": 3}, (2,)), load("rrp"))
+    np.testing.assert_array_equal(call(np.ones((3, 4))), [[0.0] * 4, [2.5] * 4])
+    np.testing.assert_array_equal(call([1, 2, 3]), [0.0, 2.5])
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (), (2,), (3, 4, 1)])
+def test_python_refuses_arrays_of_another_shape(shape: tuple[int, ...]) -> None:
+    robot = load("rrp")
+    call = python_function(traced(robot, "gravity_torques"), robot)
+    sentence = f"q: expected the shape (3,) or (3, N), but it has {shape}"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        call(np.zeros(shape))
 
 
 def test_octave(tmp_path: Path) -> None:
@@ -243,10 +328,71 @@ def test_names_cannot_leave_the_comment(language: str) -> None:
     assert not any(sign in "\n".join(header(program, robot)) for sign in ("*", "\\", "??"))
 
 
-def test_names_of_namespaces() -> None:
-    assert [cpp_namespace(name) for name in ("rx90", "my arm-2", "3R", "double", "std", "__", "é")] == [
-        *("rx90", "my_arm_2", "robot_3R", "robot_double", "robot_std", "robot", "robot"),
+def test_names_for_namespaces_and_linkers() -> None:
+    names = ("rx90", "my arm-2", "3R", "double", "__", "é")
+    assert [cpp_namespace(name) for name in names] == [
+        *("robot_rx90", "robot_my_arm_2", "robot_3R", "robot_double", "robot", "robot"),
     ]
+    assert [linked_name(name, "f") for name in names] == [
+        *("rx90_f", "my_arm_2_f", "robot_3R_f", "double_f", "robot_f", "robot_f"),
+    ]
+    assert fortran_name("rx90", "inertia_matrix") == "rx90_inertia_matrix"
+    assert fortran_name("a" * 70, "inertia_matrix") == "a" * 48 + "_inertia_matrix"
+    assert fortran_name("3" * 70, "f") == "robot_" + "3" * 55 + "_f"
+    assert len(fortran_name("rx90", "f" * 70)) == 63
+
+
+AWKWARD = (
+    *("gamma", "random", "system", "div", "sin", "NAN", "M_PI", "HUGE_VAL", "INFINITY", "int8_t", "double"),
+    *(
+        "std",
+        "linux",
+        "array",
+        "errno",
+        "3R",
+        "_Bool",
+        "assert",
+        "signbit",
+        "q",
+        "out",
+        "__cplusplus",
+        "a",
+        "A",
+        "",
+    ),
+)
+
+
+def test_robots_can_have_any_name(tmp_path: Path) -> None:
+    """Their files compile, C as C and as C++, and go into one program together."""
+    robot = load("rrp")
+    headers = (
+        "#include <cassert>\n#include <cerrno>\n#include <cmath>\n#include <cstdlib>\n#include <cstdint>\n"
+    )
+    main, c_sources, fortran_sources = [headers], [], []
+    for k, name in enumerate(AWKWARD):
+        program, other = traced(robot, "gravity_torques"), replace(robot, name=name)
+        for language, ending in (("cpp", "hpp"), ("c", "c"), ("c-header", "h"), ("fortran", "f90")):
+            (tmp_path / f"{k}.{ending}").write_text(emitted(program, other, language))
+        c_sources.append(tmp_path / f"{k}.c")
+        if name != "A":  # Fortran takes it for a
+            fortran_sources.append(tmp_path / f"{k}.f90")
+        main.append(f'#include "{k}.hpp"\n#include "{k}.h"\n#include "{k}.h"\n')
+    main.append("int main() {\nconst std::array<double, 3> q{0.3, -0.2, 0.1};\ndouble out[3];\n")
+    for name in AWKWARD:
+        main.append(f"{linked_name(name, 'gravity_torques')}(q.data(), out);\n")
+        main.append(f"if ({cpp_namespace(name)}::gravity_torques(q)[1] != out[1]) return 1;\n")
+    main.append("return out[1] == 0.0;\n}\n")
+    (tmp_path / "main.cpp").write_text("".join(main))
+    strict = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-ffp-contract=off")
+    for k, source in enumerate(c_sources):
+        run(tool("cc"), "-std=c99", *strict, "-c", source, "-o", tmp_path / f"{k}.o")
+        run(tool("c++"), "-x", "c++", "-std=c++17", *strict, "-c", source, "-o", tmp_path / f"{k}.cpp.o")
+    for ending in ("o", "cpp.o"):
+        objects = [tmp_path / f"{k}.{ending}" for k in range(len(AWKWARD))]
+        run(tool("c++"), "-std=c++17", *strict, tmp_path / "main.cpp", *objects, "-o", tmp_path / "main")
+        run(tmp_path / "main")
+    run(tool("gfortran"), *STRICT, *fortran_sources, "-o", tmp_path / "all.so")
 
 
 def test_lines_of_fortran_are_short_enough() -> None:

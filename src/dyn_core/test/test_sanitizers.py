@@ -15,7 +15,7 @@ from emitted_programs import ROBOTS, every_operation, load, programs
 import dyn_core
 from dyn_core.codegen.c_backend import module_source
 from dyn_core.codegen.compiler import find_compiler, include_flags
-from dyn_core.codegen.identifier import cpp_namespace
+from dyn_core.codegen.identifier import cpp_namespace, linked_name
 from dyn_core.codegen.languages import emitted
 from dyn_core.codegen.program import Program
 from dyn_core.codegen.staging import staged
@@ -101,14 +101,15 @@ def test_emitted_c(cc: tuple[str, ...], robot: str, tmp_path: Path) -> None:
         source, main = tmp_path / f"{program.name}.c", tmp_path / "main.c"
         source.write_text(emitted(program, load(robot), "c"))
         sizes = [len(vector) for vector in program.inputs.values()]
+        name = linked_name(load(robot).name, program.name)
         declared = ", ".join(["const double *"] * len(sizes) + ["double *"])
         given = ", ".join(f"filled({size})" for size in (*sizes, math.prod(program.shape)))
         main.write_text(
             "#include <stdlib.h>\n"
-            f"void {program.name}({declared});\n"
+            f"void {name}({declared});\n"
             "static double *filled(int n)\n"
             "{ double *x = malloc(n * sizeof *x); while (n--) x[n] = 0.3 * n - 1.0; return x; }\n"
-            f"int main(void) {{ {program.name}({given}); return 0; }}\n"
+            f"int main(void) {{ {name}({given}); return 0; }}\n"
         )
         run(*cc, source, main, "-o", tmp_path / "main", "-lm")
         run(tmp_path / "main", ASAN_OPTIONS="detect_leaks=0")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program as a C99 function that needs <math.h> and nothing else."""
+"""A program as a C99 function that needs <math.h> and nothing else, and the header that declares it."""
 
 from __future__ import annotations
 
 from dyn_core.codegen.header import block
+from dyn_core.codegen.identifier import linked_name
 from dyn_core.codegen.program import Program
 from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, unused_inputs, written
 from dyn_core.expr.graph import Op
@@ -17,15 +18,14 @@ DIALECT = Dialect(
 def c99_source(program: Program, robot: Robot) -> str:
     """Answer the file; the results, a matrix by rows, go to `out`, which overlaps no input."""
     assignments, results = written(program, DIALECT)
-    parameters = [f"const double *{name}" for name in program.inputs]
     lines = [
         *block(program, robot, "/*", "*/"),
         "",
         "#include <math.h>",
         "",
-        f"void {program.name}({', '.join([*parameters, 'double *out'])});",
+        *_declaration(program, robot),
         "",
-        f"void {program.name}({', '.join([*parameters, 'double *out'])})",
+        _prototype(program, robot),
         "{",
         *(f"    const double {name} = {text};" for name, text in assignments),
         *(f"    (void){name};" for name in unused_inputs(program)),
@@ -34,3 +34,34 @@ def c99_source(program: Program, robot: Robot) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def c_header(program: Program, robot: Robot) -> str:
+    """Answer the header that declares the function, for C and C++."""
+    guard = f"{linked_name(robot.name, program.name)}_H"
+    lines = [
+        *block(program, robot, "/*", "*/"),
+        "",
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        *_declaration(program, robot),
+        "",
+        "#endif",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _declaration(program: Program, robot: Robot) -> list[str]:
+    """The lines that declare the function, of C for a C++ compiler too."""
+    return [
+        "#ifdef __cplusplus",
+        'extern "C"',
+        "#endif",
+        f"{_prototype(program, robot)};",
+    ]
+
+
+def _prototype(program: Program, robot: Robot) -> str:
+    parameters = [f"const double *{name}" for name in program.inputs]
+    return f"void {linked_name(robot.name, program.name)}({', '.join([*parameters, 'double *out'])})"

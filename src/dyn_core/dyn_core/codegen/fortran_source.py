@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable
 
 from dyn_core.codegen.header import commented
+from dyn_core.codegen.identifier import fortran_name
 from dyn_core.codegen.program import Program
 from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, rows_of, written
 from dyn_core.expr.graph import Op
@@ -30,13 +31,14 @@ DIALECT = Dialect(
 
 
 def fortran_source(program: Program, robot: Robot) -> str:
-    """Answer the file: ``call NAME(q, ..., out)``."""
+    """Answer the file: ``call ROBOT_FUNCTION(q, ..., out)``."""
     assignments, results = written(program, DIALECT)
+    subroutine = fortran_name(robot.name, program.name)
     shape = ", ".join(map(str, program.shape))
     lines = [
         *commented(program, robot, "!"),
         "",
-        f"pure subroutine {program.name}({', '.join([*program.inputs, 'out'])})",
+        f"pure subroutine {subroutine}({', '.join([*program.inputs, 'out'])})",
         "    use, intrinsic :: iso_fortran_env, only: real64",
         "    implicit none",
         *(
@@ -54,7 +56,7 @@ def fortran_source(program: Program, robot: Robot) -> str:
             lines.append(
                 f"    out({i}, {k}) = {entry}" if len(program.shape) == 2 else f"    out({i}) = {entry}"
             )
-    lines.append(f"end subroutine {program.name}")
+    lines.append(f"end subroutine {subroutine}")
     return "\n".join(lines) + "\n"
 
 

@@ -16,7 +16,8 @@ _INPUTS = {
     "qd": "velocities",
     "qdd": "accelerations",
     "tau": "torques or forces",
-    "w": "for each body of the tree the force and the moment that it exerts (N, N m), six numbers",
+    "w": "by link, in the order below, the force and the moment (N, N m) that it exerts on its environment, "
+    "in the frame of that link and about its origin: six numbers each",
 }
 
 
@@ -35,6 +36,8 @@ def header(program: Program, robot: Robot) -> list[str]:
     lines.append("")
     for name, vector in program.inputs.items():
         lines.append(f"{name} ({len(vector)}): {_INPUTS[name]}")
+        if name == "w":
+            lines.extend(_links(robot))
     lines.append(f"result ({' x '.join(map(str, program.shape))}){_order(program)}")
     counts = operation_counts(program.results)
     lines.append(f"operations: {', '.join(f'{count} {name}' for name, count in counts.items())}")
@@ -49,6 +52,15 @@ def commented(program: Program, robot: Robot, sign: str) -> list[str]:
 def block(program: Program, robot: Robot, opening: str, closing: str) -> list[str]:
     """Answer the head between the two signs of a comment."""
     return [opening, *(f"   {line}".rstrip() for line in header(program, robot)), closing]
+
+
+def _links(robot: Robot) -> list[str]:
+    """The links whose wrenches the function takes, with their places."""
+    width = max((len(_plain(link.name)) for link in robot.child_links), default=0)
+    return [
+        f"  {k:3} {_plain(link.name):<{width}}  (w {6 * k - 5} to {6 * k})"
+        for k, link in enumerate(robot.child_links, start=1)
+    ]
 
 
 def _order(program: Program) -> str:

@@ -5,23 +5,38 @@ from __future__ import annotations
 
 import re
 
-_TAKEN = """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
-    char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit
-    continue decltype default delete do double dynamic_cast else enum explicit export extern false float
-    for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
-    private protected public register reinterpret_cast requires return short signed sizeof static
-    static_assert static_cast struct switch template this thread_local throw true try typedef typeid
-    typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-    std posix linux unix i386 main"""
-_CPP_WORDS = frozenset(_TAKEN.split())
+FORTRAN_LENGTH = 63
+"""The longest name of Fortran."""
 
 
-def cpp_namespace(name: str) -> str:
-    """Answer the name of a robot as a namespace that is no word and no namespace of C++."""
-    word = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-    if not word:
-        return "robot"
-    return f"robot_{word}" if word[0].isdigit() or word in _CPP_WORDS else word
+def identifier(name: str) -> str:
+    """Answer a name with `_` for what identifiers do not hold; it may be empty, or begin with a digit."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+
+
+def cpp_namespace(robot: str) -> str:
+    """Answer the namespace of a robot.
+
+    What begins with ``robot_`` is no word of C++, and no name or macro of its headers: a robot can be
+    called double, gamma or NAN.
+    """
+    return f"robot_{identifier(robot)}".rstrip("_")
+
+
+def linked_name(robot: str, function: str) -> str:
+    """Answer the name that a function has for a linker, which knows no namespaces."""
+    return f"{_prefix(robot)}_{function}"
+
+
+def fortran_name(robot: str, function: str) -> str:
+    """Answer the same for Fortran: a long name of the robot is cut."""
+    room = FORTRAN_LENGTH - len(function) - 1
+    return f"{_prefix(robot)[: max(room, 1)]}_{function}"[:FORTRAN_LENGTH]
+
+
+def _prefix(robot: str) -> str:
+    word = identifier(robot)
+    return word if word[:1].isalpha() else f"robot_{word}".rstrip("_")
 
 
 def camel_case(name: str) -> str:

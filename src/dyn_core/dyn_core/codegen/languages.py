@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dyn_core.codegen.c99_source import c99_source
+from dyn_core.codegen.c99_source import c99_source, c_header
 from dyn_core.codegen.cpp_source import cpp_source
 from dyn_core.codegen.fortran_source import fortran_source
 from dyn_core.codegen.maple_source import maple_source
@@ -23,6 +23,7 @@ Emitter = Callable[[Program, Robot], str]
 
 LANGUAGES: dict[str, tuple[Emitter, str]] = {
     "c": (c99_source, ".c"),
+    "c-header": (c_header, ".h"),
     "cpp": (cpp_source, ".hpp"),
     "python": (python_module, ".py"),
     "fortran": (fortran_source, ".f90"),

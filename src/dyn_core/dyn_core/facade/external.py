@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
 from dyn_core.facade.arrays import Array, as_floats, scalars
 from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.transform import inverse
 from dyn_core.model.robot import Robot
 
 
@@ -39,19 +40,25 @@ def external_wrenches(
     return total
 
 
-def exerted_by_bodies(w: Sequence[Scalar]) -> dict[int, Wrench]:
-    """Answer by body the wrenches of the bodies 1 to n that `packed` put in a row."""
-    rows = [w[k : k + 6] for k in range(0, len(w), 6)]
+def exerted_by_bodies(robot: Robot, w: Sequence[Scalar]) -> dict[int, Wrench]:
+    """Answer by body the wrenches that `packed` put in a row, in the frame of the body."""
+    rows = (w[k : k + 6] for k in range(0, len(w), 6))
     return {
-        body: Wrench((fx, fy, fz), (mx, my, mz))
-        for body, (fx, fy, fz, mx, my, mz) in enumerate(rows, start=1)
+        link.body: wrench_on_antecedent(link.T_body_link, Wrench((fx, fy, fz), (mx, my, mz)))
+        for link, (fx, fy, fz, mx, my, mz) in zip(robot.child_links, rows, strict=True)
     }
 
 
 def packed(robot: Robot, exerted: Mapping[int, Wrench], samples: tuple[int, ...]) -> Array:
-    """Answer the wrenches of the bodies 1 to n in a row, zeros where there is none, (6 n,) or (N, 6 n)."""
-    array = np.zeros((*samples, len(robot.joints) + 1, 6))
-    for body, wrench in exerted.items():
-        for k, component in enumerate((*wrench.force, *wrench.moment)):
-            array[..., body, k] = component
-    return array[..., 1:, :].reshape((*samples, -1))
+    """Answer the wrenches of the bodies 1 to n in a row, (6 n,) or (N, 6 n), zeros where there is none.
+
+    Users know no frames of bodies, and programs that take the row are written for them: it holds
+    ``[force; moment]`` of each child link, in the frame of that link and about its origin.
+    """
+    array = np.zeros((*samples, len(robot.joints), 6))
+    for j, link in enumerate(robot.child_links):
+        if link.body in exerted:
+            on_link = wrench_on_antecedent(inverse(link.T_body_link), exerted[link.body])
+            for k, component in enumerate(on_link.values):
+                array[..., j, k] = component
+    return array.reshape((*samples, -1))

@@ -78,18 +78,18 @@ def acceleration_bias(robot: Robot, link: str, expressed_in: str) -> Program:
 
 
 def reaction(robot: Robot, joint: str, graph: Graph | None) -> Program:
-    """Answer the wrench through a joint as a program of q, qd, qdd and what the bodies exert.
+    """Answer the wrench through a joint as a program of q, qd, qdd and `packed` wrenches.
 
     It is the wrench of the antecedent on the child link, in the frame of that link and about its
     origin: [force; moment].
     """
     j = [of_tree.name for of_tree in robot.joints].index(robot.joint(joint).name) + 1
-    child = next(frame for frame in robot.link_frames if frame.body == j)
-    T_link_body = inverse(child.T_body_link)
+    T_link_body = inverse(robot.child_links[j - 1].T_body_link)
 
     def algorithm(q: Vector, qd: Vector, qdd: Vector, w: Vector) -> Vector:
         q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
-        wrenches = joint_reactions(robot, q, qd, qdd, robot.gravity_0, exerted_by_bodies(w))
+        exerted = exerted_by_bodies(robot, w)
+        wrenches = joint_reactions(robot, q, qd, qdd, robot.gravity_0, exerted)
         return wrench_on_antecedent(T_link_body, wrenches[j]).values
 
     n = robot.dof

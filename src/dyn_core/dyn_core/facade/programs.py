@@ -159,11 +159,15 @@ def _friction_torques(robot: Robot, qd: Vector) -> Vector:
 
 
 def _external_torques(robot: Robot, q: Vector, w: Vector) -> Vector:
-    """What wrenches that the bodies 1 to n exert add to the torques; six components for each."""
+    """What wrenches that the bodies 1 to n exert add to the torques.
+
+    Of each `w` has the force and the moment in the frame of its child link, and about its origin.
+    """
     massless = replace(robot, bodies=(InertialParameters(),) * len(robot.bodies))
     rest = [0.0] * len(robot.joints)
     q = joint_positions(robot, q)
-    torques = newton_euler.inverse_dynamics(massless, q, rest, rest, vec3.ZERO, exerted_by_bodies(w))
+    exerted = exerted_by_bodies(robot, w)
+    torques = newton_euler.inverse_dynamics(massless, q, rest, rest, vec3.ZERO, exerted)
     return coordinate_torques(robot, torques)
 
 

@@ -91,6 +91,12 @@ class Robot:
         return tuple(frame.name for frame in self.link_frames)
 
     @property
+    def child_links(self) -> tuple[LinkFrame, ...]:
+        """Child link of each joint of the tree, in the order of the joints: the first link of its body."""
+        first = {frame.body: frame for frame in reversed(self.link_frames)}
+        return tuple(first[j] for j in range(1, len(self.joints) + 1))
+
+    @property
     def limits(self) -> dict[str, Limits]:
         """Limits by name of joint, of those too that mimic another."""
         return {joint.name: joint.limits for joint in self.joints}
