@@ -158,7 +158,7 @@ def test_a_compiler_that_fails_is_named(cache: Path, monkeypatch) -> None:
     ("script", "reason"),
     [
         ("exit 0", "it made nothing"),
-        ("printf 'caf\\351 broken\\n' >&2; exit 1", "caf\N{REPLACEMENT CHARACTER} broken"),
+        ("printf 'na\\357ve\\n' >&2; exit 1", "na\N{REPLACEMENT CHARACTER}ve"),
         ('while [ "$1" != -o ]; do shift; done; echo text > "$2"', "cannot be loaded"),
         (None, "is no command: No closing quotation"),
     ],
