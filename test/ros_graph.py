@@ -15,13 +15,18 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header, String
+from std_msgs.msg import Float64MultiArray, Header, String
 
-from dyn_msgs.msg import JointTorques, ModelInfo
+from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
 from dyn_nodes import qos
 from dyn_nodes.child import node_process
+from dyn_nodes.feedforward import Feedforward
+
+PATIENT_S = 30.0
+"""Timeout of nodes in tests of anything but timeouts: this machine may stand still for a while."""
 
 GENEROUS_S = 30.0
 """No test sleeps: it waits for an event, and fails after this long without it."""
@@ -66,6 +71,11 @@ class Graph:
         )
         self._descriptions = self.node.create_publisher(String, "robot_description", qos.LATCHED)
         self._states = self.node.create_publisher(JointState, "joint_states", qos.COMMAND)
+        self._references = self.node.create_publisher(JointReference, "feedforward/reference", qos.COMMAND)
+        self.commands: list[Float64MultiArray] = []
+        self.node.create_subscription(
+            Float64MultiArray, "feedforward/commands", self.commands.append, qos.COMMAND
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -79,7 +89,8 @@ class Graph:
         return NodeProcess(process, stderr)
 
     def start_feedforward(self, **parameters: object) -> NodeProcess:
-        """Run the node `feedforward` and wait until it is heard and hears."""
+        """Run the node `feedforward` in a process and wait until it is heard and hears."""
+        parameters = {"timeout": PATIENT_S, **parameters}
         assignments = [w for k, v in parameters.items() for w in ("-p", f"{k}:={v}")]
         node = self.start("-m", "dyn_nodes.feedforward", "--ros-args", *assignments)
         self.wait_for(
@@ -89,6 +100,27 @@ class Graph:
             )
         )
         assert node.process.poll() is None, node.log
+        return node
+
+    def feedforward(self, steady: Callable[[], float] = time.monotonic, **parameters: object) -> Feedforward:
+        """Make the node `feedforward` in this process, spun by `wait_for`; `__` in names stands for a dot."""
+        given = {"timeout": PATIENT_S, **parameters}
+        node = Feedforward(
+            steady=steady,
+            context=self._context,
+            use_global_arguments=False,
+            parameter_overrides=[Parameter(k.replace("__", "."), value=v) for k, v in given.items()],
+        )
+        self._executor.add_node(node)
+        self._resources.callback(node.destroy_node)
+        self._resources.callback(node.end)
+        self.wait_for(
+            lambda: (
+                self.node.count_publishers("feedforward/torques") == 1
+                and self._states.get_subscription_count() == 1
+                and self._references.get_subscription_count() == 1
+            )
+        )
         return node
 
     def _connected(self) -> bool:
@@ -118,19 +150,49 @@ class Graph:
         return self.node.get_clock().now().to_msg()
 
     def publish_state(
-        self, names: Sequence[str], positions: Sequence[float], stamp: Time | None = None
+        self,
+        names: Sequence[str],
+        positions: Sequence[float],
+        stamp: Time | None = None,
+        velocities: Sequence[float] = (),
     ) -> Time:
         """Publish a joint state and answer its stamp."""
         stamp = stamp or self.now()
-        state = JointState(header=Header(stamp=stamp), name=list(names), position=list(positions))
+        state = JointState(
+            header=Header(stamp=stamp), name=list(names), position=list(positions), velocity=list(velocities)
+        )
         self._states.publish(state)
         return stamp
 
-    def torques_for(self, names: Sequence[str], positions: Sequence[float]) -> JointTorques:
-        """Publish a joint state and wait for the torques that carry its stamp."""
-        stamp = self.publish_state(names, positions)
+    def refer(
+        self,
+        names: Sequence[str],
+        q: Sequence[float],
+        qd: Sequence[float] = (),
+        qdd: Sequence[float] = (),
+        stamp: Time | None = None,
+    ) -> Time:
+        """Publish a reference and answer its stamp."""
+        stamp = stamp or self.now()
+        self._references.publish(
+            JointReference(
+                header=Header(stamp=stamp),
+                name=list(names),
+                position=list(q),
+                velocity=list(qd),
+                acceleration=list(qdd),
+            )
+        )
+        return stamp
+
+    def answer_to(self, stamp: Time) -> JointTorques:
+        """Wait for the torques with a stamp."""
         self.wait_for(lambda: any(t.header.stamp == stamp for t in self.torques))
         return next(t for t in self.torques if t.header.stamp == stamp)
+
+    def torques_for(self, names: Sequence[str], positions: Sequence[float]) -> JointTorques:
+        """Publish a joint state and wait for the torques that carry its stamp."""
+        return self.answer_to(self.publish_state(names, positions))
 
     def diagnosis(self, key: str) -> str | None:
         """Answer the newest value of that name on /diagnostics."""

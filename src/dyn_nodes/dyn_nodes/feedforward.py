@@ -1,199 +1,310 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node `feedforward`: publishes the torques that hold the robot against gravity.
+"""Node `feedforward`: publishes the torques that the model of a robot asks of its joints.
 
 Subscribes:
-    joint_states (sensor_msgs/JointState): measured positions, matched by name.
+    joint_states (sensor_msgs/JointState): measured positions and velocities, matched by name.
+    ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
 Publishes:
-    ~/torques (dyn_msgs/JointTorques): one for every good joint state, with its stamp.
+    ~/torques (dyn_msgs/JointTorques): torques with what they are made of.
+    ~/commands (std_msgs/Float64MultiArray): the same torques in the order of a controller.
     ~/model_info (dyn_msgs/ModelInfo, transient_local): the model in use.
-    /diagnostics (diagnostic_msgs/DiagnosticArray): joint states used and refused, and what is wrong.
+    /diagnostics (diagnostic_msgs/DiagnosticArray): messages used and refused, and what is wrong.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from rclpy.subscription import Subscription
-from rclpy.time import Time
+from builtin_interfaces.msg import Time
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 
 from dyn_core import DynError
+from dyn_core.control.watchdog import Status
 from dyn_core.io.source import is_xml_text
-from dyn_core.model.gravity import checked_gravity
-from dyn_msgs.msg import JointTorques, ModelInfo
+from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
 from dyn_nodes import messages, qos
-from dyn_nodes.diagnostics import Diagnostics
-from dyn_nodes.joint_data import check_age, concerns, positions
+from dyn_nodes.complaints import Complaints
+from dyn_nodes.diagnostics import Diagnostics, Failure
+from dyn_nodes.feedforward_settings import declared_settings
+from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.model_source import LoadedModel, load
-from dyn_nodes.parameters import declare
+from dyn_nodes.motion_message import measured_motion, reference_motion
+from dyn_nodes.output_stage import Output
+from dyn_nodes.outputs import Outputs
+from dyn_nodes.parameters import ignored_parameters
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
+from dyn_nodes.torque_source import TorqueSource
 
 _WARN_EVERY_S = 5.0
 _SILENCE_S = 1.0
+_LOOKS_PER_TIMEOUT = 4
+"""How often the watch looks at live data: late data is noticed after at most 1 + 1/4 of the timeout."""
+_LAST_MESSAGE = Duration(seconds=0.2)
+"""How long the last message may take to arrive."""
+_REACTIONS = {
+    Status.HOLDING: "holding the robot where it was last",
+    Status.RAMPING_DOWN: "torques go to zero",
+    Status.STOPPED: "torques are zero, or not sent",
+}
+
+
+@dataclass(frozen=True)
+class _Running:
+    """The robot in use and all that belongs to it alone. Another robot is another one of these."""
+
+    source: TorqueSource
+    outputs: Outputs
+    states: JointReader
+    references: JointReader
+
+    @property
+    def loaded(self) -> LoadedModel:
+        """The robot and its model."""
+        return self.source.loaded
 
 
 class Feedforward(ManagedNode):
-    """Gravity torques for the measured position."""
+    """Torques of the model, by the mode that the parameters choose."""
 
-    def __init__(self, **node_options: Any) -> None:
-        """Declare the parameters, and start; DynError when the robot that they name cannot be used."""
-        super().__init__("feedforward", **node_options)
-        self._description: str = declare(
-            self,
-            "robot_description",
-            "",
-            "Text of the URDF; empty: taken from description_file or the topic robot_description.",
-        )
-        self._description_file: str = declare(
-            self,
-            "description_file",
-            "",
-            "Path of a URDF file; empty: taken from robot_description (parameter or topic).",
-        )
-        self._gravity: list[float] = list(
-            declare(
-                self,
-                "gravity",
-                [0.0, 0.0, -9.81],
-                "Acceleration of gravity in the frame of the root link, m/s^2.",
-            )
-        )
-        self._max_age: float = declare(
-            self,
-            "max_age",
-            0.1,
-            "Joint states whose stamp is further from the node's clock than this, s, are not used.",
-            within=(0.001, 60.0),
-        )
-        self._on_limit: str = declare(
-            self,
-            "on_limit",
-            "clip",
-            "What happens to a torque above the effort limit of its joint: 'clip' holds it at the limit, "
-            "'withhold' publishes no torques for that joint state.",
-        )
-        self._inputs: list[Subscription] = []
-        self._loaded: LoadedModel | None = None
+    def __init__(self, *, steady: Callable[[], float] = time.monotonic, **node_options: Any) -> None:
+        """Declare the parameters, and start; DynError when they, or the robot that they name, are bad.
+
+        Args:
+            steady: a clock that never goes back, for what is stale and for transitions (s).
+            node_options: of the node.
+        """
+        super().__init__("feedforward", automatically_declare_parameters_from_overrides=True, **node_options)
+        self._steady = steady
+        self._settings = declared_settings(self)
+        for name in ignored_parameters(self):
+            self.get_logger().warning(f"there is no parameter '{name}': what was given is ignored")
+        self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
+        self._opened: list[Callable[[], object]] = []
+        self._running: _Running | None = None
         self._bad_description: str | None = None
-        self._last_answer_s = time.monotonic()
+        self._last_refusal: str | None = None
+        self._epoch = 0
+        self._last_answer = steady()
+        self._watch_timer: Timer | None = None
         self.start()
 
     def open(self) -> None:
-        """Check the parameters, load the robot if they give it, and open the topics."""
-        checked_gravity(self._gravity)
-        if self._on_limit not in ("clip", "withhold"):
-            raise DynError(f"parameter on_limit is '{self._on_limit}': choose 'clip' or 'withhold'")
-        source = self._source_from_parameters()
-        if source:
-            self._loaded = load(source, self._gravity)
+        """Load the robot if the parameters give it, and open the topics."""
+        source = self._settings.source
+        loaded = self._load(source.source) if source.source else None
+        self._epoch = self.get_clock().now().nanoseconds
         self._torques = self.create_lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
+        self._commands = self.create_lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
         self._model_info = self.create_publisher(ModelInfo, "~/model_info", qos.LATCHED)
-        self._diagnostics = Diagnostics(self, self._lasting_problem)
-        self._inputs = [
-            self.create_subscription(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE)
+        self._opened += [
+            lambda: self.destroy_lifecycle_publisher(self._torques),
+            lambda: self.destroy_lifecycle_publisher(self._commands),
+            lambda: self.destroy_publisher(self._model_info),
         ]
-        if not source:
-            self._inputs.append(
-                self.create_subscription(String, "robot_description", self._on_description, qos.LATCHED)
-            )
-        self._last_answer_s = time.monotonic()
-        self._announce()
+        self._diagnostics = Diagnostics(self, self._lasting_problem)
+        self._opened.append(self._diagnostics.close)
+        self._subscribe(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE)
+        self._subscribe(JointReference, "~/reference", self._on_reference, qos.LATEST_SAMPLE)
+        if loaded is not None:
+            self._use(loaded)
+        else:
+            self._subscribe(String, "robot_description", self._on_description, qos.LATCHED)
+            self.get_logger().info("waiting for a robot on the topic robot_description")
 
     def close(self) -> None:
-        """Close the topics and forget the robot."""
-        if self._inputs:
-            for subscription in self._inputs:
-                self.destroy_subscription(subscription)
-            self._inputs = []
-            self.destroy_lifecycle_publisher(self._torques)
-            self.destroy_publisher(self._model_info)
-            self._diagnostics.close()
-        self._loaded = None
+        """Send the last torques, close the topics, and forget the robot."""
+        self._finish()
+        while self._opened:
+            self._opened.pop()()
+        self._running = None
         self._bad_description = None
 
-    def _source_from_parameters(self) -> str:
-        if self._description and self._description_file:
-            raise DynError("both robot_description and description_file are set: leave one of them empty")
-        if self._description and not is_xml_text(self._description):
-            raise DynError(
-                "parameter robot_description is not the text of a URDF: "
-                "give the path of a file as description_file"
-            )
-        return self._description or self._description_file
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin to listen."""
+        if self._running is not None:
+            self._running.source.restart()
+        self._last_answer = self._steady()
+        self._watch_timer = self.create_timer(
+            self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        return super().on_activate(state)
 
-    def _announce(self) -> None:
-        if self._loaded is None:
-            self.get_logger().info("waiting for a robot on the topic robot_description")
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send the last torques."""
+        self._finish()
+        return super().on_deactivate(state)
+
+    def _finish(self) -> None:
+        """Send the last torques, if any were sent before, and nothing more."""
+        if self._watch_timer is None:
             return
-        robot = self._loaded.robot
-        for sentence in self._loaded.warnings:
-            self.get_logger().warning(sentence)
-        self._model_info.publish(messages.model_info(self._loaded, self.get_clock().now().to_msg()))
-        self.get_logger().info(f"using robot '{robot.name}' with {robot.dof} joints")
+        self.destroy_timer(self._watch_timer)
+        self._watch_timer = None
+        running = self._running
+        if running is None or running.source.stage.last_good is None:
+            return
+        try:
+            output = running.source.last(hold=self._settings.on_shutdown == "hold")
+        except Rejection as problem:
+            self.get_logger().error(f"no last torques: {problem}")
+            return
+        running.outputs.publish(output, self.get_clock().now().to_msg())
+        for publisher in (self._torques, self._commands):
+            publisher.wait_for_all_acked(_LAST_MESSAGE)
 
-    def _lasting_problem(self) -> str | None:
-        """What is wrong at the moment, for /diagnostics."""
-        if self._bad_description is not None:
-            return self._bad_description
-        if self._loaded is None:
-            return "no robot: nothing came on the topic robot_description"
-        silence_s = time.monotonic() - self._last_answer_s
-        if self._torques.is_activated and silence_s > _SILENCE_S:
-            return f"no torques for {silence_s:.1f} s: no joint state that could be used"
-        return None
+    @property
+    def _live_period(self) -> float:
+        """Time between two looks at live data (s)."""
+        return max(self._settings.watch.timeout / _LOOKS_PER_TIMEOUT, 1.0 / self._settings.rate)
+
+    def _subscribe(self, kind: type, topic: str, callback: Callable[[Any], None], profile: Any) -> None:
+        subscription = self.create_subscription(kind, topic, callback, profile)
+        self._opened.append(lambda: self.destroy_subscription(subscription))
+
+    # The robot.
+
+    def _load(self, source: str) -> LoadedModel:
+        given = self._settings.source
+        return load(source, given.gravity, given.side_file, "runtime")
+
+    def _use(self, loaded: LoadedModel) -> None:
+        """Use another robot from now on; DynError if the parameters do not fit it, and nothing changes."""
+        names = loaded.robot.joint_names
+        running = _Running(
+            TorqueSource(loaded, self._settings),
+            Outputs(loaded.robot, self._settings.command_joints, self._torques, self._commands),
+            JointReader(names, "joint state", others=True),
+            JointReader(names, "reference", others=False),
+        )
+        if self._running is not None:
+            running.source.stage.take_over(self._running.source.stage, self._steady())
+        self._running = running
+        for sentence in loaded.warnings:
+            self.get_logger().warning(sentence)
+        self._model_info.publish(messages.model_info(loaded, self.get_clock().now().to_msg()))
+        self.get_logger().info(f"using robot '{loaded.robot.name}' with {loaded.robot.dof} joints")
 
     def _on_description(self, message: String) -> None:
-        present = self._loaded
+        present = self._running
         try:
             if not is_xml_text(message.data):
                 raise DynError("the message is not the text of a URDF")
-            loaded = load(message.data, self._gravity)
+            loaded = self._load(message.data)
+            self._bad_description = None
+            if present and present.loaded.robot.description_hash == loaded.robot.description_hash:
+                return
+            self._use(loaded)
         except DynError as problem:
-            use = f"robot '{present.robot.name}' stays in use" if present else "still no robot"
+            use = f"robot '{present.loaded.robot.name}' stays in use" if present else "still no robot"
             self._bad_description = f"robot_description cannot be used ({problem}); {use}"
             self.get_logger().error(self._bad_description)
-            return
-        self._bad_description = None
-        if present and present.robot.description_hash == loaded.robot.description_hash:
-            return
-        self._loaded = loaded
-        self._announce()
+
+    # Motions and torques.
 
     def _on_joint_state(self, message: JointState) -> None:
-        loaded = self._loaded
-        if loaded is None or not self._torques.is_activated:
-            return
-        if not concerns(message, loaded.model.joint_names):
+        running = self._running
+        if running is None or self._watch_timer is None or not running.states.concerns(message.name):
             return
         try:
-            age = self.get_clock().now() - Time.from_msg(message.header.stamp)
-            check_age(age.nanoseconds * 1e-9, self._max_age)
-            q = positions(message, loaded.model.joint_names)
-            torques = messages.gravity_torques(loaded, q, message.header.stamp)
-            if torques.status == JointTorques.STATUS_LIMITED:
-                self._report_limit(torques, loaded)
+            stamp = message.header.stamp
+            t = self._time_of("joint state", stamp)
+            velocities = self._settings.mode == "computed_torque"
+            q, qd = measured_motion(message, running.states, velocities=velocities)
+            output = running.source.measure(q, qd, t, self._steady())
+            if output is not None:
+                self._publish(running, output, stamp)
         except Rejection as problem:
-            self._diagnostics.count("joint states refused", str(problem))
-            self.get_logger().warning(f"no torque published: {problem}", throttle_duration_sec=_WARN_EVERY_S)
+            self._refuse("joint states refused", problem)
             return
-        self._torques.publish(torques)
-        self._diagnostics.count("joint states answered")
-        self._last_answer_s = time.monotonic()
+        self._diagnostics.count("joint states used")
 
-    def _report_limit(self, torques: JointTorques, loaded: LoadedModel) -> None:
-        """Say which torque is above its limit; a Rejection if it is to be withheld."""
-        sentence = messages.beyond_limit(torques, loaded)
-        if self._on_limit == "withhold":
-            raise Rejection(sentence)
-        self._diagnostics.count("torques held at their limit", sentence)
-        self.get_logger().warning(f"held at the limit: {sentence}", throttle_duration_sec=_WARN_EVERY_S)
+    def _on_reference(self, message: JointReference) -> None:
+        running = self._running
+        if running is None or self._watch_timer is None:
+            return
+        try:
+            stamp = message.header.stamp
+            t = self._time_of("reference", stamp)
+            given = reference_motion(message, running.references)
+            output = running.source.refer(given, t, self._steady())
+            if output is not None:
+                self._publish(running, output, stamp)
+        except Rejection as problem:
+            self._refuse("references refused", problem)
+            return
+        self._diagnostics.count("references used")
+
+    def _on_watch(self) -> None:
+        """See whether data is stale, and what is to be sent then."""
+        running, timer = self._running, self._watch_timer
+        if running is None or timer is None:
+            return
+        before = running.source.stage.watch.status
+        try:
+            output = running.source.idle(self._steady())
+            if output is not None:
+                running.outputs.publish(output, self.get_clock().now().to_msg())
+        except Rejection as problem:
+            self._refuse("torques withheld", problem)
+            output = None
+        idle = running.source.stage.watch.status in _REACTIONS
+        timer.timer_period_ns = round(1e9 * (1.0 / self._settings.rate if idle else self._live_period))
+        if running.source.stage.watch.status is not before:
+            self._diagnostics.look_again()
+
+    def _publish(self, running: _Running, output: Output, stamp: Time) -> None:
+        """Publish torques for good data."""
+        running.outputs.publish(output, stamp)
+        self._last_answer = self._steady()
+        self._last_refusal = None
+        if output.excess is not None:
+            self._complaints.say(f"limited: {output.excess}", f"limited {output.excess.split(' asks ')[0]}")
+            self._diagnostics.count("torques limited", output.excess)
+
+    def _time_of(self, what: str, stamp: Time) -> float:
+        """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
+        stamp_ns: int = stamp.sec * 1_000_000_000 + stamp.nanosec
+        age: int = self.get_clock().now().nanoseconds - stamp_ns
+        check_age(what, 1e-9 * age, self._settings.max_age)
+        return 1e-9 * (stamp_ns - self._epoch)
+
+    def _refuse(self, what: str, problem: Rejection) -> None:
+        self._last_refusal = str(problem)
+        self._complaints.say(f"{what}: {problem}", problem.cause)
+        self._diagnostics.count(what, str(problem))
+
+    # Diagnostics.
+
+    def _lasting_problem(self) -> str | Failure | None:
+        """What is wrong at the moment, for /diagnostics."""
+        if self._bad_description is not None:
+            return self._bad_description
+        if self._running is None:
+            return "no robot: nothing came on the topic robot_description"
+        if self._watch_timer is None:
+            return None
+        silence = self._steady() - self._last_answer
+        cause = "no data" if self._last_refusal is None else f"the last was refused, {self._last_refusal}"
+        reaction = _REACTIONS.get(self._running.source.stage.watch.status)
+        if reaction is not None:
+            return Failure(f"no good data for {silence:.1f} s ({cause}): {reaction}")
+        if silence > _SILENCE_S:
+            return f"no torques for {silence:.1f} s ({cause})"
+        return None
 
 
 def main(arguments: list[str] | None = None) -> int:

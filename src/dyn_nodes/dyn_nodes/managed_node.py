@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
 from typing import Any
 
@@ -43,6 +44,11 @@ class ManagedNode(LifecycleNode):
             if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
                 raise self._problem
             self.trigger_activate()
+
+    def end(self) -> None:
+        """Go through the shutdown of the life cycle, unless that was done before."""
+        with contextlib.suppress(RCLError):
+            self.trigger_shutdown()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open, or say why not."""

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from dyn_core import DynError
+
+_OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
 def declare(
@@ -16,8 +22,70 @@ def declare(
     description: str,
     *,
     within: tuple[float, float] | None = None,
+    choices: Sequence[str] = (),
 ) -> Any:
-    """Declare a read-only parameter and answer its value; `within` is the closed range of a float."""
+    """Declare a read-only parameter and answer its value.
+
+    Args:
+        node: the node.
+        name: name of the parameter.
+        default: its value where nobody gives one; it has the type of the parameter, and () is that of a
+            list of names.
+        description: what it is, with its unit.
+        within: closed range of a float.
+        choices: all values of a text.
+    """
     ranges = [FloatingPointRange(from_value=within[0], to_value=within[1])] if within else []
-    descriptor = ParameterDescriptor(description=description, floating_point_range=ranges, read_only=True)
-    return node.declare_parameter(name, default, descriptor).value
+    listed = ", ".join(f"'{choice}'" for choice in choices)
+    descriptor = ParameterDescriptor(
+        description=description,
+        additional_constraints=f"one of {listed}" if choices else "",
+        floating_point_range=ranges,
+        read_only=True,
+    )
+    if node.has_parameter(name):
+        # Where all that was given is declared by itself, it is so without a description.
+        node.undeclare_parameter(name)
+    # The type of an empty list could not be told from its value.
+    given = Parameter.Type.STRING_ARRAY if default == () else default
+    value = node.declare_parameter(name, given, descriptor).value
+    if default == ():
+        value = tuple(value or ())
+    if choices and value not in choices:
+        raise DynError(f"parameter {name} is '{value}': choose {listed}")
+    return value
+
+
+def declare_by_joint(
+    node: Node, prefix: str, kinds: Mapping[str, str], *, within: tuple[float, float]
+) -> dict[str, dict[str, float]]:
+    """Declare what was given as ``<prefix>.<joint>.<kind>``, floats, and answer them by kind and joint.
+
+    The node has to declare by itself what it is given.
+
+    Args:
+        node: the node.
+        prefix: first part of the names.
+        kinds: the possible last parts, each with its description, where ``{joint}`` is the joint.
+        within: closed range.
+    """
+    values: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
+    for name in node.get_parameters_by_prefix(prefix):
+        joint, _, kind = name.rpartition(".")
+        if not joint or kind not in kinds:
+            wanted = " or ".join(f"{prefix}.<joint>.{kind}" for kind in kinds)
+            raise DynError(f"there is no parameter '{prefix}.{name}': it is {wanted}")
+        # A default of 0 gives the type; the value is the one that was given.
+        description = kinds[kind].format(joint=joint)
+        values[kind][joint] = declare(node, f"{prefix}.{name}", 0.0, description, within=within)
+    return values
+
+
+def ignored_parameters(node: Node) -> list[str]:
+    """Names of what was given to a node that declares by itself what it is given, and knows nothing of it."""
+    names = node.get_parameters_by_prefix("")
+    return sorted(
+        name
+        for name in names
+        if not name.startswith(_OF_RCLPY) and not node.describe_parameter(name).description
+    )

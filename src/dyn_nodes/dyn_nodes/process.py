@@ -3,30 +3,33 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 
 import rclpy
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.lifecycle import LifecycleNode
-from rclpy.utilities import ok, remove_ros_args, try_shutdown
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+from rclpy.utilities import remove_ros_args, try_shutdown
 
 from dyn_core import DynError
+from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.rcl_error import RCLError
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+_PATIENCE_S = 1.5
 
 
-def run(make_node: Callable[[], LifecycleNode], name: str, arguments: list[str] | None = None) -> int:
+def run(make_node: Callable[[], ManagedNode], name: str, arguments: list[str] | None = None) -> int:
     """Spin the node until SIGINT or SIGTERM; answer 0, or 1 when it could not be started."""
-    # rclpy's own handlers end the context, and then call these: a second signal, such as launch sends
-    # after the terminal's Ctrl-C, finds nothing left to interrupt.
-    for number in _ENDING:
-        signal.signal(number, lambda *_: None)
     try:
-        rclpy.init(args=arguments)
+        # rclpy's own handlers end the context: the node could not send its last messages any more.
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except RCLError as error:
         first_line = str(error).splitlines()[0]
         print(
@@ -38,16 +41,12 @@ def run(make_node: Callable[[], LifecycleNode], name: str, arguments: list[str] 
         given = sys.argv if arguments is None else [name, *arguments]
         if unknown := remove_ros_args(given)[1:]:
             raise DynError(f"unknown argument '{unknown[0]}': parameters go after --ros-args")
-        node = make_node()
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        executor.spin()
-    except ExternalShutdownException:
-        pass
-    except RCLError:
-        # What a callback was about to publish when the context ended.
-        if ok():
-            raise
+        with _ending_signal(name) as ended:
+            node = make_node()
+            executor = SingleThreadedExecutor()
+            executor.add_node(node)
+            executor.spin_until_future_complete(ended)
+            node.end()
     except (DynError, ParameterException) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
@@ -57,3 +56,38 @@ def run(make_node: Callable[[], LifecycleNode], name: str, arguments: list[str] 
             # Python gives signals with a handler back to the system while it exits, ignored ones not.
             signal.signal(number, signal.SIG_IGN)
     return 0
+
+
+@contextmanager
+def _ending_signal(name: str) -> Iterator[Future]:
+    """Answer what is done when SIGINT or SIGTERM has come, also while C++ waits in the main thread.
+
+    What takes longer than `_PATIENCE_S` from then to the end of the context is left as it is: the process
+    ends. A second signal, such as launch sends after the terminal's Ctrl-C, changes nothing.
+    """
+    ended, over = Future(), Event()
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    for number in _ENDING:
+        signal.signal(number, lambda *_: None)
+    # The handler in C writes there at once; that of Python would wait until C++ comes back.
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+    def wait() -> None:
+        os.read(reader, 1)
+        ended.set_result(None)
+        if not over.wait(_PATIENCE_S):
+            print(f"{name}: ended in the middle of what it was doing", file=sys.stderr, flush=True)
+            os._exit(0)
+
+    waiting = Thread(target=wait, daemon=True)
+    waiting.start()
+    try:
+        yield ended
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        os.write(writer, b"\0")
+        waiting.join()
+        os.close(reader)
+        os.close(writer)

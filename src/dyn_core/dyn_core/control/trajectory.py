@@ -85,6 +85,13 @@ class Trajectory:
     first: Array
     last: Array
 
+    @staticmethod
+    def standing(q: Array, t: float) -> Trajectory:
+        """Answer the trajectory of joints that stand still at q (rad or m); t is its start and end (s)."""
+        position = q.copy()
+        position.flags.writeable = False
+        return Trajectory((t,), (), np.zeros((0, 3 * len(q), 6)), position, position)
+
     @property
     def start(self) -> float:
         """Time of the first knot (s)."""

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the joints are to do: a stream of references, or a trajectory, whichever came last."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+from dyn_core import DynError, Robot
+from dyn_core.control.derivative_filter import DerivativeFilter
+from dyn_core.control.jump import JumpLimit
+from dyn_core.control.motion import Motion
+from dyn_core.control.plan import planned, replaced
+from dyn_core.control.trajectory import Phase, Trajectory
+from dyn_core.control.trajectory_points import TrajectoryPoints
+from dyn_core.facade.arrays import Array
+from dyn_nodes.feedforward_settings import ReferenceSettings
+from dyn_nodes.motion_message import GivenMotion
+from dyn_nodes.rejection import Rejection
+
+
+class Kind(Enum):
+    """Where the desired motion comes from."""
+
+    NOTHING = "nothing"
+    REFERENCE = "reference"
+    TRAJECTORY = "trajectory"
+
+
+class DesiredMotion:
+    """The desired motion of one robot. It has a state: the last reference, or the trajectory.
+
+    Times t are of stamps, on the clock of the node; times `now` on a steady clock (both s).
+
+    Attributes:
+        kind: where the motion comes from.
+    """
+
+    def __init__(self, robot: Robot, settings: ReferenceSettings, timeout: float) -> None:
+        """Begin with nothing that is desired; references older than `timeout` (s) are stale."""
+        names = robot.joint_names
+        self.kind = Kind.NOTHING
+        self._timeout = timeout
+        self._jumps = JumpLimit(names, _speeds(robot, settings.max_speed), settings.slack)
+        cutoff = settings.derivative_cutoff
+        self._of_positions = DerivativeFilter(names, cutoff, second=True, max_gap=timeout)
+        self._of_velocities = DerivativeFilter(names, cutoff, max_gap=timeout)
+        self._reference: Motion | None = None
+        self._reference_t = -math.inf
+        self._reference_at = -math.inf
+        self._trajectory: Trajectory | None = None
+
+    def refer(self, given: GivenMotion, t: float, now: float, measured: Array | None) -> Motion:
+        """Take the next reference and answer its motion, with derivatives that it lacks.
+
+        Args:
+            given: the reference.
+            t: its stamp (s).
+            now: the present on the steady clock (s).
+            measured: the measured position (rad or m), which the first reference has to be near to; None
+                where it is not known.
+
+        Raises:
+            Rejection: it is older than the last one, or jumps. The last one stays.
+        """
+        last_t = self._reference_t
+        following = self.kind is Kind.REFERENCE and self.fresh(now)
+        if following and t <= last_t:
+            raise Rejection(
+                f"reference is stamped {last_t - t:.3f} s before the last one", "reference is not in order"
+            )
+        before = self.at(t) if following or self.kind is Kind.TRAJECTORY else None
+        position = measured if before is None else before.q
+        if position is not None:
+            jump = self._jumps.jump(position, given.q, t - last_t if following else 0.0)
+            if jump is not None:
+                raise Rejection(jump.sentence, f"the reference of joint '{jump.joint}' jumps")
+        motion = self._completed(given, t)
+        self.kind = Kind.REFERENCE
+        self._reference, self._reference_t, self._reference_at = motion, t, now
+        self._trajectory = None
+        return motion
+
+    def follow(
+        self, points: TrajectoryPoints, t: float, stamp: float | None, start: Motion | None
+    ) -> Trajectory:
+        """Follow a trajectory from now on and answer it; DynError where it cannot be, and nothing changes.
+
+        Args:
+            points: its points.
+            t: the present on the clock of the node (s).
+            stamp: its start (s); None for now.
+            start: the motion that the joints have, where nothing is desired yet.
+        """
+        if self._trajectory is not None:
+            trajectory = replaced(self._trajectory, points, t, stamp)
+        else:
+            present = self.at(t)
+            trajectory = planned(points, t, stamp, start if present is None else present)
+        self._set_trajectory(trajectory)
+        return trajectory
+
+    def stand(self, t: float, measured: Array | None) -> None:
+        """Stand still from now on, where the desired motion or else the robot is; DynError if neither is."""
+        present = self.at(t)
+        q = measured if present is None else present.q
+        if q is None:
+            raise DynError(
+                "the trajectory is empty, which means to stop: there is no motion and no measured position"
+            )
+        self._set_trajectory(Trajectory.standing(q, t))
+
+    def at(self, t: float) -> Motion | None:
+        """Answer the motion that is desired at a time (s), the last reference whatever its age is."""
+        if self._trajectory is not None:
+            return self._trajectory.sample(t).motion
+        return self._reference
+
+    def fresh(self, now: float) -> bool:
+        """Whether what is desired may still be used at a time of the steady clock (s)."""
+        return self.kind is not Kind.REFERENCE or now - self._reference_at <= self._timeout
+
+    def moving(self, t: float) -> bool:
+        """Whether a trajectory runs, or is still to begin, at a time (s)."""
+        return self._trajectory is not None and self._trajectory.sample(t).phase is not Phase.DONE
+
+    def _set_trajectory(self, trajectory: Trajectory) -> None:
+        self.kind = Kind.TRAJECTORY
+        self._trajectory = trajectory
+        self._reference = None
+
+    def _completed(self, given: GivenMotion, t: float) -> Motion:
+        q, qd, qdd = given
+        if qd is None:
+            derived = self._of_positions.update(t, q)
+            return Motion(q, derived[0], derived[1] if qdd is None else qdd)
+        if qdd is None:
+            (qdd,) = self._of_velocities.update(t, qd)
+        return Motion(q, qd, qdd)
+
+
+def _speeds(robot: Robot, greatest: float) -> list[float]:
+    """Answer the fastest that the reference of each joint may move (rad/s or m/s)."""
+    if greatest > 0.0:
+        return [greatest] * robot.dof
+    limits = (joint.limits.velocity for joint in robot.independent_joints)
+    # Descriptions say 0 where the limit is not known.
+    return [limit or math.inf for limit in limits]

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the node `feedforward`: declared, and checked as far as this can be done without a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from rclpy.node import Node
+
+from dyn_core import DynError
+from dyn_core.control.effort_limits import OnLimit
+from dyn_core.control.terms import Switches
+from dyn_core.control.watchdog import Reaction, WatchSettings
+from dyn_core.io.source import is_xml_text
+from dyn_core.model.gravity import checked_gravity
+from dyn_nodes.parameters import declare, declare_by_joint
+
+Mode = Literal["gravity", "inverse_dynamics", "computed_torque"]
+FinalMessage = Literal["zero", "hold"]
+
+_REACTIONS: Mapping[str, Reaction] = {"hold": "hold", "ramp": "ramp_to_zero", "stop": "stop"}
+_SECONDS = (0.0, 3600.0)
+
+
+@dataclass(frozen=True)
+class SourceSettings:
+    """Where the robot comes from.
+
+    Attributes:
+        description: text of the URDF; empty where it comes from elsewhere.
+        description_file: path of the URDF; empty where it comes from elsewhere.
+        side_file: path of the side file; empty for none.
+        gravity: acceleration of gravity in the frame of the root link (m/s^2).
+    """
+
+    description: str = ""
+    description_file: str = ""
+    side_file: str = ""
+    gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
+
+    @property
+    def source(self) -> str:
+        """Text or path of the description; empty for the topic."""
+        return self.description or self.description_file
+
+
+@dataclass(frozen=True)
+class GainSettings:
+    """Gains of computed torque.
+
+    Attributes:
+        natural_frequency: of the error, for joints without gains of their own (Hz).
+        damping: damping ratio of the error, for the same joints.
+        p: gains of the position by joint (1/s^2).
+        d: gains of the velocity by joint (1/s).
+    """
+
+    natural_frequency: float = 2.0
+    damping: float = 1.0
+    p: Mapping[str, float] = field(default_factory=dict)
+    d: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """What is asked of references.
+
+    Attributes:
+        max_speed: fastest that the position may move (rad/s or m/s); 0 for the limits of the description.
+        slack: what may be added to that, and how far from the measured position the first may be (rad or m).
+        derivative_cutoff: of the filter for derivatives that are not given (Hz).
+    """
+
+    max_speed: float = 0.0
+    slack: float = 0.1
+    derivative_cutoff: float = 30.0
+
+
+@dataclass(frozen=True)
+class FeedforwardSettings:
+    """All parameters of the node.
+
+    Attributes:
+        source: where the robot comes from.
+        mode: what is computed.
+        switches: which terms the torques have.
+        coulomb_velocity: of the transition of Coulomb friction (rad/s or m/s); 0 for its sign.
+        gains: of computed torque.
+        references: what is asked of references.
+        max_age: greatest difference between a stamp and the clock of the node (s).
+        watch: when data is stale, and what is done then, on a steady clock.
+        ramp_start: how long the first torques take from zero (s).
+        rate: at which torques are published that no message asks for (Hz).
+        on_limit: what becomes of torques above an effort limit.
+        on_shutdown: the last message.
+        command_joints: order of the commands; empty for that of the robot.
+    """
+
+    source: SourceSettings = SourceSettings()
+    mode: Mode = "gravity"
+    switches: Switches = field(default_factory=Switches)
+    coulomb_velocity: float = 0.0
+    gains: GainSettings = field(default_factory=GainSettings)
+    references: ReferenceSettings = ReferenceSettings()
+    max_age: float = 0.1
+    watch: WatchSettings = field(default_factory=lambda: WatchSettings(timeout=0.2, reaction="hold"))
+    ramp_start: float = 0.0
+    rate: float = 200.0
+    on_limit: OnLimit = "clip"
+    on_shutdown: FinalMessage = "zero"
+    command_joints: tuple[str, ...] = ()
+
+
+_DEFAULTS = FeedforwardSettings()
+
+
+def declared_settings(node: Node) -> FeedforwardSettings:
+    """Declare the parameters and answer their values; DynError where one will not do."""
+    return FeedforwardSettings(
+        source=_source(node),
+        mode=declare(
+            node,
+            "mode",
+            _DEFAULTS.mode,
+            "What is computed: torques that hold the measured position, inverse dynamics of the desired "
+            "motion, or computed torque from both.",
+            choices=get_args(Mode),
+        ),
+        switches=_switches(node),
+        coulomb_velocity=declare(
+            node,
+            "coulomb_velocity",
+            _DEFAULTS.coulomb_velocity,
+            "Velocity, rad/s or m/s, over which Coulomb friction changes its sign; 0: at once.",
+            within=(0.0, 10.0),
+        ),
+        gains=_gains(node),
+        references=_references(node),
+        max_age=declare(
+            node,
+            "max_age",
+            _DEFAULTS.max_age,
+            "Messages whose stamp is further from the node's clock than this, s, are not used.",
+            within=(0.001, 60.0),
+        ),
+        watch=_watch(node),
+        ramp_start=declare(
+            node,
+            "ramp_start",
+            _DEFAULTS.ramp_start,
+            "Time, s, that the first torques after activation take from zero.",
+            within=_SECONDS,
+        ),
+        rate=declare(
+            node,
+            "rate",
+            _DEFAULTS.rate,
+            "Rate, Hz, of torques that no message asks for: along a trajectory, and while data is stale.",
+            within=(1.0, 2000.0),
+        ),
+        on_limit=declare(
+            node,
+            "on_limit",
+            _DEFAULTS.on_limit,
+            "What becomes of torques above the effort limit of a joint: 'clip' holds this joint at its "
+            "limit, 'scale' makes all joints smaller by one factor, 'withhold' publishes nothing.",
+            choices=get_args(OnLimit),
+        ),
+        on_shutdown=declare(
+            node,
+            "on_shutdown",
+            _DEFAULTS.on_shutdown,
+            "The last message at deactivation and at the end: 'zero', or 'hold', the gravity torques of the "
+            "last good position.",
+            choices=get_args(FinalMessage),
+        ),
+        command_joints=declare(
+            node,
+            "command_joints",
+            (),
+            "Joints of ~/commands, in the order of the controller that takes them; empty: all that are "
+            "actuated, in the order of the robot.",
+        ),
+    )
+
+
+def _source(node: Node) -> SourceSettings:
+    description: str = declare(
+        node,
+        "robot_description",
+        "",
+        "Text of the URDF; empty: taken from description_file or the topic robot_description.",
+    )
+    description_file: str = declare(
+        node,
+        "description_file",
+        "",
+        "Path of a URDF file; empty: taken from robot_description (parameter or topic).",
+    )
+    side_file: str = declare(
+        node, "side_file", "", "Path of a YAML file with loops, friction, rotor inertias; empty: none."
+    )
+    gravity = declare(
+        node,
+        "gravity",
+        list(_DEFAULTS.source.gravity),
+        "Acceleration of gravity in the frame of the root link, m/s^2.",
+    )
+    if description and description_file:
+        raise DynError("both robot_description and description_file are set: leave one of them empty")
+    if description and not is_xml_text(description):
+        raise DynError(
+            "parameter robot_description is not the text of a URDF: "
+            "give the path of a file as description_file"
+        )
+    return SourceSettings(description, description_file, side_file, checked_gravity(gravity))
+
+
+def _switches(node: Node) -> Switches:
+    names = {
+        "inertial": "what accelerates links and rotors",
+        "coriolis": "Coriolis and centrifugal torques",
+        "gravity": "what holds the robot still",
+        "friction": "joint friction",
+    }
+    return Switches(
+        **{
+            name: declare(node, f"terms.{name}", True, f"Whether the torques have this term: {meaning}.")
+            for name, meaning in names.items()
+        }
+    )
+
+
+def _gains(node: Node) -> GainSettings:
+    natural_frequency: float = declare(
+        node,
+        "natural_frequency",
+        _DEFAULTS.gains.natural_frequency,
+        "Of the error under computed torque, Hz: p = w^2, d = 2 damping w, with w = 2 pi natural_frequency.",
+        within=(0.0, 1000.0),
+    )
+    damping: float = declare(
+        node,
+        "damping",
+        _DEFAULTS.gains.damping,
+        "Damping ratio of the error under computed torque.",
+        within=(0.0, 100.0),
+    )
+    by_joint = declare_by_joint(
+        node,
+        "gains",
+        {
+            "p": "Gain of the position error of joint '{joint}' under computed torque, 1/s^2.",
+            "d": "Gain of the velocity error of joint '{joint}' under computed torque, 1/s.",
+        },
+        within=(0.0, 1e8),
+    )
+    return GainSettings(natural_frequency, damping, by_joint["p"], by_joint["d"])
+
+
+def _references(node: Node) -> ReferenceSettings:
+    return ReferenceSettings(
+        max_speed=declare(
+            node,
+            "max_reference_speed",
+            _DEFAULTS.references.max_speed,
+            "Fastest that a reference may move, rad/s or m/s; 0: the velocity limits of the description.",
+            within=(0.0, 1e6),
+        ),
+        slack=declare(
+            node,
+            "reference_slack",
+            _DEFAULTS.references.slack,
+            "How far a reference may move, rad or m, beyond max_reference_speed times the time since the "
+            "last; and how far the first may be from the measured position.",
+            within=(0.0, 1e6),
+        ),
+        derivative_cutoff=declare(
+            node,
+            "derivative_cutoff",
+            _DEFAULTS.references.derivative_cutoff,
+            "Cutoff, Hz, of the filter for velocities and accelerations that messages lack.",
+            within=(0.01, 10000.0),
+        ),
+    )
+
+
+def _watch(node: Node) -> WatchSettings:
+    timeout: float = declare(
+        node,
+        "timeout",
+        _DEFAULTS.watch.timeout,
+        "Without good data for longer than this, s on a steady clock, on_stale is done.",
+        within=(0.001, 60.0),
+    )
+    on_stale: str = declare(
+        node,
+        "on_stale",
+        "hold",
+        "What is done while data is stale: 'hold' publishes the gravity torques of the last good position, "
+        "'ramp' goes to zero and publishes zero, 'stop' publishes nothing, and receivers may hold what they "
+        "got last for ever.",
+        choices=tuple(_REACTIONS),
+    )
+    ramp_down: float = declare(
+        node,
+        "ramp_down",
+        _DEFAULTS.watch.ramp_down,
+        "Time, s, that torques take to those of on_stale.",
+        within=_SECONDS,
+    )
+    ramp_up: float = declare(
+        node,
+        "ramp_up",
+        _DEFAULTS.watch.ramp_up,
+        "Time, s, that torques take to live ones when data is good again.",
+        within=_SECONDS,
+    )
+    return WatchSettings(timeout, _REACTIONS[on_stale], ramp_down, ramp_up)

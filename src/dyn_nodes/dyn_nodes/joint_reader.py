@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint values from messages, by name and checked: what passes here may be computed with."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dyn_core.control.vectors import is_finite
+from dyn_nodes.rejection import Rejection
+
+
+class JointReader:
+    """Finds the joints of a robot in messages of one kind.
+
+    Publishers repeat their names: where the joints are is looked up once, and again when the names change.
+
+    Attributes:
+        joint_names: the joints of the robot, in order.
+        what: what the messages are called in sentences: "joint state".
+    """
+
+    def __init__(self, joint_names: Sequence[str], what: str, *, others: bool) -> None:
+        """Read messages called `what`; `others` says whether they may have other joints as well."""
+        self.joint_names = tuple(joint_names)
+        self.what = what
+        self._others = others
+        self._set = frozenset(joint_names)
+        self._names: list[str] = []
+        self._order: NDArray[np.intp] | None = None
+        self._same_order = False
+
+    def concerns(self, names: Sequence[str]) -> bool:
+        """Whether any of the names is one of our joints: grippers and carts may share a topic."""
+        return (self._order is not None and names == self._names) or not self._set.isdisjoint(names)
+
+    def positions(self, names: Sequence[str], numbers: Sequence[float]) -> NDArray[np.float64]:
+        """Look up where our joints are among the names of a message, and answer their positions, shape (n,).
+
+        Raises:
+            Rejection: a joint is missing or repeated, or its position is missing or not finite.
+        """
+        self._check_length(names, numbers, "position")
+        self._find(names)
+        return self.values(numbers, "position")
+
+    def _find(self, names: Sequence[str]) -> None:
+        if names == self._names and self._order is not None:
+            return
+        index = {name: i for i, name in enumerate(names)}
+        if len(index) < len(names):
+            repeated = next(name for name, count in Counter(names).items() if count > 1)
+            raise Rejection(f"{self.what} names joint '{repeated}' more than once")
+        missing = [name for name in self.joint_names if name not in index]
+        if missing:
+            raise Rejection(f"{self.what} lacks joint {', '.join(map(repr, missing))}")
+        unknown = [name for name in names if name not in self._set]
+        if unknown and not self._others:
+            raise Rejection(f"{self.what} has joint '{unknown[0]}', which the robot does not have")
+        self._names = list(names)
+        self._order = np.array([index[name] for name in self.joint_names], dtype=np.intp)
+        self._same_order = list(self._order) == list(range(len(names)))
+
+    def values(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
+        """Answer the values of our joints, in their order, shape (n,).
+
+        Values of other joints, and values without a name, are passed over.
+
+        Args:
+            numbers: one for each name of the last `positions`.
+            quantity: what they are: "position".
+        """
+        values = self.values_or_nan(numbers, quantity)
+        if not is_finite(values):
+            name, value = next(
+                (name, value)
+                for name, value in zip(self.joint_names, values.tolist(), strict=True)
+                if not math.isfinite(value)
+            )
+            raise Rejection(f"{self.what} gives joint '{name}' the {quantity} {value}")
+        return values
+
+    def values_or_nan(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
+        """Answer what `values` does, with values that may be other than finite."""
+        names = self._names
+        self._check_length(names, numbers, quantity)
+        values = np.array(numbers, dtype=np.float64)
+        if self._same_order and len(values) == len(names):
+            return values
+        taken: NDArray[np.float64] = values[self._order]
+        return taken
+
+    def _check_length(self, names: Sequence[str], numbers: Sequence[float], quantity: str) -> None:
+        if len(numbers) < len(names):
+            plural = f"{quantity[:-1]}ies" if quantity.endswith("y") else f"{quantity}s"
+            raise Rejection(
+                f"{self.what} has {len(names)} names but {len(numbers)} {plural}: "
+                f"joint '{names[len(numbers)]}' has none"
+            )
+
+
+def check_age(what: str, age_s: float, max_age_s: float) -> None:
+    """Refuse data whose stamp is more than `max_age_s` before or after the present."""
+    if abs(age_s) > max_age_s:
+        when = "old" if age_s > 0 else "in the future"
+        raise Rejection(
+            f"{what} is {abs(age_s):.3f} s {when} by its stamp, more than max_age = {max_age_s:g} s",
+            f"{what} {when}",
+        )

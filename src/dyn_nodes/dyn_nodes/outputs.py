@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the node `feedforward` publishes at each cycle, in messages that are made once and filled again."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
+from rclpy.publisher import Publisher
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+
+from dyn_core import DynError, Robot
+from dyn_core.errors import listed
+from dyn_msgs.msg import JointTorques
+from dyn_nodes.output_stage import Output
+
+
+class Outputs:
+    """Torques by name, and commands in the order of a controller, for one robot."""
+
+    def __init__(
+        self, robot: Robot, command_joints: Sequence[str], torques: Publisher, commands: Publisher
+    ) -> None:
+        """Publish for a robot; DynError where the commands cannot be in this order."""
+        names = list(robot.joint_names)
+        self._torques, self._commands = torques, commands
+        self._message = JointTorques(name=names)
+        order = command_order(robot, command_joints)
+        self._order = None if order == list(range(len(names))) else np.array(order, dtype=np.intp)
+        dimension = MultiArrayDimension(label="joints", size=len(order), stride=len(order))
+        self._command = Float64MultiArray(layout=MultiArrayLayout(dim=[dimension]))
+
+    def publish(self, output: Output, stamp: Time) -> None:
+        """Publish torques, with the stamp of what they follow from."""
+        message, terms, total = self._message, output.terms, output.total
+        message.header.stamp = stamp
+        message.inertial = _doubles(terms.inertial)
+        message.coriolis = _doubles(terms.coriolis)
+        message.gravity = _doubles(terms.gravity)
+        message.friction = _doubles(terms.friction)
+        message.total = _doubles(total)
+        message.status = output.status
+        self._torques.publish(message)
+        self._command.data = _doubles(total if self._order is None else total[self._order])
+        self._commands.publish(self._command)
+
+
+def command_order(robot: Robot, command_joints: Sequence[str]) -> list[int]:
+    """Answer where in the robot's joints those of the commands are, all with an actuator if none are named.
+
+    Controllers refuse commands of another length than they have joints, and hold what they got last.
+    """
+    names = robot.joint_names
+    wanted = command_joints or robot.actuated_joint_names
+    for k, name in enumerate(wanted):
+        if name not in names:
+            raise DynError(
+                f"command_joints names '{name}', which the robot '{robot.name}' does not have: "
+                f"its joints are {listed(names)}",
+                element=f"joint '{name}'",
+            )
+        if name in wanted[:k]:
+            raise DynError(f"command_joints names '{name}' twice", element=f"joint '{name}'")
+        if name in robot.passive_joint_names:
+            raise DynError(f"command_joints names '{name}', which has no actuator", element=f"joint '{name}'")
+    return [names.index(name) for name in wanted]
+
+
+def _doubles(vector: NDArray[np.float64]) -> array[float]:
+    """Answer what a message takes without looking at each number."""
+    return array("d", vector.tobytes())

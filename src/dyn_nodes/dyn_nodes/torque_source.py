@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The torques of one robot, from measured and desired motion: the three modes of the node `feedforward`.
+
+Here is no node, no clock and no message. Times t are those of stamps, on the clock of the node; times `now`
+are those of a steady clock (both s).
+"""
+
+from __future__ import annotations
+
+import math
+
+from dyn_core.control.computed_torque import TrackingGains, computed_torque, held
+from dyn_core.control.derivative_filter import DerivativeFilter
+from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.motion import Motion
+from dyn_core.control.terms import Switches, Terms, TorqueTerms
+from dyn_core.errors import DynError, listed
+from dyn_core.facade.arrays import Array
+from dyn_core.model.robot import Robot
+from dyn_nodes.desired_motion import DesiredMotion, Kind
+from dyn_nodes.feedforward_settings import FeedforwardSettings, GainSettings
+from dyn_nodes.model_source import LoadedModel
+from dyn_nodes.motion_message import GivenMotion
+from dyn_nodes.output_stage import Output, OutputStage
+from dyn_nodes.rejection import Rejection
+
+
+class TorqueSource:
+    """What the node knows about one robot. It has a state: the last measurement, and that of its parts.
+
+    Attributes:
+        loaded: the robot and its model.
+        desired: the desired motion.
+        stage: limits, reactions to stale data and transitions.
+    """
+
+    def __init__(self, loaded: LoadedModel, settings: FeedforwardSettings) -> None:
+        """Begin without data; DynError where a parameter does not fit the robot."""
+        robot, model = loaded.robot, loaded.model
+        names = robot.joint_names
+        self.loaded = loaded
+        self._mode = settings.mode
+        self._timeout = settings.watch.timeout
+        self._gains = _gains(robot, settings.gains)
+        self._terms = TorqueTerms(model, settings.switches, settings.coulomb_velocity)
+        # At rest there is nothing else, and it need not be computed.
+        still = Switches(False, False, settings.switches.gravity, settings.switches.friction)
+        self._still_terms = TorqueTerms(model, still, settings.coulomb_velocity)
+        self._references = settings.references
+        units = tuple(joint.effort_unit for joint in robot.independent_joints)
+        limits = EffortLimits(names, loaded.effort_limit.tolist(), settings.on_limit)
+        self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
+        cutoff = settings.references.derivative_cutoff
+        self._velocities = DerivativeFilter(names, cutoff, max_gap=self._timeout)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the motions and wait for data as at first."""
+        self.stage.restart()
+        self._velocities.reset()
+        self.desired = DesiredMotion(self.loaded.robot, self._references, self._timeout)
+        self._q: Array | None = None
+        self._measured_at = -math.inf
+        self._position: Array | None = None
+        self._start: Array | None = None
+
+    def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
+        """Take a measurement, and answer the torques to send for it if it is what they follow from.
+
+        Args:
+            q: positions (rad or m), (n,).
+            qd: velocities (rad/s or m/s), (n,); None where they are not measured.
+            t: stamp (s).
+            now: the present (s).
+
+        Raises:
+            Rejection: the torques cannot be sent.
+        """
+        self._q, self._measured_at, self._position = q, now, q
+        if self._mode == "computed_torque":
+            return self._computed(q, qd, t, now)
+        if self._mode == "inverse_dynamics" and self.desired.kind is not Kind.NOTHING:
+            return None
+        return self.stage.live(self._still(q), now)
+
+    def refer(self, given: GivenMotion, t: float, now: float) -> Output | None:
+        """Take a reference, and answer the torques to send for it if it is what they follow from.
+
+        Raises:
+            Rejection: the reference cannot be used, or the torques cannot be sent.
+        """
+        motion = self.desired.refer(given, t, now, self.measured(now))
+        return self._along(motion, now) if self._mode == "inverse_dynamics" else None
+
+    def advance(self, t: float, now: float) -> Output | None:
+        """Answer the torques to send along a trajectory at time t, if they follow from one.
+
+        Raises:
+            Rejection: the torques cannot be sent.
+        """
+        if self._mode != "inverse_dynamics" or self.desired.kind is not Kind.TRAJECTORY:
+            return None
+        motion = self.desired.at(t)
+        return None if motion is None else self._along(motion, now)
+
+    def idle(self, now: float) -> Output | None:
+        """Answer what to send because no good data has come, if anything.
+
+        Raises:
+            Rejection: nothing can be sent.
+        """
+        return self.stage.idle(self._held, now)
+
+    def last(self, hold: bool) -> Output:
+        """Answer the last torques to send: those that hold the robot, or zero.
+
+        Raises:
+            Rejection: they cannot be sent.
+        """
+        return self.stage.last(self._held() if hold else self.stage.zero)
+
+    def measured(self, now: float) -> Array | None:
+        """Answer the measured position (rad or m), None where it is not known at time `now`."""
+        return self._q if now - self._measured_at <= self._timeout else None
+
+    def _computed(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
+        if qd is None:
+            (qd,) = self._velocities.update(t, q)
+        if self._start is None:
+            self._start = q
+        if not self.desired.fresh(now):
+            return None
+        desired = self.desired.at(t)
+        if desired is None:
+            desired = held(self._start)
+        # Friction of the desired velocity: that of a measured one changes its sign with the noise.
+        motion = computed_torque(desired, q, qd, self._gains)
+        return self.stage.live(self._of(motion, desired.qd), now)
+
+    def _along(self, motion: Motion, now: float) -> Output:
+        if self.measured(now) is None:
+            self._position = motion.q
+        return self.stage.live(self._of(motion), now)
+
+    def _of(self, motion: Motion, friction_velocity: Array | None = None) -> Terms:
+        return _finite(self._terms, motion, friction_velocity)
+
+    def _still(self, q: Array) -> Terms:
+        return _finite(self._still_terms, held(q), None)
+
+    def _held(self) -> Terms:
+        """Terms of the torques that hold the robot where it was seen, or wanted, last."""
+        return self.stage.zero if self._position is None else self._still(self._position)
+
+
+def _finite(terms: TorqueTerms, motion: Motion, friction_velocity: Array | None) -> Terms:
+    try:
+        return terms.of(motion, friction_velocity)
+    except ValueError as problem:
+        raise Rejection(str(problem), "torques are not finite") from problem
+
+
+def _gains(robot: Robot, settings: GainSettings) -> TrackingGains:
+    """Answer the gains of computed torque; DynError where they name a joint that the robot has not."""
+    names = robot.joint_names
+    for name in (*settings.p, *settings.d):
+        if name not in names:
+            raise DynError(f"gains are given for joint '{name}': the joints are {listed(names)}")
+    general = TrackingGains.of_frequency(names, settings.natural_frequency, settings.damping)
+    Kp = [settings.p.get(name, value) for name, value in zip(names, general.Kp.tolist(), strict=True)]
+    Kd = [settings.d.get(name, value) for name, value in zip(names, general.Kd.tolist(), strict=True)]
+    return TrackingGains.checked(names, Kp, Kd)
