@@ -53,13 +53,13 @@ class Graph:
         self._resources = contextlib.ExitStack()
 
     def __enter__(self) -> Graph:
-        self._context = Context()
-        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._resources.callback(self._context.try_shutdown)
-        self.node = rclpy.create_node("test", context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
-        self._resources.callback(self._executor.shutdown)
+        self.context = Context()
+        rclpy.init(args=[], context=self.context, signal_handler_options=SignalHandlerOptions.NO)
+        self._resources.callback(self.context.try_shutdown)
+        self.node = rclpy.create_node("test", context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self._resources.callback(self.executor.shutdown)
         self._resources.callback(self.node.destroy_node)
         self.torques: list[JointTorques] = []
         self.models: list[ModelInfo] = []
@@ -133,7 +133,7 @@ class Graph:
         end = time.monotonic() + GENEROUS_S
         while not condition():
             assert time.monotonic() < end, f"waited {GENEROUS_S:g} s in vain"
-            self._executor.spin_once(timeout_sec=0.05)
+            self.executor.spin_once(timeout_sec=0.05)
 
     def describe(self, urdf: str) -> None:
         """Publish a robot description."""

@@ -43,6 +43,7 @@ setup(
     entry_points={
         "console_scripts": [
             "feedforward = dyn_nodes.feedforward:main",
+            "simulation = dyn_nodes.simulation:main",
             "demo = dyn_nodes.demo:main",
         ]
     },

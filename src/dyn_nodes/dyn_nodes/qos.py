@@ -15,3 +15,6 @@ LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 """Descriptions and models: a late subscriber gets the last one."""
+
+EACH_SAMPLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Subscriptions where several publishers speak of different things, from either kind of publisher."""

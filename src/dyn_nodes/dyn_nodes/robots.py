@@ -24,10 +24,11 @@ def names() -> tuple[str, ...]:
 def find(name_or_path: str) -> Path:
     """Answer the description file of an installed robot, or the path that was given.
 
-    A path is what has a directory or the ending .urdf; whether it exists is for its reader to say.
+    A path is what has a directory or the ending .urdf, .xacro or .par; whether it exists is for its reader
+    to say.
     """
     path = Path(os.path.expanduser(name_or_path))  # noqa: PTH111 - an unknown ~user is left as it is
-    if path.suffix == ".urdf" or path.name != name_or_path:
+    if path.suffix in (".urdf", ".xacro", ".par") or path.name != name_or_path:
         return path
     if name_or_path not in names():
         raise DynError(

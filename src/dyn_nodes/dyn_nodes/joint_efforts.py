@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Efforts from messages, checked, in the order of the joints of a robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dyn_core import DynError
+from dyn_core.errors import listed
+from dyn_core.model.robot import Robot
+from dyn_nodes.rejection import Rejection
+
+
+class CommandOrder:
+    """The order of joints in arrays of efforts without names.
+
+    Attributes:
+        names: the joints, in the order of the arrays.
+    """
+
+    def __init__(self, robot: Robot, names: Sequence[str], parameter: str) -> None:
+        """Take the names that a parameter gives, or all actuated joints; DynError where they will not do."""
+        actuated = robot.actuated_joint_names
+        self.names = tuple(names) or actuated
+        unknown = [name for name in self.names if name not in actuated]
+        if unknown:
+            raise DynError(
+                f"parameter {parameter} names {listed(unknown)}: "
+                f"the actuated joints of robot '{robot.name}' are {listed(actuated)}"
+            )
+        if len(set(self.names)) < len(self.names):
+            repeated = next(name for name in self.names if self.names.count(name) > 1)
+            raise DynError(f"parameter {parameter} names joint '{repeated}' more than once")
+        index = {name: j for j, name in enumerate(robot.joint_names)}
+        self._columns = [index[name] for name in self.names]
+        self._dof = len(index)
+
+    def efforts(self, values: Sequence[float]) -> NDArray[np.float64]:
+        """Answer efforts (N m or N) in the order of the robot's joints, zero for the others, shape (n,)."""
+        if len(values) != len(self.names):
+            raise Rejection(
+                f"command has {len(values)} values, but there are {len(self.names)} joints: "
+                f"{', '.join(self.names)}"
+            )
+        _check_finite("command", self.names, values)
+        efforts = np.zeros(self._dof)
+        efforts[self._columns] = values
+        return efforts
+
+    def values(self, efforts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Answer what `efforts` takes: of efforts of all joints, those that the arrays have."""
+        return efforts[self._columns]
+
+
+def named_efforts(
+    what: str, joint_names: Sequence[str], names: Sequence[str], values: Sequence[float]
+) -> NDArray[np.float64]:
+    """Answer efforts (N m or N) in the order of `joint_names`, zero for those that are not named, shape (n,).
+
+    Args:
+        what: the message, for sentences: "torques".
+        joint_names: the joints of the robot.
+        names: joints of the message.
+        values: their efforts.
+    """
+    if len(values) != len(names):
+        raise Rejection(f"{what} have {len(names)} names but {len(values)} values")
+    index = {name: j for j, name in enumerate(joint_names)}
+    efforts = np.zeros(len(index))
+    seen: set[str] = set()
+    for name in names:
+        if name not in index:
+            raise Rejection(f"{what} name joint '{name}', which the robot does not have")
+        if name in seen:
+            raise Rejection(f"{what} name joint '{name}' more than once")
+        seen.add(name)
+    _check_finite(what, names, values)
+    for name, value in zip(names, values, strict=True):
+        efforts[index[name]] = value
+    return efforts
+
+
+def _check_finite(what: str, names: Sequence[str], values: Any) -> None:
+    for name, value in zip(names, values, strict=True):
+        if not math.isfinite(value):
+            raise Rejection(f"{what}: the value of joint '{name}' is {value}")

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a node's robot comes from: a file, a parameter, or the topic robot_description."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+from rclpy.node import Node
+
+import dyn_core
+from dyn_core import DynError
+from dyn_core.io.source import is_xml_text, read_text
+from dyn_core.model.gravity import checked_gravity
+from dyn_nodes.parameters import declare
+
+
+@dataclass(frozen=True)
+class DescribedRobot:
+    """A robot and its description.
+
+    Attributes:
+        robot: the robot.
+        text: its URDF; None where it was described otherwise.
+        warnings: what is suspicious about the description, one sentence each.
+    """
+
+    robot: dyn_core.Robot
+    text: str | None
+    warnings: tuple[str, ...]
+
+
+class RobotSource:
+    """The parameters that say which robot a node has."""
+
+    def __init__(self, node: Node) -> None:
+        """Declare the parameters."""
+        self._text: str = declare(
+            node,
+            "robot_description",
+            "",
+            "Text of the URDF; empty: taken from description_file or the topic robot_description.",
+        )
+        self._file: str = declare(
+            node,
+            "description_file",
+            "",
+            "Path of a URDF file; empty: taken from robot_description (parameter or topic).",
+        )
+        self._side_file: str = declare(
+            node, "side_file", "", "Path of a YAML file with rotor inertias, friction and passive joints."
+        )
+        self._gravity: list[float] = list(
+            declare(
+                node,
+                "gravity",
+                [0.0, 0.0, -9.81],
+                "Acceleration of gravity in the frame of the root link, m/s^2.",
+            )
+        )
+
+    def from_parameters(self) -> DescribedRobot | None:
+        """Answer the robot of the parameters; None where it comes from the topic; DynError if it is bad."""
+        checked_gravity(self._gravity)
+        if self._text and self._file:
+            raise DynError("both robot_description and description_file are set: leave one of them empty")
+        if self._text:
+            if not is_xml_text(self._text):
+                raise DynError(
+                    "parameter robot_description is not the text of a URDF: "
+                    "give the path of a file as description_file"
+                )
+            return self.described(self._text)
+        if not self._file:
+            return None
+        described = self._load(self._file)
+        text = read_text(self._file)
+        return DescribedRobot(described.robot, text if is_xml_text(text) else None, described.warnings)
+
+    def described(self, text: str) -> DescribedRobot:
+        """Answer the robot that the text of a URDF describes."""
+        if not is_xml_text(text):
+            raise DynError("the message is not the text of a URDF")
+        described = self._load(text)
+        return DescribedRobot(described.robot, text, described.warnings)
+
+    def _load(self, source: str) -> DescribedRobot:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", dyn_core.ModelWarning)
+            robot = dyn_core.load_robot(source, loops=self._side_file or None, gravity=self._gravity)
+        return DescribedRobot(robot, None, tuple(str(w.message) for w in caught))

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A test's end of a graph with the node `simulation` in the process of the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from rclpy.parameter import Parameter
+from ros_graph import Graph
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header, String
+from std_srvs.srv import SetBool, Trigger
+
+from dyn_msgs.msg import JointTorques
+from dyn_msgs.srv import SetPayload, SetSimulationState, StepSimulation
+from dyn_nodes import qos
+from dyn_nodes.simulation import Simulation
+
+
+def overrides(**parameters: Any) -> list[Parameter]:
+    """Parameters for a node in this process; `__` in a name stands for a dot."""
+    return [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
+
+
+@contextmanager
+def hosted(graph: Graph, make_node: Callable[..., Any], **options: Any) -> Iterator[Any]:
+    """Run a node in this process, until the context ends."""
+    node = make_node(context=graph.context, **options)
+    graph.executor.add_node(node)
+    try:
+        yield node
+    finally:
+        graph.executor.remove_node(node)
+        node.close()
+        node.destroy_node()
+
+
+class Simulated:
+    """Talks with a node `simulation`."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        node = graph.node
+        self.states: list[JointState] = []
+        self.clocks: list[Clock] = []
+        self.descriptions: list[String] = []
+        node.create_subscription(JointState, "joint_states", self.states.append, 1000)
+        node.create_subscription(Clock, "/clock", self.clocks.append, 1000)
+        node.create_subscription(String, "robot_description", self.descriptions.append, qos.LATCHED)
+        self._commands = node.create_publisher(Float64MultiArray, "simulation/commands", 10)
+        self._torques = node.create_publisher(JointTorques, "simulation/torques", 10)
+        self._wrenches = node.create_publisher(WrenchStamped, "simulation/wrench", 10)
+        self._clients = {
+            name: node.create_client(kind, f"simulation/{name}")
+            for name, kind in {
+                "reset": Trigger,
+                "set_state": SetSimulationState,
+                "pause": SetBool,
+                "step": StepSimulation,
+                "set_payload": SetPayload,
+            }.items()
+        }
+
+    def call(self, service: str, **request: Any) -> Any:
+        """Call a service of the node and answer its response."""
+        client = self._clients[service]
+        self.graph.wait_for(client.service_is_ready)
+        future = client.call_async(client.srv_type.Request(**request))
+        self.graph.wait_for(future.done)
+        return future.result()
+
+    def stepped(self, steps: int) -> JointState:
+        """Simulate some periods of a paused simulation that publishes its clock; answer the state then."""
+        answer = self.call("step", steps=steps)
+        assert answer.success, answer.message
+        return self.state_when(lambda state: state.header.stamp == answer.time)
+
+    def send(self, values: Sequence[float]) -> None:
+        """Publish an array of efforts."""
+        self.graph.wait_for(lambda: self._commands.get_subscription_count() == 1)
+        self._commands.publish(Float64MultiArray(data=list(values)))
+
+    def send_by_name(self, efforts: Mapping[str, float]) -> None:
+        """Publish efforts by name."""
+        self.send_torques(list(efforts), list(efforts.values()))
+
+    def send_torques(self, names: Sequence[str], values: Sequence[float]) -> None:
+        """Publish names and efforts."""
+        self.graph.wait_for(lambda: self._torques.get_subscription_count() == 1)
+        self._torques.publish(JointTorques(name=list(names), total=list(values)))
+
+    def push(self, link: str, force: Sequence[float], torque: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
+        """Publish a wrench on a link."""
+        self.graph.wait_for(lambda: self._wrenches.get_subscription_count() == 1)
+        (fx, fy, fz), (mx, my, mz) = force, torque
+        wrench = Wrench(force=Vector3(x=fx, y=fy, z=fz), torque=Vector3(x=mx, y=my, z=mz))
+        self._wrenches.publish(WrenchStamped(header=Header(frame_id=link), wrench=wrench))
+
+    def next_state(self) -> JointState:
+        """Wait for the next joint state."""
+        count = len(self.states)
+        self.graph.wait_for(lambda: len(self.states) > count)
+        return self.states[-1]
+
+    def state_when(self, condition: Callable[[JointState], bool]) -> JointState:
+        """Wait for a joint state for which the condition holds."""
+        begin = len(self.states)
+        self.graph.wait_for(lambda: any(map(condition, self.states[begin:])))
+        return next(filter(condition, self.states[begin:]))
+
+
+@contextmanager
+def simulated(graph: Graph, **parameters: Any) -> Iterator[tuple[Simulated, Simulation]]:
+    """The node with these parameters, and the test's end."""
+    ours = Simulated(graph)
+    with hosted(graph, Simulation, parameter_overrides=overrides(**parameters)) as node:
+        yield ours, node
