@@ -330,6 +330,46 @@ TABLE: dict[str, tuple[Changes, str, Changes]] = {
         r"note: joint 'elbow' .*: <damping> in <joint> is not read",
         ((ELBOW, f"{ELBOW}<safety_controller/>"),),
     ),
+    "misspelt child of a joint": (
+        ((ELBOW, f"{ELBOW}<limits/>"),),
+        r"warning: joint 'elbow' .*: <limits> in <joint> is not read: write <limit>",
+        ((ELBOW, f"{ELBOW}<vendor:limits xmlns:vendor='v'/>"),),
+    ),
+    "misspelt inertial": (
+        (('<link name="tool"/>', '<link name="tool"><inertail/></link>'),),
+        r"warning: link 'tool' .*: <inertail> in <link> is not read: write <inertial>",
+        (('<link name="tool"/>', '<link name="tool"><contact/><self_collision_checking/></link>'),),
+    ),
+    "mass outside of inertial": (
+        (('<link name="tool"/>', '<link name="tool"><mass value="1"/></link>'),),
+        r"warning: link 'tool' .*: <mass> in <link> is not read: put it into <inertial>",
+        (('<link name="tool"/>', '<link name="tool"><sensor/></link>'),),
+    ),
+    "unread child of a link": (
+        (('<link name="tool"/>', '<link name="tool"><gravity>0</gravity></link>'),),
+        r"note: link 'tool' .*: <gravity> in <link> is not read$",
+        (),
+    ),
+    "misspelt link": (
+        (extra('<lnk name="z"/>'),),
+        r"warning: robot: <lnk> \(line 24\) is not read: write <link>",
+        (extra('<drake:link xmlns:drake="d"/><loop:joint xmlns:loop="d"/>'),),
+    ),
+    "unknown element": (
+        (extra("<spring/>", "<spring/>"),),
+        r"note: robot: <spring> \(2 times, first in line 24\) is not read$",
+        (extra("<group/><sensor/><gazebo/><material/>"),),
+    ),
+    "joint turned in degrees": (
+        ((ELBOW_AXIS, ELBOW_AXIS.replace('rpy="0 0 0"', 'rpy="0 -90 0"')),),
+        r"warning: joint 'elbow' .*: an angle of 90 in rpy looks like degrees: give rad",
+        ((ELBOW_AXIS, ELBOW_AXIS.replace('rpy="0 0 0"', 'rpy="0 6.2831853071795862 0"')),),
+    ),
+    "inertia turned in degrees": (
+        (('"0.15 0 0" rpy="0 0 0"', '"0.15 0 0" rpy="90 0 180"'),),
+        r"warning: link 'fore' .*: <inertial>: an angle of 180 in rpy looks like degrees: give rad",
+        (('"0.15 0 0" rpy="0 0 0"', '"0.15 0 0" rpy="1.5 0 3"'),),
+    ),
     "misspelt joint": (
         (extra('<Joint name="x"/>'),),
         r"warning: robot: <Joint> \(line 24\) is not read: write <joint>",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dyn_core.check.angles import degrees
 from dyn_core.check.axes import axes, collinear_axes, near_axes
 from dyn_core.check.drives import friction, passive_joints, rotor_inertia
 from dyn_core.check.finding import Finding
@@ -55,7 +56,7 @@ CHECKS: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
     ),
     *(ranges, zero_outside, units, unknown, holding_torques, friction_beyond_effort),
     *(friction, rotor_inertia, passive_joints, mimics, loop_gaps),
-    *(axes, near_axes, collinear_axes, snapped_values, roundings_left),
+    *(degrees, axes, near_axes, collinear_axes, snapped_values, roundings_left),
     *(repeated, unread_attributes, unread_children, unread_top, unread_gazebo, unknown_joints),
 )
 """Each finds the cases of one thing; none depends on another."""

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterable, Iterator
 
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
@@ -28,10 +29,24 @@ ATTRIBUTES = {
 """Attributes that are read, of elements that dynamics depend on."""
 
 CHILDREN = {
+    "link": (
+        *("inertial", "visual", "collision", "material", "sensor", "contact", "surface", "self_filter"),
+        *("collision_checking", "self_collision_checking", "verbose"),
+    ),
     "joint": (*ONCE["joint"], "calibration", "safety_controller"),
     "inertial": ONCE["inertial"],
 }
 """Children that are read, or have nothing to do with dynamics."""
+
+TOP = (
+    *("link", "joint", "constraint", "loop_joint", "transmission", "ros2_control", "gazebo"),
+    *("material", "sensor", "group", "group_state", "end_effector", "virtual_joint", "disable_collisions"),
+    *("frame", "plugin", "mujoco", "author", "version", "verbose", "light", "camera"),
+)
+"""Elements under <robot> that are read, or have nothing to do with dynamics."""
+
+ALIKE = 0.7
+"""Part of two names that is the same where one of them is a misspelling of the other."""
 
 FALSE = ("0", "false", "")
 
@@ -59,25 +74,42 @@ def unread_attributes(subject: Subject) -> Iterator[Finding]:
 
 
 def unread_children(subject: Subject) -> Iterator[Finding]:
-    """Find elements that are not read, in elements that matter."""
+    """Find elements that are not read, in elements that matter; with a namespace they are for others."""
     found: dict[tuple[str, str, str], list[Element]] = {}
     for owner, element in _parts(subject):
         for child in element.children:
-            if element.tag in CHILDREN and child.tag not in CHILDREN[element.tag]:
+            if child.tag not in CHILDREN.get(element.tag, (child.tag,)) and ":" not in child.tag:
                 found.setdefault((owner.tag, element.tag, child.tag), []).append(owner)
     for (_, tag, unread), owners in found.items():
-        yield _of_all(Severity.NOTE, owners, f"<{unread}> in <{tag}> is not read")
+        what = f"<{unread}> in <{tag}> is not read"
+        if tag == "link" and unread in ONCE["inertial"][1:]:
+            yield _of_all(Severity.WARNING, owners, f"{what}: put it into <inertial>")
+        elif meant := _meant(unread, CHILDREN[tag]):
+            yield _of_all(Severity.WARNING, owners, f"{what}: write <{meant}>")
+        else:
+            yield _of_all(Severity.NOTE, owners, what)
 
 
 def unread_top(subject: Subject) -> Iterator[Finding]:
-    """Find links and joints whose tag is misspelt."""
+    """Find elements under <robot> that nobody knows; with a namespace they are for others."""
     if subject.xml is None:
         return
+    lines: dict[str, list[int]] = {}
     for child in subject.xml.children:
-        plain = child.tag.lower().rstrip("s")
-        if plain in ("link", "joint") and child.tag != plain:
-            what = f"<{child.tag}> (line {child.line}) is not read: write <{plain}>"
-            yield Finding(Severity.WARNING, "robot", (), what)
+        if child.tag not in TOP and ":" not in child.tag:
+            lines.setdefault(child.tag, []).append(child.line)
+    for tag, of_tag in lines.items():
+        count = f"{len(of_tag)} times, first in line {of_tag[0]}" if len(of_tag) > 1 else f"line {of_tag[0]}"
+        what = f"<{tag}> ({count}) is not read"
+        if meant := _meant(tag, ("link", "joint")):
+            yield Finding(Severity.WARNING, "robot", (), f"{what}: write <{meant}>")
+        else:
+            yield Finding(Severity.NOTE, "robot", (), what)
+
+
+def _meant(tag: str, known: Iterable[str]) -> str | None:
+    """Answer the element that a misspelt one probably is."""
+    return next(iter(difflib.get_close_matches(tag.lower(), known, 1, ALIKE)), None)
 
 
 def unread_gazebo(subject: Subject) -> Iterator[Finding]:
