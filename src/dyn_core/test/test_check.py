@@ -480,6 +480,39 @@ def test_lengths_in_millimetres_are_found() -> None:
     ), messages
 
 
+ON_A_MOUNT = """<robot name="r"><link name="base"/><link name="disc"><inertial><mass value="{mass}"/>
+ <inertia ixx="{half}" ixy="0" ixz="0" iyy="{half}" iyz="0" izz="{inertia}"/></inertial>{shape}</link>
+<joint name="spin" type="continuous"><parent link="base"/><child link="disc"/>
+ <origin xyz="0 0 {mount}"/><axis xyz="0 0 1"/><limit effort="9" velocity="9"/>
+ <dynamics damping="0.1" armature="0.1"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("mass", "inertia", "mount", "shape", "is_found"),
+    [
+        (5.0, 0.1, 0.1, "", False),  # a disc of radius 0.2 m: m r^2 / 2
+        (1.0, 0.011, 0.3, "", False),
+        (20.0, 10.0, 0.1, '<cylinder radius="1" length="0.1"/>', False),
+        (20.0, 10.0, 0.1, '<box size="2 2 0.1"/>', False),
+        (20.0, 20.0, 0.1, '<sphere radius="1.01"/>', False),
+        (20.0, 10.0, 0.1, '<cylinder radius="0.1" length="0.1"/>', True),
+        (20.0, 10.0, 0.1, '<box size="0.1 x"/>', True),
+        (0.005, 0.000274, 0.1, '<cylinder radius="0.1" length="0.01"/>', True),  # ten times that of a rotor
+        (5.0, 0.1e6, 0.1, "", True),  # kg mm^2
+        (5.0, 0.1e3, 0.1, '<cylinder radius="0.2" length="0.1"/>', True),  # g m^2
+    ],
+)
+def test_short_robots_may_carry_what_is_wider_than_they_are_long(
+    mass: float, inertia: float, mount: float, shape: str, is_found: bool
+) -> None:
+    visual = f"<visual><origin/><geometry>{shape}</geometry></visual>" if shape else ""
+    text = ON_A_MOUNT.format(mass=mass, inertia=inertia, half=0.6 * inertia, mount=mount, shape=visual)
+    found = [
+        finding for finding in check_robot(text) if "further than such a link is long" in finding.message
+    ]
+    assert len(found) == is_found
+
+
 def test_a_robot_that_does_not_move() -> None:
     findings = check_robot('<robot name="r"><link name="a"/></robot>')
     assert [str(finding) for finding in findings] == ["note: robot: it has no joint that moves"]

@@ -8,7 +8,7 @@ with its size.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from dyn_core.check.extent import Extent, extent
 from dyn_core.check.finding import Finding, Severity, of_first
 from dyn_core.check.link_inertias import LinkInertia, link_inertias
+from dyn_core.check.shapes import shape_reach
 from dyn_core.check.subject import Subject
 from dyn_core.linalg import vec3
 from dyn_core.model.possible_inertia import INERTIA_TOLERANCE
@@ -24,7 +25,10 @@ DENSEST = 22590.0
 """Density of osmium (kg/m^3)."""
 
 SMALLEST = 0.25
-"""Part of the robot's reach that every link may be as large as, since its shape is not known."""
+"""Part of the robot's reach that every link may be as large as, since meshes are not read."""
+
+COMMON = 0.3
+"""Length of a link whose shape is not known, be the robot ever so short: that of a wheel or a reel (m)."""
 
 FAR = 2.0
 """Times the robot's reach that a centre of mass may be away."""
@@ -53,7 +57,14 @@ def inertias(subject: Subject) -> Iterator[Finding]:
     left = link_inertias(subject)
     size = extent(subject.robot)
     shared = _shared(left)
-    cases = (_massless(), _negative(), _triangle(), _too_large(size), _too_dense(), _same(shared))
+    cases = (
+        _massless(),
+        _negative(),
+        _triangle(),
+        _too_large(size, shape_reach(subject)),
+        _too_dense(),
+        _same(shared),
+    )
     for case in (*cases, _placeholder(), _point()):
         applies = [case.applies(inertia) for inertia in left]
         found = [inertia for inertia, is_case in zip(left, applies, strict=True) if is_case]
@@ -149,9 +160,12 @@ def _gyration(inertia: LinkInertia) -> float:
     return math.sqrt(max(float(inertia.moments[-1]), 0.0) / inertia.mass) if inertia.mass > 0.0 else 0.0
 
 
-def _too_large(size: Extent) -> Case:
+def _too_large(size: Extent, shapes: Mapping[str, float]) -> Case:
     def length(inertia: LinkInertia) -> float:
-        return max(size.of_body[inertia.body], _distance(inertia), SMALLEST * size.reach)
+        # A shape about the frame is, from the centre of mass, no further away than both together.
+        distance, shape = _distance(inertia), shapes.get(inertia.name, 0.0)
+        own = distance + shape if shape > 0.0 else max(distance, COMMON)
+        return max(size.of_body[inertia.body], own, SMALLEST * size.reach)
 
     return Case(
         Severity.WARNING,
