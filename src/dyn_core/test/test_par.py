@@ -124,12 +124,17 @@ def test_forces_on_links_are_remarked() -> None:
 
 
 CASES = {
-    "symbol": ("0.02,0,0.54", "YY1,0,0.54", "YY[1] (line 22): symbol 'yy1' has no value: write a number"),
-    "length": ("0,0,0}\nd", "0,RL4,0}\nd", "B[2] (line 11): symbol 'rl4' has no value: write a number"),
+    "symbol": ("0.02,0,0.54", "YY1,0,0.54", "YY[1] (line 22): symbol 'YY1' has no value: write a number"),
+    "length": ("0,0,0}\nd", "0,RL4,0}\nd", "B[2] (line 11): symbol 'RL4' has no value: write a number"),
     "other variable": (
         "t2 + Pi/2",
         "t9 + Pi/2",
         "Theta[2] (line 19): symbol 't9' has no value: write a number",
+    ),
+    "other variable in capitals": (
+        "t2 + Pi/2",
+        "Sqrt(4)*TH9 + Pi/2",
+        "Theta[2] (line 19): symbol 'TH9' has no value: write a number",
     ),
     "wrong kind": ("r3}", "t3}", "R[3] (line 15): symbol 't3' has no value: write a number"),
     "twice its own": (

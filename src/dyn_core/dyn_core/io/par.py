@@ -224,7 +224,7 @@ def _joint_of(item: ParItem, symbol: str, sigmas: list[int]) -> int:
         sigma = sigmas[int(digits) - 1]
         if sigma != FIXED and letters in _VARIABLES[sigma]:
             return int(digits)
-    raise item.fail(f"symbol '{symbol[:40]}' has no value: write a number")
+    raise item.no_value(symbol)
 
 
 def _exact(item: ParItem | None, value: float) -> Fraction:

@@ -40,8 +40,14 @@ class ParItem:
         """Answer the value, which must be a number."""
         value = self.linear()
         for symbol in value.coefficients:
-            raise self.fail(f"symbol '{shortened(symbol, 40)}' has no value: write a number")
+            raise self.no_value(symbol)
         return value.constant
+
+    def no_value(self, symbol: str) -> DynError:
+        """Answer the error about a symbol, which is shown as the text has it: in capitals or not."""
+        as_written = re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", self.text, re.ASCII | re.IGNORECASE)
+        shown = as_written[0] if as_written else symbol
+        return self.fail(f"symbol '{shortened(shown, 40)}' has no value: write a number")
 
 
 @dataclass(frozen=True)
