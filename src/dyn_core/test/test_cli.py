@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dyn_core
+from dyn_core.cli import main as command
 from dyn_core.cli.main import main
 from dyn_core.cli.numbers import joined
 
@@ -84,6 +85,7 @@ def test_numbers_may_be_written_in_several_ways() -> None:
     assert joined(["--q", "-1,2", "--qd", "3"], options) == ["--q=-1,2", "--qd=3"]
     assert joined(["--q=-1 2"], options) == ["--q=-1 2"]
     assert joined(["--q", "--qd"], options) == ["--q=", "--qd="]
+    assert joined(["--q", "1", "2", "r.urdf"], options) == ["--q=1,2", "r.urdf"]
 
 
 @pytest.mark.parametrize(
@@ -94,8 +96,27 @@ def test_numbers_may_be_written_in_several_ways() -> None:
         (["eval", RRP, "gravity_torques", "--q", "1"], 1, "--q has 1 numbers, but the robot has 3"),
         (["eval", RRP, "gravity_torques", "--q", "1", "2", "nan"], 1, "'nan': give finite numbers"),
         (["eval", RRP, "gravity_torques", "--q=1,2,x"], 1, "--q holds 'x': give finite numbers"),
+        (
+            ["eval", RRP, "gravity_torques", "--q", "pi/2", "0", "0"],
+            1,
+            "--q holds 'pi/2': give finite numbers",
+        ),
+        (
+            ["eval", "--q", "pi/2", "0", "0", RRP, "gravity_torques"],
+            1,
+            "--q holds 'pi/2': give finite numbers",
+        ),
+        (["eval", RRP, "gravity_torques", "--q", "a", "b", "c"], 2, "--q holds 'a': give finite numbers"),
+        (["eval", RRP, "gravity_torques", "--q", "-pi", "0", "0"], 2, "--q holds '-pi': give finite"),
+        (["eval", "--q", "1", "2", "3", RRP, "gravity_torques", "z"], 2, "unrecognized arguments: z"),
+        (["eval", RRP, "gravity_torques", "--q", "-pi/2", "0", "0"], 2, "--q holds '-pi/2': give finite"),
+        (["eval", RRP, "gravity_torques", "--gravity", "0", "0", "g"], 2, "--gravity holds 'g': give finite"),
+        (["eval", RRP, "gravity_torques", "--q=1", "--json", "y"], 2, "unrecognized arguments: y"),
+        (["eval", RRP, "gravity_torques", "--q=1,2,3", "--q", "1", "2", "3"], 2, "--q is given twice"),
+        (["check", RRP, "--gravity=0,0,1", "--gravity=0,0,2"], 2, "--gravity is given twice"),
+        (["simulate", RRP, "-o", "x.csv", "--qd=1", "--qd=2"], 2, "--qd is given twice"),
         (["eval", RRP, "torques"], 2, "invalid choice: 'torques'"),
-        (["eval", RRP, "gravity_torques", "--q", "1", "2", "x"], 2, "unrecognized arguments: x"),
+        (["eval", RRP, "gravity_torques", "--q", "1", "2", "x"], 2, "--q holds 'x': give finite numbers"),
         ([], 2, "the following arguments are required: COMMAND"),
     ],
 )
@@ -141,3 +162,31 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("arguments", [["counts", RRP], ["check", RRP, "--json"], ["emit", "--help"]])
+def test_a_full_disk_ends_in_a_sentence(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dyn_core", *arguments],
+            cwd=Path(dyn_core.__file__).parents[1],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.stderr == "dyn: error: cannot write to standard output: No space left on device\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("where", ["_parser", "_print", "counts"])
+def test_an_interrupt_ends_every_command_in_a_sentence(
+    where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, where, interrupted)
+    assert main(["counts", RRP]) == 130
+    assert capsys.readouterr() == ("", "dyn: interrupted\n")

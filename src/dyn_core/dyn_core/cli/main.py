@@ -21,13 +21,14 @@ from dyn_core.cli.emit import emit
 from dyn_core.cli.evaluate import evaluate
 from dyn_core.cli.functions import EMITTED, EVALUATED, VECTORS
 from dyn_core.cli.mdh import mdh
-from dyn_core.cli.numbers import joined
+from dyn_core.cli.numbers import Once, joined, no_number
 from dyn_core.cli.robot_options import GRAVITY, add_robot
 from dyn_core.cli.simulate import add_arguments as add_simulation
 from dyn_core.cli.simulate import simulate
 from dyn_core.codegen.languages import LANGUAGES
-from dyn_core.errors import DynError
+from dyn_core.errors import DynError, shortened
 
+FAILED = 1
 INTERRUPTED = 130  # as shells say it of SIGINT
 
 
@@ -37,21 +38,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A name that the terminal cannot show is no reason to stop.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    given = sys.argv[1:] if arguments is None else arguments
-    parsed = _parser().parse_args(joined(given, (*VECTORS, GRAVITY)))
+    try:
+        return _print(_answer(_parsed(sys.argv[1:] if arguments is None else arguments)))
+    except DynError as error:
+        print(f"dyn: error: {error}", file=sys.stderr)
+        return FAILED
+    except SystemExit:
+        # This is how argparse ends when it has printed help: that, too, must have got through.
+        if _print(Answer("")) != 0:
+            return FAILED
+        raise
+    except KeyboardInterrupt:
+        print("dyn: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    options = (*VECTORS, GRAVITY)
+    parser = _parser()
+    parsed, unread = parser.parse_known_args(joined(arguments, options))
+    if unread:
+        stray = no_number(arguments, options, unread)
+        parser.error(
+            f"{stray[0]} holds '{shortened(stray[1], 40)}': give finite numbers"
+            if stray
+            else f"unrecognized arguments: {' '.join(unread)}"
+        )
+    return parsed
+
+
+def _answer(parsed: argparse.Namespace) -> Answer:
+    """Run the command; its warnings are shown when it is done."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            answer: Answer = parsed.run(parsed)
-        except DynError as error:
-            print(f"dyn: error: {error}", file=sys.stderr)
-            return 1
-        except KeyboardInterrupt:
-            print("dyn: interrupted", file=sys.stderr)
-            return INTERRUPTED
+        answer: Answer = parsed.run(parsed)
     for warning in caught:
         print(f"dyn: warning: {warning.message}", file=sys.stderr)
-    return _print(answer)
+    return answer
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,7 +91,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(value)
     value.add_argument("function", choices=EVALUATED, metavar="FUNCTION", help=", ".join(EVALUATED))
     for option, what in VECTORS.items():
-        value.add_argument(option, metavar="X", help=f"joint {what} in tree order, SI units (default: zeros)")
+        value.add_argument(
+            option,
+            action=Once,
+            metavar="X ...",
+            help=f"joint {what} in tree order, SI units (default: zeros)",
+        )
     value.set_defaults(run=evaluate)
 
     table = commands.add_parser("counts", help="count the operations of the dynamics functions")
@@ -109,9 +137,12 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def _print(answer: Answer) -> int:
     """Print the answer, if there is one; a reader that has gone away, as `head` does, is no error."""
-    if answer.text:
-        try:
-            print(answer.text, flush=True)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        print(answer.text, end="\n" if answer.text else "", flush=True)
+    except OSError as error:
+        # What is still in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"dyn: error: cannot write to standard output: {error.strerror}", file=sys.stderr)
+            return FAILED
     return answer.exit_code

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from dyn_core.errors import DynError, shortened
@@ -12,15 +13,17 @@ from dyn_core.errors import DynError, shortened
 def joined(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     """Join the numbers after each of `options` into ``--option=a,b``.
 
-    By itself argparse would take ``-2e-3`` for the name of an option.
+    By itself argparse would take ``-2e-3`` for the name of an option. What comes first is joined even if
+    it is no number, such as ``pi/2``, so that this is what is complained of.
     """
     result: list[str] = []
     open_list = False
     for argument in arguments:
+        is_first = open_list and result[-1].endswith("=") and not argument.startswith("-")
         if argument in options:
             result.append(f"{argument}=")
             open_list = True
-        elif open_list and _is_list(argument):
+        elif open_list and (is_first or _is_list(argument)):
             result[-1] += argument if result[-1].endswith("=") else f",{argument}"
         else:
             result.append(argument)
@@ -28,23 +31,59 @@ def joined(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     return result
 
 
+def no_number(
+    arguments: Sequence[str], options: Sequence[str], unread: Sequence[str]
+) -> tuple[str, str] | None:
+    """Answer one of `options` in whose list is one of the arguments nobody wants, and what is no number."""
+    option: str | None = None
+    first: str | None = None
+    for argument in arguments:
+        if argument in options or argument.startswith("--"):
+            option, first = argument if argument in options else None, None
+        elif option is not None:
+            first = first or argument
+            if argument in unread and not (_is_list(first) and _is_list(argument)):
+                return option, argument if _is_list(first) else first
+            if argument is not first and not _is_list(argument):
+                option = None  # an argument of the command ends the list
+    return None
+
+
+class Once(Action):
+    """An option that is there once or not at all."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the value; a mistake of the command line where there is one already."""
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice")
+        setattr(namespace, self.dest, values)
+
+
 def joint_vector(option: str, text: str | None, dof: int) -> list[float]:
     """Answer the numbers of an option, one for each joint; zeros where the option is not given."""
     if text is None:
         return [0.0] * dof
     words = text.replace(",", " ").split()
-    if len(words) != dof:
-        raise DynError(f"{option} has {len(words)} numbers, but the robot has {dof} joints")
-    return [_finite(option, word) for word in words]
+    values = [_finite(option, word) for word in words]
+    if len(values) != dof:
+        raise DynError(f"{option} has {len(values)} numbers, but the robot has {dof} joints")
+    return values
 
 
 def numbers(option: str, text: str, count: int) -> list[float]:
     """Answer the numbers of an option, which has to have so many."""
     words = text.replace(",", " ").split()
-    if len(words) != count:
+    values = [_finite(option, word) for word in words]
+    if len(values) != count:
         wanted = {1: "one", 3: "three"}.get(count, count)
-        raise DynError(f"{option} has {len(words)} numbers: give {wanted}")
-    return [_finite(option, word) for word in words]
+        raise DynError(f"{option} has {len(values)} numbers: give {wanted}")
+    return values
 
 
 def tolerance(option: str, text: str) -> float:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from dyn_core.cli.numbers import numbers, tolerance
+from dyn_core.cli.numbers import Once, numbers, tolerance
 from dyn_core.facade.load import load_robot
 from dyn_core.io.snap import checked_snap
 from dyn_core.model.robot import Robot
@@ -33,6 +33,7 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
     if gravity:
         parser.add_argument(
             GRAVITY,
+            action=Once,
             metavar="X Y Z",
             help="acceleration of gravity in the frame of the root link, m/s^2 (default: 0 0 -9.81, or that "
             "of the .par file)",

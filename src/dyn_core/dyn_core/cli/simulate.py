@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.numbers import joint_vector, numbers
+from dyn_core.cli.numbers import Once, joint_vector, numbers
 from dyn_core.cli.output_file import whole_file
 from dyn_core.cli.robot_options import robot_of
 from dyn_core.errors import DynError, ModelWarning, listed
@@ -52,10 +52,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     for name in ("friction", "rotor-inertia", "position-limits", "effort-limits"):
         parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--q", metavar="X", help="initial positions in tree order, SI units (default: zeros)")
-    parser.add_argument(
-        "--qd", metavar="X", help="initial velocities in tree order, SI units (default: zeros)"
-    )
+    for option, what in (("--q", "positions"), ("--qd", "velocities")):
+        parser.add_argument(
+            option,
+            action=Once,
+            metavar="X ...",
+            help=f"initial {what} in tree order, SI units (default: zeros)",
+        )
     parser.add_argument(
         "--payload",
         action="append",
