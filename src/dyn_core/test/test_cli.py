@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -126,6 +127,25 @@ def test_mistakes_end_in_a_sentence(arguments: list[str], code: int, sentence: s
     assert done.stdout == ""
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    package = ElementTree.parse(Path(__file__).resolve().parents[1] / "package.xml").getroot()
+    assert capsys.readouterr().out == f"dyn {package.findtext('version')}\n"
+
+
+@pytest.mark.parametrize("name", ["mdh", "eval", "counts", "emit", "check", "simulate"])
+def test_every_command_says_what_it_does(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    shown = capsys.readouterr().out
+    _, description, *_ = shown.split("\n\n")
+    assert description[0].isupper()
+    assert " ".join(description.split()).endswith(".")
+    assert ("--q X ..." in shown) is (name in ("eval", "simulate"))
 
 
 def test_malformed_file(tmp_path: Path) -> None:

@@ -187,6 +187,50 @@ def test_every_command_takes_gravity(name: str, capsys: pytest.CaptureFixture[st
         assert sentence in capsys.readouterr().err
 
 
+def piped(text: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "dyn_core", *arguments],
+        cwd=Path(dyn_core.__file__).parents[1],
+        input=text,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_reads_standard_input(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command(name, RRP)) == 0
+    expected = capsys.readouterr().out
+    done = piped(Path(RRP).read_bytes(), *command(name, "-"))
+    assert (done.returncode, done.stderr.decode(), done.stdout.decode()) == (0, "", expected)
+
+
+def test_par_text_from_standard_input() -> None:
+    text = b"(* Robotname = 'one' *) NL = 1 ant = {0} sigma = {0} M = {1} G = {0,9.81,0}"
+    assert piped(text, "counts", "-", "--json").stdout.startswith(b'{\n  "robot": "one"')
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"", "empty"),
+        (b"robot.urdf", "it is no robot: a URDF begins with <, and .par text with (*"),
+        (b"<robot>\n\xff</robot>", "byte 0xff in line 2 is not UTF-8"),
+        (b"<robot>" + b" " * 20_000_000, "more than the 20000000 bytes that are read"),
+    ],
+)
+def test_what_is_no_robot_on_standard_input(text: bytes, sentence: str) -> None:
+    done = piped(text, "mdh", "-")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().startswith("dyn: error: standard input: ")
+    assert sentence in done.stderr.decode()
+    assert len(done.stderr.decode().splitlines()) == 1
+    done = piped(text, "check", "-", "--json")
+    (found,) = json.loads(done.stdout)["findings"]
+    assert (done.returncode, done.stderr, found["element"]) == (1, b"", "robot")
+    assert sentence in found["message"]
+
+
 def test_gravity_of_an_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "--gravity", "0", "0", "-1.62", RRP, "gravity_torques", "--json"]) == 0
     on_the_moon = json.loads(capsys.readouterr().out)["values"]

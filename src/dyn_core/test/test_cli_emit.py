@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,10 @@ from dyn_core.facade.programs import kinds, traced
 
 RRP = str(ROBOTS / "rrp.urdf")
 STATE = {"q": [0.1, -2e-3, 0.2], "qd": [1.0, -1.0, 0.5], "qdd": [3.0, 2.0, -1.0], "tau": [1.0, -2.0, 5.0]}
-OPTIONS = [word for name, x in STATE.items() for word in (f"--{name}", *map(repr, x))]
+
+
+def state_of(function: str) -> list[str]:
+    return [word for name in EVALUATED[function] for word in (f"--{name}", *map(repr, STATE[name]))]
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +35,20 @@ def test_eval_of_every_function(
     function: str, model: dyn_core.Model, capsys: pytest.CaptureFixture[str]
 ) -> None:
     expected = getattr(model, function)(*(STATE[name] for name in EVALUATED[function]))
-    assert main(["eval", RRP, function, *OPTIONS, "--json"]) == 0
+    options = state_of(function)
+    assert main(["eval", RRP, function, *options, "--json"]) == 0
     answered = json.loads(capsys.readouterr().out)
     np.testing.assert_array_equal(answered["values"], expected)
-    assert main(["eval", RRP, function, *OPTIONS]) == 0
+    assert main(["eval", RRP, function, *options]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    if function == "regressor":
+        parameters = model.robot.parameter_names
+        printed_entries = np.zeros(expected.shape)
+        for joint, parameter, number in rows:
+            printed_entries[model.joint_names.index(joint), parameters.index(parameter)] = float(number)
+        np.testing.assert_allclose(printed_entries, expected, atol=1e-6)
+        assert all(float(number) != 0.0 for _, _, number in rows)
+        return
     assert [row[0] for row in rows] == ["turn", "lift", "stretch"]
     width = 1 if expected.ndim == 1 else expected.shape[1]
     printed = [[float(word) for word in row[1 : 1 + width]] for row in rows]
@@ -62,7 +75,7 @@ def test_what_moves_no_mass_ends_in_a_sentence(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_units_of_accelerations(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", RRP, "forward_dynamics", *OPTIONS]) == 0
+    assert main(["eval", RRP, "forward_dynamics", *state_of("forward_dynamics")]) == 0
     assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == [
         *("rad/s^2", "rad/s^2", "m/s^2"),
     ]
@@ -127,3 +140,51 @@ def test_mistakes_in_the_command(words: list[str], capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit, match="2"):
         main(["emit", RRP, *words])
     assert "dyn emit: error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("function", "option", "sentence"),
+    [
+        ("gravity_torques", "--tau", "gravity_torques does not take --tau: give --q"),
+        ("inverse_dynamics", "--tau", "inverse_dynamics does not take --tau: give --q, --qd, --qdd"),
+        ("forward_dynamics", "--qdd", "forward_dynamics does not take --qdd: give --q, --qd, --tau"),
+    ],
+)
+def test_torques_are_not_ignored(
+    function: str, option: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", RRP, function, option, "1", "2", "3"]) == 1
+    assert capsys.readouterr() == ("", f"dyn: error: {sentence}\n")
+
+
+DRIVES = "friction: {turn: {coulomb: 3, viscous: 7}}\nrotor_inertia: {turn: 5}"
+
+
+@pytest.mark.parametrize(
+    ("options", "terms"),
+    [
+        ([], {}),
+        (["--no-friction"], {"friction": False}),
+        (["--no-rotor-inertia"], {"rotor_inertia": False}),
+        (["--no-friction", "--no-rotor-inertia"], {"friction": False, "rotor_inertia": False}),
+    ],
+)
+def test_terms_can_be_left_out(
+    options: list[str], terms: dict[str, bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    side = tmp_path / "side.yaml"
+    side.write_text(DRIVES)
+    robot = dyn_core.load_robot(RRP, loops=side)
+    model = dyn_core.compile_model(robot, backend="python", **terms)  # type: ignore[arg-type]
+    expected = model.inverse_dynamics(STATE["q"], STATE["qd"], STATE["qdd"])
+    common = ["--loops", str(side), *options]
+    assert main(["eval", RRP, "inverse_dynamics", *common, *state_of("inverse_dynamics"), "--json"]) == 0
+    np.testing.assert_array_equal(json.loads(capsys.readouterr().out)["values"], expected)
+    assert main(["emit", RRP, "--function", "inverse_dynamics", "--lang", "python", *common]) == 0
+    module: dict[str, Any] = {}
+    exec(capsys.readouterr().out, module)
+    written = module["inverse_dynamics"](STATE["q"], STATE["qd"], STATE["qdd"])
+    np.testing.assert_allclose(written, expected, rtol=1e-12)
+    assert main(["counts", RRP, "--json", *common]) == 0
+    operations = json.loads(capsys.readouterr().out)["operations"]
+    assert operations["inverse_dynamics"] == model.operation_counts("inverse_dynamics")

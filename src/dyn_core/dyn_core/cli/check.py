@@ -10,18 +10,33 @@ from typing import Any
 
 from dyn_core.check.check_robot import Report, report
 from dyn_core.check.finding import Finding, Severity
+from dyn_core.check.place import finding_of_error
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.robot_options import loading
-from dyn_core.errors import shortened
+from dyn_core.cli.standard_input import SHOWN, STANDARD_INPUT, source_of
+from dyn_core.errors import DynError, shortened
 
 
 def check(arguments: Namespace) -> Answer:
     """Answer the findings, one a line or as JSON; the exit code is 1 where there is an error."""
-    found = report(arguments.robot, **loading(arguments))
+    found = _report(arguments)
     counts = Counter(finding.severity for finding in found.findings)
     failed = counts[Severity.ERROR] + (counts[Severity.WARNING] if arguments.strict else 0) > 0
-    text = _json(found, counts) if arguments.json else _lines(found, counts, arguments.robot)
+    text = _json(found, counts) if arguments.json else _lines(found, counts, _shown(arguments.robot))
     return Answer(text, int(failed))
+
+
+def _report(arguments: Namespace) -> Report:
+    options = loading(arguments)
+    try:
+        source = source_of(arguments.robot)
+    except DynError as error:
+        return Report(None, (finding_of_error(error, SHOWN),))
+    return report(source, **options)
+
+
+def _shown(robot: str) -> str:
+    return SHOWN if robot == STANDARD_INPUT else robot
 
 
 def _lines(found: Report, counts: Counter[Severity], path: str) -> str:

@@ -7,7 +7,7 @@ import json
 from argparse import Namespace
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.robot_options import robot_of
+from dyn_core.cli.robot_options import dynamic_robot_of
 from dyn_core.facade.programs import kinds, traced
 
 COLUMNS = ("mul", "add", "div", "trig", "sqrt")
@@ -15,7 +15,7 @@ COLUMNS = ("mul", "add", "div", "trig", "sqrt")
 
 def counts(arguments: Namespace) -> Answer:
     """Answer the operations of all functions, as a table or as JSON."""
-    robot = robot_of(arguments)
+    robot = dynamic_robot_of(arguments)
     table = {name: traced(robot, name).operation_counts for name in kinds(robot)}
     if arguments.json:
         return Answer(json.dumps({"robot": robot.name, "operations": table}, indent=2))

@@ -11,7 +11,7 @@ from typing import Any
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.functions import EVALUATED
 from dyn_core.cli.numbers import joint_vector
-from dyn_core.cli.robot_options import robot_of
+from dyn_core.cli.robot_options import dynamic_robot_of
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
@@ -20,8 +20,9 @@ from dyn_core.model.robot import Robot
 
 def evaluate(arguments: Namespace) -> Answer:
     """Answer the value of a dynamics function in one state."""
-    robot = robot_of(arguments)
     function = arguments.function
+    _check_options(arguments)
+    robot = dynamic_robot_of(arguments)
     given = {
         name: joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
         for name in ("q", "qd", "qdd", "tau")
@@ -32,7 +33,21 @@ def evaluate(arguments: Namespace) -> Answer:
     _check(robot, function, value)
     if arguments.json:
         return Answer(json.dumps(_answer(robot, function, value), indent=2, allow_nan=False))
+    if function == "regressor":
+        return Answer(_entries(robot, value))
     return Answer(_matrix(robot, value) if value.ndim == 2 else _vector(robot, function, value))
+
+
+def _check_options(arguments: Namespace) -> None:
+    """Refuse accelerations where torques are taken, and torques where they are not.
+
+    Any function of a motion may be given all of q, qd and qdd.
+    """
+    taken = EVALUATED[arguments.function]
+    for name in ("tau", "qdd"):
+        if getattr(arguments, name) is not None and name not in taken and (name == "tau" or "tau" in taken):
+            wanted = ", ".join(f"--{name}" for name in taken)
+            raise DynError(f"{arguments.function} does not take --{name}: give {wanted}")
 
 
 def _check(robot: Robot, function: str, value: Array) -> None:
@@ -77,6 +92,18 @@ def _matrix(robot: Robot, value: Array) -> str:
     width = max(map(len, robot.joint_names), default=0)
     rows = zip(robot.joint_names, value.tolist(), strict=True)
     return "\n".join(f"{name:<{width}}  {' '.join(f'{_shown(x):14.6f}' for x in row)}" for name, row in rows)
+
+
+def _entries(robot: Robot, value: Array) -> str:
+    """Answer a line for each entry that is not 0 as it is printed: joint, parameter, value."""
+    joints = max(map(len, robot.joint_names), default=0)
+    parameters = max(map(len, robot.parameter_names), default=0)
+    return "\n".join(
+        f"{joint:<{joints}}  {parameter:<{parameters}}  {_shown(number):14.6f}"
+        for joint, row in zip(robot.joint_names, value.tolist(), strict=True)
+        for parameter, number in zip(robot.parameter_names, row, strict=True)
+        if _shown(number) != 0.0
+    )
 
 
 def _shown(number: float) -> float:

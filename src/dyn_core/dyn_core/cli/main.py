@@ -22,9 +22,10 @@ from dyn_core.cli.evaluate import evaluate
 from dyn_core.cli.functions import EMITTED, EVALUATED, VECTORS
 from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import Once, joined, no_number
-from dyn_core.cli.robot_options import GRAVITY, add_robot
+from dyn_core.cli.robot_options import GRAVITY, add_robot, add_terms
 from dyn_core.cli.simulate import add_arguments as add_simulation
 from dyn_core.cli.simulate import simulate
+from dyn_core.cli.version import VERSION
 from dyn_core.codegen.languages import LANGUAGES
 from dyn_core.errors import DynError, shortened
 
@@ -79,15 +80,29 @@ def _answer(parsed: argparse.Namespace) -> Answer:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dyn", description="Robot dynamics from a URDF.")
+    parser.add_argument("--version", action="version", version=f"dyn {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    table = commands.add_parser("mdh", help="print the modified Denavit-Hartenberg parameters")
+    table = commands.add_parser(
+        "mdh",
+        help="print the modified Denavit-Hartenberg parameters",
+        description="Print the modified Denavit-Hartenberg parameters of a robot (Khalil and Kleinfinger "
+        "1986), a line for each joint: angles in rad, lengths in m.",
+    )
     add_robot(table, gravity=False)
     _add_json(table)
     table.set_defaults(run=mdh)
 
-    value = commands.add_parser("eval", help="evaluate a dynamics function in one state")
+    value = commands.add_parser(
+        "eval",
+        help="evaluate a dynamics function in one state",
+        description="Print the value of a dynamics function in one state, a line for each joint, in SI "
+        "units; of the regressor a line for each entry that is not 0: joint, parameter, value. A function "
+        "uses what it takes of --q, --qd and --qdd; only forward_dynamics takes --tau. Several numbers "
+        "follow these options, one for each joint: --q 0.1 -0.2 or --q=0.1,-0.2.",
+    )
     add_robot(value, gravity=True)
+    add_terms(value)
     _add_json(value)
     value.add_argument("function", choices=EVALUATED, metavar="FUNCTION", help=", ".join(EVALUATED))
     for option, what in VECTORS.items():
@@ -99,13 +114,25 @@ def _parser() -> argparse.ArgumentParser:
         )
     value.set_defaults(run=evaluate)
 
-    table = commands.add_parser("counts", help="count the operations of the dynamics functions")
+    table = commands.add_parser(
+        "counts",
+        help="count the operations of the dynamics functions",
+        description="Print how many operations one evaluation of each dynamics function of a robot takes: "
+        "multiplications, additions, divisions, sines and cosines, square roots.",
+    )
     add_robot(table, gravity=True)
+    add_terms(table)
     _add_json(table)
     table.set_defaults(run=counts)
 
-    source = commands.add_parser("emit", help="write a dynamics function as source code")
+    source = commands.add_parser(
+        "emit",
+        help="write a dynamics function as source code",
+        description="Write a dynamics function of a robot as source code with the numbers of this robot, "
+        "which needs nothing else to be used.",
+    )
     add_robot(source, gravity=True)
+    add_terms(source)
     source.add_argument(
         "--function", required=True, choices=EMITTED, metavar="FUNCTION", help=", ".join(EMITTED)
     )
@@ -123,7 +150,12 @@ def _parser() -> argparse.ArgumentParser:
     verdict.add_argument("--strict", action="store_true", help="exit code 1 where there is a warning, too")
     verdict.set_defaults(run=check)
 
-    motion = commands.add_parser("simulate", help="simulate the motion that efforts give")
+    motion = commands.add_parser(
+        "simulate",
+        help="simulate the motion that efforts give",
+        description="Simulate the motion that the efforts of a CSV file give a robot, faster than in real "
+        "time, and write the states to a CSV file.",
+    )
     add_robot(motion, gravity=True)
     _add_json(motion)
     add_simulation(motion)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from pathlib import Path
 from typing import Any
 
 from dyn_core.cli.numbers import Once, numbers, tolerance
+from dyn_core.cli.standard_input import source_of
 from dyn_core.facade.load import load_robot
+from dyn_core.facade.programs import with_terms
 from dyn_core.io.snap import checked_snap
 from dyn_core.model.robot import Robot
 
@@ -17,7 +19,7 @@ GRAVITY = "--gravity"
 
 def add_robot(parser: ArgumentParser, gravity: bool) -> None:
     """Let a command take a robot; with gravity, if its answer depends on that."""
-    parser.add_argument("robot", metavar="ROBOT", help="path of a URDF or .par file")
+    parser.add_argument("robot", metavar="ROBOT", help="path of a URDF or .par file; - for standard input")
     parser.add_argument(
         "--loops",
         metavar="FILE",
@@ -53,4 +55,21 @@ def loading(arguments: Namespace) -> dict[str, Any]:
 
 def robot_of(arguments: Namespace) -> Robot:
     """Answer the robot that the command line describes."""
-    return load_robot(arguments.robot, **loading(arguments))
+    options = loading(arguments)
+    return load_robot(source_of(arguments.robot), **options)
+
+
+def add_terms(parser: ArgumentParser) -> None:
+    """Let a command leave out friction or rotors."""
+    for name in ("friction", "rotor-inertia"):
+        parser.add_argument(
+            f"--{name}",
+            action=BooleanOptionalAction,
+            default=True,
+            help=f"with {name.replace('-', ' ')}, or without",
+        )
+
+
+def dynamic_robot_of(arguments: Namespace) -> Robot:
+    """Answer the robot with the terms that the command line wants."""
+    return with_terms(robot_of(arguments), arguments.friction, arguments.rotor_inertia)

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from dyn_core.errors import DynError, shortened
 
@@ -35,7 +36,24 @@ def read_text(path: str | os.PathLike[str], form: str = "URDF", text_form: str =
         raise DynError(f"no such file: '{shown}' is a URL: give the path of a file")
     if not shown:
         raise _no_such_file(shown, text_form)
-    data = _read_bytes(Path(os.fsdecode(path)), shown, form, text_form)
+    return _decoded(_read_bytes(Path(os.fsdecode(path)), shown, form, text_form), shown, form)
+
+
+def read_stream(stream: BinaryIO, shown: str, form: str = "URDF") -> str:
+    """Answer the text of a UTF-8 stream of at most `MAX_BYTES`, which messages call `shown`."""
+    try:
+        data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DynError(f"it cannot be read: {error.strerror}", file=shown) from error
+    if len(data) > MAX_BYTES:
+        raise DynError(
+            f"there are more than the {MAX_BYTES} bytes that are read: move meshes and data out of it",
+            file=shown,
+        )
+    return _decoded(data, shown, form)
+
+
+def _decoded(data: bytes, shown: str, form: str) -> str:
     if not data.strip():
         raise DynError(f"the file is empty, where a {form} file was expected", file=shown)
     try:

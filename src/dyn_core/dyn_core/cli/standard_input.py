@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The robot from standard input: ``xacro robot.xacro | dyn check -``."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+
+from dyn_core.errors import DynError
+from dyn_core.io.par import is_par_text
+from dyn_core.io.source import is_xml_text, read_stream
+
+STANDARD_INPUT = "-"
+SHOWN = "standard input"
+"""What messages call it."""
+
+
+def source_of(robot: str) -> str:
+    """Answer the path of a robot as it is, and the text on standard input for ``-``; DynError for no text."""
+    if robot != STANDARD_INPUT:
+        return robot
+    if not isinstance(sys.stdin, TextIOWrapper):
+        raise DynError("it is closed: give a URDF or .par text", file=SHOWN)
+    text = read_stream(sys.stdin.buffer, SHOWN, "URDF or .par")
+    if not (is_xml_text(text) or is_par_text(text)):
+        raise DynError("it is no robot: a URDF begins with <, and .par text with (*", file=SHOWN)
+    return text
