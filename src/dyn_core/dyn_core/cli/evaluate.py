@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn eval``: the value of a dynamics function in one state."""
+"""``dyn eval``: the value of a function in one state."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from argparse import Namespace
 from typing import Any
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.functions import EVALUATED
-from dyn_core.cli.numbers import joint_vector
+from dyn_core.cli.evaluate_link import evaluated_link
+from dyn_core.cli.functions import EVALUATED, OF_LINK
+from dyn_core.cli.link_options import link_and_axes, refuse_link
+from dyn_core.cli.numbers import joint_vector, shown
 from dyn_core.cli.robot_options import robot_of
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
@@ -19,14 +21,18 @@ from dyn_core.model.robot import Robot
 
 
 def evaluate(arguments: Namespace) -> Answer:
-    """Answer the value of a dynamics function in one state."""
+    """Answer the value of a function in one state."""
     robot = robot_of(arguments)
     function = arguments.function
     given = {
         name: joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
         for name in ("q", "qd", "qdd", "tau")
     }
-    taken = [given[name] for name in EVALUATED[function]]
+    taken = [given[name] for name in (EVALUATED | OF_LINK)[function]]
+    if function in OF_LINK:
+        link, axes = link_and_axes(robot, arguments, function)
+        return evaluated_link(robot, function, link, axes, taken, arguments.json)
+    refuse_link(arguments, function)
     # One evaluation is sooner done in Python than compiled.
     value: Array = getattr(compile_model(robot, backend="python"), function)(*taken)
     _check(robot, function, value)
@@ -70,15 +76,10 @@ def _units(robot: Robot, function: str) -> list[str]:
 def _vector(robot: Robot, function: str, value: Array) -> str:
     width = max(map(len, robot.joint_names), default=0)
     rows = zip(robot.joint_names, value.tolist(), _units(robot, function), strict=True)
-    return "\n".join(f"{name:<{width}}  {_shown(number):14.6f} {unit}" for name, number, unit in rows)
+    return "\n".join(f"{name:<{width}}  {shown(number):14.6f} {unit}" for name, number, unit in rows)
 
 
 def _matrix(robot: Robot, value: Array) -> str:
     width = max(map(len, robot.joint_names), default=0)
     rows = zip(robot.joint_names, value.tolist(), strict=True)
-    return "\n".join(f"{name:<{width}}  {' '.join(f'{_shown(x):14.6f}' for x in row)}" for name, row in rows)
-
-
-def _shown(number: float) -> float:
-    """Answer a number as it is printed, without a sign where that is zero."""
-    return round(number, 6) + 0.0
+    return "\n".join(f"{name:<{width}}  {' '.join(f'{shown(x):14.6f}' for x in row)}" for name, row in rows)
