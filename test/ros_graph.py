@@ -107,11 +107,11 @@ class Graph:
         given = {"timeout": PATIENT_S, **parameters}
         node = Feedforward(
             steady=steady,
-            context=self._context,
+            context=self.context,
             use_global_arguments=False,
             parameter_overrides=[Parameter(k.replace("__", "."), value=v) for k, v in given.items()],
         )
-        self._executor.add_node(node)
+        self.executor.add_node(node)
         self._resources.callback(node.destroy_node)
         self._resources.callback(node.end)
         self.wait_for(

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import dyn_core
+from dyn_core.cli.functions import OF_LINK
+from dyn_core.cli.link_options import link_program
 from dyn_core.codegen.program import Program, trace
 from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.facade.programs import kinds, traced
@@ -19,6 +21,15 @@ NAMES = ("rrp", "rx90", "two_branch")
 
 def load(name: str) -> dyn_core.Robot:
     return dyn_core.load_robot(ROBOTS / f"{name}.urdf")
+
+
+def link_programs(robot: dyn_core.Robot) -> list[Program]:
+    """The functions of a link, on the axes of the root and of another link."""
+    links = robot.link_names
+    return [
+        *(link_program(robot, function, links[-1], links[0]) for function in OF_LINK),
+        *(link_program(robot, function, links[1], links[-1]) for function in OF_LINK),
+    ]
 
 
 def every_operation() -> Program:
@@ -35,7 +46,7 @@ def every_operation() -> Program:
 
 
 def programs(robot: dyn_core.Robot) -> list[Program]:
-    return [*(traced(robot, name) for name in kinds(robot)), every_operation()]
+    return [*(traced(robot, name) for name in kinds(robot)), *link_programs(robot), every_operation()]
 
 
 def inputs(program: Program, seed: int = 0) -> list[np.ndarray]:

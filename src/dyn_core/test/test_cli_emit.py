@@ -12,7 +12,8 @@ import pytest
 from emitted_programs import ROBOTS, load
 
 import dyn_core
-from dyn_core.cli.functions import EVALUATED
+from dyn_core.cli.functions import EVALUATED, OF_LINK
+from dyn_core.cli.link_options import link_program
 from dyn_core.cli.main import main
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.facade.programs import kinds, traced
@@ -22,7 +23,9 @@ STATE = {"q": [0.1, -2e-3, 0.2], "qd": [1.0, -1.0, 0.5], "qdd": [3.0, 2.0, -1.0]
 
 
 def state_of(function: str) -> list[str]:
-    return [word for name in EVALUATED[function] for word in (f"--{name}", *map(repr, STATE[name]))]
+    return [
+        word for name in (EVALUATED | OF_LINK)[function] for word in (f"--{name}", *map(repr, STATE[name]))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +56,83 @@ def test_eval_of_every_function(
     width = 1 if expected.ndim == 1 else expected.shape[1]
     printed = [[float(word) for word in row[1 : 1 + width]] for row in rows]
     np.testing.assert_allclose(np.reshape(printed, expected.shape), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("function", OF_LINK)
+@pytest.mark.parametrize("axes", [[], ["--expressed-in", "arm"], ["--reference", "arm"]])
+def test_eval_of_functions_of_links(
+    function: str, axes: list[str], model: dyn_core.Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = [STATE[name] for name in OF_LINK[function]]
+    expected = getattr(model, function)(*taken, "slider", *axes[1:])
+    command = ["eval", RRP, function, "--link", "slider", *axes, *state_of(function)]
+    assert main([*command, "--json"]) == 0
+    answered = json.loads(capsys.readouterr().out)
+    np.testing.assert_array_equal(answered["values"], expected)
+    assert (answered["link"], answered["expressed_in"]) == ("slider", axes[1] if axes else "base")
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    if function == "forward_kinematics":
+        labels, skipped = ["x", "y", "z"], 1
+    else:
+        labels, skipped = [f"{part} {axis}" for part in ("linear", "angular") for axis in "xyz"], 2
+    assert [line[: len(label)] for line, label in zip(lines, labels, strict=False)] == labels
+    width = 1 if expected.ndim == 1 else expected.shape[1]
+    words = [
+        line.split()[skipped if label else 0 :] for line, label in zip(lines, [*labels, ""], strict=False)
+    ]
+    printed = [[float(word) for word in row[:width]] for row in words]
+    np.testing.assert_allclose(np.reshape(printed, expected.shape), expected, atol=1e-6)
+
+
+def test_counts_and_sources_of_functions_of_links(
+    model: dyn_core.Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["counts", RRP, "--link", "slider", "--reference", "arm", "--json"]) == 0
+    operations = json.loads(capsys.readouterr().out)["operations"]
+    robot = load("rrp")
+    assert set(operations) == {*kinds(robot), *OF_LINK}
+    for function in OF_LINK:
+        program = link_program(robot, function, "slider", "arm")
+        assert operations[function] == program.operation_counts
+        command = ["emit", RRP, "--function", function, "--lang", "cpp", "--link", "slider"]
+        assert main([*command, "--expressed-in", "arm"]) == 0
+        assert capsys.readouterr().out == emitted(program, robot, "cpp")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["jacobian"],
+            "jacobian is a function of a link: name it with --link; "
+            "the links of robot 'rrp' are 'base', 'column', 'arm', 'slider'",
+        ),
+        (
+            ["jacobian", "--link", "hand"],
+            "robot 'rrp' has no link 'hand': its links are 'base', 'column', 'arm', 'slider'",
+        ),
+        (
+            ["link_velocity", "--link", "arm", "--reference", "hand"],
+            "robot 'rrp' has no link 'hand': its links are 'base', 'column', 'arm', 'slider'",
+        ),
+        (
+            ["inertia_matrix", "--link", "arm"],
+            "inertia_matrix is no function of a link: leave out --link 'arm', or choose one of "
+            "forward_kinematics, jacobian, jacobian_dot_qd, link_velocity, link_acceleration",
+        ),
+    ],
+)
+def test_mistakes_with_links(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", RRP, *words]) == 1
+    assert capsys.readouterr().err == f"dyn: error: {sentence}\n"
+    assert main(["emit", RRP, "--lang", "c", "--function", *words]) == 1
+    assert capsys.readouterr().err == f"dyn: error: {sentence}\n"
+
+
+def test_counts_of_links_need_a_link(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["counts", RRP, "--reference", "arm"]) == 1
+    assert "is a function of a link: name it with --link" in capsys.readouterr().err
 
 
 MASSLESS = """

@@ -18,11 +18,13 @@ import pytest
 from emitted_programs import NAMES, ROBOTS, answer, every_operation, inputs, load, programs
 
 import dyn_core
-from dyn_core.cli.functions import EMITTED, EVALUATED
+from dyn_core.cli.functions import EMITTED, EVALUATED, OF_LINK
+from dyn_core.cli.link_options import link_program
 from dyn_core.codegen.header import header
 from dyn_core.codegen.identifier import cpp_namespace, fortran_name, linked_name
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program, trace
+from dyn_core.facade.link_functions import OF_LINKS
 from dyn_core.facade.programs import kinds, traced
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-shared", "-fPIC")
@@ -146,7 +148,7 @@ def mathematica_call(robot: dyn_core.Robot, folder: Path) -> Call:
             text,
         )
         text = text.replace("[[", "[").replace("]]", "]")
-        result = re.search(r";\n    (\{.*\})\n\]", text, re.S)
+        result = re.search(r"[;,]\n    (\{\n.*\})\n\]", text, re.S)
         return interpreted(text, result, program, vectors, braces=True)
 
     return call
@@ -276,6 +278,32 @@ def test_python_refuses_arrays_of_another_shape(shape: tuple[int, ...]) -> None:
         call(np.zeros(shape))
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("function", OF_LINK)
+def test_functions_of_links(function: str, name: str) -> None:
+    """In Python, of the last link on the axes of each other; the other languages compute the same program."""
+    robot = load(name)
+    model = dyn_core.compile_model(robot, backend="python")
+    link = robot.link_names[-1]
+    states = list(np.random.default_rng(7).uniform(-3.0, 3.0, (len(OF_LINK[function]), 5, robot.dof)))
+    for axes in robot.link_names:
+        call = python_function(link_program(robot, function, link, axes), robot)
+        value = np.moveaxis(call(*(state.T for state in states)), -1, 0)
+        expected = getattr(model, function)(*states, link, axes)
+        np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_functions_of_links_are_named_after_them(language: str) -> None:
+    robot = load("rx90")
+    program = link_program(robot, "jacobian", "tool0", "hand")
+    text = emitted(program, robot, language)
+    name = {"mathematica": "jacobianTool0InHand"}.get(language, "jacobian_tool0_in_hand")
+    assert f"{name}{'[' if language == 'mathematica' else ''}" in text.replace(" := proc", "(")
+    assert "Jacobian of the frame of link 'tool0', [linear; angular] = J qd, on the axes of" in text
+    assert link_program(robot, "link_velocity", "tool0", "base_link").name == "link_velocity_tool0"
+
+
 def test_octave(tmp_path: Path) -> None:
     octave = tool("octave-cli", "octave")
     robot = load("two_branch")
@@ -319,13 +347,19 @@ def test_a_file_says_what_it_is(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_names_cannot_leave_the_comment(language: str) -> None:
-    text = (ROBOTS / "rrp.urdf").read_text()
-    robot = dyn_core.load_robot(text.replace('name="rrp"', 'name="a*/ *) b&#10;c??/\\"'))
-    program = traced(robot, "gravity_torques")
-    plain = load("rrp")
-    emitted_text = emitted(program, robot, language)
-    assert len(emitted_text.splitlines()) == len(emitted(program, plain, language).splitlines())
-    assert not any(sign in "\n".join(header(program, robot)) for sign in ("*", "\\", "??"))
+    text, odd = (ROBOTS / "rrp.urdf").read_text(), "a*/ *) b&#10;c??/\\"
+    for name in ("rrp", "arm", "turn"):
+        text = text.replace(f'"{name}"', f'"{name}{odd}"')
+    robot, plain = dyn_core.load_robot(text), load("rrp")
+    for function in ("gravity_torques", "external_torques"):
+        lines = emitted(traced(robot, function), robot, language).splitlines()
+        assert len(lines) == len(emitted(traced(plain, function), plain, language).splitlines())
+    link, root = robot.link_names[2], robot.link_names[0]
+    for program in (traced(robot, "external_torques"), link_program(robot, "jacobian", link, root)):
+        emitted(program, robot, language)
+        head = "\n".join(header(program, robot))
+        assert not any(sign in head for sign in ("*", "\\", "??", "&"))
+        assert not any(line.startswith("c") for line in head.splitlines())
 
 
 def test_names_for_namespaces_and_linkers() -> None:
@@ -410,5 +444,6 @@ def test_what_is_not_finite_is_not_written(number: float) -> None:
 
 def test_the_command_knows_the_functions() -> None:
     known = kinds(load("rrp"))
-    assert set(EMITTED) == set(known)
+    assert set(EMITTED) == {*known, *OF_LINKS}
+    assert {name: tuple(OF_LINKS[name](load("rrp"), "arm", "base").inputs) for name in OF_LINKS} == OF_LINK
     assert all(tuple(known[name].sizes) == taken for name, taken in EVALUATED.items())

@@ -7,7 +7,9 @@ import json
 from argparse import Namespace
 
 from dyn_core.cli.answer import Answer
+from dyn_core.cli.link_options import link_and_axes
 from dyn_core.cli.robot_options import dynamic_robot_of
+from dyn_core.facade.link_functions import OF_LINKS
 from dyn_core.facade.programs import kinds, traced
 
 COLUMNS = ("mul", "add", "div", "trig", "sqrt")
@@ -17,6 +19,9 @@ def counts(arguments: Namespace) -> Answer:
     """Answer the operations of all functions, as a table or as JSON."""
     robot = dynamic_robot_of(arguments)
     table = {name: traced(robot, name).operation_counts for name in kinds(robot)}
+    if arguments.link is not None or arguments.expressed_in is not None:
+        names = {name: link_and_axes(robot, arguments, name) for name in OF_LINKS}
+        table |= {name: OF_LINKS[name](robot, *links).operation_counts for name, links in names.items()}
     if arguments.json:
         return Answer(json.dumps({"robot": robot.name, "operations": table}, indent=2))
     width = max(map(len, table))

@@ -6,22 +6,35 @@ from __future__ import annotations
 from argparse import Namespace
 
 from dyn_core.cli.answer import Answer
+from dyn_core.cli.functions import OF_LINK
+from dyn_core.cli.link_options import link_and_axes, link_program, refuse_link
 from dyn_core.cli.output_file import write_whole
 from dyn_core.cli.robot_options import dynamic_robot_of
 from dyn_core.codegen.languages import emitted
+from dyn_core.codegen.program import Program
 from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
 from dyn_core.facade.programs import traced
+from dyn_core.model.robot import Robot
 
 
 def emit(arguments: Namespace) -> Answer:
     """Answer the source, or write it to the file that was asked for and answer nothing."""
     robot = dynamic_robot_of(arguments)
-    program = traced(robot, arguments.function)
-    unresisted = unresisted_joints(robot) if arguments.function == "forward_dynamics" else ()
-    if unresisted:
-        raise no_forward_dynamics(robot, unresisted)
-    text = emitted(program, robot, arguments.lang)
+    text = emitted(_program(robot, arguments), robot, arguments.lang)
     if arguments.output is None:
         return Answer(text.removesuffix("\n"))
     write_whole(arguments.output, text)
     return Answer("")
+
+
+def _program(robot: Robot, arguments: Namespace) -> Program:
+    """Answer the program of the function that was asked for."""
+    function: str = arguments.function
+    if function in OF_LINK:
+        return link_program(robot, function, *link_and_axes(robot, arguments, function))
+    refuse_link(arguments, function)
+    program = traced(robot, function)
+    unresisted = unresisted_joints(robot) if function == "forward_dynamics" else ()
+    if unresisted:
+        raise no_forward_dynamics(robot, unresisted)
+    return program

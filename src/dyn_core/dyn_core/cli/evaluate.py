@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn eval``: the value of a dynamics function in one state."""
+"""``dyn eval``: the value of a function in one state."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from argparse import Namespace
 from typing import Any
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.functions import EVALUATED
-from dyn_core.cli.numbers import joint_vector
+from dyn_core.cli.evaluate_link import evaluated_link
+from dyn_core.cli.functions import EVALUATED, OF_LINK
+from dyn_core.cli.link_options import link_and_axes, refuse_link
+from dyn_core.cli.numbers import joint_vector, shown
 from dyn_core.cli.robot_options import dynamic_robot_of
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
@@ -19,7 +21,7 @@ from dyn_core.model.robot import Robot
 
 
 def evaluate(arguments: Namespace) -> Answer:
-    """Answer the value of a dynamics function in one state."""
+    """Answer the value of a function in one state."""
     function = arguments.function
     _check_options(arguments)
     robot = dynamic_robot_of(arguments)
@@ -27,7 +29,11 @@ def evaluate(arguments: Namespace) -> Answer:
         name: joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
         for name in ("q", "qd", "qdd", "tau")
     }
-    taken = [given[name] for name in EVALUATED[function]]
+    taken = [given[name] for name in (EVALUATED | OF_LINK)[function]]
+    if function in OF_LINK:
+        link, axes = link_and_axes(robot, arguments, function)
+        return evaluated_link(robot, function, link, axes, taken, arguments.json)
+    refuse_link(arguments, function)
     # One evaluation is sooner done in Python than compiled.
     value: Array = getattr(compile_model(robot, backend="python"), function)(*taken)
     _check(robot, function, value)
@@ -43,7 +49,7 @@ def _check_options(arguments: Namespace) -> None:
 
     Any function of a motion may be given all of q, qd and qdd.
     """
-    taken = EVALUATED[arguments.function]
+    taken = (EVALUATED | OF_LINK)[arguments.function]
     for name in ("tau", "qdd"):
         if getattr(arguments, name) is not None and name not in taken and (name == "tau" or "tau" in taken):
             wanted = ", ".join(f"--{name}" for name in taken)
@@ -85,13 +91,13 @@ def _units(robot: Robot, function: str) -> list[str]:
 def _vector(robot: Robot, function: str, value: Array) -> str:
     width = max(map(len, robot.joint_names), default=0)
     rows = zip(robot.joint_names, value.tolist(), _units(robot, function), strict=True)
-    return "\n".join(f"{name:<{width}}  {_shown(number):14.6f} {unit}" for name, number, unit in rows)
+    return "\n".join(f"{name:<{width}}  {shown(number):14.6f} {unit}" for name, number, unit in rows)
 
 
 def _matrix(robot: Robot, value: Array) -> str:
     width = max(map(len, robot.joint_names), default=0)
     rows = zip(robot.joint_names, value.tolist(), strict=True)
-    return "\n".join(f"{name:<{width}}  {' '.join(f'{_shown(x):14.6f}' for x in row)}" for name, row in rows)
+    return "\n".join(f"{name:<{width}}  {' '.join(f'{shown(x):14.6f}' for x in row)}" for name, row in rows)
 
 
 def _entries(robot: Robot, value: Array) -> str:
@@ -99,13 +105,8 @@ def _entries(robot: Robot, value: Array) -> str:
     joints = max(map(len, robot.joint_names), default=0)
     parameters = max(map(len, robot.parameter_names), default=0)
     return "\n".join(
-        f"{joint:<{joints}}  {parameter:<{parameters}}  {_shown(number):14.6f}"
+        f"{joint:<{joints}}  {parameter:<{parameters}}  {shown(number):14.6f}"
         for joint, row in zip(robot.joint_names, value.tolist(), strict=True)
         for parameter, number in zip(robot.parameter_names, row, strict=True)
-        if _shown(number) != 0.0
+        if shown(number) != 0.0
     )
-
-
-def _shown(number: float) -> float:
-    """Answer a number as it is printed, without a sign where that is zero."""
-    return round(number, 6) + 0.0

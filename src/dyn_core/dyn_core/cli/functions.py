@@ -16,7 +16,16 @@ EVALUATED: dict[str, tuple[str, ...]] = {
 }
 """Functions of joint vectors."""
 
-EMITTED = (*EVALUATED, "external_torques")
+OF_LINK: dict[str, tuple[str, ...]] = {
+    "forward_kinematics": ("q",),
+    "jacobian": ("q",),
+    "jacobian_dot_qd": ("q", "qd"),
+    "link_velocity": ("q", "qd"),
+    "link_acceleration": ("q", "qd", "qdd"),
+}
+"""Functions of a link and joint vectors."""
+
+EMITTED = (*EVALUATED, "external_torques", *OF_LINK)
 """Functions that are programs."""
 
 VECTORS = {

@@ -19,7 +19,8 @@ from dyn_core.cli.check import check
 from dyn_core.cli.counts import counts
 from dyn_core.cli.emit import emit
 from dyn_core.cli.evaluate import evaluate
-from dyn_core.cli.functions import EMITTED, EVALUATED, VECTORS
+from dyn_core.cli.functions import EMITTED, EVALUATED, OF_LINK, VECTORS
+from dyn_core.cli.link_options import add_link
 from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import Once, joined, no_number
 from dyn_core.cli.robot_options import GRAVITY, add_robot, add_terms
@@ -104,7 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     add_robot(value, gravity=True)
     add_terms(value)
     _add_json(value)
-    value.add_argument("function", choices=EVALUATED, metavar="FUNCTION", help=", ".join(EVALUATED))
+    functions = (*EVALUATED, *OF_LINK)
+    value.add_argument("function", choices=functions, metavar="FUNCTION", help=", ".join(functions))
+    add_link(value)
     for option, what in VECTORS.items():
         value.add_argument(
             option,
@@ -123,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     add_robot(table, gravity=True)
     add_terms(table)
     _add_json(table)
+    add_link(table)
     table.set_defaults(run=counts)
 
     source = commands.add_parser(
@@ -136,6 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     source.add_argument(
         "--function", required=True, choices=EMITTED, metavar="FUNCTION", help=", ".join(EMITTED)
     )
+    add_link(source)
     source.add_argument("--lang", required=True, choices=LANGUAGES, metavar="LANG", help=", ".join(LANGUAGES))
     source.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output)")
     source.set_defaults(run=emit)

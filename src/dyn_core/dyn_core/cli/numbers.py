@@ -93,6 +93,11 @@ def tolerance(option: str, text: str) -> float:
     return float(text)
 
 
+def shown(number: float) -> float:
+    """Answer a number as it is printed, without a sign where that is zero."""
+    return round(number, 6) + 0.0
+
+
 def _is_list(argument: str) -> bool:
     words = argument.replace(",", " ").split()
     return bool(words) and all(map(_is_number, words))
