@@ -172,7 +172,13 @@ def test_wrong_wrenches(model: dyn_core.Model) -> None:
     rest = np.zeros(n)
     with pytest.raises(dyn_core.DynError, match="has no link 'nose': its links are '"):
         model.inverse_dynamics(rest, rest, rest, wrenches={"nose": np.zeros(6)})
+    for wrong in ([0.0] * 6, np.zeros(6)):
+        with pytest.raises(ValueError, match=r"^wrenches: expected six numbers by name of link, but it is "):
+            model.inverse_dynamics(rest, rest, rest, wrenches=wrong)
     tip = model.robot.link_names[-1]
+    batch = np.zeros((3, n))
+    with pytest.raises(ValueError, match=r"expected the shape \(6,\) or \(3, 6\), but it has \(2, 6\)"):
+        model.inverse_dynamics(batch, batch, batch, wrenches={tip: np.zeros((2, 6))})
     message = rf"^wrenches\['{tip}'\]: expected the shape \(6,\), but it has \(5,\)"
     with pytest.raises(ValueError, match=message):
         model.inverse_dynamics(rest, rest, rest, wrenches={tip: np.zeros(5)})

@@ -26,14 +26,19 @@ def external_wrenches(
             in the frame of the link and about its origin; one for all samples, or one a sample.
         samples: ``()`` for one sample, ``(N,)`` for a batch.
     """
+    if wrenches is None:
+        return {}
+    if not isinstance(wrenches, Mapping):
+        raise ValueError(
+            f"wrenches: expected six numbers by name of link, but it is {type(wrenches).__name__}"
+        )
     total: dict[int, Wrench] = {}
-    for name, value in (wrenches or {}).items():
+    for name, value in wrenches.items():
         link = robot.link_frame(name)
         array = as_floats(f"wrenches['{name}']", value)
         if array.shape not in ((6,), (*samples, 6)):
-            raise ValueError(
-                f"wrenches['{name}']: expected the shape {(*samples, 6)}, but it has {array.shape}"
-            )
+            shapes = " or ".join(dict.fromkeys(str(shape) for shape in ((6,), (*samples, 6))))
+            raise ValueError(f"wrenches['{name}']: expected the shape {shapes}, but it has {array.shape}")
         fx, fy, fz, mx, my, mz = scalars(array)
         on_body = wrench_on_antecedent(link.T_body_link, Wrench((fx, fy, fz), (mx, my, mz)))
         total[link.body] = total[link.body] + on_body if link.body in total else on_body
