@@ -114,9 +114,12 @@ class Graph:
         self.executor.add_node(node)
         self._resources.callback(node.destroy_node)
         self._resources.callback(node.end)
+        heard = [p for p in node.publishers if p.topic_name.startswith("/feedforward/t")]
+        heard += [p for p in node.publishers if p.topic_name in ("/feedforward/commands", "/diagnostics")]
         self.wait_for(
             lambda: (
-                self.node.count_publishers("feedforward/torques") == 1
+                all(publisher.get_subscription_count() for publisher in heard)
+                and self.node.count_publishers("feedforward/torques") == 1
                 and self._states.get_subscription_count() == 1
                 and self._references.get_subscription_count() == 1
             )
@@ -193,6 +196,11 @@ class Graph:
     def torques_for(self, names: Sequence[str], positions: Sequence[float]) -> JointTorques:
         """Publish a joint state and wait for the torques that carry its stamp."""
         return self.answer_to(self.publish_state(names, positions))
+
+    @property
+    def level(self) -> bytes | None:
+        """The newest level on /diagnostics."""
+        return self.diagnostics[-1].level if self.diagnostics else None
 
     def diagnosis(self, key: str) -> str | None:
         """Answer the newest value of that name on /diagnostics."""

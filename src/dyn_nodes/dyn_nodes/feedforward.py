@@ -4,11 +4,13 @@
 Subscribes:
     joint_states (sensor_msgs/JointState): measured positions and velocities, matched by name.
     ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
+    ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
 Publishes:
     ~/torques (dyn_msgs/JointTorques): torques with what they are made of.
     ~/commands (std_msgs/Float64MultiArray): the same torques in the order of a controller.
+    ~/joint_trajectory_effort (trajectory_msgs/JointTrajectory): each trajectory with its efforts.
     ~/model_info (dyn_msgs/ModelInfo, transient_local): the model in use.
     /diagnostics (diagnostic_msgs/DiagnosticArray): messages used and refused, and what is wrong.
 """
@@ -22,13 +24,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock
+from rclpy.clock import Clock, JumpThreshold
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
 from dyn_core.control.watchdog import Status
@@ -36,6 +39,7 @@ from dyn_core.io.source import is_xml_text
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
 from dyn_nodes import messages, qos
 from dyn_nodes.complaints import Complaints
+from dyn_nodes.desired_motion import Kind
 from dyn_nodes.diagnostics import Diagnostics, Failure
 from dyn_nodes.feedforward_settings import declared_settings
 from dyn_nodes.joint_reader import JointReader, check_age
@@ -48,6 +52,7 @@ from dyn_nodes.parameters import ignored_parameters
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.torque_source import TorqueSource
+from dyn_nodes.trajectory_input import follow
 
 _WARN_EVERY_S = 5.0
 _SILENCE_S = 1.0
@@ -115,10 +120,15 @@ class Feedforward(ManagedNode):
             lambda: self.destroy_lifecycle_publisher(self._commands),
             lambda: self.destroy_publisher(self._model_info),
         ]
+        self._trajectories = self.create_lifecycle_publisher(
+            JointTrajectory, "~/joint_trajectory_effort", qos.TRAJECTORY
+        )
+        self._opened.append(lambda: self.destroy_lifecycle_publisher(self._trajectories))
         self._diagnostics = Diagnostics(self, self._lasting_problem)
         self._opened.append(self._diagnostics.close)
         self._subscribe(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE)
         self._subscribe(JointReference, "~/reference", self._on_reference, qos.LATEST_SAMPLE)
+        self._subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
         if loaded is not None:
             self._use(loaded)
         else:
@@ -141,6 +151,14 @@ class Feedforward(ManagedNode):
         self._watch_timer = self.create_timer(
             self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        self._cycle_timer = self.create_timer(1.0 / self._settings.rate, self._on_cycle)
+        self._cycle_timer.cancel()
+        went_back = JumpThreshold(
+            min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True
+        )
+        self._jumps = self.get_clock().create_jump_callback(
+            went_back, post_callback=lambda _: self._on_clock_back()
+        )
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -153,6 +171,8 @@ class Feedforward(ManagedNode):
         if self._watch_timer is None:
             return
         self.destroy_timer(self._watch_timer)
+        self.destroy_timer(self._cycle_timer)
+        self._jumps.unregister()
         self._watch_timer = None
         running = self._running
         if running is None or running.source.stage.last_good is None:
@@ -248,6 +268,49 @@ class Feedforward(ManagedNode):
             return
         self._diagnostics.count("references used")
 
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        running = self._running
+        if running is None or self._watch_timer is None:
+            return
+        stamp_ns = _nanoseconds(message.header.stamp)
+        stamp = 1e-9 * (stamp_ns - self._epoch) if stamp_ns else None
+        period = self._settings.effort_period
+        try:
+            t, now = self._node_time(), self._steady()
+            answer, excess = follow(running.source, message, t, stamp, now, period)
+        except (DynError, Rejection) as problem:
+            self._complaints.say(f"trajectory refused: {problem}", "trajectory refused")
+            self._diagnostics.count("trajectories refused", f"trajectory refused: {problem}")
+            return
+        self._diagnostics.count("trajectories used")
+        if answer is not None:
+            self._trajectories.publish(answer)
+        if excess is not None:
+            self._say_limited(excess)
+        self._cycle_timer.reset()
+        self._on_cycle()
+
+    def _on_cycle(self) -> None:
+        """Go on along a trajectory."""
+        running = self._running
+        if running is None or self._watch_timer is None:
+            return
+        if running.source.desired.kind is not Kind.TRAJECTORY:
+            self._cycle_timer.cancel()
+            return
+        present = self.get_clock().now()
+        try:
+            output = running.source.advance(1e-9 * (present.nanoseconds - self._epoch), self._steady())
+            if output is not None:
+                self._publish(running, output, present.to_msg())
+        except Rejection as problem:
+            self._refuse("torques withheld", problem)
+
+    def _on_clock_back(self) -> None:
+        """Forget what was to happen at times that have not come again."""
+        if self._running is not None:
+            self._running.source.desired.forget_time(self._node_time())
+
     def _on_watch(self) -> None:
         """See whether data is stale, and what is to be sent then."""
         running, timer = self._running, self._watch_timer
@@ -272,12 +335,19 @@ class Feedforward(ManagedNode):
         self._last_answer = self._steady()
         self._last_refusal = None
         if output.excess is not None:
-            self._complaints.say(f"limited: {output.excess}", f"limited {output.excess.split(' asks ')[0]}")
-            self._diagnostics.count("torques limited", output.excess)
+            self._say_limited(output.excess)
+
+    def _say_limited(self, excess: str) -> None:
+        self._complaints.say(f"limited: {excess}", f"limited {excess.split(' asks ')[0]}")
+        self._diagnostics.count("torques limited", excess)
+
+    def _node_time(self) -> float:
+        """The present on the clock of the node (s), from the epoch of its stamps."""
+        return float(1e-9 * (self.get_clock().now().nanoseconds - self._epoch))
 
     def _time_of(self, what: str, stamp: Time) -> float:
         """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
-        stamp_ns: int = stamp.sec * 1_000_000_000 + stamp.nanosec
+        stamp_ns = _nanoseconds(stamp)
         age: int = self.get_clock().now().nanoseconds - stamp_ns
         check_age(what, 1e-9 * age, self._settings.max_age)
         return 1e-9 * (stamp_ns - self._epoch)
@@ -305,6 +375,10 @@ class Feedforward(ManagedNode):
         if silence > _SILENCE_S:
             return f"no torques for {silence:.1f} s ({cause})"
         return None
+
+
+def _nanoseconds(stamp: Time) -> int:
+    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -96,6 +96,7 @@ class FeedforwardSettings:
         on_limit: what becomes of torques above an effort limit.
         on_shutdown: the last message.
         command_joints: order of the commands; empty for that of the robot.
+        effort_period: between points of a trajectory with efforts (s); 0 for the points that it has.
     """
 
     source: SourceSettings = SourceSettings()
@@ -111,6 +112,7 @@ class FeedforwardSettings:
     on_limit: OnLimit = "clip"
     on_shutdown: FinalMessage = "zero"
     command_joints: tuple[str, ...] = ()
+    effort_period: float = 0.0
 
 
 _DEFAULTS = FeedforwardSettings()
@@ -182,6 +184,13 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             (),
             "Joints of ~/commands, in the order of the controller that takes them; empty: all that are "
             "actuated, in the order of the robot.",
+        ),
+        effort_period=declare(
+            node,
+            "effort_period",
+            _DEFAULTS.effort_period,
+            "Time, s, between the points of trajectories with efforts; 0: the points that they have.",
+            within=(0.0, 60.0),
         ),
     )
 

@@ -14,6 +14,8 @@ from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.motion import Motion
 from dyn_core.control.terms import Switches, Terms, TorqueTerms
+from dyn_core.control.trajectory import Samples, Trajectory
+from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
@@ -23,6 +25,7 @@ from dyn_nodes.model_source import LoadedModel
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.rejection import Rejection
+from dyn_nodes.trajectory_efforts import efforts
 
 
 class TorqueSource:
@@ -91,6 +94,28 @@ class TorqueSource:
         """
         motion = self.desired.refer(given, t, now, self.measured(now))
         return self._along(motion, now) if self._mode == "inverse_dynamics" else None
+
+    def planned(self, points: TrajectoryPoints, t: float, stamp: float | None, now: float) -> Trajectory:
+        """Answer the trajectory through points from the present motion; DynError where there is none."""
+        q = self.measured(now)
+        return self.desired.planned(points, t, stamp, None if q is None else Motion.at_rest(q))
+
+    def follow(self, trajectory: Trajectory) -> None:
+        """Follow a trajectory from now on."""
+        self.desired.follow(trajectory)
+
+    def stand(self, t: float, now: float) -> None:
+        """Stand still from now on; DynError where it is not known at which position."""
+        self.desired.stand(t, self.measured(now))
+
+    def efforts(self, samples: Samples) -> tuple[Array, str | None]:
+        """Answer the torques of N motions, (N, n), and a sentence where a limit is met.
+
+        Raises:
+            DynError: torques are to be withheld.
+            Rejection: torques are not finite.
+        """
+        return efforts(samples, self._of, self.stage.limits, self.stage.units)
 
     def advance(self, t: float, now: float) -> Output | None:
         """Answer the torques to send along a trajectory at time t, if they follow from one.
