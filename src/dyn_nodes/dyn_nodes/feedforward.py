@@ -35,7 +35,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
 from dyn_core.control.watchdog import Status
-from dyn_core.io.source import is_xml_text
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
 from dyn_nodes import messages, qos
 from dyn_nodes.complaints import Complaints
@@ -44,13 +43,14 @@ from dyn_nodes.diagnostics import Diagnostics, Failure
 from dyn_nodes.feedforward_settings import declared_settings
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.model_source import LoadedModel, load
+from dyn_nodes.model_source import LoadedModel, compiled
 from dyn_nodes.motion_message import measured_motion, reference_motion
 from dyn_nodes.output_stage import Output
 from dyn_nodes.outputs import Outputs
 from dyn_nodes.parameters import ignored_parameters
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
+from dyn_nodes.robot_source import RobotSource
 from dyn_nodes.torque_source import TorqueSource
 from dyn_nodes.trajectory_input import follow
 
@@ -94,6 +94,7 @@ class Feedforward(ManagedNode):
         """
         super().__init__("feedforward", automatically_declare_parameters_from_overrides=True, **node_options)
         self._steady = steady
+        self._source = RobotSource(self)
         self._settings = declared_settings(self)
         for name in ignored_parameters(self):
             self.get_logger().warning(f"there is no parameter '{name}': what was given is ignored")
@@ -109,8 +110,8 @@ class Feedforward(ManagedNode):
 
     def open(self) -> None:
         """Load the robot if the parameters give it, and open the topics."""
-        source = self._settings.source
-        loaded = self._load(source.source) if source.source else None
+        described = self._source.from_parameters()
+        loaded = None if described is None else compiled(described, "runtime")
         self._epoch = self.get_clock().now().nanoseconds
         self._torques = self.create_lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
         self._commands = self.create_lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
@@ -126,8 +127,8 @@ class Feedforward(ManagedNode):
         self._opened.append(lambda: self.destroy_lifecycle_publisher(self._trajectories))
         self._diagnostics = Diagnostics(self, self._lasting_problem)
         self._opened.append(self._diagnostics.close)
-        self._subscribe(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE)
-        self._subscribe(JointReference, "~/reference", self._on_reference, qos.LATEST_SAMPLE)
+        self._subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE)
+        self._subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE)
         self._subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
         if loaded is not None:
             self._use(loaded)
@@ -197,10 +198,6 @@ class Feedforward(ManagedNode):
 
     # The robot.
 
-    def _load(self, source: str) -> LoadedModel:
-        given = self._settings.source
-        return load(source, given.gravity, given.side_file, "runtime")
-
     def _use(self, loaded: LoadedModel) -> None:
         """Use another robot from now on; DynError if the parameters do not fit it, and nothing changes."""
         names = loaded.robot.joint_names
@@ -221,9 +218,7 @@ class Feedforward(ManagedNode):
     def _on_description(self, message: String) -> None:
         present = self._running
         try:
-            if not is_xml_text(message.data):
-                raise DynError("the message is not the text of a URDF")
-            loaded = self._load(message.data)
+            loaded = compiled(self._source.described(message.data), "runtime")
             self._bad_description = None
             if present and present.loaded.robot.description_hash == loaded.robot.description_hash:
                 return

@@ -9,12 +9,10 @@ from typing import Literal, get_args
 
 from rclpy.node import Node
 
-from dyn_core import DynError
 from dyn_core.control.effort_limits import OnLimit
 from dyn_core.control.terms import Switches
 from dyn_core.control.watchdog import Reaction, WatchSettings
-from dyn_core.io.source import is_xml_text
-from dyn_core.model.gravity import checked_gravity
+from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
 
 Mode = Literal["gravity", "inverse_dynamics", "computed_torque"]
@@ -22,28 +20,6 @@ FinalMessage = Literal["zero", "hold"]
 
 _REACTIONS: Mapping[str, Reaction] = {"hold": "hold", "ramp": "ramp_to_zero", "stop": "stop"}
 _SECONDS = (0.0, 3600.0)
-
-
-@dataclass(frozen=True)
-class SourceSettings:
-    """Where the robot comes from.
-
-    Attributes:
-        description: text of the URDF; empty where it comes from elsewhere.
-        description_file: path of the URDF; empty where it comes from elsewhere.
-        side_file: path of the side file; empty for none.
-        gravity: acceleration of gravity in the frame of the root link (m/s^2).
-    """
-
-    description: str = ""
-    description_file: str = ""
-    side_file: str = ""
-    gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
-
-    @property
-    def source(self) -> str:
-        """Text or path of the description; empty for the topic."""
-        return self.description or self.description_file
 
 
 @dataclass(frozen=True)
@@ -83,7 +59,6 @@ class FeedforwardSettings:
     """All parameters of the node.
 
     Attributes:
-        source: where the robot comes from.
         mode: what is computed.
         switches: which terms the torques have.
         coulomb_velocity: of the transition of Coulomb friction (rad/s or m/s); 0 for its sign.
@@ -99,7 +74,6 @@ class FeedforwardSettings:
         effort_period: between points of a trajectory with efforts (s); 0 for the points that it has.
     """
 
-    source: SourceSettings = SourceSettings()
     mode: Mode = "gravity"
     switches: Switches = field(default_factory=Switches)
     coulomb_velocity: float = 0.0
@@ -121,7 +95,6 @@ _DEFAULTS = FeedforwardSettings()
 def declared_settings(node: Node) -> FeedforwardSettings:
     """Declare the parameters and answer their values; DynError where one will not do."""
     return FeedforwardSettings(
-        source=_source(node),
         mode=declare(
             node,
             "mode",
@@ -178,10 +151,9 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             "last good position.",
             choices=get_args(FinalMessage),
         ),
-        command_joints=declare(
+        command_joints=declare_names(
             node,
             "command_joints",
-            (),
             "Joints of ~/commands, in the order of the controller that takes them; empty: all that are "
             "actuated, in the order of the robot.",
         ),
@@ -193,38 +165,6 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             within=(0.0, 60.0),
         ),
     )
-
-
-def _source(node: Node) -> SourceSettings:
-    description: str = declare(
-        node,
-        "robot_description",
-        "",
-        "Text of the URDF; empty: taken from description_file or the topic robot_description.",
-    )
-    description_file: str = declare(
-        node,
-        "description_file",
-        "",
-        "Path of a URDF file; empty: taken from robot_description (parameter or topic).",
-    )
-    side_file: str = declare(
-        node, "side_file", "", "Path of a YAML file with loops, friction, rotor inertias; empty: none."
-    )
-    gravity = declare(
-        node,
-        "gravity",
-        list(_DEFAULTS.source.gravity),
-        "Acceleration of gravity in the frame of the root link, m/s^2.",
-    )
-    if description and description_file:
-        raise DynError("both robot_description and description_file are set: leave one of them empty")
-    if description and not is_xml_text(description):
-        raise DynError(
-            "parameter robot_description is not the text of a URDF: "
-            "give the path of a file as description_file"
-        )
-    return SourceSettings(description, description_file, side_file, checked_gravity(gravity))
 
 
 def _switches(node: Node) -> Switches:

@@ -9,6 +9,8 @@ from rcl_interfaces.msg import IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from dyn_nodes.parameters import declare_described
+
 
 def declare_names(node: Node, name: str, description: str) -> tuple[str, ...]:
     """Declare a read-only list of names, by default empty, and answer it."""
@@ -24,10 +26,10 @@ def declare_whole(node: Node, name: str, default: int, description: str, within:
     """Declare a read-only whole number, and answer it; `within` is its closed range."""
     span = IntegerRange(from_value=within[0], to_value=within[1], step=1)
     descriptor = ParameterDescriptor(description=description, integer_range=[span], read_only=True)
-    return int(node.declare_parameter(name, default, descriptor).value)
+    return int(declare_described(node, name, default, descriptor))
 
 
 def _declared(node: Node, name: str, kind: Parameter.Type, description: str) -> Any:
     """Declare a list by its type: the type of an empty list could not be told from its value."""
     descriptor = ParameterDescriptor(description=description, read_only=True)
-    return node.declare_parameter(name, kind, descriptor).value
+    return declare_described(node, name, kind, descriptor)
