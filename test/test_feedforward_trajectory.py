@@ -59,10 +59,10 @@ class Fixture:
         self.oracle = Pinocchio(self.text)
         self.answers: list[JointTrajectory] = []
         graph.node.create_subscription(
-            JointTrajectory, "feedforward/joint_trajectory_effort", self.answers.append, qos.TRAJECTORY
+            JointTrajectory, "feedforward/joint_trajectory_effort", self.answers.append, qos.EACH_MESSAGE
         )
         self.publisher = graph.node.create_publisher(
-            JointTrajectory, "feedforward/joint_trajectory", qos.TRAJECTORY
+            JointTrajectory, "feedforward/joint_trajectory", qos.EACH_MESSAGE
         )
         self.node = graph.feedforward(**{"mode": "inverse_dynamics", **parameters})
         graph.load(self.text)

@@ -51,6 +51,14 @@ class DesiredMotion:
         self._trajectory: Trajectory | None = None
         self._sampled: Array | None = None
 
+    def take_over(self, before: DesiredMotion) -> None:
+        """Go on with the motion, and the derivatives, of another robot with the same joints."""
+        self.kind = before.kind
+        self._of_positions, self._of_velocities = before._of_positions, before._of_velocities
+        self._reference, self._reference_t = before._reference, before._reference_t
+        self._reference_at = before._reference_at
+        self._trajectory, self._sampled = before._trajectory, before._sampled
+
     def refer(self, given: GivenMotion, t: float, now: float, measured: Array | None) -> Motion:
         """Take the next reference and answer its motion, with derivatives that it lacks.
 

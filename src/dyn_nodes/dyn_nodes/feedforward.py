@@ -5,6 +5,7 @@ Subscribes:
     joint_states (sensor_msgs/JointState): measured positions and velocities, matched by name.
     ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
     ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
+    ~/payload (dyn_msgs/Payload), ~/dynamic_parameters (dyn_msgs/DynamicParameters): as the services.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
 Publishes:
@@ -13,6 +14,9 @@ Publishes:
     ~/joint_trajectory_effort (trajectory_msgs/JointTrajectory): each trajectory with its efforts.
     ~/model_info (dyn_msgs/ModelInfo, transient_local): the model in use.
     /diagnostics (diagnostic_msgs/DiagnosticArray): messages used and refused, and what is wrong.
+Services:
+    ~/set_payload (dyn_msgs/SetPayload), ~/set_dynamic_parameters (dyn_msgs/SetDynamicParameters),
+    ~/load_model (dyn_msgs/LoadModel).
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
@@ -47,9 +51,11 @@ from dyn_nodes.model_source import LoadedModel, compiled
 from dyn_nodes.motion_message import measured_motion, reference_motion
 from dyn_nodes.output_stage import Output
 from dyn_nodes.outputs import Outputs
+from dyn_nodes.parameter_interface import ParameterInterface
 from dyn_nodes.parameters import ignored_parameters
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
+from dyn_nodes.reload import Reload
 from dyn_nodes.robot_source import RobotSource
 from dyn_nodes.torque_source import TorqueSource
 from dyn_nodes.trajectory_input import follow
@@ -101,7 +107,6 @@ class Feedforward(ManagedNode):
         self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
         self._opened: list[Callable[[], object]] = []
         self._running: _Running | None = None
-        self._bad_description: str | None = None
         self._last_refusal: str | None = None
         self._epoch = 0
         self._last_answer = steady()
@@ -122,18 +127,33 @@ class Feedforward(ManagedNode):
             lambda: self.destroy_publisher(self._model_info),
         ]
         self._trajectories = self.create_lifecycle_publisher(
-            JointTrajectory, "~/joint_trajectory_effort", qos.TRAJECTORY
+            JointTrajectory, "~/joint_trajectory_effort", qos.EACH_MESSAGE
         )
         self._opened.append(lambda: self.destroy_lifecycle_publisher(self._trajectories))
         self._diagnostics = Diagnostics(self, self._lasting_problem)
         self._opened.append(self._diagnostics.close)
         self._subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE)
         self._subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE)
-        self._subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY)
+        self._subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
+        interface = ParameterInterface(
+            self,
+            lambda: self._running.source.live if self._running else None,
+            self._steady,
+            self._settings.blend_time,
+            self._refuse_change,
+        )
+        self._opened.append(interface.close)
+        self._reload = Reload(
+            self,
+            self._source,
+            lambda: self._running.loaded if self._running else None,
+            self._use,
+            from_topic=loaded is None,
+        )
+        self._opened.append(self._reload.close)
         if loaded is not None:
             self._use(loaded)
         else:
-            self._subscribe(String, "robot_description", self._on_description, qos.LATCHED)
             self.get_logger().info("waiting for a robot on the topic robot_description")
 
     def close(self) -> None:
@@ -142,7 +162,6 @@ class Feedforward(ManagedNode):
         while self._opened:
             self._opened.pop()()
         self._running = None
-        self._bad_description = None
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to listen."""
@@ -207,26 +226,14 @@ class Feedforward(ManagedNode):
             JointReader(names, "joint state", others=True),
             JointReader(names, "reference", others=False),
         )
+        left: list[str] = []
         if self._running is not None:
-            running.source.stage.take_over(self._running.source.stage, self._steady())
+            left = running.source.take_over(self._running.source, self._steady())
         self._running = running
-        for sentence in loaded.warnings:
+        for sentence in (*loaded.warnings, *left):
             self.get_logger().warning(sentence)
         self._model_info.publish(messages.model_info(loaded, self.get_clock().now().to_msg()))
         self.get_logger().info(f"using robot '{loaded.robot.name}' with {loaded.robot.dof} joints")
-
-    def _on_description(self, message: String) -> None:
-        present = self._running
-        try:
-            loaded = compiled(self._source.described(message.data), "runtime")
-            self._bad_description = None
-            if present and present.loaded.robot.description_hash == loaded.robot.description_hash:
-                return
-            self._use(loaded)
-        except DynError as problem:
-            use = f"robot '{present.loaded.robot.name}' stays in use" if present else "still no robot"
-            self._bad_description = f"robot_description cannot be used ({problem}); {use}"
-            self.get_logger().error(self._bad_description)
 
     # Motions and torques.
 
@@ -274,8 +281,7 @@ class Feedforward(ManagedNode):
             t, now = self._node_time(), self._steady()
             answer, excess = follow(running.source, message, t, stamp, now, period)
         except (DynError, Rejection) as problem:
-            self._complaints.say(f"trajectory refused: {problem}", "trajectory refused")
-            self._diagnostics.count("trajectories refused", f"trajectory refused: {problem}")
+            self._refuse_change("trajectories", str(problem))
             return
         self._diagnostics.count("trajectories used")
         if answer is not None:
@@ -347,6 +353,10 @@ class Feedforward(ManagedNode):
         check_age(what, 1e-9 * age, self._settings.max_age)
         return 1e-9 * (stamp_ns - self._epoch)
 
+    def _refuse_change(self, what: str, problem: str) -> None:
+        self._complaints.say(f"{what} refused: {problem}", f"{what} refused")
+        self._diagnostics.count(f"{what} refused", f"{what} refused: {problem}")
+
     def _refuse(self, what: str, problem: Rejection) -> None:
         self._last_refusal = str(problem)
         self._complaints.say(f"{what}: {problem}", problem.cause)
@@ -356,8 +366,8 @@ class Feedforward(ManagedNode):
 
     def _lasting_problem(self) -> str | Failure | None:
         """What is wrong at the moment, for /diagnostics."""
-        if self._bad_description is not None:
-            return self._bad_description
+        if self._reload.problem is not None:
+            return self._reload.problem
         if self._running is None:
             return "no robot: nothing came on the topic robot_description"
         if self._watch_timer is None:

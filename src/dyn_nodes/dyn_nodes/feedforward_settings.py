@@ -71,6 +71,7 @@ class FeedforwardSettings:
         on_limit: what becomes of torques above an effort limit.
         on_shutdown: the last message.
         command_joints: order of the commands; empty for that of the robot.
+        blend_time: how long torques take to those of other dynamic parameters or payloads (s).
         effort_period: between points of a trajectory with efforts (s); 0 for the points that it has.
     """
 
@@ -86,6 +87,7 @@ class FeedforwardSettings:
     on_limit: OnLimit = "clip"
     on_shutdown: FinalMessage = "zero"
     command_joints: tuple[str, ...] = ()
+    blend_time: float = 1.0
     effort_period: float = 0.0
 
 
@@ -156,6 +158,13 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             "command_joints",
             "Joints of ~/commands, in the order of the controller that takes them; empty: all that are "
             "actuated, in the order of the robot.",
+        ),
+        blend_time=declare(
+            node,
+            "blend_time",
+            _DEFAULTS.blend_time,
+            "Time, s, that torques take to those of another payload or other dynamic parameters.",
+            within=_SECONDS,
         ),
         effort_period=declare(
             node,

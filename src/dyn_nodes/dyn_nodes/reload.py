@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Another robot while a node runs: from the topic robot_description, and by the service ~/load_model."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rclpy.node import Node
+from rclpy.task import Future
+from std_msgs.msg import String
+
+from dyn_core import DynError
+from dyn_msgs.srv import LoadModel
+from dyn_nodes import messages, qos
+from dyn_nodes.model_source import LoadedModel, compiled
+from dyn_nodes.robot_source import RobotSource
+from dyn_nodes.worker import PassedOver, Worker
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A robot to load.
+
+    Attributes:
+        text: the URDF; None for the source that the parameters give.
+        unless_hash: of the description that need not be loaded; empty where it has to be in any case.
+        answer: takes the problem, or None, for the service; None for the topic.
+    """
+
+    text: str | None
+    unless_hash: str = ""
+    answer: Future | None = None
+
+
+class Reload:
+    """Loads robots in a thread; what is in use goes on until the next one is ready.
+
+    Attributes:
+        problem: why the last description of the topic is not in use; None where it is.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        source: RobotSource,
+        present: Callable[[], LoadedModel | None],
+        use: Callable[[LoadedModel], None],
+        *,
+        from_topic: bool,
+    ) -> None:
+        """Open the service, and the topic if the robot comes from there.
+
+        Args:
+            node: the node.
+            source: parameters that say where the robot comes from.
+            present: answers the robot in use.
+            use: takes another one from now on; DynError where it cannot.
+            from_topic: whether the robot comes from the topic.
+        """
+        self.problem: str | None = None
+        self._node = node
+        self._source = source
+        self._present = present
+        self._use = use
+        self._text: str | None = None
+        self._from_topic = from_topic
+        self._open_answers: list[Future] = []
+        self._wake = node.create_guard_condition(self._on_outcomes)
+        self._worker: Worker[_Request, LoadedModel | None] = Worker(self._load, self._woken)
+        self._service = node.create_service(LoadModel, "~/load_model", self._on_load_model)
+        self._subscription = None
+        if from_topic:
+            self._subscription = node.create_subscription(
+                String, "robot_description", self._on_description, qos.LATCHED
+            )
+
+    def close(self) -> None:
+        """Close service and topic; what is being loaded is not used."""
+        for answer in self._open_answers:
+            answer.set_result(DynError("the node was closed before the robot was loaded"))
+        self._open_answers = []
+        self._node.destroy_service(self._service)
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+        self._node.destroy_guard_condition(self._wake)
+
+    def _load(self, request: _Request) -> LoadedModel | None:
+        """Load a robot, in the thread; None where it is the one that need not be loaded."""
+        if request.text is None:
+            described = self._source.from_parameters()
+        else:
+            described = self._source.described(request.text)
+        if described is None or described.robot.description_hash == request.unless_hash:
+            return None
+        return compiled(described, "runtime")
+
+    def _woken(self) -> None:
+        # The node may be gone before the thread is ready.
+        with contextlib.suppress(RuntimeError):
+            self._wake.trigger()
+
+    def _on_description(self, message: String) -> None:
+        self._text = message.data
+        present = self._present()
+        self._worker.ask(
+            _Request(message.data, unless_hash=present.robot.description_hash if present else "")
+        )
+
+    async def _on_load_model(
+        self, request: LoadModel.Request, response: LoadModel.Response
+    ) -> LoadModel.Response:
+        text = request.robot_description or (self._text if self._from_topic else None)
+        if text is None and self._from_topic:
+            problem: DynError | None = DynError("nothing has come on the topic robot_description yet")
+        else:
+            answer = Future()
+            self._open_answers.append(answer)
+            self._worker.ask(_Request(text, answer=answer))
+            problem = await answer
+        response.success = problem is None
+        response.message = "" if problem is None else str(problem)
+        present = self._present()
+        if present is not None:
+            response.model = messages.model_info(present, self._node.get_clock().now().to_msg())
+        return response
+
+    def _on_outcomes(self) -> None:
+        """Use what was loaded, or say why not."""
+        for request, loaded, problem in self._worker.outcomes():
+            if loaded is not None:
+                try:
+                    self._use(loaded)
+                except DynError as misfit:
+                    problem = misfit
+            if request.answer is not None:
+                self._open_answers.remove(request.answer)
+                request.answer.set_result(problem)
+            elif not isinstance(problem, PassedOver):
+                self._say(problem)
+
+    def _say(self, problem: DynError | None) -> None:
+        self.problem = None
+        if problem is not None:
+            present = self._present()
+            use = f"robot '{present.robot.name}' stays in use" if present else "still no robot"
+            self.problem = f"robot_description cannot be used ({problem}); {use}"
+            self._node.get_logger().error(self.problem)
