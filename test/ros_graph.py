@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import subprocess
 import tempfile
 import time
@@ -80,6 +81,8 @@ class Graph:
 
     def __exit__(self, *_: object) -> None:
         self._resources.close()
+        # Services of lifecycle nodes in this process stay visible, and deaf, until nothing refers to them.
+        gc.collect()
 
     def start(self, *arguments: str) -> NodeProcess:
         """Run Python with these arguments; it ends with the test."""

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.task import Future
 from std_msgs.msg import String
@@ -69,7 +70,10 @@ class Reload:
         self._open_answers: list[Future] = []
         self._wake = node.create_guard_condition(self._on_outcomes)
         self._worker: Worker[_Request, LoadedModel | None] = Worker(self._load, self._woken)
-        self._service = node.create_service(LoadModel, "~/load_model", self._on_load_model)
+        # A group of its own: while it waits for the thread, the others of the node's group would wait too.
+        self._service = node.create_service(
+            LoadModel, "~/load_model", self._on_load_model, callback_group=ReentrantCallbackGroup()
+        )
         self._subscription = None
         if from_topic:
             self._subscription = node.create_subscription(
