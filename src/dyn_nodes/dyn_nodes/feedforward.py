@@ -5,6 +5,7 @@ Subscribes:
     joint_states (sensor_msgs/JointState): measured positions and velocities, matched by name.
     ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
     ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
+    ~/controller_state (control_msgs/JointTrajectoryControllerState): desired motion, on request.
     ~/payload (dyn_msgs/Payload), ~/dynamic_parameters (dyn_msgs/DynamicParameters): as the services.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
@@ -42,13 +43,14 @@ from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
 from dyn_nodes import messages, qos
 from dyn_nodes.complaints import Complaints
+from dyn_nodes.controller_state import controller_state_type
 from dyn_nodes.desired_motion import Kind
 from dyn_nodes.diagnostics import Diagnostics, Failure
 from dyn_nodes.feedforward_settings import declared_settings
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.model_source import LoadedModel, compiled
-from dyn_nodes.motion_message import measured_motion, reference_motion
+from dyn_nodes.motion_message import GivenMotion, controller_motion, measured_motion, reference_motion
 from dyn_nodes.output_stage import Output
 from dyn_nodes.outputs import Outputs
 from dyn_nodes.parameter_interface import ParameterInterface
@@ -130,10 +132,13 @@ class Feedforward(ManagedNode):
             JointTrajectory, "~/joint_trajectory_effort", qos.EACH_MESSAGE
         )
         self._opened.append(lambda: self.destroy_lifecycle_publisher(self._trajectories))
-        self._diagnostics = Diagnostics(self, self._lasting_problem)
+        self._diagnostics = Diagnostics(self, self._lasting_problem, self._values)
         self._opened.append(self._diagnostics.close)
         self._subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE)
         self._subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE)
+        if self._settings.references.controller_state:
+            kind = controller_state_type()
+            self._subscribe(kind, "~/controller_state", self._on_controller_state, qos.EACH_SAMPLE)
         self._subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
         interface = ParameterInterface(
             self,
@@ -255,13 +260,19 @@ class Feedforward(ManagedNode):
         self._diagnostics.count("joint states used")
 
     def _on_reference(self, message: JointReference) -> None:
+        self._take_reference(message, reference_motion)
+
+    def _on_controller_state(self, message: Any) -> None:
+        self._take_reference(message, controller_motion)
+
+    def _take_reference(self, message: Any, read: Callable[[Any, JointReader], GivenMotion]) -> None:
         running = self._running
         if running is None or self._watch_timer is None:
             return
         try:
             stamp = message.header.stamp
             t = self._time_of("reference", stamp)
-            given = reference_motion(message, running.references)
+            given = read(message, running.references)
             output = running.source.refer(given, t, self._steady())
             if output is not None:
                 self._publish(running, output, stamp)
@@ -380,6 +391,21 @@ class Feedforward(ManagedNode):
         if silence > _SILENCE_S:
             return f"no torques for {silence:.1f} s ({cause})"
         return None
+
+    def _values(self) -> dict[str, str]:
+        """Values for /diagnostics."""
+        running = self._running
+        if running is None:
+            return {"mode": self._settings.mode}
+        source = running.source
+        payloads = source.live.fitting.payloads.values()
+        return {
+            "mode": self._settings.mode,
+            "robot": running.loaded.robot.name,
+            "data": source.stage.watch.status.value,
+            "desired motion": source.desired.kind.value,
+            "payloads": ", ".join(f"{p.mass:g} kg at {p.link}" for p in payloads) or "none",
+        }
 
 
 def _nanoseconds(stamp: Time) -> int:

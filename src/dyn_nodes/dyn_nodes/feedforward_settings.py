@@ -47,11 +47,13 @@ class ReferenceSettings:
         max_speed: fastest that the position may move (rad/s or m/s); 0 for the limits of the description.
         slack: what may be added to that, and how far from the measured position the first may be (rad or m).
         derivative_cutoff: of the filter for derivatives that are not given (Hz).
+        controller_state: whether the state of a joint_trajectory_controller is read as references.
     """
 
     max_speed: float = 0.0
     slack: float = 0.1
     derivative_cutoff: float = 30.0
+    controller_state: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,13 @@ def _references(node: Node) -> ReferenceSettings:
             _DEFAULTS.references.derivative_cutoff,
             "Cutoff, Hz, of the filter for velocities and accelerations that messages lack.",
             within=(0.01, 10000.0),
+        ),
+        controller_state=declare(
+            node,
+            "controller_state",
+            _DEFAULTS.references.controller_state,
+            "Whether ~/controller_state, the state of a joint_trajectory_controller, is read as references; "
+            "this needs control_msgs.",
         ),
     )
 
