@@ -29,11 +29,9 @@ from typing import Any
 
 from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import WrenchStamped
-from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from rclpy.task import Future
 from rclpy.timer import Timer
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
@@ -63,7 +61,10 @@ _SLICE_S = 0.02
 """Time after which simulating gives way to messages, services and signals."""
 _SLOW = 0.95
 """Part of the real-time factor asked for below which the machine is called too slow."""
+_STEPPING_S = 1.0
+"""Longest time that the service ~/step takes: a signal has to end the node in less than two."""
 _RIVAL_S = 0.5
+"""Commands from two topics within this time are one too many."""
 
 
 @dataclass
@@ -74,14 +75,6 @@ class _Running:
     robot: SimulatedRobot
     order: CommandOrder
     message: JointState
-
-
-@dataclass
-class _Request:
-    """Periods that the service ~/step still has to simulate."""
-
-    left: int
-    done: Future
 
 
 class Simulation(ManagedNode):
@@ -102,7 +95,6 @@ class Simulation(ManagedNode):
         self._bad_description: str | None = None
         self._opened: list[Callable[[], object]] = []
         self._timer: Timer | None = None
-        self._request: _Request | None = None
         self._periods = 0
         self._commanded: dict[str, float] = {}
         self._paused = self._given.paused
@@ -159,7 +151,6 @@ class Simulation(ManagedNode):
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
-        self._finish_request()
 
     def _open_topics(self) -> None:
         self._states = self.create_publisher(JointState, "joint_states", qos.COMMAND)
@@ -172,16 +163,14 @@ class Simulation(ManagedNode):
         self._subscribe(WrenchStamped, "~/wrench", self._on_wrench, qos.EACH_SAMPLE)
 
     def _open_services(self) -> None:
-        # A call of ~/step that waits for its steps must not keep those from being made.
-        apart = ReentrantCallbackGroup()
-        for kind, name, callback, group in (
-            (Trigger, "~/reset", self._on_reset, None),
-            (SetSimulationState, "~/set_state", self._on_set_state, None),
-            (SetBool, "~/pause", self._on_pause, None),
-            (StepSimulation, "~/step", self._on_step, apart),
-            (SetPayload, "~/set_payload", self._on_set_payload, None),
+        for kind, name, callback in (
+            (Trigger, "~/reset", self._on_reset),
+            (SetSimulationState, "~/set_state", self._on_set_state),
+            (SetBool, "~/pause", self._on_pause),
+            (StepSimulation, "~/step", self._on_step),
+            (SetPayload, "~/set_payload", self._on_set_payload),
         ):
-            service = self.create_service(kind, name, callback, callback_group=group)
+            service = self.create_service(kind, name, callback)
             self._opened.append(partial(self.destroy_service, service))
 
     def _subscribe(self, kind: type, topic: str, callback: Callable[[Any], None], profile: Any) -> None:
@@ -236,13 +225,6 @@ class Simulation(ManagedNode):
             return
         now = self._steady()
         until = now + _SLICE_S
-        if self._request is not None:
-            while self._request is not None and now < until:
-                self._advance(running)
-                self._tell(running, 0.0)
-                self._count_down(self._request, running)
-                now = self._steady()
-            return
         stands = self._paused or running.robot.fault is not None
         if stands:
             if self._pacing.overdue(now) >= 0.0:
@@ -370,46 +352,33 @@ class Simulation(ManagedNode):
         response.success = True
         return response
 
-    async def _on_step(
+    def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
     ) -> StepSimulation.Response:
-        """Simulate some periods, in slices between which other callbacks have their turn."""
-        problem = self._why_no_step(request.steps)
-        if problem is None:
-            wanted = _Request(request.steps, Future())
-            self._request = wanted
-            problem = await wanted.done
-        response.success = problem is None
-        response.message = problem or ""
+        """Simulate some periods now; as nothing else is done meanwhile, no longer than for a moment."""
+
+        def step(running: _Running) -> None:
+            if self._timer is None:
+                raise DynError("the node is not active")
+            if not self._paused:
+                raise DynError("the simulation is not paused: call ~/pause first")
+            if request.steps < 1:
+                raise DynError("the number of steps is 0: give at least 1")
+            until = self._steady() + _STEPPING_S
+            for k in range(request.steps):
+                if self._steady() > until:
+                    raise DynError(
+                        f"{k} of {request.steps} steps were made in {_STEPPING_S:g} s: "
+                        f"ask for the other {request.steps - k} again"
+                    )
+                self._advance(running)
+                if running.robot.fault is not None:
+                    raise DynError(running.robot.fault)
+                self._tell(running, 0.0)
+
+        self._answer(response, step)
         response.time = self._simulated_time()
         return response
-
-    def _why_no_step(self, steps: int) -> str | None:
-        if self._running is None:
-            return "there is no robot yet"
-        if self._timer is None:
-            return "the node is not active"
-        if not self._paused:
-            return "the simulation is not paused: call ~/pause first"
-        if self._request is not None:
-            return "steps of an earlier call are on their way"
-        if steps < 1:
-            return "the number of steps is 0: give at least 1"
-        return self._running.robot.fault
-
-    def _count_down(self, request: _Request, running: _Running) -> None:
-        request.left -= 1
-        if running.robot.fault is not None:
-            self._finish_request(running.robot.fault)
-        elif request.left == 0:
-            self._request = None
-            self._pacing.restart(self._steady())
-            request.done.set_result(None)
-
-    def _finish_request(self, problem: str = "the node has been deactivated") -> None:
-        request, self._request = self._request, None
-        if request is not None:
-            request.done.set_result(problem)
 
     def _answer(self, response: Any, action: Callable[[_Running], None]) -> Any:
         """Do what a service is for, and answer whether it was done."""
