@@ -42,11 +42,13 @@ from dyn_core import DynError
 from dyn_msgs.msg import JointTorques
 from dyn_msgs.srv import SetPayload, SetSimulationState, StepSimulation
 from dyn_nodes import qos
-from dyn_nodes.diagnostics import Diagnostics
+from dyn_nodes.complaints import Complaints
+from dyn_nodes.diagnostics import Diagnostics, Failure
 from dyn_nodes.joint_efforts import CommandOrder, named_efforts
 from dyn_nodes.link_wrench import link_wrench
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.pacing import Pacing
+from dyn_nodes.parameters import ignored_parameters
 from dyn_nodes.payload_message import payload_of
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
@@ -87,10 +89,13 @@ class Simulation(ManagedNode):
             steady: the clock that simulated time keeps up with (s).
             node_options: of the node.
         """
-        super().__init__("simulation", **node_options)
+        super().__init__("simulation", automatically_declare_parameters_from_overrides=True, **node_options)
         self._steady = steady
         self._given = SimulationParameters(self)
         self._source = RobotSource(self)
+        for name in ignored_parameters(self):
+            self.get_logger().warning(f"there is no parameter '{name}': what was given is ignored")
+        self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
         self._running: _Running | None = None
         self._bad_description: str | None = None
         self._opened: list[Callable[[], object]] = []
@@ -181,7 +186,7 @@ class Simulation(ManagedNode):
 
     def _use(self, described: DescribedRobot) -> None:
         """Simulate another robot from now on; DynError if that is not possible, and nothing has changed."""
-        order = CommandOrder(described.robot, self._given.command_joints, "command_joints")
+        order = CommandOrder(described.robot, self._given.command_joints)
         robot, warnings = self._given.robot(described.robot)
         before = self._running
         if before is not None:
@@ -245,6 +250,7 @@ class Simulation(ManagedNode):
         robot.advance()
         if robot.fault is not None:
             self.get_logger().error(f"the simulation has stopped until it is reset: {robot.fault}")
+            self._diagnostics.look_again()
             return
         self._periods += 1
         simulator = robot.simulator
@@ -299,7 +305,7 @@ class Simulation(ManagedNode):
         try:
             running.robot.command(efforts(running))
         except Rejection as problem:
-            self._refuse("commands refused", f"{topic}: {problem}")
+            self._refuse("commands refused", topic, problem)
             return
         now = self._steady()
         self._commanded[topic] = now
@@ -317,13 +323,13 @@ class Simulation(ManagedNode):
         try:
             running.robot.push(link_wrench(message, running.described.robot))
         except Rejection as problem:
-            self._refuse("wrenches refused", f"~/wrench: {problem}")
+            self._refuse("wrenches refused", "~/wrench", problem)
             return
         self._diagnostics.count("wrenches")
 
-    def _refuse(self, what: str, sentence: str) -> None:
-        self._diagnostics.count(what, sentence)
-        self.get_logger().warning(sentence, throttle_duration_sec=_WARN_EVERY_S)
+    def _refuse(self, what: str, topic: str, problem: Rejection) -> None:
+        self._diagnostics.count(what, f"{topic}: {problem}")
+        self._complaints.say(f"{topic}: {problem}", problem.cause)
 
     # Services.
 
@@ -395,7 +401,7 @@ class Simulation(ManagedNode):
 
     # Diagnostics.
 
-    def _lasting_problem(self) -> str | None:
+    def _lasting_problem(self) -> str | Failure | None:
         """What is wrong at the moment, for /diagnostics."""
         if self._bad_description is not None:
             return self._bad_description
@@ -403,7 +409,7 @@ class Simulation(ManagedNode):
             return "no robot: nothing came on the topic robot_description"
         robot = self._running.robot
         if robot.fault is not None:
-            return f"stopped until it is reset: {robot.fault}"
+            return Failure(f"stopped until it is reset: {robot.fault}")
         factor = self._real_time_factor()
         wanted = self._given.real_time_factor
         if factor is not None and factor < _SLOW * wanted:
