@@ -24,7 +24,6 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time as TimeMessage
@@ -38,25 +37,22 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
-from dyn_core import DynError
+from dyn_core import DynError, Robot
 from dyn_msgs.msg import JointTorques
 from dyn_msgs.srv import SetPayload, SetSimulationState, StepSimulation
 from dyn_nodes import qos
-from dyn_nodes.complaints import Complaints
-from dyn_nodes.diagnostics import Diagnostics, Failure
+from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_efforts import CommandOrder, named_efforts
 from dyn_nodes.link_wrench import link_wrench
-from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.pacing import Pacing
-from dyn_nodes.parameters import ignored_parameters
 from dyn_nodes.payload_message import payload_of
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
-from dyn_nodes.robot_source import DescribedRobot, RobotSource
+from dyn_nodes.robot_node import RobotNode
+from dyn_nodes.robot_source import DescribedRobot
 from dyn_nodes.simulated_robot import SimulatedRobot
 from dyn_nodes.simulation_parameters import SimulationParameters
 
-_WARN_EVERY_S = 5.0
 _TICK_S = 0.01
 """Longest time between two looks at the clock."""
 _SLICE_S = 0.02
@@ -79,7 +75,7 @@ class _Running:
     message: JointState
 
 
-class Simulation(ManagedNode):
+class Simulation(RobotNode):
     """A simulated robot."""
 
     def __init__(self, *, steady: Callable[[], float] = time.monotonic, **node_options: Any) -> None:
@@ -89,16 +85,10 @@ class Simulation(ManagedNode):
             steady: the clock that simulated time keeps up with (s).
             node_options: of the node.
         """
-        super().__init__("simulation", automatically_declare_parameters_from_overrides=True, **node_options)
+        super().__init__("simulation", **node_options)
         self._steady = steady
         self._given = SimulationParameters(self)
-        self._source = RobotSource(self)
-        for name in ignored_parameters(self):
-            self.get_logger().warning(f"there is no parameter '{name}': what was given is ignored")
-        self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
         self._running: _Running | None = None
-        self._bad_description: str | None = None
-        self._opened: list[Callable[[], object]] = []
         self._timer: Timer | None = None
         self._periods = 0
         self._commanded: dict[str, float] = {}
@@ -110,30 +100,20 @@ class Simulation(ManagedNode):
     def open(self) -> None:
         """Check the parameters, load the robot if they give it, and open the topics and services."""
         self._given.check()
-        described = self._source.from_parameters()
         self._periods = 0
         self._paused = self._given.paused
         self._open_topics()
         self._open_services()
-        self._diagnostics = Diagnostics(self, self._lasting_problem, self._values)
-        self._opened.append(self._diagnostics.close)
-        if described is not None:
-            self._use(described)
-            if self._given.publish_description and described.text is not None:
-                descriptions = self.create_publisher(String, "robot_description", qos.LATCHED)
-                self._opened.append(lambda: self.destroy_publisher(descriptions))
-                descriptions.publish(String(data=described.text))
-        else:
-            self._subscribe(String, "robot_description", self._on_description, qos.LATCHED)
-            self.get_logger().info("waiting for a robot on the topic robot_description")
+        self.open_diagnostics()
+        described = self.open_robot()
+        if described is not None and described.text is not None and self._given.publish_description:
+            self.publisher(String, "robot_description", qos.LATCHED).publish(String(data=described.text))
 
     def close(self) -> None:
         """Close the topics and services, and forget the robot."""
         self._stop()
-        while self._opened:
-            self._opened.pop()()
+        self.close_all()
         self._running = None
-        self._bad_description = None
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Let time begin."""
@@ -158,33 +138,28 @@ class Simulation(ManagedNode):
             self._timer = None
 
     def _open_topics(self) -> None:
-        self._states = self.create_publisher(JointState, "joint_states", qos.COMMAND)
-        self._opened.append(lambda: self.destroy_publisher(self._states))
+        self._states = self.publisher(JointState, "joint_states", qos.COMMAND)
         if self._given.publish_clock:
-            self._clocks = self.create_publisher(ClockMessage, "/clock", qos.COMMAND)
-            self._opened.append(lambda: self.destroy_publisher(self._clocks))
-        self._subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.LATEST_SAMPLE)
-        self._subscribe(JointTorques, "~/torques", self._on_torques, qos.LATEST_SAMPLE)
-        self._subscribe(WrenchStamped, "~/wrench", self._on_wrench, qos.EACH_SAMPLE)
+            self._clocks = self.publisher(ClockMessage, "/clock", qos.COMMAND)
+        self.subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.LATEST_SAMPLE)
+        self.subscribe(JointTorques, "~/torques", self._on_torques, qos.LATEST_SAMPLE)
+        self.subscribe(WrenchStamped, "~/wrench", self._on_wrench, qos.EACH_SAMPLE)
 
     def _open_services(self) -> None:
-        for kind, name, callback in (
-            (Trigger, "~/reset", self._on_reset),
-            (SetSimulationState, "~/set_state", self._on_set_state),
-            (SetBool, "~/pause", self._on_pause),
-            (StepSimulation, "~/step", self._on_step),
-            (SetPayload, "~/set_payload", self._on_set_payload),
-        ):
-            service = self.create_service(kind, name, callback)
-            self._opened.append(partial(self.destroy_service, service))
-
-    def _subscribe(self, kind: type, topic: str, callback: Callable[[Any], None], profile: Any) -> None:
-        subscription = self.create_subscription(kind, topic, callback, profile)
-        self._opened.append(lambda: self.destroy_subscription(subscription))
+        self.serve(Trigger, "~/reset", self._on_reset)
+        self.serve(SetSimulationState, "~/set_state", self._on_set_state)
+        self.serve(SetBool, "~/pause", self._on_pause)
+        self.serve(StepSimulation, "~/step", self._on_step)
+        self.serve(SetPayload, "~/set_payload", self._on_set_payload)
 
     # The robot.
 
-    def _use(self, described: DescribedRobot) -> None:
+    @property
+    def robot(self) -> Robot | None:
+        """The robot in use, as its description says."""
+        return None if self._running is None else self._running.described.robot
+
+    def use(self, described: DescribedRobot) -> None:
         """Simulate another robot from now on; DynError if that is not possible, and nothing has changed."""
         order = CommandOrder(described.robot, self._given.command_joints)
         robot, warnings = self._given.robot(described.robot)
@@ -200,27 +175,13 @@ class Simulation(ManagedNode):
                 warnings = (*warnings, f"the robot begins in its initial state: {problem}")
         message = JointState(name=list(robot.simulator.joint_names))
         self._running = _Running(described, robot, order, message)
-        self._bad_description = None
         self._pacing.restart(self._steady())
-        for sentence in (*described.warnings, *warnings):
+        for sentence in warnings:
             self.get_logger().warning(sentence)
         self.get_logger().info(
             f"simulating robot '{described.robot.name}' with {described.robot.dof} joints; "
             f"order of ~/commands: {', '.join(order.names)}"
         )
-
-    def _on_description(self, message: String) -> None:
-        present = self._running
-        try:
-            described = self._source.described(message.data)
-            if present and present.described.robot.description_hash == described.robot.description_hash:
-                self._bad_description = None
-                return
-            self._use(described)
-        except DynError as problem:
-            use = f"robot '{present.described.robot.name}' stays in use" if present else "still no robot"
-            self._bad_description = f"robot_description cannot be used ({problem}); {use}"
-            self.get_logger().error(self._bad_description)
 
     # Time.
 
@@ -305,7 +266,7 @@ class Simulation(ManagedNode):
         try:
             running.robot.command(efforts(running))
         except Rejection as problem:
-            self._refuse("commands refused", topic, problem)
+            self.refuse("commands refused", topic, problem)
             return
         now = self._steady()
         self._commanded[topic] = now
@@ -323,13 +284,9 @@ class Simulation(ManagedNode):
         try:
             running.robot.push(link_wrench(message, running.described.robot))
         except Rejection as problem:
-            self._refuse("wrenches refused", "~/wrench", problem)
+            self.refuse("wrenches refused", "~/wrench", problem)
             return
         self._diagnostics.count("wrenches")
-
-    def _refuse(self, what: str, topic: str, problem: Rejection) -> None:
-        self._diagnostics.count(what, f"{topic}: {problem}")
-        self._complaints.say(f"{topic}: {problem}", problem.cause)
 
     # Services.
 
@@ -401,12 +358,10 @@ class Simulation(ManagedNode):
 
     # Diagnostics.
 
-    def _lasting_problem(self) -> str | Failure | None:
+    def problem(self) -> str | Failure | None:
         """What is wrong at the moment, for /diagnostics."""
-        if self._bad_description is not None:
-            return self._bad_description
         if self._running is None:
-            return "no robot: nothing came on the topic robot_description"
+            return None
         robot = self._running.robot
         if robot.fault is not None:
             return Failure(f"stopped until it is reset: {robot.fault}")
@@ -422,7 +377,7 @@ class Simulation(ManagedNode):
             )
         return None
 
-    def _values(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Values for /diagnostics."""
         factor = self._real_time_factor()
         values = {
