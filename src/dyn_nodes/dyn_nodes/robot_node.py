@@ -129,6 +129,8 @@ class RobotNode(ManagedNode):
             self.get_logger().error(self._bad_description)
 
     def _lasting_problem(self) -> str | Failure | None:
+        if self.failure is not None:
+            return Failure(self.failure)
         if self._bad_description is not None:
             return self._bad_description
         if self.robot is None:
