@@ -44,6 +44,8 @@ setup(
         "console_scripts": [
             "feedforward = dyn_nodes.feedforward:main",
             "simulation = dyn_nodes.simulation:main",
+            "controller = dyn_nodes.controller:main",
+            "compose = dyn_nodes.compose:main",
             "demo = dyn_nodes.demo:main",
         ]
     },

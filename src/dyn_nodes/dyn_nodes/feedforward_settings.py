@@ -116,7 +116,7 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             within=(0.0, 10.0),
         ),
         gains=_gains(node),
-        references=_references(node),
+        references=declared_references(node),
         max_age=declare(
             node,
             "max_age",
@@ -220,7 +220,8 @@ def _gains(node: Node) -> GainSettings:
     return GainSettings(natural_frequency, damping, by_joint["p"], by_joint["d"])
 
 
-def _references(node: Node) -> ReferenceSettings:
+def declared_references(node: Node) -> ReferenceSettings:
+    """Declare the parameters about references, and answer what they say."""
     return ReferenceSettings(
         max_speed=declare(
             node,

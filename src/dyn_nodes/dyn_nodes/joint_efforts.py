@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dyn_core import DynError
-from dyn_core.errors import listed
 from dyn_core.model.robot import Robot
+from dyn_nodes.outputs import command_order
 from dyn_nodes.rejection import Rejection
 
 
@@ -23,22 +22,11 @@ class CommandOrder:
         names: the joints, in the order of the arrays.
     """
 
-    def __init__(self, robot: Robot, names: Sequence[str], parameter: str) -> None:
-        """Take the names that a parameter gives, or all actuated joints; DynError where they will not do."""
-        actuated = robot.actuated_joint_names
-        self.names = tuple(names) or actuated
-        unknown = [name for name in self.names if name not in actuated]
-        if unknown:
-            raise DynError(
-                f"parameter {parameter} names {listed(unknown)}: "
-                f"the actuated joints of robot '{robot.name}' are {listed(actuated)}"
-            )
-        if len(set(self.names)) < len(self.names):
-            repeated = next(name for name in self.names if self.names.count(name) > 1)
-            raise DynError(f"parameter {parameter} names joint '{repeated}' more than once")
-        index = {name: j for j, name in enumerate(robot.joint_names)}
-        self._columns = [index[name] for name in self.names]
-        self._dof = len(index)
+    def __init__(self, robot: Robot, command_joints: Sequence[str]) -> None:
+        """Take the names, or all actuated joints; DynError where they will not do."""
+        self._columns = command_order(robot, command_joints)
+        self.names = tuple(robot.joint_names[j] for j in self._columns)
+        self._dof = robot.dof
 
     def efforts(self, values: Sequence[float]) -> NDArray[np.float64]:
         """Answer efforts (N m or N) in the order of the robot's joints, zero for the others, shape (n,)."""
@@ -51,10 +39,6 @@ class CommandOrder:
         efforts = np.zeros(self._dof)
         efforts[self._columns] = values
         return efforts
-
-    def values(self, efforts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Answer what `efforts` takes: of efforts of all joints, those that the arrays have."""
-        return efforts[self._columns]
 
 
 def named_efforts(

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import traceback
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
@@ -19,6 +22,9 @@ class ManagedNode(LifecycleNode):
     """A lifecycle node that starts by itself if it is told to.
 
     Subclasses `open` what they need, and `close` it again: at cleanup, at shutdown and after an error.
+
+    Attributes:
+        failure: the unexpected error because of which the node is not active, in a sentence; or None.
     """
 
     def __init__(self, name: str, **node_options: Any) -> None:
@@ -28,6 +34,7 @@ class ManagedNode(LifecycleNode):
             self, "autostart", True, "Configure and activate at start, without a lifecycle manager."
         )
         self._problem = DynError("the node could not be configured")
+        self.failure: str | None = None
         self._guard_transitions()
 
     @abstractmethod
@@ -50,6 +57,52 @@ class ManagedNode(LifecycleNode):
         with contextlib.suppress(RCLError):
             self.trigger_shutdown()
 
+    def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **named: Any) -> Any:
+        """Subscribe; the callback cannot end the process."""
+        return super().create_subscription(msg_type, topic, self._contained(callback), *args, **named)
+
+    def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **named: Any) -> Any:
+        """Make a timer; the callback cannot end the process."""
+        return super().create_timer(timer_period_sec, self._contained(callback), *args, **named)
+
+    def create_service(self, srv_type: Any, srv_name: str, callback: Any, *args: Any, **named: Any) -> Any:
+        """Offer a service; the callback cannot end the process."""
+        return super().create_service(srv_type, srv_name, self._contained(callback), *args, **named)
+
+    def fail(self, error: Exception) -> None:
+        """Deactivate, because of an error that nobody expected; other nodes of the process go on."""
+        self.failure = f"inactive because of an unexpected error, {type(error).__name__}: {error}"
+        trace = "".join(traceback.format_exception(error))
+        self.get_logger().error(f"an unexpected error, the node deactivates itself:\n{trace}")
+        with contextlib.suppress(RCLError):  # where it is not active
+            self.trigger_deactivate()
+
+    def _contained(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Answer a callback that has the node fail instead of raising."""
+
+        def failed(error: Exception, args: tuple[Any, ...]) -> Any:
+            if self.context.ok():
+                self.fail(error)
+            return args[-1] if args else None  # the response, where it is a service
+
+        if inspect.iscoroutinefunction(callback):
+
+            async def awaited(*args: Any) -> Any:
+                try:
+                    return await callback(*args)
+                except Exception as error:
+                    return failed(error, args)
+
+            return awaited
+
+        def called(*args: Any) -> Any:
+            try:
+                return callback(*args)
+            except Exception as error:
+                return failed(error, args)
+
+        return called
+
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open, or say why not."""
         try:
@@ -61,6 +114,11 @@ class ManagedNode(LifecycleNode):
             self.close()
             return TransitionCallbackReturn.FAILURE
         return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget an earlier failure."""
+        self.failure = None
+        return super().on_activate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Close."""

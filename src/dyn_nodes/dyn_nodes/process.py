@@ -6,18 +6,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 
 import rclpy
 from rclpy.exceptions import ParameterException
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rclpy.utilities import remove_ros_args, try_shutdown
 
 from dyn_core import DynError
+from dyn_nodes.executor import make_executor, spin_until
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.rcl_error import RCLError
 
@@ -27,6 +27,26 @@ _PATIENCE_S = 1.5
 
 def run(make_node: Callable[[], ManagedNode], name: str, arguments: list[str] | None = None) -> int:
     """Spin the node until SIGINT or SIGTERM; answer 0, or 1 when it could not be started."""
+    given = sys.argv if arguments is None else [name, *arguments]
+
+    def make_nodes() -> list[ManagedNode]:
+        if unknown := remove_ros_args(given)[1:]:
+            raise DynError(f"unknown argument '{unknown[0]}': parameters go after --ros-args")
+        return [make_node()]
+
+    return run_together(make_nodes, name, arguments)
+
+
+def run_together(
+    make_nodes: Callable[[], Sequence[ManagedNode]], name: str, arguments: list[str] | None = None
+) -> int:
+    """Spin nodes in one process until SIGINT or SIGTERM; answer 0, or 1 when one could not be started.
+
+    Args:
+        make_nodes: makes them, within a context of ROS.
+        name: of the program, for sentences.
+        arguments: arguments of ROS, for all nodes; None for those of the program.
+    """
     try:
         # rclpy's own handlers end the context: the node could not send its last messages any more.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
@@ -38,15 +58,14 @@ def run(make_node: Callable[[], ManagedNode], name: str, arguments: list[str] | 
         )
         return 1
     try:
-        given = sys.argv if arguments is None else [name, *arguments]
-        if unknown := remove_ros_args(given)[1:]:
-            raise DynError(f"unknown argument '{unknown[0]}': parameters go after --ros-args")
         with _ending_signal(name) as ended:
-            node = make_node()
-            executor = SingleThreadedExecutor()
-            executor.add_node(node)
-            executor.spin_until_future_complete(ended)
-            node.end()
+            nodes = make_nodes()
+            executor = make_executor()
+            for node in nodes:
+                executor.add_node(node)
+            spin_until(executor, ended)
+            for node in nodes:
+                node.end()
     except (DynError, ParameterException) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1

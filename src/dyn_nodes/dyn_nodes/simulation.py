@@ -24,46 +24,45 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import WrenchStamped
-from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from rclpy.task import Future
 from rclpy.timer import Timer
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
-from dyn_core import DynError
+from dyn_core import DynError, Robot
 from dyn_msgs.msg import JointTorques
 from dyn_msgs.srv import SetPayload, SetSimulationState, StepSimulation
 from dyn_nodes import qos
-from dyn_nodes.diagnostics import Diagnostics
+from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_efforts import CommandOrder, named_efforts
 from dyn_nodes.link_wrench import link_wrench
-from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.pacing import Pacing
 from dyn_nodes.payload_message import payload_of
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
-from dyn_nodes.robot_source import DescribedRobot, RobotSource
+from dyn_nodes.robot_node import RobotNode
+from dyn_nodes.robot_source import DescribedRobot
 from dyn_nodes.simulated_robot import SimulatedRobot
 from dyn_nodes.simulation_parameters import SimulationParameters
 
-_WARN_EVERY_S = 5.0
 _TICK_S = 0.01
 """Longest time between two looks at the clock."""
 _SLICE_S = 0.02
 """Time after which simulating gives way to messages, services and signals."""
 _SLOW = 0.95
 """Part of the real-time factor asked for below which the machine is called too slow."""
+_STEPPING_S = 1.0
+"""Longest time that the service ~/step takes: a signal has to end the node in less than two."""
 _RIVAL_S = 0.5
+"""Commands from two topics within this time are one too many."""
 
 
 @dataclass
@@ -76,15 +75,7 @@ class _Running:
     message: JointState
 
 
-@dataclass
-class _Request:
-    """Periods that the service ~/step still has to simulate."""
-
-    left: int
-    done: Future
-
-
-class Simulation(ManagedNode):
+class Simulation(RobotNode):
     """A simulated robot."""
 
     def __init__(self, *, steady: Callable[[], float] = time.monotonic, **node_options: Any) -> None:
@@ -97,12 +88,8 @@ class Simulation(ManagedNode):
         super().__init__("simulation", **node_options)
         self._steady = steady
         self._given = SimulationParameters(self)
-        self._source = RobotSource(self)
         self._running: _Running | None = None
-        self._bad_description: str | None = None
-        self._opened: list[Callable[[], object]] = []
         self._timer: Timer | None = None
-        self._request: _Request | None = None
         self._periods = 0
         self._commanded: dict[str, float] = {}
         self._paused = self._given.paused
@@ -113,30 +100,20 @@ class Simulation(ManagedNode):
     def open(self) -> None:
         """Check the parameters, load the robot if they give it, and open the topics and services."""
         self._given.check()
-        described = self._source.from_parameters()
         self._periods = 0
         self._paused = self._given.paused
         self._open_topics()
         self._open_services()
-        self._diagnostics = Diagnostics(self, self._lasting_problem, self._values)
-        self._opened.append(self._diagnostics.close)
-        if described is not None:
-            self._use(described)
-            if self._given.publish_description and described.text is not None:
-                descriptions = self.create_publisher(String, "robot_description", qos.LATCHED)
-                self._opened.append(lambda: self.destroy_publisher(descriptions))
-                descriptions.publish(String(data=described.text))
-        else:
-            self._subscribe(String, "robot_description", self._on_description, qos.LATCHED)
-            self.get_logger().info("waiting for a robot on the topic robot_description")
+        self.open_diagnostics()
+        described = self.open_robot()
+        if described is not None and described.text is not None and self._given.publish_description:
+            self.publisher(String, "robot_description", qos.LATCHED).publish(String(data=described.text))
 
     def close(self) -> None:
         """Close the topics and services, and forget the robot."""
         self._stop()
-        while self._opened:
-            self._opened.pop()()
+        self.close_all()
         self._running = None
-        self._bad_description = None
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Let time begin."""
@@ -159,40 +136,32 @@ class Simulation(ManagedNode):
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
-        self._finish_request()
 
     def _open_topics(self) -> None:
-        self._states = self.create_publisher(JointState, "joint_states", qos.COMMAND)
-        self._opened.append(lambda: self.destroy_publisher(self._states))
+        self._states = self.publisher(JointState, "joint_states", qos.COMMAND)
         if self._given.publish_clock:
-            self._clocks = self.create_publisher(ClockMessage, "/clock", qos.COMMAND)
-            self._opened.append(lambda: self.destroy_publisher(self._clocks))
-        self._subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.LATEST_SAMPLE)
-        self._subscribe(JointTorques, "~/torques", self._on_torques, qos.LATEST_SAMPLE)
-        self._subscribe(WrenchStamped, "~/wrench", self._on_wrench, qos.EACH_SAMPLE)
+            self._clocks = self.publisher(ClockMessage, "/clock", qos.COMMAND)
+        self.subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.LATEST_SAMPLE)
+        self.subscribe(JointTorques, "~/torques", self._on_torques, qos.LATEST_SAMPLE)
+        self.subscribe(WrenchStamped, "~/wrench", self._on_wrench, qos.EACH_SAMPLE)
 
     def _open_services(self) -> None:
-        # A call of ~/step that waits for its steps must not keep those from being made.
-        apart = ReentrantCallbackGroup()
-        for kind, name, callback, group in (
-            (Trigger, "~/reset", self._on_reset, None),
-            (SetSimulationState, "~/set_state", self._on_set_state, None),
-            (SetBool, "~/pause", self._on_pause, None),
-            (StepSimulation, "~/step", self._on_step, apart),
-            (SetPayload, "~/set_payload", self._on_set_payload, None),
-        ):
-            service = self.create_service(kind, name, callback, callback_group=group)
-            self._opened.append(partial(self.destroy_service, service))
-
-    def _subscribe(self, kind: type, topic: str, callback: Callable[[Any], None], profile: Any) -> None:
-        subscription = self.create_subscription(kind, topic, callback, profile)
-        self._opened.append(lambda: self.destroy_subscription(subscription))
+        self.serve(Trigger, "~/reset", self._on_reset)
+        self.serve(SetSimulationState, "~/set_state", self._on_set_state)
+        self.serve(SetBool, "~/pause", self._on_pause)
+        self.serve(StepSimulation, "~/step", self._on_step)
+        self.serve(SetPayload, "~/set_payload", self._on_set_payload)
 
     # The robot.
 
-    def _use(self, described: DescribedRobot) -> None:
+    @property
+    def robot(self) -> Robot | None:
+        """The robot in use, as its description says."""
+        return None if self._running is None else self._running.described.robot
+
+    def use(self, described: DescribedRobot) -> None:
         """Simulate another robot from now on; DynError if that is not possible, and nothing has changed."""
-        order = CommandOrder(described.robot, self._given.command_joints, "command_joints")
+        order = CommandOrder(described.robot, self._given.command_joints)
         robot, warnings = self._given.robot(described.robot)
         before = self._running
         if before is not None:
@@ -206,27 +175,13 @@ class Simulation(ManagedNode):
                 warnings = (*warnings, f"the robot begins in its initial state: {problem}")
         message = JointState(name=list(robot.simulator.joint_names))
         self._running = _Running(described, robot, order, message)
-        self._bad_description = None
         self._pacing.restart(self._steady())
-        for sentence in (*described.warnings, *warnings):
+        for sentence in warnings:
             self.get_logger().warning(sentence)
         self.get_logger().info(
             f"simulating robot '{described.robot.name}' with {described.robot.dof} joints; "
             f"order of ~/commands: {', '.join(order.names)}"
         )
-
-    def _on_description(self, message: String) -> None:
-        present = self._running
-        try:
-            described = self._source.described(message.data)
-            if present and present.described.robot.description_hash == described.robot.description_hash:
-                self._bad_description = None
-                return
-            self._use(described)
-        except DynError as problem:
-            use = f"robot '{present.described.robot.name}' stays in use" if present else "still no robot"
-            self._bad_description = f"robot_description cannot be used ({problem}); {use}"
-            self.get_logger().error(self._bad_description)
 
     # Time.
 
@@ -236,13 +191,6 @@ class Simulation(ManagedNode):
             return
         now = self._steady()
         until = now + _SLICE_S
-        if self._request is not None:
-            while self._request is not None and now < until:
-                self._advance(running)
-                self._tell(running, 0.0)
-                self._count_down(self._request, running)
-                now = self._steady()
-            return
         stands = self._paused or running.robot.fault is not None
         if stands:
             if self._pacing.overdue(now) >= 0.0:
@@ -263,6 +211,7 @@ class Simulation(ManagedNode):
         robot.advance()
         if robot.fault is not None:
             self.get_logger().error(f"the simulation has stopped until it is reset: {robot.fault}")
+            self._diagnostics.look_again()
             return
         self._periods += 1
         simulator = robot.simulator
@@ -317,7 +266,7 @@ class Simulation(ManagedNode):
         try:
             running.robot.command(efforts(running))
         except Rejection as problem:
-            self._refuse("commands refused", f"{topic}: {problem}")
+            self.refuse("commands refused", topic, problem)
             return
         now = self._steady()
         self._commanded[topic] = now
@@ -335,13 +284,9 @@ class Simulation(ManagedNode):
         try:
             running.robot.push(link_wrench(message, running.described.robot))
         except Rejection as problem:
-            self._refuse("wrenches refused", f"~/wrench: {problem}")
+            self.refuse("wrenches refused", "~/wrench", problem)
             return
         self._diagnostics.count("wrenches")
-
-    def _refuse(self, what: str, sentence: str) -> None:
-        self._diagnostics.count(what, sentence)
-        self.get_logger().warning(sentence, throttle_duration_sec=_WARN_EVERY_S)
 
     # Services.
 
@@ -370,46 +315,33 @@ class Simulation(ManagedNode):
         response.success = True
         return response
 
-    async def _on_step(
+    def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
     ) -> StepSimulation.Response:
-        """Simulate some periods, in slices between which other callbacks have their turn."""
-        problem = self._why_no_step(request.steps)
-        if problem is None:
-            wanted = _Request(request.steps, Future())
-            self._request = wanted
-            problem = await wanted.done
-        response.success = problem is None
-        response.message = problem or ""
+        """Simulate some periods now; as nothing else is done meanwhile, no longer than for a moment."""
+
+        def step(running: _Running) -> None:
+            if self._timer is None:
+                raise DynError("the node is not active")
+            if not self._paused:
+                raise DynError("the simulation is not paused: call ~/pause first")
+            if request.steps < 1:
+                raise DynError("the number of steps is 0: give at least 1")
+            until = self._steady() + _STEPPING_S
+            for k in range(request.steps):
+                if self._steady() > until:
+                    raise DynError(
+                        f"{k} of {request.steps} steps were made in {_STEPPING_S:g} s: "
+                        f"ask for the other {request.steps - k} again"
+                    )
+                self._advance(running)
+                if running.robot.fault is not None:
+                    raise DynError(running.robot.fault)
+                self._tell(running, 0.0)
+
+        self._answer(response, step)
         response.time = self._simulated_time()
         return response
-
-    def _why_no_step(self, steps: int) -> str | None:
-        if self._running is None:
-            return "there is no robot yet"
-        if self._timer is None:
-            return "the node is not active"
-        if not self._paused:
-            return "the simulation is not paused: call ~/pause first"
-        if self._request is not None:
-            return "steps of an earlier call are on their way"
-        if steps < 1:
-            return "the number of steps is 0: give at least 1"
-        return self._running.robot.fault
-
-    def _count_down(self, request: _Request, running: _Running) -> None:
-        request.left -= 1
-        if running.robot.fault is not None:
-            self._finish_request(running.robot.fault)
-        elif request.left == 0:
-            self._request = None
-            self._pacing.restart(self._steady())
-            request.done.set_result(None)
-
-    def _finish_request(self, problem: str = "the node has been deactivated") -> None:
-        request, self._request = self._request, None
-        if request is not None:
-            request.done.set_result(problem)
 
     def _answer(self, response: Any, action: Callable[[_Running], None]) -> Any:
         """Do what a service is for, and answer whether it was done."""
@@ -426,15 +358,13 @@ class Simulation(ManagedNode):
 
     # Diagnostics.
 
-    def _lasting_problem(self) -> str | None:
+    def problem(self) -> str | Failure | None:
         """What is wrong at the moment, for /diagnostics."""
-        if self._bad_description is not None:
-            return self._bad_description
         if self._running is None:
-            return "no robot: nothing came on the topic robot_description"
+            return None
         robot = self._running.robot
         if robot.fault is not None:
-            return f"stopped until it is reset: {robot.fault}"
+            return Failure(f"stopped until it is reset: {robot.fault}")
         factor = self._real_time_factor()
         wanted = self._given.real_time_factor
         if factor is not None and factor < _SLOW * wanted:
@@ -447,7 +377,7 @@ class Simulation(ManagedNode):
             )
         return None
 
-    def _values(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Values for /diagnostics."""
         factor = self._real_time_factor()
         values = {

@@ -11,14 +11,14 @@ from typing import Any
 from rclpy.node import Node
 
 import dyn_core
-from dyn_core import DynError
 from dyn_core.model.joint import Limits
-from dyn_nodes.parameter_lists import declare_names, declare_numbers, declare_whole
-from dyn_nodes.parameters import declare
+from dyn_core.simulation.settings import INTEGRATORS
+from dyn_nodes.parameter_lists import declare_names
+from dyn_nodes.parameters import declare, declare_by_joint
 from dyn_nodes.simulated_robot import SimulatedRobot
 
-_SHORTEST_OVER_S = 1e-6
-"""Part of a step by which a period may be longer than whole steps: it is a rounding."""
+_ROUNDING = 1e-6
+"""Part of a step by which a period may be longer than whole steps."""
 
 
 class SimulationParameters:
@@ -53,13 +53,21 @@ class SimulationParameters:
         self.paused = self._switch(
             "paused", False, "Time stands still until the service ~/pause lets it go on."
         )
-        self.command_joints = declare_names(
+        self.command_joints: tuple[str, ...] = declare_names(
             node, "command_joints", "Joints of ~/commands, in order; empty: all that are actuated."
         )
         self._settings = self._declare_settings()
         self._sensors = self._declare_sensors()
         self._surroundings = self._declare_surroundings()
-        self._declare_initial_state()
+        self._initial = declare_by_joint(
+            node,
+            "initial",
+            {
+                "position": "Initial position of joint '{joint}', rad or m.",
+                "velocity": "Initial velocity of joint '{joint}', rad/s or m/s.",
+            },
+            within=(-1e6, 1e6),
+        )
         self._declare_payload()
 
     @property
@@ -70,17 +78,7 @@ class SimulationParameters:
     def check(self) -> None:
         """Raise a DynError where the parameters make no sense whatever the robot is."""
         self._simulation_settings()
-        for name, values in (
-            ("initial_positions", self._initial_positions),
-            ("initial_velocities", self._initial_velocities),
-        ):
-            if values and len(values) != len(self._initial_joints):
-                raise DynError(
-                    f"parameter {name} has {len(values)} values, "
-                    f"but there are {len(self._initial_joints)} initial_joints"
-                )
-        if len(set(self._initial_joints)) < len(self._initial_joints):
-            raise DynError("parameter initial_joints names a joint more than once")
+        self._sensor_settings()
 
     def robot(self, described: dyn_core.Robot) -> tuple[SimulatedRobot, tuple[str, ...]]:
         """Answer the robot as it really is, in its initial state, and warnings.
@@ -95,11 +93,11 @@ class SimulationParameters:
         q = {joint.name: _nearest_to_zero(joint.limits) for joint in described.independent_joints}
         if not settings.position_limits:
             q = dict.fromkeys(q, 0.0)
-        q.update(zip(self._initial_joints, self._initial_positions, strict=False))
-        qd = dict(zip(self._initial_joints, self._initial_velocities, strict=False))
+        q.update(self._initial["position"])
+        qd = self._initial["velocity"]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", dyn_core.ModelWarning)
-            simulator = dyn_core.Simulator(real, settings, dyn_core.SensorSettings(**self._sensors), q, qd)
+            simulator = dyn_core.Simulator(real, settings, self._sensor_settings(), q, qd)
         if self._payload_link:
             simulator.set_payload(
                 self._payload_link, self._payload_mass, self._payload_centre, self._payload_inertia
@@ -108,15 +106,20 @@ class SimulationParameters:
 
     def _simulation_settings(self) -> dyn_core.SimulationSettings:
         settings = dict(self._settings)
-        substeps = max(1, math.ceil(self.period / settings.pop("step") - _SHORTEST_OVER_S))
+        substeps = max(1, math.ceil(self.period / settings.pop("step") - _ROUNDING))
         return dyn_core.SimulationSettings(step=self.period, substeps=substeps, **settings)
+
+    def _sensor_settings(self) -> dyn_core.SensorSettings:
+        return dyn_core.SensorSettings(**self._sensors)
 
     def _declare_settings(self) -> dict[str, Any]:
         return {
             "step": self._number(
                 "step", 0.001, 1e-6, 0.1, "Longest step of the integrator, s; a period is whole steps."
             ),
-            "integrator": declare(self._node, "integrator", "rk4", "'rk4' or 'semi_implicit_euler'."),
+            "integrator": declare(
+                self._node, "integrator", "rk4", "Method that solves the motion.", choices=INTEGRATORS
+            ),
             "friction": self._switch("friction", True, "The joints have friction."),
             "rotor_inertia": self._switch("rotor_inertia", True, "The rotors have inertia."),
             "position_limits": self._switch(
@@ -132,7 +135,7 @@ class SimulationParameters:
             "model_error", 0.0, 0.0, 0.9, "Largest relative error of the description's dynamic parameters."
         )
         values: dict[str, Any] = {
-            "seed": declare_whole(self._node, "seed", 0, "Of sensor noise and model error.", (0, 2**31 - 1))
+            "seed": declare(self._node, "seed", 0, "Of sensor noise and model error; at least 0.")
         }
         for kind, meaning in (("noise", "Standard deviation"), ("resolution", "Smallest difference")):
             for quantity in ("position", "velocity", "effort"):
@@ -156,19 +159,6 @@ class SimulationParameters:
             ),
             "brakes": self._switch("brakes", False, "Brakes hold the robot until the first command."),
         }
-
-    def _declare_initial_state(self) -> None:
-        self._initial_joints = declare_names(
-            self._node, "initial_joints", "Joints of initial_positions and initial_velocities."
-        )
-        self._initial_positions = declare_numbers(
-            self._node,
-            "initial_positions",
-            "Of initial_joints, rad or m; other joints: 0, or what is nearest to it within their limits.",
-        )
-        self._initial_velocities = declare_numbers(
-            self._node, "initial_velocities", "Of initial_joints, rad/s or m/s; empty: at rest."
-        )
 
     def _declare_payload(self) -> None:
         self._payload_link: str = declare(

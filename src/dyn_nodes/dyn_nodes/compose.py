@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several nodes in one process: `python -m dyn_nodes.compose --params FILE`.
+
+The nodes are those whose parameters are in the files, or those that --nodes names. What fails in one of them
+does not end the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from rclpy.exceptions import NameValidationException
+
+from dyn_core import DynError
+from dyn_core.io.source import read_text
+from dyn_core.io.yaml_text import Entries, Node, parse_yaml
+from dyn_nodes.controller import Controller
+from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.process import run_together
+from dyn_nodes.simulation import Simulation
+
+NODES: Mapping[str, Callable[..., ManagedNode]] = {
+    "feedforward": Feedforward,
+    "simulation": Simulation,
+    "controller": Controller,
+}
+_PARAMETERS = "ros__parameters"
+
+
+class NamedNode(NamedTuple):
+    """A node to be run.
+
+    Attributes:
+        name: which one it is.
+        namespace: where it is; None where that is not said.
+    """
+
+    name: str
+    namespace: str | None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the nodes until SIGINT or SIGTERM; answer the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="compose",
+        description="Run several nodes in one process.",
+        epilog="What follows --ros-args is for all nodes.",
+    )
+    parser.add_argument(
+        "--params", nargs="+", action="extend", default=[], metavar="FILE", help="YAML files of parameters"
+    )
+    parser.add_argument(
+        "--nodes",
+        nargs="+",
+        action="extend",
+        default=[],
+        choices=NODES,
+        help="the nodes (default: those whose parameters are in the files)",
+    )
+    parser.add_argument(
+        "--remap",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FROM:=TO",
+        help="names of topics and services; NODE:FROM:=TO for one node alone",
+    )
+    parser.add_argument("--namespace", default="", help="of the nodes that the files do not give one")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    own = given[: given.index("--ros-args")] if "--ros-args" in given else given
+    options = parser.parse_args(own)
+    of_ros = ["--ros-args"]
+    for file in options.params:
+        of_ros += ["--params-file", file]
+    for rule in options.remap:
+        of_ros += ["--remap", rule]
+    of_ros += given[len(own) + 1 :]  # what comes later counts more
+    try:
+        chosen = chosen_nodes(options.nodes, options.params, options.namespace)
+    except DynError as problem:
+        print(f"compose: {problem}", file=sys.stderr)
+        return 1
+    return run_together(partial(_made, chosen), "compose", of_ros)
+
+
+def chosen_nodes(names: Sequence[str], files: Sequence[str], namespace: str) -> list[NamedNode]:
+    """Answer the nodes to run, each once; DynError where there are none.
+
+    Args:
+        names: names of the nodes; none for all that the files have parameters for.
+        files: YAML files of parameters.
+        namespace: of nodes that the files do not give one.
+    """
+    listed = [node for file in files for node in _nodes_of(file)]
+    chosen = [node for node in listed if not names or node.name in names]
+    chosen += [NamedNode(name, None) for name in names if name not in {node.name for node in listed}]
+    if not chosen:
+        raise DynError(
+            "there is no node to run: give --nodes, or --params with a file that has parameters of "
+            f"{' or '.join(NODES)}"
+        )
+    given = "/" + namespace.strip("/")
+    placed = (node if node.namespace else NamedNode(node.name, given) for node in chosen)
+    return list(dict.fromkeys(placed))
+
+
+def _made(chosen: Sequence[NamedNode]) -> list[ManagedNode]:
+    nodes: list[ManagedNode] = []
+    for name, namespace in chosen:
+        try:
+            nodes.append(NODES[name](namespace=namespace))
+        except (DynError, NameValidationException) as problem:
+            for node in nodes:
+                node.end()
+            raise DynError(f"{name}: {str(problem).splitlines()[0]}") from problem
+    return nodes
+
+
+def _nodes_of(file: str) -> Iterator[NamedNode]:
+    """Answer the nodes of which a file has parameters, but for those that are not ours."""
+    try:
+        tree = parse_yaml(read_text(file, "YAML", "YAML"))
+    except DynError as problem:
+        raise problem if problem.file else problem.in_file(file) from problem
+    for path in _paths(tree, ""):
+        namespace, _, name = path.rpartition("/")
+        if name in NODES:
+            yield NamedNode(name, None if "*" in namespace else "/" + namespace.strip("/"))
+
+
+def _paths(tree: Node, path: str) -> Iterator[str]:
+    """Answer where in the tree of a file of parameters there are some."""
+    if not isinstance(tree, Entries):
+        return
+    if _PARAMETERS in tree.values:
+        yield path
+    for key, below in tree.values.items():
+        if key != _PARAMETERS:
+            yield from _paths(below, f"{path}/{key.strip('/')}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

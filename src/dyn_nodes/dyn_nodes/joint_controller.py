@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control of the joints of one robot, each by itself, with a feedforward.
+
+Here is no node, no clock and no message. Times t are those of stamps, on the clock of the node; times `now`
+are those of a steady clock (both s).
+"""
+
+from __future__ import annotations
+
+import math
+
+from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.fade import Fade
+from dyn_core.control.jump import JumpLimit
+from dyn_core.control.motion import Motion
+from dyn_core.control.pid import Pid
+from dyn_core.control.terms import Terms
+from dyn_core.control.watchdog import NO_DATA, Status, Target, watched
+from dyn_core.facade.arrays import Array
+from dyn_core.model.robot import Robot
+from dyn_nodes.controller_parameters import ControllerSettings
+from dyn_nodes.desired_motion import DesiredMotion
+from dyn_nodes.motion_message import GivenMotion
+from dyn_nodes.output_stage import Output, OutputStage
+from dyn_nodes.rejection import Rejection
+
+_GLITCH = 10.0
+"""A measured position that moves faster than so many times the velocity limit is not believed at once."""
+_GLITCH_SLACK = 0.1
+"""How far it may move in any case (rad or m)."""
+_WITHOUT_CONTROL = (Status.NO_DATA, Status.HOLDING, Status.RAMPING_DOWN, Status.STOPPED)
+
+
+class JointController:
+    """What the node knows about one robot. It has a state: the last measurement, and that of its parts.
+
+    The robot is held where it is found: at first, and after joint states were missing. From there it follows
+    references that begin near to it.
+
+    Attributes:
+        robot: the robot.
+        desired: the desired motion.
+        stage: limits, reactions to stale data and transitions.
+    """
+
+    def __init__(self, robot: Robot, settings: ControllerSettings) -> None:
+        """Begin without data; DynError where a setting does not fit the robot."""
+        names = robot.joint_names
+        self.robot = robot
+        self._settings = settings
+        limits = EffortLimits.of_robot(robot)
+        self._pid = Pid(
+            names,
+            settings.gains.of("p", robot),
+            settings.gains.of("i", robot),
+            settings.gains.of("d", robot),
+            limits=limits.limits,
+            derivative=settings.derivative,
+            cutoff=settings.damping_cutoff or None,
+            anti_windup=settings.anti_windup,
+            max_gap=settings.watch.timeout,
+        )
+        units = tuple(joint.effort_unit for joint in robot.independent_joints)
+        self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
+        speeds = (joint.limits.velocity for joint in robot.independent_joints)
+        self._glitches = JumpLimit(
+            names, [_GLITCH * speed if speed else math.inf for speed in speeds], _GLITCH_SLACK
+        )
+        self._zero = self.stage.zero.total
+        self._feedforward_fade = Fade(names)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the motions and wait for data as at first."""
+        self.stage.restart()
+        self._seen: tuple[float, Array] | None = None
+        self._doubted: tuple[float, Array] | None = None
+        self._feedforward = self._zero
+        self._feedforward_at: float | None = None
+        self._feedforward_watch = NO_DATA
+        self._feedforward_fade.reset()
+        self._hold(self._zero)
+
+    def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output:
+        """Take a measurement, and answer the torques to send for it.
+
+        Args:
+            q: positions (rad or m), (n,).
+            qd: velocities (rad/s or m/s), (n,); None where they are not measured.
+            t: stamp (s).
+            now: the present (s).
+
+        Raises:
+            Rejection: the measurement is older than the last, or cannot be believed.
+        """
+        if self._is_new(q, t, now):
+            self._hold(q)
+        self._seen = (t, q)
+        desired = self._desired(t, now)
+        try:
+            output = self._pid.update(t, desired.q, q, desired.qd, qd, self._fed(now))
+        except ValueError as problem:
+            raise Rejection(str(problem), "torques are not finite") from problem
+        total = output.torques + output.excess
+        return self.stage.live(Terms(self._zero, self._zero, self._zero, self._zero, total), now)
+
+    def refer(self, given: GivenMotion, t: float, now: float) -> None:
+        """Take a reference; a Rejection if it cannot be used."""
+        self.desired.refer(given, t, now, self._measured(now))
+
+    def feed(self, torques: Array, now: float) -> None:
+        """Take torques of a feedforward (N m or N), (n,), which are finite."""
+        self._feedforward, self._feedforward_at = torques, now
+
+    def idle(self, now: float) -> Output | None:
+        """Answer what to send because no good data has come, if anything.
+
+        Raises:
+            Rejection: nothing can be sent.
+        """
+        return self.stage.idle(lambda: self.stage.zero, now)
+
+    @property
+    def feedforward_status(self) -> Status:
+        """How the torques of the feedforward are."""
+        return self._feedforward_watch.status
+
+    def _hold(self, q: Array) -> None:
+        """Want the robot to stand at a position, whatever was wanted before."""
+        self._place = q
+        self.desired = DesiredMotion(self.robot, self._settings.references, self._settings.watch.timeout)
+        self._pid.reset()
+
+    def _desired(self, t: float, now: float) -> Motion:
+        motion = self.desired.at(t)
+        if motion is None:
+            return Motion.at_rest(self._place)
+        # References that stop coming do not mean that the robot shall go on for ever.
+        return motion if self.desired.fresh(now) else Motion.at_rest(motion.q)
+
+    def _is_new(self, q: Array, t: float, now: float) -> bool:
+        """Whether a measurement is the first one, after others were missing, or of a robot that was moved.
+
+        Raises:
+            Rejection: it is older than the last, or may be an error of a sensor.
+        """
+        at = self.stage.last_good
+        if at is not None and now - at > self._settings.watch.timeout:
+            # Where all that the node does was late, nothing has noticed it yet.
+            self.stage.idle(lambda: self.stage.zero, now)
+        if self._seen is None or self.stage.watch.status in _WITHOUT_CONTROL:
+            return True
+        last_t, last_q = self._seen
+        if t < last_t:
+            raise Rejection(
+                f"joint state is stamped {last_t - t:.3f} s before the last one",
+                "joint state is not in order",
+            )
+        jump = self._glitches.jump(last_q, q, t - last_t)
+        if jump is None:
+            self._doubted = None
+            return False
+        doubted, self._doubted = self._doubted, (t, q)
+        if doubted is not None and self._glitches.jump(doubted[1], q, t - doubted[0]) is None:
+            self._doubted = None
+            self.stage.restart()
+            return True
+        raise Rejection(
+            f"joint '{jump.joint}' is said to have moved by {jump.step:.4g} in {jump.dt:.4g} s, "
+            "which it cannot do",
+            f"the position of joint '{jump.joint}' jumps",
+        )
+
+    def _fed(self, now: float) -> Array:
+        """Answer the torques of the feedforward, faded in and out."""
+        settings = self._settings.feedforward
+        watch = watched(settings, self._feedforward_watch, now, self._feedforward_at)
+        self._feedforward_watch = watch
+        if not watch.publishes:
+            return self._zero
+        wanted = self._feedforward if watch.target is Target.LIVE else self._zero
+        return self._feedforward_fade.toward(watch.change, watch.factor, wanted)
+
+    def _measured(self, now: float) -> Array | None:
+        """Answer the measured position (rad or m), None where it is not known at time `now`."""
+        at = self.stage.last_good
+        fresh = at is not None and now - at <= self._settings.watch.timeout
+        return self._seen[1] if self._seen is not None and fresh else None

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control of a robot's joints without node and clock: numbers, limits, what data that is bad does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dyn_core
+from dyn_core import DynError
+from dyn_core.control.watchdog import Status, WatchSettings
+from dyn_msgs.msg import JointTorques
+from dyn_nodes.controller_parameters import ControllerSettings, PidGains
+from dyn_nodes.joint_controller import JointController
+from dyn_nodes.motion_message import GivenMotion
+from dyn_nodes.output_stage import Output
+from dyn_nodes.rejection import Rejection
+
+ARM = """<robot name="arm"><link name="base"/>{}{}</robot>"""
+JOINT = """<link name="link_{0}"><inertial><mass value="1"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<joint name="{0}" type="revolute"><parent link="{1}"/><child link="link_{0}"/>
+  <limit lower="-3" upper="3" effort="{2}" velocity="2"/></joint>"""
+ROBOT = dyn_core.load_robot(ARM.format(JOINT.format("a", "base", 10), JOINT.format("b", "link_a", 20)))
+PERIOD_S = 0.01
+AT_ONCE = {
+    "watch": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
+    "ramp_start": 0.0,
+    "feedforward": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
+}
+
+
+def controller(p: float = 100.0, d: float = 10.0, i: float = 0.0, **settings: object) -> JointController:
+    """A controller without ramps, unless they are given."""
+    gains = PidGains({"p": p, "i": i, "d": d})
+    return JointController(ROBOT, ControllerSettings(**{"gains": gains, **AT_ONCE, **settings}))
+
+
+def vector(*values: float) -> np.ndarray:
+    return np.array(values)
+
+
+ZERO = vector(0.0, 0.0)
+
+
+def measured(ours: JointController, q: np.ndarray, t: float, qd: np.ndarray = ZERO) -> list[float]:
+    """Torques for a measurement at a time that is that of all clocks."""
+    return ours.measure(q, qd, t, t).total.tolist()
+
+
+def refer(ours: JointController, q: np.ndarray, t: float, qd: np.ndarray = ZERO) -> None:
+    ours.refer(GivenMotion(q, qd, ZERO), t, t)
+
+
+def test_the_robot_is_held_where_it_is_found() -> None:
+    ours = controller()
+    assert measured(ours, vector(0.5, -0.5), 0.0) == [0.0, 0.0]
+    assert measured(ours, vector(0.49, -0.48), 0.01, vector(0.1, 0.2)) == pytest.approx([0.0, -4.0])
+
+
+def test_a_reference_is_followed_with_its_velocity() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    refer(ours, vector(0.02, 0.05), 0.005, vector(0.1, -0.1))
+    torques = measured(ours, vector(0.01, 0.0), 0.01, vector(0.2, 0.1))
+    assert torques == pytest.approx([100 * 0.01 - 10 * 0.1, 100 * 0.05 - 10 * 0.2])
+
+
+def test_when_references_stop_the_last_position_is_held_without_its_velocity() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    refer(ours, vector(0.02, 0.02), 0.0, vector(0.5, 0.5))
+    for k in range(1, 12):
+        torques = measured(ours, ZERO, k * PERIOD_S)
+    assert torques == pytest.approx([2.0, 2.0])
+
+
+def test_the_integral_takes_away_what_stays() -> None:
+    ours = controller(p=0.0, d=0.0, i=50.0)
+    for k in range(101):
+        torques = measured(ours, vector(0.0, 0.0) if k == 0 else vector(-0.1, 0.0), k * PERIOD_S)
+    assert torques == pytest.approx([5.0, 0.0], rel=0.01)
+
+
+def test_gains_by_joint_come_before_the_general_ones() -> None:
+    gains = PidGains({"p": 100.0}, {"p": {"b": 7.0}})
+    ours = JointController(ROBOT, ControllerSettings(**{"gains": gains, **AT_ONCE}))
+    measured(ours, ZERO, 0.0)
+    assert measured(ours, vector(-0.01, -0.01), 0.01) == pytest.approx([1.0, 0.07])
+    with pytest.raises(DynError, match="gains are given for joint 'c': the joints are 'a', 'b'"):
+        JointController(ROBOT, ControllerSettings(gains=PidGains({}, {"p": {"c": 1.0}})))
+
+
+def test_torques_are_within_the_limits_of_the_description_with_the_feedforward() -> None:
+    ours = controller()
+    ours.feed(vector(8.0, -30.0), 0.0)
+    measured(ours, ZERO, 0.0)
+    output = ours.measure(vector(-0.05, 0.0), ZERO, 0.01, 0.01)
+    assert output.total.tolist() == [10.0, -20.0]
+    assert output.status == JointTorques.STATUS_LIMITED
+    assert output.excess is not None
+    assert "joint 'b' asks for -30" in output.excess
+
+
+def test_at_its_limit_the_integral_does_not_wind_up() -> None:
+    """The feedforward alone is at the limit for a second; when it is gone, so is the torque."""
+    ours = controller(p=0.0, d=0.0, i=50.0)
+    measured(ours, ZERO, 0.0)
+    for k in range(1, 101):
+        ours.feed(vector(10.0, 0.0), k * PERIOD_S)
+        assert measured(ours, vector(-0.1, 0.0), k * PERIOD_S)[0] == 10.0
+    ours.feed(ZERO, 1.01)
+    assert measured(ours, vector(-0.1, 0.0), 1.01)[0] < 0.2
+
+
+def test_a_feedforward_that_stops_fades_out() -> None:
+    ours = controller(p=0.0, feedforward=WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.0))
+    ours.feed(vector(4.0, 0.0), 0.0)
+    torques = [measured(ours, ZERO, k * PERIOD_S)[0] for k in range(50)]
+    assert torques[:11] == [4.0] * 11
+    assert torques[21] == pytest.approx(2.0, abs=0.4)
+    assert torques[-10:] == [0.0] * 10
+    assert np.abs(np.diff(torques)).max() < 0.4
+    assert ours.feedforward_status is Status.STOPPED
+
+
+def test_the_first_torques_come_with_a_ramp() -> None:
+    ours = controller(ramp_start=0.2)
+    torques = []
+    for k in range(31):
+        ours.feed(vector(5.0, 0.0), k * PERIOD_S)
+        torques.append(measured(ours, ZERO, k * PERIOD_S)[0])
+    assert torques[0] == 0.0
+    assert torques[10] == pytest.approx(2.5)
+    assert torques[21:] == [5.0] * 10
+    assert np.abs(np.diff(torques)).max() < 0.5
+
+
+def idled(ours: JointController, begin: float, end: float) -> list[Output]:
+    """What is sent from one time to another without data."""
+    outputs = (ours.idle(t) for t in np.arange(begin, end, PERIOD_S).tolist())
+    return [output for output in outputs if output is not None]
+
+
+def test_without_joint_states_torques_go_to_zero_and_then_the_robot_is_held_where_it_is() -> None:
+    ours = controller(watch=WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.2))
+    measured(ours, ZERO, 0.0)
+    ours.feed(vector(5.0, 0.0), 0.0)
+    for k in range(1, 40):
+        ours.feed(vector(5.0, 0.0), k * PERIOD_S)
+        measured(ours, ZERO, k * PERIOD_S)
+    sent = [output.total[0] for output in idled(ours, 0.4, 1.0)]
+    assert sent[-1] == 0.0
+    assert sent == sorted(sent, reverse=True)
+    assert ours.stage.watch.status is Status.STOPPED
+    # It has fallen. What it was to do before is not caught up.
+    assert measured(ours, vector(0.8, 0.0), 1.0) == [0.0, 0.0]
+    for k in range(1, 40):
+        torques = measured(ours, vector(0.8, 0.0), 1.0 + k * PERIOD_S)
+    assert torques == [0.0, 0.0]
+
+
+def test_with_reaction_stop_nothing_is_sent() -> None:
+    ours = controller(watch=WatchSettings(timeout=0.1, reaction="stop"))
+    measured(ours, ZERO, 0.0)
+    assert idled(ours, 0.05, 1.0) == []
+
+
+def test_data_that_comes_late_because_the_node_was_late_counts_as_missing() -> None:
+    """The watch had no chance to look in between."""
+    ours = controller(watch=WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.2))
+    for k in range(100):
+        measured(ours, ZERO, k * PERIOD_S)
+    assert measured(ours, vector(0.5, 0.0), 5.0) == [0.0, 0.0]
+    assert ours.stage.watch.status is Status.RECOVERING
+
+
+def test_a_position_that_jumps_for_one_sample_is_refused() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    with pytest.raises(Rejection, match=r"joint 'b' is said to have moved by 1 in 0\.01 s"):
+        measured(ours, vector(0.0, 1.0), 0.01)
+    assert measured(ours, vector(-0.01, 0.0), 0.02) == pytest.approx([1.0, 0.0])
+
+
+def test_a_robot_that_is_elsewhere_twice_is_held_there_with_a_ramp() -> None:
+    ours = controller(ramp_start=0.2)
+    for k in range(100):
+        ours.feed(vector(5.0, 0.0), k * PERIOD_S)
+        measured(ours, ZERO, k * PERIOD_S)
+    with pytest.raises(Rejection):
+        measured(ours, vector(1.0, 0.0), 1.0)
+    assert measured(ours, vector(1.0, 0.0), 1.01) == [5.0, 0.0]
+    assert ours.stage.watch.status is Status.RECOVERING
+
+
+def test_joint_states_that_are_out_of_order_are_refused() -> None:
+    ours = controller()
+    measured(ours, ZERO, 1.0)
+    with pytest.raises(Rejection, match=r"stamped 0\.500 s before the last one"):
+        ours.measure(ZERO, ZERO, 0.5, 1.01)
+
+
+def test_references_that_jump_are_refused_and_the_last_one_stays() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    with pytest.raises(Rejection, match="the reference of joint 'b' moves by 1 "):
+        refer(ours, vector(0.0, 1.0), 0.0)
+    refer(ours, vector(0.0, 0.05), 0.0)
+    with pytest.raises(Rejection, match="the reference of joint 'a'"):
+        refer(ours, vector(2.0, 0.05), 0.01)
+    assert measured(ours, ZERO, 0.02) == pytest.approx([0.0, 5.0])
+
+
+def test_the_last_torques_are_zero() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    measured(ours, vector(-0.01, 0.0), 0.01)
+    output = ours.stage.last(ours.stage.zero)
+    assert output.total.tolist() == [0.0, 0.0]
+    assert output.status == JointTorques.STATUS_ZERO
