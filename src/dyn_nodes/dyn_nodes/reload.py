@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -66,9 +65,9 @@ class Reload:
         self._present = present
         self._use = use
         self._text: str | None = None
+        self._closed = False
         self._from_topic = from_topic
         self._open_answers: list[Future] = []
-        self._wake = node.create_guard_condition(self._on_outcomes)
         self._worker: Worker[_Request, LoadedModel | None] = Worker(self._load, self._woken)
         # A group of its own: while it waits for the thread, the others of the node's group would wait too.
         self._service = node.create_service(
@@ -82,13 +81,13 @@ class Reload:
 
     def close(self) -> None:
         """Close service and topic; what is being loaded is not used."""
+        self._closed = True
         for answer in self._open_answers:
             answer.set_result(DynError("the node was closed before the robot was loaded"))
         self._open_answers = []
         self._node.destroy_service(self._service)
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
-        self._node.destroy_guard_condition(self._wake)
 
     def _load(self, request: _Request) -> LoadedModel | None:
         """Load a robot, in the thread; None where it is the one that need not be loaded."""
@@ -101,9 +100,11 @@ class Reload:
         return compiled(described, "runtime")
 
     def _woken(self) -> None:
-        # The node may be gone before the thread is ready.
-        with contextlib.suppress(RuntimeError):
-            self._wake.trigger()
+        # What is asked for comes from callbacks, so there is an executor, unless the node is gone by now. A
+        # guard condition would not do: the executor of events does not look at them.
+        executor = self._node.executor
+        if executor is not None:
+            executor.create_task(self._on_outcomes)
 
     def _on_description(self, message: String) -> None:
         self._text = message.data
@@ -132,6 +133,8 @@ class Reload:
 
     def _on_outcomes(self) -> None:
         """Use what was loaded, or say why not."""
+        if self._closed:
+            return
         for request, loaded, problem in self._worker.outcomes():
             if loaded is not None:
                 try:
