@@ -15,7 +15,6 @@ import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
@@ -24,6 +23,7 @@ from std_msgs.msg import Float64MultiArray, Header, String
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
 from dyn_nodes import qos
 from dyn_nodes.child import node_process
+from dyn_nodes.executor import make_executor
 from dyn_nodes.feedforward import Feedforward
 
 PATIENT_S = 30.0
@@ -58,7 +58,7 @@ class Graph:
         rclpy.init(args=[], context=self.context, signal_handler_options=SignalHandlerOptions.NO)
         self._resources.callback(self.context.try_shutdown)
         self.node = rclpy.create_node("test", context=self.context)
-        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor = make_executor(self.context)
         self.executor.add_node(self.node)
         self._resources.callback(self.executor.shutdown)
         self._resources.callback(self.node.destroy_node)

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
-from rclpy.task import Future
 from std_msgs.msg import String
 
 from dyn_core import DynError
 from dyn_msgs.srv import LoadModel
 from dyn_nodes import messages, qos
+from dyn_nodes.deferred_service import Answer, DeferredService
+from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.model_source import LoadedModel, compiled
 from dyn_nodes.robot_source import RobotSource
 from dyn_nodes.worker import PassedOver, Worker
@@ -26,12 +25,12 @@ class _Request:
     Attributes:
         text: the URDF; None for the source that the parameters give.
         unless_hash: of the description that need not be loaded; empty where it has to be in any case.
-        answer: takes the problem, or None, for the service; None for the topic.
+        answer: to the request of the service; None for the topic.
     """
 
     text: str | None
     unless_hash: str = ""
-    answer: Future | None = None
+    answer: Answer | None = None
 
 
 class Reload:
@@ -43,7 +42,7 @@ class Reload:
 
     def __init__(
         self,
-        node: Node,
+        node: ManagedNode,
         source: RobotSource,
         present: Callable[[], LoadedModel | None],
         use: Callable[[LoadedModel], None],
@@ -67,12 +66,9 @@ class Reload:
         self._text: str | None = None
         self._closed = False
         self._from_topic = from_topic
-        self._open_answers: list[Future] = []
+        self._open_answers: list[Answer] = []
         self._worker: Worker[_Request, LoadedModel | None] = Worker(self._load, self._woken)
-        # A group of its own: while it waits for the thread, the others of the node's group would wait too.
-        self._service = node.create_service(
-            LoadModel, "~/load_model", self._on_load_model, callback_group=ReentrantCallbackGroup()
-        )
+        self._service = DeferredService(node, LoadModel, "~/load_model", self._on_load_model)
         self._subscription = None
         if from_topic:
             self._subscription = node.create_subscription(
@@ -83,9 +79,9 @@ class Reload:
         """Close service and topic; what is being loaded is not used."""
         self._closed = True
         for answer in self._open_answers:
-            answer.set_result(DynError("the node was closed before the robot was loaded"))
+            self._respond(answer, DynError("the node was closed before the robot was loaded"))
         self._open_answers = []
-        self._node.destroy_service(self._service)
+        self._service.close()
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
 
@@ -113,23 +109,22 @@ class Reload:
             _Request(message.data, unless_hash=present.robot.description_hash if present else "")
         )
 
-    async def _on_load_model(
-        self, request: LoadModel.Request, response: LoadModel.Response
-    ) -> LoadModel.Response:
+    def _on_load_model(self, request: LoadModel.Request, answer: Answer) -> None:
         text = request.robot_description or (self._text if self._from_topic else None)
         if text is None and self._from_topic:
-            problem: DynError | None = DynError("nothing has come on the topic robot_description yet")
-        else:
-            answer = Future()
-            self._open_answers.append(answer)
-            self._worker.ask(_Request(text, answer=answer))
-            problem = await answer
+            self._respond(answer, DynError("nothing has come on the topic robot_description yet"))
+            return
+        self._open_answers.append(answer)
+        self._worker.ask(_Request(text, answer=answer))
+
+    def _respond(self, answer: Answer, problem: DynError | None) -> None:
+        response = answer.response
         response.success = problem is None
         response.message = "" if problem is None else str(problem)
         present = self._present()
         if present is not None:
             response.model = messages.model_info(present, self._node.get_clock().now().to_msg())
-        return response
+        answer.send()
 
     def _on_outcomes(self) -> None:
         """Use what was loaded, or say why not."""
@@ -143,7 +138,7 @@ class Reload:
                     problem = misfit
             if request.answer is not None:
                 self._open_answers.remove(request.answer)
-                request.answer.set_result(problem)
+                self._respond(request.answer, problem)
             elif not isinstance(problem, PassedOver):
                 self._say(problem)
 
