@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import subprocess
 import tempfile
 import time
@@ -14,7 +15,6 @@ import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
@@ -23,6 +23,7 @@ from std_msgs.msg import Float64MultiArray, Header, String
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
 from dyn_nodes import qos
 from dyn_nodes.child import node_process
+from dyn_nodes.executor import make_executor
 from dyn_nodes.feedforward import Feedforward
 
 PATIENT_S = 30.0
@@ -57,7 +58,7 @@ class Graph:
         rclpy.init(args=[], context=self.context, signal_handler_options=SignalHandlerOptions.NO)
         self._resources.callback(self.context.try_shutdown)
         self.node = rclpy.create_node("test", context=self.context)
-        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor = make_executor(self.context)
         self.executor.add_node(self.node)
         self._resources.callback(self.executor.shutdown)
         self._resources.callback(self.node.destroy_node)
@@ -80,6 +81,8 @@ class Graph:
 
     def __exit__(self, *_: object) -> None:
         self._resources.close()
+        # Services of lifecycle nodes in this process stay visible, and deaf, until nothing refers to them.
+        gc.collect()
 
     def start(self, *arguments: str) -> NodeProcess:
         """Run Python with these arguments; it ends with the test."""
@@ -114,9 +117,12 @@ class Graph:
         self.executor.add_node(node)
         self._resources.callback(node.destroy_node)
         self._resources.callback(node.end)
+        heard = [p for p in node.publishers if p.topic_name.startswith("/feedforward/t")]
+        heard += [p for p in node.publishers if p.topic_name in ("/feedforward/commands", "/diagnostics")]
         self.wait_for(
             lambda: (
-                self.node.count_publishers("feedforward/torques") == 1
+                all(publisher.get_subscription_count() for publisher in heard)
+                and self.node.count_publishers("feedforward/torques") == 1
                 and self._states.get_subscription_count() == 1
                 and self._references.get_subscription_count() == 1
             )
@@ -193,6 +199,11 @@ class Graph:
     def torques_for(self, names: Sequence[str], positions: Sequence[float]) -> JointTorques:
         """Publish a joint state and wait for the torques that carry its stamp."""
         return self.answer_to(self.publish_state(names, positions))
+
+    @property
+    def level(self) -> bytes | None:
+        """The newest level on /diagnostics."""
+        return self.diagnostics[-1].level if self.diagnostics else None
 
     def diagnosis(self, key: str) -> str | None:
         """Answer the newest value of that name on /diagnostics."""

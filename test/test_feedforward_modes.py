@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from rnea import Pinocchio, by_name, frictionless
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 
@@ -17,10 +18,6 @@ FRICTION = {"turn": (1.0, 4.0), "lift": (2.0, 5.0), "stretch": (3.0, 6.0)}
 """Viscous (N m s/rad, N s/m) and Coulomb (N m, N) friction."""
 
 
-def frictionless(name: str) -> str:
-    return re.sub(r"<dynamics [^>]*/>", "", urdf(name))
-
-
 def rough_rrp() -> str:
     """The arm with friction."""
     text = frictionless("rrp")
@@ -28,27 +25,6 @@ def rough_rrp() -> str:
         element = f'<dynamics damping="{viscous}" friction="{coulomb}"/>'
         text = re.sub(rf'(<joint name="{joint}"[^>]*>)', rf"\1{element}", text)
     return text
-
-
-class Pinocchio:
-    """Torques of Pinocchio by joint names, of robots whose joints all have one coordinate in it."""
-
-    def __init__(self, text: str) -> None:
-        self.pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
-        self.model = self.pin.buildModelFromXML(text)
-        self.data = self.model.createData()
-        self.names = list(self.model.names)[1:]
-
-    def torques(self, q, qd, qdd) -> dict[str, float]:
-        """Torques of positions, velocities, accelerations by name."""
-        values = [np.array([v[name] for name in self.names]) for v in (q, qd, qdd)]
-        configuration = self.pin.integrate(self.model, self.pin.neutral(self.model), values[0])
-        tau = self.pin.rnea(self.model, self.data, configuration, *values[1:])
-        return dict(zip(self.names, tau.tolist(), strict=True))
-
-
-def by_name(torques: JointTorques, field: str = "total") -> dict[str, float]:
-    return dict(zip(torques.name, getattr(torques, field), strict=True))
 
 
 def random_motion(names, seed: int = 3):

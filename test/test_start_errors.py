@@ -70,6 +70,10 @@ NODE_MISTAKES = {
         ["-p", "command_joints:=[turn, turn]", "-p", "description_file:={rrp}"],
         "command_joints names 'turn' twice",
     ),
+    "controller state without control_msgs": (
+        ["-p", "controller_state:=true"],
+        "control_msgs cannot be imported here",
+    ),
     "missing side file": (
         ["-p", "side_file:=/no/such.yaml", "-p", "description_file:={rrp}"],
         "/no/such.yaml",

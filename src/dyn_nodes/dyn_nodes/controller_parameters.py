@@ -14,6 +14,7 @@ from dyn_core.control.pid import AntiWindup, Derivative
 from dyn_core.control.watchdog import Reaction, WatchSettings
 from dyn_core.errors import listed
 from dyn_nodes.feedforward_settings import ReferenceSettings, declared_references
+from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
 
 _GAINS = {
@@ -153,8 +154,8 @@ def declare_controller_parameters(node: Node) -> ControllerParameters:
             "Rate of torques while joint states are stale, Hz.",
             within=(1.0, 2000.0),
         ),
-        command_joints=declare(
-            node, "command_joints", (), "Joints of ~/commands, in order; empty: all that are actuated."
+        command_joints=declare_names(
+            node, "command_joints", "Joints of ~/commands, in order; empty: all that are actuated."
         ),
     )
 

@@ -11,7 +11,7 @@ from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.jump import JumpLimit
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned, replaced
-from dyn_core.control.trajectory import Phase, Trajectory
+from dyn_core.control.trajectory import Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.facade.arrays import Array
 from dyn_nodes.feedforward_settings import ReferenceSettings
@@ -49,6 +49,15 @@ class DesiredMotion:
         self._reference_t = -math.inf
         self._reference_at = -math.inf
         self._trajectory: Trajectory | None = None
+        self._sampled: Array | None = None
+
+    def take_over(self, before: DesiredMotion) -> None:
+        """Go on with the motion, and the derivatives, of another robot with the same joints."""
+        self.kind = before.kind
+        self._of_positions, self._of_velocities = before._of_positions, before._of_velocities
+        self._reference, self._reference_t = before._reference, before._reference_t
+        self._reference_at = before._reference_at
+        self._trajectory, self._sampled = before._trajectory, before._sampled
 
     def refer(self, given: GivenMotion, t: float, now: float, measured: Array | None) -> Motion:
         """Take the next reference and answer its motion, with derivatives that it lacks.
@@ -81,24 +90,27 @@ class DesiredMotion:
         self._trajectory = None
         return motion
 
-    def follow(
+    def planned(
         self, points: TrajectoryPoints, t: float, stamp: float | None, start: Motion | None
     ) -> Trajectory:
-        """Follow a trajectory from now on and answer it; DynError where it cannot be, and nothing changes.
+        """Answer the trajectory through points that goes on from what is desired; DynError if there is none.
 
         Args:
-            points: its points.
+            points: the points.
             t: the present on the clock of the node (s).
-            stamp: its start (s); None for now.
+            stamp: start of the trajectory (s); None for now.
             start: the motion that the joints have, where nothing is desired yet.
         """
         if self._trajectory is not None:
-            trajectory = replaced(self._trajectory, points, t, stamp)
-        else:
-            present = self.at(t)
-            trajectory = planned(points, t, stamp, start if present is None else present)
-        self._set_trajectory(trajectory)
-        return trajectory
+            return replaced(self._trajectory, points, t, stamp)
+        present = self.at(t)
+        return planned(points, t, stamp, start if present is None else present)
+
+    def follow(self, trajectory: Trajectory) -> None:
+        """Follow a trajectory from now on."""
+        self.kind = Kind.TRAJECTORY
+        self._trajectory = trajectory
+        self._reference = None
 
     def stand(self, t: float, measured: Array | None) -> None:
         """Stand still from now on, where the desired motion or else the robot is; DynError if neither is."""
@@ -108,26 +120,26 @@ class DesiredMotion:
             raise DynError(
                 "the trajectory is empty, which means to stop: there is no motion and no measured position"
             )
-        self._set_trajectory(Trajectory.standing(q, t))
+        self.follow(Trajectory.standing(q, t))
+
+    def forget_time(self, t: float) -> None:
+        """Go on after the clock went back to t (s): stand where a trajectory was, and wait for references."""
+        if self._trajectory is not None and self._sampled is not None:
+            self.follow(Trajectory.standing(self._sampled, t))
+        elif self._trajectory is None:
+            self.kind, self._reference = Kind.NOTHING, None
 
     def at(self, t: float) -> Motion | None:
         """Answer the motion that is desired at a time (s), the last reference whatever its age is."""
-        if self._trajectory is not None:
-            return self._trajectory.sample(t).motion
-        return self._reference
+        if self._trajectory is None:
+            return self._reference
+        motion = self._trajectory.sample(t).motion
+        self._sampled = motion.q
+        return motion
 
     def fresh(self, now: float) -> bool:
         """Whether what is desired may still be used at a time of the steady clock (s)."""
         return self.kind is not Kind.REFERENCE or now - self._reference_at <= self._timeout
-
-    def moving(self, t: float) -> bool:
-        """Whether a trajectory runs, or is still to begin, at a time (s)."""
-        return self._trajectory is not None and self._trajectory.sample(t).phase is not Phase.DONE
-
-    def _set_trajectory(self, trajectory: Trajectory) -> None:
-        self.kind = Kind.TRAJECTORY
-        self._trajectory = trajectory
-        self._reference = None
 
     def _completed(self, given: GivenMotion, t: float) -> Motion:
         q, qd, qdd = given

@@ -4,13 +4,20 @@
 Subscribes:
     joint_states (sensor_msgs/JointState): measured positions and velocities, matched by name.
     ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
+    ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
+    ~/controller_state (control_msgs/JointTrajectoryControllerState): desired motion, on request.
+    ~/payload (dyn_msgs/Payload), ~/dynamic_parameters (dyn_msgs/DynamicParameters): as the services.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
 Publishes:
     ~/torques (dyn_msgs/JointTorques): torques with what they are made of.
     ~/commands (std_msgs/Float64MultiArray): the same torques in the order of a controller.
+    ~/joint_trajectory_effort (trajectory_msgs/JointTrajectory): each trajectory with its efforts.
     ~/model_info (dyn_msgs/ModelInfo, transient_local): the model in use.
     /diagnostics (diagnostic_msgs/DiagnosticArray): messages used and refused, and what is wrong.
+Services:
+    ~/set_payload (dyn_msgs/SetPayload), ~/set_dynamic_parameters (dyn_msgs/SetDynamicParameters),
+    ~/load_model (dyn_msgs/LoadModel).
 """
 
 from __future__ import annotations
@@ -22,32 +29,38 @@ from dataclasses import dataclass
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock
+from rclpy.clock import Clock, JumpThreshold
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
 from dyn_core.control.watchdog import Status
-from dyn_core.io.source import is_xml_text
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
 from dyn_nodes import messages, qos
 from dyn_nodes.complaints import Complaints
+from dyn_nodes.controller_state import controller_state_type
+from dyn_nodes.desired_motion import Kind
 from dyn_nodes.diagnostics import Diagnostics, Failure
 from dyn_nodes.feedforward_settings import declared_settings
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.model_source import LoadedModel, load
-from dyn_nodes.motion_message import measured_motion, reference_motion
+from dyn_nodes.model_source import LoadedModel, compiled
+from dyn_nodes.motion_message import GivenMotion, controller_motion, measured_motion, reference_motion
 from dyn_nodes.output_stage import Output
 from dyn_nodes.outputs import Outputs
+from dyn_nodes.parameter_interface import ParameterInterface
 from dyn_nodes.parameters import ignored_parameters
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
+from dyn_nodes.reload import Reload
+from dyn_nodes.robot_source import RobotSource
 from dyn_nodes.torque_source import TorqueSource
+from dyn_nodes.trajectory_input import follow
 
 _WARN_EVERY_S = 5.0
 _SILENCE_S = 1.0
@@ -89,13 +102,13 @@ class Feedforward(ManagedNode):
         """
         super().__init__("feedforward", automatically_declare_parameters_from_overrides=True, **node_options)
         self._steady = steady
+        self._source = RobotSource(self)
         self._settings = declared_settings(self)
         for name in ignored_parameters(self):
             self.get_logger().warning(f"there is no parameter '{name}': what was given is ignored")
         self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
         self._opened: list[Callable[[], object]] = []
         self._running: _Running | None = None
-        self._bad_description: str | None = None
         self._last_refusal: str | None = None
         self._epoch = 0
         self._last_answer = steady()
@@ -104,8 +117,8 @@ class Feedforward(ManagedNode):
 
     def open(self) -> None:
         """Load the robot if the parameters give it, and open the topics."""
-        source = self._settings.source
-        loaded = self._load(source.source) if source.source else None
+        described = self._source.from_parameters()
+        loaded = None if described is None else compiled(described, "runtime")
         self._epoch = self.get_clock().now().nanoseconds
         self._torques = self.create_lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
         self._commands = self.create_lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
@@ -115,14 +128,37 @@ class Feedforward(ManagedNode):
             lambda: self.destroy_lifecycle_publisher(self._commands),
             lambda: self.destroy_publisher(self._model_info),
         ]
-        self._diagnostics = Diagnostics(self, self._lasting_problem)
+        self._trajectories = self.create_lifecycle_publisher(
+            JointTrajectory, "~/joint_trajectory_effort", qos.EACH_MESSAGE
+        )
+        self._opened.append(lambda: self.destroy_lifecycle_publisher(self._trajectories))
+        self._diagnostics = Diagnostics(self, self._lasting_problem, self._values)
         self._opened.append(self._diagnostics.close)
-        self._subscribe(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE)
-        self._subscribe(JointReference, "~/reference", self._on_reference, qos.LATEST_SAMPLE)
+        self._subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE)
+        self._subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE)
+        if self._settings.references.controller_state:
+            kind = controller_state_type()
+            self._subscribe(kind, "~/controller_state", self._on_controller_state, qos.EACH_SAMPLE)
+        self._subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
+        interface = ParameterInterface(
+            self,
+            lambda: self._running.source.live if self._running else None,
+            self._steady,
+            self._settings.blend_time,
+            self._refuse_change,
+        )
+        self._opened.append(interface.close)
+        self._reload = Reload(
+            self,
+            self._source,
+            lambda: self._running.loaded if self._running else None,
+            self._use,
+            from_topic=loaded is None,
+        )
+        self._opened.append(self._reload.close)
         if loaded is not None:
             self._use(loaded)
         else:
-            self._subscribe(String, "robot_description", self._on_description, qos.LATCHED)
             self.get_logger().info("waiting for a robot on the topic robot_description")
 
     def close(self) -> None:
@@ -131,7 +167,6 @@ class Feedforward(ManagedNode):
         while self._opened:
             self._opened.pop()()
         self._running = None
-        self._bad_description = None
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to listen."""
@@ -140,6 +175,14 @@ class Feedforward(ManagedNode):
         self._last_answer = self._steady()
         self._watch_timer = self.create_timer(
             self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._cycle_timer = self.create_timer(1.0 / self._settings.rate, self._on_cycle)
+        self._cycle_timer.cancel()
+        went_back = JumpThreshold(
+            min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True
+        )
+        self._jumps = self.get_clock().create_jump_callback(
+            went_back, post_callback=lambda _: self._on_clock_back()
         )
         return super().on_activate(state)
 
@@ -153,6 +196,8 @@ class Feedforward(ManagedNode):
         if self._watch_timer is None:
             return
         self.destroy_timer(self._watch_timer)
+        self.destroy_timer(self._cycle_timer)
+        self._jumps.unregister()
         self._watch_timer = None
         running = self._running
         if running is None or running.source.stage.last_good is None:
@@ -177,10 +222,6 @@ class Feedforward(ManagedNode):
 
     # The robot.
 
-    def _load(self, source: str) -> LoadedModel:
-        given = self._settings.source
-        return load(source, given.gravity, given.side_file, "runtime")
-
     def _use(self, loaded: LoadedModel) -> None:
         """Use another robot from now on; DynError if the parameters do not fit it, and nothing changes."""
         names = loaded.robot.joint_names
@@ -190,28 +231,14 @@ class Feedforward(ManagedNode):
             JointReader(names, "joint state", others=True),
             JointReader(names, "reference", others=False),
         )
+        left: list[str] = []
         if self._running is not None:
-            running.source.stage.take_over(self._running.source.stage, self._steady())
+            left = running.source.take_over(self._running.source, self._steady())
         self._running = running
-        for sentence in loaded.warnings:
+        for sentence in (*loaded.warnings, *left):
             self.get_logger().warning(sentence)
         self._model_info.publish(messages.model_info(loaded, self.get_clock().now().to_msg()))
         self.get_logger().info(f"using robot '{loaded.robot.name}' with {loaded.robot.dof} joints")
-
-    def _on_description(self, message: String) -> None:
-        present = self._running
-        try:
-            if not is_xml_text(message.data):
-                raise DynError("the message is not the text of a URDF")
-            loaded = self._load(message.data)
-            self._bad_description = None
-            if present and present.loaded.robot.description_hash == loaded.robot.description_hash:
-                return
-            self._use(loaded)
-        except DynError as problem:
-            use = f"robot '{present.loaded.robot.name}' stays in use" if present else "still no robot"
-            self._bad_description = f"robot_description cannot be used ({problem}); {use}"
-            self.get_logger().error(self._bad_description)
 
     # Motions and torques.
 
@@ -233,13 +260,19 @@ class Feedforward(ManagedNode):
         self._diagnostics.count("joint states used")
 
     def _on_reference(self, message: JointReference) -> None:
+        self._take_reference(message, reference_motion)
+
+    def _on_controller_state(self, message: Any) -> None:
+        self._take_reference(message, controller_motion)
+
+    def _take_reference(self, message: Any, read: Callable[[Any, JointReader], GivenMotion]) -> None:
         running = self._running
         if running is None or self._watch_timer is None:
             return
         try:
             stamp = message.header.stamp
             t = self._time_of("reference", stamp)
-            given = reference_motion(message, running.references)
+            given = read(message, running.references)
             output = running.source.refer(given, t, self._steady())
             if output is not None:
                 self._publish(running, output, stamp)
@@ -247,6 +280,48 @@ class Feedforward(ManagedNode):
             self._refuse("references refused", problem)
             return
         self._diagnostics.count("references used")
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        running = self._running
+        if running is None or self._watch_timer is None:
+            return
+        stamp_ns = _nanoseconds(message.header.stamp)
+        stamp = 1e-9 * (stamp_ns - self._epoch) if stamp_ns else None
+        period = self._settings.effort_period
+        try:
+            t, now = self._node_time(), self._steady()
+            answer, excess = follow(running.source, message, t, stamp, now, period)
+        except (DynError, Rejection) as problem:
+            self._refuse_change("trajectories", str(problem))
+            return
+        self._diagnostics.count("trajectories used")
+        if answer is not None:
+            self._trajectories.publish(answer)
+        if excess is not None:
+            self._say_limited(excess)
+        self._cycle_timer.reset()
+        self._on_cycle()
+
+    def _on_cycle(self) -> None:
+        """Go on along a trajectory."""
+        running = self._running
+        if running is None or self._watch_timer is None:
+            return
+        if running.source.desired.kind is not Kind.TRAJECTORY:
+            self._cycle_timer.cancel()
+            return
+        present = self.get_clock().now()
+        try:
+            output = running.source.advance(1e-9 * (present.nanoseconds - self._epoch), self._steady())
+            if output is not None:
+                self._publish(running, output, present.to_msg())
+        except Rejection as problem:
+            self._refuse("torques withheld", problem)
+
+    def _on_clock_back(self) -> None:
+        """Forget what was to happen at times that have not come again."""
+        if self._running is not None:
+            self._running.source.desired.forget_time(self._node_time())
 
     def _on_watch(self) -> None:
         """See whether data is stale, and what is to be sent then."""
@@ -272,15 +347,26 @@ class Feedforward(ManagedNode):
         self._last_answer = self._steady()
         self._last_refusal = None
         if output.excess is not None:
-            self._complaints.say(f"limited: {output.excess}", f"limited {output.excess.split(' asks ')[0]}")
-            self._diagnostics.count("torques limited", output.excess)
+            self._say_limited(output.excess)
+
+    def _say_limited(self, excess: str) -> None:
+        self._complaints.say(f"limited: {excess}", f"limited {excess.split(' asks ')[0]}")
+        self._diagnostics.count("torques limited", excess)
+
+    def _node_time(self) -> float:
+        """The present on the clock of the node (s), from the epoch of its stamps."""
+        return float(1e-9 * (self.get_clock().now().nanoseconds - self._epoch))
 
     def _time_of(self, what: str, stamp: Time) -> float:
         """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
-        stamp_ns: int = stamp.sec * 1_000_000_000 + stamp.nanosec
+        stamp_ns = _nanoseconds(stamp)
         age: int = self.get_clock().now().nanoseconds - stamp_ns
         check_age(what, 1e-9 * age, self._settings.max_age)
         return 1e-9 * (stamp_ns - self._epoch)
+
+    def _refuse_change(self, what: str, problem: str) -> None:
+        self._complaints.say(f"{what} refused: {problem}", f"{what} refused")
+        self._diagnostics.count(f"{what} refused", f"{what} refused: {problem}")
 
     def _refuse(self, what: str, problem: Rejection) -> None:
         self._last_refusal = str(problem)
@@ -291,8 +377,8 @@ class Feedforward(ManagedNode):
 
     def _lasting_problem(self) -> str | Failure | None:
         """What is wrong at the moment, for /diagnostics."""
-        if self._bad_description is not None:
-            return self._bad_description
+        if self._reload.problem is not None:
+            return self._reload.problem
         if self._running is None:
             return "no robot: nothing came on the topic robot_description"
         if self._watch_timer is None:
@@ -305,6 +391,25 @@ class Feedforward(ManagedNode):
         if silence > _SILENCE_S:
             return f"no torques for {silence:.1f} s ({cause})"
         return None
+
+    def _values(self) -> dict[str, str]:
+        """Values for /diagnostics."""
+        running = self._running
+        if running is None:
+            return {"mode": self._settings.mode}
+        source = running.source
+        payloads = source.live.fitting.payloads.values()
+        return {
+            "mode": self._settings.mode,
+            "robot": running.loaded.robot.name,
+            "data": source.stage.watch.status.value,
+            "desired motion": source.desired.kind.value,
+            "payloads": ", ".join(f"{p.mass:g} kg at {p.link}" for p in payloads) or "none",
+        }
+
+
+def _nanoseconds(stamp: Time) -> int:
+    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
 
 
 def main(arguments: list[str] | None = None) -> int:

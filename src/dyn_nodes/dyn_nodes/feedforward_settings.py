@@ -9,12 +9,10 @@ from typing import Literal, get_args
 
 from rclpy.node import Node
 
-from dyn_core import DynError
 from dyn_core.control.effort_limits import OnLimit
 from dyn_core.control.terms import Switches
 from dyn_core.control.watchdog import Reaction, WatchSettings
-from dyn_core.io.source import is_xml_text
-from dyn_core.model.gravity import checked_gravity
+from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
 
 Mode = Literal["gravity", "inverse_dynamics", "computed_torque"]
@@ -22,28 +20,6 @@ FinalMessage = Literal["zero", "hold"]
 
 _REACTIONS: Mapping[str, Reaction] = {"hold": "hold", "ramp": "ramp_to_zero", "stop": "stop"}
 _SECONDS = (0.0, 3600.0)
-
-
-@dataclass(frozen=True)
-class SourceSettings:
-    """Where the robot comes from.
-
-    Attributes:
-        description: text of the URDF; empty where it comes from elsewhere.
-        description_file: path of the URDF; empty where it comes from elsewhere.
-        side_file: path of the side file; empty for none.
-        gravity: acceleration of gravity in the frame of the root link (m/s^2).
-    """
-
-    description: str = ""
-    description_file: str = ""
-    side_file: str = ""
-    gravity: tuple[float, ...] = (0.0, 0.0, -9.81)
-
-    @property
-    def source(self) -> str:
-        """Text or path of the description; empty for the topic."""
-        return self.description or self.description_file
 
 
 @dataclass(frozen=True)
@@ -71,11 +47,13 @@ class ReferenceSettings:
         max_speed: fastest that the position may move (rad/s or m/s); 0 for the limits of the description.
         slack: what may be added to that, and how far from the measured position the first may be (rad or m).
         derivative_cutoff: of the filter for derivatives that are not given (Hz).
+        controller_state: whether the state of a joint_trajectory_controller is read as references.
     """
 
     max_speed: float = 0.0
     slack: float = 0.1
     derivative_cutoff: float = 30.0
+    controller_state: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +61,6 @@ class FeedforwardSettings:
     """All parameters of the node.
 
     Attributes:
-        source: where the robot comes from.
         mode: what is computed.
         switches: which terms the torques have.
         coulomb_velocity: of the transition of Coulomb friction (rad/s or m/s); 0 for its sign.
@@ -96,9 +73,10 @@ class FeedforwardSettings:
         on_limit: what becomes of torques above an effort limit.
         on_shutdown: the last message.
         command_joints: order of the commands; empty for that of the robot.
+        blend_time: how long torques take to those of other dynamic parameters or payloads (s).
+        effort_period: between points of a trajectory with efforts (s); 0 for the points that it has.
     """
 
-    source: SourceSettings = SourceSettings()
     mode: Mode = "gravity"
     switches: Switches = field(default_factory=Switches)
     coulomb_velocity: float = 0.0
@@ -111,6 +89,8 @@ class FeedforwardSettings:
     on_limit: OnLimit = "clip"
     on_shutdown: FinalMessage = "zero"
     command_joints: tuple[str, ...] = ()
+    blend_time: float = 1.0
+    effort_period: float = 0.0
 
 
 _DEFAULTS = FeedforwardSettings()
@@ -119,7 +99,6 @@ _DEFAULTS = FeedforwardSettings()
 def declared_settings(node: Node) -> FeedforwardSettings:
     """Declare the parameters and answer their values; DynError where one will not do."""
     return FeedforwardSettings(
-        source=_source(node),
         mode=declare(
             node,
             "mode",
@@ -176,46 +155,27 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             "last good position.",
             choices=get_args(FinalMessage),
         ),
-        command_joints=declare(
+        command_joints=declare_names(
             node,
             "command_joints",
-            (),
             "Joints of ~/commands, in the order of the controller that takes them; empty: all that are "
             "actuated, in the order of the robot.",
         ),
+        blend_time=declare(
+            node,
+            "blend_time",
+            _DEFAULTS.blend_time,
+            "Time, s, that torques take to those of another payload or other dynamic parameters.",
+            within=_SECONDS,
+        ),
+        effort_period=declare(
+            node,
+            "effort_period",
+            _DEFAULTS.effort_period,
+            "Time, s, between the points of trajectories with efforts; 0: the points that they have.",
+            within=(0.0, 60.0),
+        ),
     )
-
-
-def _source(node: Node) -> SourceSettings:
-    description: str = declare(
-        node,
-        "robot_description",
-        "",
-        "Text of the URDF; empty: taken from description_file or the topic robot_description.",
-    )
-    description_file: str = declare(
-        node,
-        "description_file",
-        "",
-        "Path of a URDF file; empty: taken from robot_description (parameter or topic).",
-    )
-    side_file: str = declare(
-        node, "side_file", "", "Path of a YAML file with loops, friction, rotor inertias; empty: none."
-    )
-    gravity = declare(
-        node,
-        "gravity",
-        list(_DEFAULTS.source.gravity),
-        "Acceleration of gravity in the frame of the root link, m/s^2.",
-    )
-    if description and description_file:
-        raise DynError("both robot_description and description_file are set: leave one of them empty")
-    if description and not is_xml_text(description):
-        raise DynError(
-            "parameter robot_description is not the text of a URDF: "
-            "give the path of a file as description_file"
-        )
-    return SourceSettings(description, description_file, side_file, checked_gravity(gravity))
 
 
 def _switches(node: Node) -> Switches:
@@ -284,6 +244,13 @@ def declared_references(node: Node) -> ReferenceSettings:
             _DEFAULTS.references.derivative_cutoff,
             "Cutoff, Hz, of the filter for velocities and accelerations that messages lack.",
             within=(0.01, 10000.0),
+        ),
+        controller_state=declare(
+            node,
+            "controller_state",
+            _DEFAULTS.references.controller_state,
+            "Whether ~/controller_state, the state of a joint_trajectory_controller, is read as references; "
+            "this needs control_msgs.",
         ),
     )
 

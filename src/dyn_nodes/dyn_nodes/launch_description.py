@@ -65,6 +65,7 @@ def node(
     executable: str,
     *,
     parameters: Sequence[Any] = (),
+    optional: Sequence[str] = (),
     remappings: Sequence[tuple[str, str]] = (),
 ) -> OpaqueFunction:
     """Run one of our nodes, with the robot and the arguments of the launch file.
@@ -72,10 +73,13 @@ def node(
     Args:
         executable: its name; its parameters are those of the argument `params_file`.
         parameters: more of them, which come before those of the arguments.
+        optional: arguments that are parameters of the same name where they are not empty.
         remappings: names of topics and what they become.
     """
 
     def made(context: LaunchContext) -> list[Node]:
+        given = {name: LaunchConfiguration(name).perform(context) for name in optional}
+        chosen = {name: ParameterValue(text, value_type=str) for name, text in given.items() if text}
         use_sim_time = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
         return [
             Node(
@@ -86,7 +90,7 @@ def node(
                 parameters=[
                     LaunchConfiguration("params_file"),
                     *parameters,
-                    {**robot_parameters(context), "use_sim_time": use_sim_time},
+                    {**robot_parameters(context), **chosen, "use_sim_time": use_sim_time},
                 ],
                 remappings=list(remappings),
                 output="screen",
@@ -96,10 +100,26 @@ def node(
     return OpaqueFunction(function=made)
 
 
-def one_node(executable: str) -> LaunchDescription:
-    """Answer the launch description of one node with its own file of parameters."""
+def one_node(
+    executable: str, arguments: Sequence[DeclareLaunchArgument] = (), optional: Sequence[str] = ()
+) -> LaunchDescription:
+    """Answer the launch description of one node with its own file of parameters.
+
+    Args:
+        executable: its name.
+        arguments: more arguments.
+        optional: as for `node`.
+    """
     default = PathJoinSubstitution([FindPackageShare("dyn_nodes"), "config", f"{executable}.yaml"])
     parameters = DeclareLaunchArgument(
         "params_file", default_value=default, description="YAML file of parameters."
     )
-    return LaunchDescription([*common_arguments(), parameters, *robot_arguments(), node(executable)])
+    return LaunchDescription(
+        [
+            *common_arguments(),
+            parameters,
+            *arguments,
+            *robot_arguments(),
+            node(executable, optional=optional),
+        ]
+    )

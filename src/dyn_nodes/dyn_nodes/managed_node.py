@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import traceback
 from abc import abstractmethod
 from collections.abc import Callable
@@ -80,28 +79,15 @@ class ManagedNode(LifecycleNode):
     def _contained(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Answer a callback that has the node fail instead of raising."""
 
-        def failed(error: Exception, args: tuple[Any, ...]) -> Any:
-            if self.context.ok():
-                self.fail(error)
-            return args[-1] if args else None  # the response, where it is a service
-
-        if inspect.iscoroutinefunction(callback):
-
-            async def awaited(*args: Any) -> Any:
-                try:
-                    return await callback(*args)
-                except Exception as error:
-                    return failed(error, args)
-
-            return awaited
-
-        def called(*args: Any) -> Any:
+        def contained(*args: Any) -> Any:
             try:
                 return callback(*args)
             except Exception as error:
-                return failed(error, args)
+                if self.context.ok():
+                    self.fail(error)
+                return args[-1] if args else None  # the response, where it is a service
 
-        return called
+        return contained
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open, or say why not."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dyn_core
+from dyn_nodes.robot_source import DescribedRobot
 
 
 @dataclass(frozen=True)
@@ -31,23 +32,9 @@ class LoadedModel:
     warnings: tuple[str, ...]
 
 
-def load(
-    source: str,
-    gravity: Sequence[float],
-    side_file: str = "",
-    parameters: Literal["baked", "runtime"] = "baked",
-) -> LoadedModel:
-    """Load a robot.
-
-    Args:
-        source: text of a URDF, or path of a file.
-        gravity: acceleration of gravity in the frame of its root link (m/s^2).
-        side_file: path of its side file; empty for none.
-        parameters: "runtime" where its dynamic parameters are to change.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", dyn_core.ModelWarning)
-        robot = dyn_core.load_robot(source, loops=side_file or None, gravity=gravity)
+def compiled(described: DescribedRobot, parameters: Literal["baked", "runtime"] = "baked") -> LoadedModel:
+    """Compile the dynamics of a robot; "runtime" is for dynamic parameters that are to change."""
+    robot = described.robot
     if not robot.dof:
         raise dyn_core.DynError(
             f"robot '{robot.name}' has no joint that moves: there is no torque to compute"
@@ -55,4 +42,12 @@ def load(
     efforts = (robot.limits[name].effort for name in robot.joint_names)
     limits = np.array([np.inf if effort is None else effort for effort in efforts])
     model = dyn_core.compile_model(robot, parameters)
-    return LoadedModel(robot, model, limits, tuple(str(w.message) for w in caught))
+    return LoadedModel(robot, model, limits, described.warnings)
+
+
+def load(source: str, gravity: Sequence[float]) -> LoadedModel:
+    """Load a robot from URDF text or a file, with the gravity in its root link (m/s^2)."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", dyn_core.ModelWarning)
+        robot = dyn_core.load_robot(source, gravity=gravity)
+    return compiled(DescribedRobot(robot, None, tuple(str(w.message) for w in caught)))

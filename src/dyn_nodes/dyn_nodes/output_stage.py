@@ -39,6 +39,7 @@ class OutputStage:
 
     Attributes:
         limits: of the torques.
+        units: of the torque of each joint.
         watch: how the data is, and what is done about it.
         last_good: time of the last good data (s); None before any.
     """
@@ -57,7 +58,7 @@ class OutputStage:
         self.limits = limits
         self.watch = NO_DATA
         self.last_good: float | None = None
-        self._units = units
+        self.units = units
         self._settings = settings
         self._at_first = WatchSettings(settings.timeout, settings.reaction, settings.ramp_down, ramp_start)
         self._first = True
@@ -110,6 +111,8 @@ class OutputStage:
             Rejection: nothing can be sent.
         """
         self.watch = watch = watched(self._present_settings, self.watch, now, self.last_good)
+        # What comes after a reaction is a recovery, whatever was before it.
+        self._first = self._first and watch.status in (Status.NO_DATA, Status.RECOVERING)
         if watch.target is Target.HELD:
             return self._limited_output(watch, held())
         if watch.target is Target.ZERO:
@@ -138,7 +141,7 @@ class OutputStage:
         limited = self.limits.applied(terms.total)
         if limited.excess is None:
             return terms.total, None
-        sentence = self.limits.sentence(terms.total, self._units)
+        sentence = self.limits.sentence(terms.total, self.units)
         if limited.torques is None:
             joint = self.limits.joint_names[int(np.argmax(limited.excess))]
             raise Rejection(sentence, f"joint '{joint}' asks for too much")

@@ -8,7 +8,6 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from dyn_core import DynError
 
@@ -29,8 +28,7 @@ def declare(
     Args:
         node: the node.
         name: name of the parameter.
-        default: its value where nobody gives one; it has the type of the parameter, and () is that of a
-            list of names.
+        default: its value where nobody gives one; it has the type of the parameter.
         description: what it is, with its unit.
         within: closed range of a float.
         choices: all values of a text.
@@ -43,17 +41,18 @@ def declare(
         floating_point_range=ranges,
         read_only=True,
     )
-    if node.has_parameter(name):
-        # Where all that was given is declared by itself, it is so without a description.
-        node.undeclare_parameter(name)
-    # The type of an empty list could not be told from its value.
-    given = Parameter.Type.STRING_ARRAY if default == () else default
-    value = node.declare_parameter(name, given, descriptor).value
-    if default == ():
-        value = tuple(value or ())
+    value = declare_described(node, name, default, descriptor)
     if choices and value not in choices:
         raise DynError(f"parameter {name} is '{value}': choose {listed}")
     return value
+
+
+def declare_described(node: Node, name: str, default: Any, descriptor: ParameterDescriptor) -> Any:
+    """Declare a parameter, by a default or a type, and answer its value."""
+    if node.has_parameter(name):
+        # Where a node declares by itself what it is given, that is without a description.
+        node.undeclare_parameter(name)
+    return node.declare_parameter(name, default, descriptor).value
 
 
 def declare_by_joint(

@@ -11,6 +11,9 @@ LATEST_SAMPLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """What we publish for controllers: reliable, so that any subscription is compatible; the newest only."""
 
+EACH_MESSAGE = QoSProfile(depth=5, reliability=ReliabilityPolicy.RELIABLE)
+"""Trajectories, payloads, parameters: each of them counts."""
+
 LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )

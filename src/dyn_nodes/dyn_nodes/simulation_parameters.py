@@ -13,6 +13,7 @@ from rclpy.node import Node
 import dyn_core
 from dyn_core.model.joint import Limits
 from dyn_core.simulation.settings import INTEGRATORS
+from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
 from dyn_nodes.simulated_robot import SimulatedRobot
 
@@ -52,8 +53,8 @@ class SimulationParameters:
         self.paused = self._switch(
             "paused", False, "Time stands still until the service ~/pause lets it go on."
         )
-        self.command_joints: tuple[str, ...] = declare(
-            node, "command_joints", (), "Joints of ~/commands, in order; empty: all that are actuated."
+        self.command_joints: tuple[str, ...] = declare_names(
+            node, "command_joints", "Joints of ~/commands, in order; empty: all that are actuated."
         )
         self._settings = self._declare_settings()
         self._sensors = self._declare_sensors()

@@ -14,15 +14,19 @@ from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.motion import Motion
 from dyn_core.control.terms import Switches, Terms, TorqueTerms
+from dyn_core.control.trajectory import Samples, Trajectory
+from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
 from dyn_nodes.desired_motion import DesiredMotion, Kind
 from dyn_nodes.feedforward_settings import FeedforwardSettings, GainSettings
+from dyn_nodes.live_parameters import LiveParameters
 from dyn_nodes.model_source import LoadedModel
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.rejection import Rejection
+from dyn_nodes.trajectory_efforts import efforts
 
 
 class TorqueSource:
@@ -31,6 +35,7 @@ class TorqueSource:
     Attributes:
         loaded: the robot and its model.
         desired: the desired motion.
+        live: the dynamic parameters of the model.
         stage: limits, reactions to stale data and transitions.
     """
 
@@ -42,6 +47,7 @@ class TorqueSource:
         self._mode = settings.mode
         self._timeout = settings.watch.timeout
         self._gains = _gains(robot, settings.gains)
+        self.live = LiveParameters(model)
         self._terms = TorqueTerms(model, settings.switches, settings.coulomb_velocity)
         # At rest there is nothing else, and it need not be computed.
         still = Switches(False, False, settings.switches.gravity, settings.switches.friction)
@@ -52,17 +58,38 @@ class TorqueSource:
         self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
         cutoff = settings.references.derivative_cutoff
         self._velocities = DerivativeFilter(names, cutoff, max_gap=self._timeout)
-        self.restart()
+        self.desired = self._nothing_desired()
+        self._q: Array | None = None
+        self._measured_at = -math.inf
+        self._position: Array | None = None
+        self._start: Array | None = None
+
+    def take_over(self, before: TorqueSource, now: float) -> list[str]:
+        """Go on, at time `now` (s), from the torques, payloads and motions of another robot.
+
+        Motions are taken over where the joints are the same.
+
+        Returns:
+            A sentence about each thing that could not be taken over.
+        """
+        self.stage.take_over(before.stage, now)
+        left = self.live.take_over(before.live, now)
+        if before.loaded.robot.joint_names == self.loaded.robot.joint_names:
+            self.desired.take_over(before.desired)
+            self._velocities = before._velocities
+            self._q, self._measured_at, self._position = before._q, before._measured_at, before._position
+            self._start = before._start
+        elif before.desired.kind is not Kind.NOTHING:
+            left.append("the desired motion was of other joints: it is forgotten")
+        return left
 
     def restart(self) -> None:
         """Forget the motions and wait for data as at first."""
         self.stage.restart()
         self._velocities.reset()
-        self.desired = DesiredMotion(self.loaded.robot, self._references, self._timeout)
-        self._q: Array | None = None
+        self.desired = self._nothing_desired()
+        self._q = self._position = self._start = None
         self._measured_at = -math.inf
-        self._position: Array | None = None
-        self._start: Array | None = None
 
     def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
         """Take a measurement, and answer the torques to send for it if it is what they follow from.
@@ -76,6 +103,7 @@ class TorqueSource:
         Raises:
             Rejection: the torques cannot be sent.
         """
+        self.live.update(now)
         self._q, self._measured_at, self._position = q, now, q
         if self._mode == "computed_torque":
             return self._computed(q, qd, t, now)
@@ -89,8 +117,31 @@ class TorqueSource:
         Raises:
             Rejection: the reference cannot be used, or the torques cannot be sent.
         """
+        self.live.update(now)
         motion = self.desired.refer(given, t, now, self.measured(now))
         return self._along(motion, now) if self._mode == "inverse_dynamics" else None
+
+    def planned(self, points: TrajectoryPoints, t: float, stamp: float | None, now: float) -> Trajectory:
+        """Answer the trajectory through points from the present motion; DynError where there is none."""
+        q = self.measured(now)
+        return self.desired.planned(points, t, stamp, None if q is None else Motion.at_rest(q))
+
+    def follow(self, trajectory: Trajectory) -> None:
+        """Follow a trajectory from now on."""
+        self.desired.follow(trajectory)
+
+    def stand(self, t: float, now: float) -> None:
+        """Stand still from now on; DynError where it is not known at which position."""
+        self.desired.stand(t, self.measured(now))
+
+    def efforts(self, samples: Samples) -> tuple[Array, str | None]:
+        """Answer the torques of N motions, (N, n), and a sentence where a limit is met.
+
+        Raises:
+            DynError: torques are to be withheld.
+            Rejection: torques are not finite.
+        """
+        return efforts(samples, self._of, self.stage.limits, self.stage.units)
 
     def advance(self, t: float, now: float) -> Output | None:
         """Answer the torques to send along a trajectory at time t, if they follow from one.
@@ -100,6 +151,7 @@ class TorqueSource:
         """
         if self._mode != "inverse_dynamics" or self.desired.kind is not Kind.TRAJECTORY:
             return None
+        self.live.update(now)
         motion = self.desired.at(t)
         return None if motion is None else self._along(motion, now)
 
@@ -109,6 +161,7 @@ class TorqueSource:
         Raises:
             Rejection: nothing can be sent.
         """
+        self.live.update(now)
         return self.stage.idle(self._held, now)
 
     def last(self, hold: bool) -> Output:
@@ -136,6 +189,9 @@ class TorqueSource:
         # Friction of the desired velocity: that of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
         return self.stage.live(self._of(motion, desired.qd), now)
+
+    def _nothing_desired(self) -> DesiredMotion:
+        return DesiredMotion(self.loaded.robot, self._references, self._timeout)
 
     def _along(self, motion: Motion, now: float) -> Output:
         if self.measured(now) is None:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The efforts along a whole trajectory, computed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dyn_core import DynError
+from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.motion import Motion
+from dyn_core.control.plan import planned
+from dyn_core.control.terms import Terms
+from dyn_core.control.trajectory import Samples, Trajectory
+from dyn_core.control.trajectory_points import TrajectoryPoints
+from dyn_nodes.gate import passed
+
+_MOST_POINTS = 100_000
+
+
+def samples_at_points(points: TrajectoryPoints) -> Samples:
+    """Answer the motion at the points, with the derivatives that the splines between them have there."""
+    return planned(points, 0.0, 0.0).sample_many(points.times)
+
+
+def sampling_times(trajectory: Trajectory, begin: float, period: float) -> NDArray[np.float64]:
+    """Answer the times of a trajectory after `begin`, one in each period and its end (all s)."""
+    count = int(np.ceil((trajectory.end - begin) / period - 1e-9))
+    if count > _MOST_POINTS:
+        raise DynError(
+            f"the trajectory lasts {trajectory.end - begin:g} s, which would be {count} points: "
+            "give a longer effort_period"
+        )
+    times: NDArray[np.float64] = begin + period * np.arange(1.0, count + 1.0)
+    times[-1:] = trajectory.end
+    return times
+
+
+def efforts(
+    samples: Samples, terms: Callable[[Motion], Terms], limits: EffortLimits, units: tuple[str, ...]
+) -> tuple[NDArray[np.float64], str | None]:
+    """Answer the torques (N m or N), (N, n), within their limits, and a sentence about the furthest beyond.
+
+    Args:
+        samples: N motions.
+        terms: the torques of N motions.
+        limits: of the torques.
+        units: of the torque of each joint, for the sentence.
+
+    Raises:
+        DynError: torques are beyond their limits and are to be withheld.
+    """
+    wanted = terms(Motion(samples.q, samples.qd, samples.qdd)).total
+    excess = np.abs(wanted) - limits.limits
+    if not (excess > 0.0).any():
+        return passed(wanted, limits), None
+    k = int(excess.max(axis=1).argmax())
+    sentence = f"point {k} of the trajectory: {limits.sentence(wanted[k], units)}"
+    rows = [limits.applied(row).torques for row in wanted]
+    if any(row is None for row in rows):
+        raise DynError(sentence)
+    return passed(np.array(rows), limits), sentence

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of a trajectory that comes in: it is followed, and answered with its efforts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from trajectory_msgs.msg import JointTrajectory
+
+from dyn_nodes.torque_source import TorqueSource
+from dyn_nodes.trajectory_efforts import samples_at_points, sampling_times
+from dyn_nodes.trajectory_message import points_of, sampled_trajectory, with_efforts
+
+
+class Followed(NamedTuple):
+    """A trajectory that is followed from now on.
+
+    Attributes:
+        answer: the trajectory with its efforts; None where it is empty.
+        excess: a sentence about the joint that asks for most above its limit; None where none does.
+    """
+
+    answer: JointTrajectory | None
+    excess: str | None
+
+
+def follow(
+    source: TorqueSource,
+    message: JointTrajectory,
+    t: float,
+    stamp: float | None,
+    now: float,
+    effort_period: float,
+) -> Followed:
+    """Follow a trajectory from now on; an empty one means to stand still.
+
+    Args:
+        source: what follows it.
+        message: the trajectory.
+        t: the present on the clock of stamps (s).
+        stamp: its start (s); None for now.
+        now: the present on the steady clock (s).
+        effort_period: time between the points of the answer (s); 0 for the points that it has.
+
+    Raises:
+        DynError, Rejection: it cannot be followed; what is followed at present stays.
+    """
+    if not message.points:
+        source.stand(t, now)
+        return Followed(None, None)
+    robot = source.loaded.robot
+    points = points_of(message, robot)
+    trajectory = source.planned(points, t, stamp, now)
+    if effort_period > 0.0:
+        times = sampling_times(trajectory, t if stamp is None else max(t, stamp), effort_period)
+        samples = trajectory.sample_many(times)
+        efforts, excess = source.efforts(samples)
+        from_start = times - (t if stamp is None else stamp)
+        answer = sampled_trajectory(message, robot.joint_names, from_start, samples, efforts)
+    else:
+        efforts, excess = source.efforts(samples_at_points(points))
+        answer = with_efforts(message, robot.joint_names, efforts)
+    source.follow(trajectory)
+    return Followed(answer, excess)
