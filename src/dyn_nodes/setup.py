@@ -29,6 +29,7 @@ setup(
         installed("launch", "*.launch.py"),
         installed("config", "*.yaml"),
         installed("config/robots", "*.urdf"),
+        installed("config/robots", "*.yaml"),
     ],
     install_requires=["setuptools"],
     # By this colcon knows that the tests are for pytest.

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of the three nodes, as the YAML file that they are started with, and how they are wired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from dyn_nodes.demonstration.scene import RATE_HZ, STEP_S, Scene
+
+TIMEOUT_S = 2.0
+"""Patience of the nodes: a loaded machine may stand still for a while."""
+
+REMAPPINGS = {
+    "simulation": (("simulation/torques", "controller/torques"),),
+    "controller": (("controller/reference", "reference"), ("controller/feedforward", "feedforward/torques")),
+    "feedforward": (("feedforward/reference", "reference"),),
+}
+"""Names of topics and what they become, by node."""
+
+
+def parameters(scene: Scene) -> str:
+    """Answer the text of the parameter file."""
+    return yaml.safe_dump(
+        {f"/**/{node}": {"ros__parameters": values} for node, values in _by_node(scene).items()},
+        sort_keys=False,
+        allow_unicode=True,
+    )
+
+
+def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
+    names = scene.robot.joint_names
+    side_file = {} if scene.side_file is None else {"side_file": str(scene.side_file.resolve())}
+    listening = {
+        **side_file,
+        "use_sim_time": True,
+        "timeout": TIMEOUT_S,
+        "max_age": TIMEOUT_S,
+        "reference_slack": 0.5,
+    }
+    gains = zip(names, scene.gains.kp.tolist(), scene.gains.kd.tolist(), strict=True)
+    centre = zip(names, scene.motion.centre.tolist(), strict=True)
+    return {
+        "simulation": {
+            "description_file": str(scene.path.resolve()),
+            **side_file,
+            "rate": RATE_HZ,
+            "step": STEP_S,
+            "publish_clock": True,
+            "brakes": True,
+            "model_error": float(scene.wish.model_error),
+            "seed": scene.wish.seed,
+            "initial": {name: {"position": q} for name, q in centre},
+        },
+        "controller": {
+            **listening,
+            "gains": {name: {"p": p, "d": d} for name, p, d in gains},
+            "feedforward": {"timeout": TIMEOUT_S},
+        },
+        "feedforward": {
+            **listening,
+            # It is activated for the runs that use it.
+            "autostart": False,
+            "mode": "inverse_dynamics",
+        },
+    }

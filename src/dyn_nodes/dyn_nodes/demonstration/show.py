@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstration from the wish to the report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import get_rmw_implementation_identifier, try_shutdown
+
+from dyn_core.cli.output_file import write_whole
+from dyn_nodes.demonstration import files
+from dyn_nodes.demonstration.node_parameters import parameters
+from dyn_nodes.demonstration.nodes import running_nodes
+from dyn_nodes.demonstration.performance import Performance, controls
+from dyn_nodes.demonstration.recording import Recording
+from dyn_nodes.demonstration.report import Facts, report
+from dyn_nodes.demonstration.results import as_data, as_text, results
+from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, Wish, prepared
+from dyn_nodes.demonstration.stopped import Stopped
+from dyn_nodes.executor import make_executor
+from dyn_nodes.isolation import isolated_environment
+
+
+def show(wish: Wish, out: Path, *, own_nodes: bool, stop: Event) -> None:
+    """Run the demonstration and write its files.
+
+    Args:
+        wish: what is asked for.
+        out: directory of the files.
+        own_nodes: whether the nodes are started here, on a domain of their own; else those that run are used.
+        stop: is set when the user has had enough.
+
+    Raises:
+        DynError: the robot cannot be used, or a file not be written.
+        DemoError: the demonstration could not go on.
+        Stopped: the user has had enough.
+    """
+    files.writable(out)
+    scene = prepared(wish)
+    node_file = out / files.PARAMETERS
+    write_whole(os.fspath(node_file), parameters(scene))
+    with isolated_environment(os.environ) if own_nodes else nullcontext({**os.environ}) as environment:
+        print(_head(scene, environment), flush=True)
+        nodes = running_nodes(node_file, out, environment) if own_nodes else nullcontext(None)
+        with nodes as running, _node(environment) as (node, spin_once):
+            check = _nothing if running is None else running.check
+            recordings, factor = _performed(scene, Performance(node, spin_once, scene, check, stop))
+    found = results(scene.robot, recordings)
+    print(as_text(scene.robot, found), flush=True)
+    facts = Facts(f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}", factor, _versions())
+    _go_on(stop)
+    files.write_data(out, scene.robot, recordings)
+    _go_on(stop)
+    files.write_figures(out, {**_figures(scene, facts), **as_data(scene.robot, found)})
+    write_whole(os.fspath(out / files.REPORT), report(scene, recordings, found, facts))
+    print(f"\nReport: {(out / files.REPORT).resolve()}")
+
+
+def _performed(scene: Scene, performance: Performance) -> tuple[list[Recording], float]:
+    """Run all controls; answer what was recorded, and simulated time for each second."""
+    performance.connect()
+    began, simulated = time.monotonic(), performance.time
+    recordings = []
+    wanted = controls(scene)
+    for number, control in enumerate(wanted, start=1):
+        print(f"  run {number} of {len(wanted)}: {control.title}", flush=True)
+        recordings.append(performance.run(control))
+    return recordings, (performance.time - simulated) / (time.monotonic() - began)
+
+
+@contextmanager
+def _node(environment: Mapping[str, str]) -> Iterator[tuple[Node, Callable[[float], None]]]:
+    """The node of this process, in the domain of `environment`, and what handles its messages."""
+    os.environ.update(environment)
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = rclpy.create_node("demo")
+        executor = make_executor()
+        executor.add_node(node)
+        yield node, lambda seconds: executor.spin_once(timeout_sec=seconds)
+        node.destroy_node()
+    finally:
+        try_shutdown()
+
+
+def _go_on(stop: Event) -> None:
+    if stop.is_set():
+        raise Stopped
+
+
+def _nothing() -> None:
+    """Nodes that others have started are theirs to watch."""
+
+
+def _head(scene: Scene, environment: Mapping[str, str]) -> str:
+    robot, wish = scene.robot, scene.wish
+    error = (
+        f"masses, inertias and friction of the simulated robot are off by up to {100 * wish.model_error:g} % "
+        f"from its description (seed {wish.seed})"
+        if wish.model_error
+        else "the simulated robot is as its description says"
+    )
+    lines = [
+        f"Robot '{robot.name}' with {robot.dof} joints and joint friction; ROS_DOMAIN_ID="
+        f"{environment.get('ROS_DOMAIN_ID', '0')}.",
+        f"Model error: {error}.",
+        f"PD gains for {scene.frequency:.3g} Hz, damping ratio {DAMPING:g}; "
+        f"a motion of {wish.duration:g} s at {RATE_HZ:g} Hz in each run.",
+        *(f"Note: {remark}" for remark in scene.remarks),
+    ]
+    return "\n".join(lines)
+
+
+def _figures(scene: Scene, facts: Facts) -> dict[str, Any]:
+    kp, kd, inertia = (values.tolist() for values in scene.gains)
+    return {
+        "robot": scene.robot.name,
+        "model_error": scene.wish.model_error,
+        "seed": scene.wish.seed,
+        "duration": scene.wish.duration,
+        "rate": RATE_HZ,
+        "natural_frequency": scene.frequency,
+        "damping": DAMPING,
+        "kp": kp,
+        "kd": kd,
+        "inertia": inertia,
+        "real_time_factor": facts.real_time_factor,
+        "date": facts.date,
+        "versions": facts.versions,
+    }
+
+
+def _versions() -> dict[str, str]:
+    try:
+        ours = version("dyn_core")
+    except PackageNotFoundError:
+        ours = "from sources"
+    return {
+        "dyn_core": ours,
+        "ROS 2": os.environ.get("ROS_DISTRO", "unknown"),
+        "middleware": get_rmw_implementation_identifier(),
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+    }
