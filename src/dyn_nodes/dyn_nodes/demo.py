@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demonstration: a simulated robot follows a motion under PD control, without and with feedforward.
 
-The nodes `simulation`, `controller` and `feedforward` run in processes of their own, on a DDS domain that nothing
-else on this machine uses. The robot has joint friction, and is not quite as its description says. Tracking
-errors are printed; a report with plots is written.
+The nodes `simulation`, `controller` and `feedforward` run in processes of their own, on a DDS domain that
+nothing else on this machine uses. The robot has joint friction, and is not quite as its description says.
+Tracking errors are printed; a report with plots is written.
 """
 
 from __future__ import annotations
@@ -48,12 +48,20 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     wish = Wish()
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[0])
     parser.add_argument("robot", nargs="?", default=wish.robot, help="name of a robot, or a URDF file")
-    parser.add_argument("--out", default="demo", metavar="DIR", help="directory of report and data (default: demo)")
     parser.add_argument(
-        "--side-file", metavar="FILE", help="YAML file with rotor inertias and friction (default: the robot's own)"
+        "--out", default="demo", metavar="DIR", help="directory of report and data (default: demo)"
     )
     parser.add_argument(
-        "--duration", type=float, default=wish.duration, metavar="S", help=f"of the motion (default: {wish.duration:g})"
+        "--side-file",
+        metavar="FILE",
+        help="YAML file with rotor inertias and friction (default: the robot's own)",
+    )
+    parser.add_argument(
+        "--duration",
+        type=float,
+        default=wish.duration,
+        metavar="S",
+        help=f"of the motion (default: {wish.duration:g})",
     )
     parser.add_argument(
         "--model-error",

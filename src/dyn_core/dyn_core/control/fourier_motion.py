@@ -4,7 +4,7 @@
     q(t) = centre + w(t) sum over k of amplitudes_k sin(2 pi k t / duration + phases_k)
 
 w goes from 0 to 1 in the first part of the motion and back in the last, by `smooth_step`. Positions,
-velocities and accelerations are continuous everywhere, and zero velocity and acceleration surround the motion.
+velocities and accelerations are continuous everywhere; before and after, the joints stand at the centre.
 """
 
 from __future__ import annotations

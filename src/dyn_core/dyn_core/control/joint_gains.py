@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains of a PD controller for each joint, from the inertia that the joint feels.
+"""Gains of PD controllers, joint by joint, from the inertia that each joint feels.
 
-A joint by itself obeys ``a qdd + (Fv + kd) qd + kp q = 0`` with the greatest inertia a of its diagonal term of the
-inertia matrix; with
+A joint by itself obeys ``a qdd + (Fv + kd) qd + kp q = 0``. With the greatest inertia a that the diagonal of
+the inertia matrix has for it, and
 
     kp = a w^2,    kd = 2 damping w a - Fv
 
-its error has the natural frequency w and the damping ratio that were asked for (Khalil-Dombre 2002, sec. 14.2:
-w should be at most half the lowest frequency of the structure). Where friction alone damps the joint more than
-that, a is taken for ``Fv / (2 damping w)``, which asks for no kd, and for the stiffness that then gives the pole.
+its error has the natural frequency w and the damping ratio that were asked for. For a real arm, w is at most
+half the lowest frequency of its structure. Where friction by itself damps more than that, kd would be negative:
+then a is taken for ``Fv / (2 damping w)``, so that kd is 0, and the error goes at about the same rate.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def joint_gains(model: Model, q: Array, frequency: float, damping: float = 1.0) 
 def fastest_rate(model: Model, q: Array, kd: Array) -> float:
     """Answer the fastest rate at which the gains kd damp a motion of the joints together (1/s).
 
-    It is the greatest eigenvalue of A^-1 diag(kd) among the positions q (rad or m), (N, n). A loop of period T
-    that damps with rate r can only be stable for r T < 2, and for less where the torque comes late.
+    It is the greatest eigenvalue of A^-1 diag(kd) among the positions q (rad or m), (N, n). A loop of
+    period T that damps at rate r can only be stable for r T < 2, and for less where torques come late.
     """
     root = np.sqrt(kd)
     A = model.inertia_matrix(q)

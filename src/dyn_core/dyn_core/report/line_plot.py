@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Curves over one another in a frame with two axes, as SVG.
 
-Colours are left to the style sheet of `page`: a curve has the class `c0`, `c1`, ....
+Colours are left to the style sheet: a curve has the class `c0`, `c1`, ....
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from html import escape
 
 import numpy as np
 
-from dyn_core.report.curve import Array, Curve, thinned
+from dyn_core.report.curve import Array, Curve
+from dyn_core.report.simplified import pieces, simplified
 from dyn_core.report.ticks import labels, ticks
 
 MARGIN = 0.06
 """Part of the range that is left free above and below the curves."""
+TOLERANCE = 0.15
+"""How far a curve may be from its points (pixels)."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ def _labels(x: _Axis, y: _Axis, x_label: str, y_label: str, frame: Frame) -> Ite
         yield f'<text class="tick" text-anchor="middle" x="{place:.1f}" y="{y.begin + 14:.1f}">{text}</text>'
     marks = ticks(y.low, y.high)
     for text, place in zip(labels(marks), y.at(np.array(marks)), strict=True):
-        yield f'<text class="tick" text-anchor="end" x="{x.begin - 5:.1f}" y="{place + 3.5:.1f}">{text}</text>'
+        where = f'x="{x.begin - 5:.1f}" y="{place + 3.5:.1f}"'
+        yield f'<text class="tick" text-anchor="end" {where}>{text}</text>'
     middle = 0.5 * (y.begin + y.end)
     yield (
         f'<text class="label" text-anchor="middle" x="{0.5 * (x.begin + x.end):.1f}" '
@@ -110,12 +114,9 @@ def _labels(x: _Axis, y: _Axis, x_label: str, y_label: str, frame: Frame) -> Ite
 
 
 def _path(curve: Curve, x: _Axis, y: _Axis) -> str:
-    abscissae, ordinates = thinned(curve, int(abs(x.end - x.begin)))
-    words: list[str] = []
-    pen_up = True
-    for px, py in zip(x.at(abscissae).tolist(), y.at(ordinates).tolist(), strict=True):
-        if np.isfinite(py):
-            words.append(f"{'M' if pen_up else 'L'}{px:.1f} {py:.1f}")
-        pen_up = not np.isfinite(py)
+    lines = []
+    for abscissae, ordinates in pieces(x.at(curve.x), y.at(curve.y)):
+        points = zip(*simplified(abscissae, ordinates, TOLERANCE), strict=True)
+        lines.append("M" + "L".join(f"{px:.1f} {py:.1f}" for px, py in points))
     kind = f"curve c{curve.colour}{' dashed' if curve.dashed else ''}"
-    return f'<path class="{kind}" d="{"".join(words)}"><title>{escape(curve.label)}</title></path>'
+    return f'<path class="{kind}" d="{"".join(lines)}"><title>{escape(curve.label)}</title></path>'

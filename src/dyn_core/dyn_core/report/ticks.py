@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 
 def ticks(low: float, high: float, count: int = 5) -> tuple[float, ...]:
@@ -19,14 +20,14 @@ def ticks(low: float, high: float, count: int = 5) -> tuple[float, ...]:
 
 def labels(values: tuple[float, ...]) -> tuple[str, ...]:
     """Answer texts for the ticks of one axis, all with the same number of decimals."""
-    if not values:
-        return ()
-    step = min((b - a for a, b in zip(values, values[1:])), default=abs(values[0]) or 1.0)
+    step = min((b - a for a, b in pairwise(values)), default=1.0)
     if not 1e-4 <= step < 1e6:
-        return tuple(f"{value:.6g}" for value in values)
+        return tuple(_signed(f"{value:.6g}") for value in values)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return tuple(f"{value + 0.0:.{decimals}f}".replace("-", "\N{MINUS SIGN}") for value in _without_minus_zero(values, step))
+    return tuple(_signed(f"{value:.{decimals}f}") for value in values)
 
 
-def _without_minus_zero(values: tuple[float, ...], step: float) -> tuple[float, ...]:
-    return tuple(0.0 if abs(value) < 1e-9 * step else value for value in values)
+def _signed(text: str) -> str:
+    """Answer a number with a minus sign instead of a hyphen, and without one where it is zero."""
+    zero = not text.strip("-0.")
+    return text.lstrip("-") if zero else text.replace("-", "\N{MINUS SIGN}")

@@ -9,7 +9,7 @@ import yaml
 
 from dyn_nodes.demonstration.scene import RATE_HZ, STEP_S, Scene
 
-TIMEOUT_S = 2.0
+TIMEOUT_S = 10.0
 """Patience of the nodes: a loaded machine may stand still for a while."""
 
 REMAPPINGS = {
@@ -22,11 +22,8 @@ REMAPPINGS = {
 
 def parameters(scene: Scene) -> str:
     """Answer the text of the parameter file."""
-    return yaml.safe_dump(
-        {f"/**/{node}": {"ros__parameters": values} for node, values in _by_node(scene).items()},
-        sort_keys=False,
-        allow_unicode=True,
-    )
+    nodes = {f"/**/{node}": {"ros__parameters": values} for node, values in _by_node(scene).items()}
+    return str(yaml.safe_dump(nodes, sort_keys=False, allow_unicode=True))
 
 
 def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
@@ -48,6 +45,10 @@ def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
             "rate": RATE_HZ,
             "step": STEP_S,
             "publish_clock": True,
+            # The demonstration steps, when all have answered: the motion is the same on any machine.
+            "paused": True,
+            # What makes the state be repeated ten times a second meanwhile.
+            "real_time_factor": 10.0 / RATE_HZ,
             "brakes": True,
             "model_error": float(scene.wish.model_error),
             "seed": scene.wish.seed,

@@ -24,7 +24,7 @@ from dyn_nodes.demonstration.stopped import DemoError, Stopped
 _CONNECT_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0
 _SILENCE_LIMIT_S = 15.0
-SETTLE_S = 0.8
+SETTLE_S = 0.6
 """Simulated time for which the robot is held before each motion."""
 
 
@@ -56,7 +56,12 @@ class Performance:
     """One demonstration over the topics and services of a graph."""
 
     def __init__(
-        self, node: Node, spin_once: Callable[[float], None], scene: Scene, check: Callable[[], None], stop: Event
+        self,
+        node: Node,
+        spin_once: Callable[[float], None],
+        scene: Scene,
+        check: Callable[[], None],
+        stop: Event,
     ) -> None:
         """Open topics and services.
 
@@ -91,6 +96,9 @@ class Performance:
         self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "the node controller was not heard")
         self._wait(lambda: bool(self._models), _CONNECT_LIMIT_S, "the node feedforward got no robot")
         self._wait(
+            player.steps.service_is_ready, _CONNECT_LIMIT_S, "the service simulation/step was not offered"
+        )
+        self._wait(
             lambda: player.references.get_subscription_count() >= 2,
             _CONNECT_LIMIT_S,
             "the nodes controller and feedforward do not both listen to the topic reference",
@@ -108,14 +116,26 @@ class Performance:
         if control.feedforward and not self._active():
             self._go(Transition.TRANSITION_ACTIVATE)
         player = self._player
+        player.with_feedforward = control.feedforward
         player.play(SETTLE_S)
         while not player.over:
-            before = player.time
-            self._wait(lambda: player.time != before, _SILENCE_LIMIT_S, "there were no joint states")
+            self._wait_for_time()
         recording = player.recording(control.title)
         if not len(recording.t):
             raise DemoError("no joint state came during the motion")
         return recording
+
+    def _wait_for_time(self) -> None:
+        """Wait until simulated time has gone on."""
+        player = self._player
+        before = player.time
+        self._wait(
+            lambda: player.time != before or player.problem or player.over,
+            _SILENCE_LIMIT_S,
+            "simulated time did not go on",
+        )
+        if player.problem is not None:
+            raise DemoError(player.problem)
 
     def _active(self) -> bool:
         state = self._call(self._state, GetState.Request()).current_state.id
@@ -148,7 +168,7 @@ class Performance:
         self._wait(future.done, limit_s, f"the service {name} did not answer")
         return future.result()
 
-    def _wait(self, condition: Callable[[], bool], limit_s: float, otherwise: str) -> None:
+    def _wait(self, condition: Callable[[], Any], limit_s: float, otherwise: str) -> None:
         """Handle messages until the condition holds."""
         end = time.monotonic() + limit_s
         while not condition():

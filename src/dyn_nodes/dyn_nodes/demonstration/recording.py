@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+_ON_TIME_S = 1e-9
+"""What stamps are rounded to."""
 
 
 class Efforts(NamedTuple):
@@ -48,7 +50,7 @@ class Recording:
         measured: positions (rad or m), (N, n).
         velocity: velocities (rad/s or m/s), (N, n).
         efforts: efforts (N m or N).
-        missed: joint states that were published and did not come.
+        lost: answers of the nodes that did not come.
     """
 
     title: str
@@ -57,15 +59,19 @@ class Recording:
     measured: Array
     velocity: Array
     efforts: Efforts
-    missed: int
+    lost: int
 
 
-def at_times(t: Array, stamps: Sequence[float], rows: Sequence[Sequence[float]], n: int) -> Array:
-    """Answer what was valid at times t (s): the row with the last stamp until then, (N, n); NaN before any."""
-    answer = np.full((len(t), n), np.nan)
-    if stamps:
-        order = np.argsort(stamps, kind="stable")
-        last = np.searchsorted(np.asarray(stamps)[order], t + 1e-9, side="right") - 1
-        known = last >= 0
-        answer[known] = np.asarray(rows, dtype=np.float64)[order][last[known]]
+def at_times(t: Array, stamps: Array, rows: Array) -> Array:
+    """Answer what was valid at N times (s): the row with the last stamp until then, (N, n); NaN before any.
+
+    Args:
+        t: the times (s), (N,).
+        stamps: of the rows (s), (M,), in any order.
+        rows: values, (M, n).
+    """
+    answer = np.full((len(t), rows.shape[1]), np.nan)
+    order = np.argsort(stamps, kind="stable")
+    last = np.searchsorted(stamps[order], t + _ON_TIME_S, side="right") - 1
+    answer[last >= 0] = rows[order][last[last >= 0]]
     return answer

@@ -11,10 +11,11 @@ from dyn_core.model.joint import Joint
 from dyn_core.report.curve import Curve
 from dyn_core.report.line_plot import line_plot
 from dyn_core.report.page import legend, page, table
-from dyn_nodes.demonstration.recording import Efforts, Recording
+from dyn_nodes.demonstration.recording import Recording
 from dyn_nodes.demonstration.results import SHOWN_UNITS, Result
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, STEP_S, Scene
 
+_TIME = "time (s)"
 _REFERENCE = 5
 """Number of the colour of the reference."""
 _PARTS = (
@@ -22,10 +23,11 @@ _PARTS = (
     ("coriolis", "Coriolis and centrifugal", 3, False),
     ("gravity", "gravity", 2, False),
     ("friction", "friction", 4, False),
-    ("control", "PD", 1, False),
+    ("control", "PD part", 1, False),
     ("total", "total sent", 5, False),
-    ("measured", "effort of the robot", 6, True),
+    ("measured", "measured effort", 6, True),
 )
+"""Efforts that are drawn: name in the recording, label, number of the colour, dashed."""
 
 
 @dataclass(frozen=True)
@@ -45,109 +47,114 @@ class Facts:
 
 def report(scene: Scene, recordings: Sequence[Recording], found: Sequence[Result], facts: Facts) -> str:
     """Answer the page."""
-    title = f"Feedforward for robot {scene.robot.name}"
-    return page(title, _body(title, scene, recordings, found, facts))
+    title = f"What feedforward does for robot {scene.robot.name}"
+    return page(title, (f"<h1>{escape(title)}</h1>", *_body(scene, recordings, found, facts)))
 
 
 def _body(
-    title: str, scene: Scene, recordings: Sequence[Recording], found: Sequence[Result], facts: Facts
+    scene: Scene, recordings: Sequence[Recording], found: Sequence[Result], facts: Facts
 ) -> Iterator[str]:
-    yield f"<h1>{escape(title)}</h1>"
     yield (
         f'<p class="quiet">A simulated robot with {scene.robot.dof} joints followed one motion of '
-        f"{scene.wish.duration:g} s {_count(len(recordings))}, over DDS, "
-        f"with the nodes simulation, controller and feedforward in processes of their own. {escape(facts.date)}</p>"
+        f"{scene.wish.duration:g} s {_times(len(recordings))}, over DDS, with the nodes simulation, "
+        f"controller and feedforward in a process each. {escape(facts.date)}</p>"
     )
     yield '<div class="cards">'
     for result in found[1:]:
-        worst = min(result.factors)
         yield (
-            f'<div class="card"><b>{_factor(result.factor)}</b>smaller RMS tracking error: {escape(result.title)}'
-            f"<br><span>against {escape(found[0].title)}; the least of a joint: {_factor(worst)}</span></div>"
+            f'<div class="card"><b>{_factor(result.factor)} smaller</b>RMS tracking error: '
+            f"{escape(result.title)}<br><span>against {escape(found[0].title)}; "
+            f"the joint with the least: {_factor(min(result.factors))}</span></div>"
         )
-    yield "</div>"
-    yield "<section><h2>Tracking errors</h2>"
-    yield _errors_table(scene, found)
-    yield "</section>"
-    yield "<section><h2>What was run</h2>"
-    yield table((), _facts(scene, recordings, facts), "prose")
-    yield "</section><section><h2>Joints</h2>"
-    yield _joints_table(scene)
-    yield (
-        f"<p>The gains are kp = a w², kd = 2 D w a \N{MINUS SIGN} Fv for a natural frequency "
-        f"w/2π = {scene.frequency:.3g} Hz and a damping ratio D = {DAMPING:g}, where a is the greatest inertia "
-        "that the joint feels during the motion, by the inertia matrix of the described robot. Friction and "
-        "rotor inertia are those of the described robot, and in brackets of the simulated one.</p></section>"
-    )
+    yield f"</div><section><h2>Tracking errors</h2>{_errors(scene, found)}</section>"
+    yield f"<section><h2>What was run</h2>{table((), _facts(scene, recordings, facts), 'prose')}</section>"
+    yield f"<section><h2>Joints</h2>{_joints(scene)}{_about_gains(scene)}</section>"
     for j, joint in enumerate(scene.robot.independent_joints):
-        yield from _joint(j, joint, recordings)
+        yield from _plots(j, joint, recordings)
 
 
-def _count(runs: int) -> str:
-    return {2: "twice", 3: "three times"}.get(runs, f"{runs} times")
+def _times(count: int) -> str:
+    return {2: "twice", 3: "three times"}.get(count, f"{count} times")
 
 
 def _factor(value: float) -> str:
     return f"{value:.3g}\N{MULTIPLICATION SIGN}"
 
 
-def _errors_table(scene: Scene, found: Sequence[Result]) -> str:
+def _errors(scene: Scene, found: Sequence[Result]) -> str:
+    """Answer the table of errors."""
     head = ["joint"]
     for number, result in enumerate(found):
         head += [f"{result.title}: RMS", "largest"] + (["smaller by"] if number else [])
     rows: list[list[str]] = []
     for j, joint in enumerate(scene.robot.independent_joints):
         unit = SHOWN_UNITS[joint.position_unit]
-        row = [joint.name]
+        rows.append([joint.name])
         for number, result in enumerate(found):
-            row += [f"{1e3 * e[j]:.3f} {unit}" for e in result.error]
-            row += [_factor(result.factors[j])] if number else []
-        rows.append(row)
-    for unit in found[0].overall:
-        row = [f"all joints, {SHOWN_UNITS[unit]}"]
-        for number, result in enumerate(found):
-            row += [f"{1e3 * result.overall[unit]:.3f} {SHOWN_UNITS[unit]}", ""]
-            row += [_factor(result.overall_factors[unit])] if number else []
-        rows.append(row)
+            rows[-1] += [f"{1e3 * values[j]:.3f} {unit}" for values in result.error]
+            rows[-1] += [_factor(result.factors[j])] if number else []
+    for kind, rms in found[0].overall.items():
+        unit = SHOWN_UNITS[kind]
+        rows.append([f"all joints in {unit}", f"{1e3 * rms:.3f} {unit}", ""])
+        for result in found[1:]:
+            rows[-1] += [
+                f"{1e3 * result.overall[kind]:.3f} {unit}",
+                "",
+                _factor(result.overall_factors[kind]),
+            ]
     return table(head, rows)
 
 
 def _facts(scene: Scene, recordings: Sequence[Recording], facts: Facts) -> Iterator[tuple[str, str]]:
-    wish = scene.wish
-    yield "robot", f"{scene.robot.name}, {scene.path}" + (f" with {scene.side_file}" if scene.side_file else "")
-    if wish.model_error:
-        yield (
-            "model error",
-            f"The parameters of the simulated robot are not those of its description: masses, rotor inertias and "
-            f"friction are off by up to {100 * wish.model_error:g} %, bodies are stretched by up to half of that "
-            f"and moved accordingly (seed {wish.seed}). The feedforward knows the description; in the last run "
-            "it was told the true parameters by the service set_dynamic_parameters.",
-        )
-    else:
-        yield "model error", "none: the simulated robot is as its description says"
-    yield "friction", "viscous and Coulomb, with stiction, in the simulated robot; in the model as described"
+    side_file = f" with {scene.side_file}" if scene.side_file else ""
+    yield "robot", f"{scene.robot.name}: {scene.path}{side_file}"
+    yield "model error", _about_error(scene)
+    yield (
+        "friction",
+        "viscous and Coulomb, with joints that stick, in the simulation; without sticking in the model",
+    )
     yield (
         "rate",
-        f"{RATE_HZ:g} Hz for joint states, references and torques, in simulated time; steps of the integrator "
-        f"{1e3 * STEP_S:g} ms; real-time factor {facts.real_time_factor:.2f}",
+        f"{RATE_HZ:g} Hz for joint states, references and torques, in simulated time, which goes on when all "
+        f"have answered; steps of the integrator: {1e3 * STEP_S:g} ms; "
+        f"real-time factor {facts.real_time_factor:.2f}",
     )
-    yield (
-        "messages",
-        ", ".join(f"{r.title}: {len(r.t)} joint states recorded, {r.missed} missed" for r in recordings),
-    )
+    counts = (f"{r.title}: {len(r.t)} joint states, {r.lost} answers lost" for r in recordings)
+    yield "messages", "; ".join(counts)
     yield "versions", ", ".join(f"{name} {version}" for name, version in facts.versions.items())
     for remark in scene.remarks:
         yield "remark", remark
 
 
-def _joints_table(scene: Scene) -> str:
+def _about_error(scene: Scene) -> str:
+    wish = scene.wish
+    if not wish.model_error:
+        return "none: the simulated robot is as its description says"
+    part = 100 * wish.model_error
+    return (
+        f"The simulated robot is not quite as described: masses, rotor inertias and friction are off by up to "
+        f"{part:g} %, bodies are stretched, and moved as a part of their size, by up to {0.5 * part:g} % "
+        f"(seed {wish.seed}). The feedforward knows the description. For the true model it was told the "
+        "parameters of the simulated robot by the service set_dynamic_parameters."
+    )
+
+
+def _about_gains(scene: Scene) -> str:
+    return (
+        "<p>Gains: kp = a w², kd = 2 D w a \N{MINUS SIGN} Fv, for a natural frequency "
+        f"w/2π = {scene.frequency:.3g} Hz and a damping ratio D = {DAMPING:g}, with the greatest inertia a that "
+        "the joint feels during the motion. In brackets: the simulated robot, where it is another than the "
+        "described one.</p>"
+    )
+
+
+def _joints(scene: Scene) -> str:
+    """Answer the table of gains, friction and limits."""
     head = ("joint", "kp", "kd", "inertia a", "viscous Fv", "Coulomb Fs", "rotor inertia", "effort limit")
     rows = []
-    real = {joint.name: joint for joint in scene.real.joints}
     for joint, kp, kd, a in zip(scene.robot.independent_joints, *scene.gains, strict=True):
         effort, length = joint.effort_unit, joint.position_unit
-        other = real[joint.name]
-        limit = joint.limits.effort
+        real = scene.real.joint(joint.name)
         inertia = "kg" if length == "m" else "kg m²"
         rows.append(
             (
@@ -155,46 +162,41 @@ def _joints_table(scene: Scene) -> str:
                 f"{kp:.4g} {effort}/{length}",
                 f"{kd:.4g} {effort} s/{length}",
                 f"{a:.3g} {inertia}",
-                f"{joint.friction.Fv:.3g} ({other.friction.Fv:.3g}) {effort} s/{length}",
-                f"{joint.friction.Fs:.3g} ({other.friction.Fs:.3g}) {effort}",
-                f"{joint.Ia:.3g} ({other.Ia:.3g}) {inertia}",
-                "unknown" if limit is None else f"{limit:g} {effort}",
+                f"{_both(joint.friction.Fv, real.friction.Fv)} {effort} s/{length}",
+                f"{_both(joint.friction.Fs, real.friction.Fs)} {effort}",
+                f"{_both(joint.Ia, real.Ia)} {inertia}",
+                f"{joint.limits.effort:g} {effort}" if joint.limits.effort else "unknown",
             )
         )
     return table(head, rows)
 
 
-def _joint(j: int, joint: Joint, recordings: Sequence[Recording]) -> Iterator[str]:
-    unit, shown = joint.position_unit, SHOWN_UNITS[joint.position_unit]
-    kind = "force" if unit == "m" else "torque"
-    time = "time (s)"
-    yield f'<section><h2>{escape(joint.name)}</h2><div class="plots">'
-    last = recordings[-1]
+def _both(described: float, real: float) -> str:
+    return f"{described:.3g}" if described == real else f"{described:.3g} ({real:.3g})"
+
+
+def _plots(j: int, joint: Joint, recordings: Sequence[Recording]) -> Iterator[str]:
+    """Answer the plots of one joint: positions, errors, and what the efforts were made of."""
+    name, unit, shown = joint.name, joint.position_unit, SHOWN_UNITS[joint.position_unit]
+    effort = "force" if unit == "m" else "torque"
+    yield f'<section><h2>{escape(name)}</h2><div class="plots">'
     positions = [Curve(r.title, r.t, r.measured[:, j], k) for k, r in enumerate(recordings)]
+    last = recordings[-1]
     positions.append(Curve("reference", last.t, last.desired[:, j], _REFERENCE, dashed=True))
-    yield _figure(f"{joint.name}: position", time, f"position ({unit})", positions)
+    yield _figure(f"{name}: reference and measured position", f"position ({unit})", positions)
     errors = [
         Curve(r.title, r.t, 1e3 * (r.desired[:, j] - r.measured[:, j]), k) for k, r in enumerate(recordings)
     ]
-    yield _figure(f"{joint.name}: tracking error", time, f"error ({shown})", errors)
+    yield _figure(f"{name}: tracking error", f"error ({shown})", errors)
     for recording in recordings[1:]:
-        yield _figure(
-            f"{joint.name}: {kind}s, {recording.title}",
-            time,
-            f"{kind} ({joint.effort_unit})",
-            _breakdown(recording, j),
-        )
+        parts = [
+            Curve(label, recording.t, getattr(recording.efforts, part)[:, j], colour, dashed)
+            for part, label, colour, dashed in _PARTS
+        ]
+        yield _figure(f"{name}: {effort}, {recording.title}", f"{effort} ({joint.effort_unit})", parts)
     yield "</div></section>"
 
 
-def _breakdown(recording: Recording, j: int) -> list[Curve]:
-    efforts: Efforts = recording.efforts
-    return [
-        Curve(label, recording.t, getattr(efforts, name)[:, j], colour, dashed)
-        for name, label, colour, dashed in _PARTS
-    ]
-
-
-def _figure(title: str, x_label: str, y_label: str, curves: Sequence[Curve]) -> str:
+def _figure(title: str, y_label: str, curves: Sequence[Curve]) -> str:
     entries = ((curve.label, curve.colour, curve.dashed) for curve in curves)
-    return f"<figure>{line_plot(title, x_label, y_label, curves)}{legend(entries)}</figure>"
+    return f"<figure>{line_plot(title, _TIME, y_label, curves)}{legend(entries)}</figure>"

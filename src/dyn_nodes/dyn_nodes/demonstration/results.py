@@ -67,36 +67,6 @@ def _ratio(first: Any, other: Any) -> Any:
         return np.where(np.asarray(other) > 0.0, np.divide(first, other), np.inf)
 
 
-def as_text(robot: Robot, found: Sequence[Result]) -> str:
-    """Answer tables for a terminal, one for each run."""
-    names = robot.joint_names
-    units = [SHOWN_UNITS[joint.position_unit] for joint in robot.independent_joints]
-    width = max(len("all joints"), *(len(name) for name in names))
-    lines: list[str] = []
-    for number, result in enumerate(found):
-        compared = number > 0
-        title = f"{result.title}:"
-        lines += ["", f"{title:{width}}" if len(title) <= width else title]
-        lines.append(f"  {'':{width}}  {'RMS error':>14}  {'largest error':>14}" + ("   smaller by" if compared else ""))
-        rows = [
-            (name, rms, greatest, unit, factor)
-            for name, rms, greatest, unit, factor in zip(
-                names, result.error.rms, result.error.greatest, units, result.factors, strict=True
-            )
-        ]
-        for name, rms, greatest, unit, factor in rows:
-            numbers = f"{_shown(rms, unit):>14}  {_shown(greatest, unit):>14}"
-            lines.append(f"  {name:{width}}  {numbers}" + (f"  {factor:10.1f} x" if compared else ""))
-        for unit, rms in result.overall.items():
-            text = f"  {'all joints':{width}}  {_shown(rms, SHOWN_UNITS[unit]):>14}  {'':>14}"
-            lines.append(text + (f"  {result.overall_factors[unit]:10.1f} x" if compared else ""))
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _shown(value: float, unit: str) -> str:
-    return f"{1e3 * value:.3f} {unit:4}"
-
-
 def as_data(robot: Robot, found: Sequence[Result]) -> dict[str, Any]:
     """Answer the same for a JSON file, in SI units."""
     return {

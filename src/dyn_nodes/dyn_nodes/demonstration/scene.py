@@ -40,7 +40,7 @@ class Wish:
 
     robot: str = "rx90"
     side_file: str | None = None
-    duration: float = 5.0
+    duration: float = 4.0
     model_error: float = 0.1
     seed: int = 1
 
@@ -93,12 +93,10 @@ def prepared(wish: Wish) -> Scene:
     frequency, gains = _gains(model, q)
     if frequency < FREQUENCY_HZ:
         remarks.append(
-            f"the gains are for {frequency:.2g} Hz and not {FREQUENCY_HZ:g} Hz: the joints act on one another "
-            f"so much that more would not be stable at {RATE_HZ:g} Hz"
+            f"the gains are for {frequency:.2g} Hz and not {FREQUENCY_HZ:g} Hz: the joints act so much on "
+            f"one another that more would not be stable at {RATE_HZ:g} Hz"
         )
-    return Scene(
-        wish, path, side_file, robot, real, model, motion, gains, frequency, tuple(remarks)
-    )
+    return Scene(wish, path, side_file, robot, real, model, motion, gains, frequency, tuple(remarks))
 
 
 def _side_file(wish: Wish, path: Path) -> Path | None:
@@ -113,8 +111,8 @@ def _check(robot: Robot) -> None:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to demonstrate")
     if robot.passive_joint_names:
         raise DynError(
-            f"joint '{robot.passive_joint_names[0]}' of robot '{robot.name}' has no actuator: the demonstration "
-            "controls every joint by itself"
+            f"joint '{robot.passive_joint_names[0]}' of robot '{robot.name}' has no actuator: the "
+            "demonstration controls all joints"
         )
 
 

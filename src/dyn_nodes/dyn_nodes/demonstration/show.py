@@ -22,12 +22,13 @@ from rclpy.utilities import get_rmw_implementation_identifier, try_shutdown
 
 from dyn_core.cli.output_file import write_whole
 from dyn_nodes.demonstration import files
+from dyn_nodes.demonstration.error_table import error_table
 from dyn_nodes.demonstration.node_parameters import parameters
 from dyn_nodes.demonstration.nodes import running_nodes
 from dyn_nodes.demonstration.performance import Performance, controls
 from dyn_nodes.demonstration.recording import Recording
 from dyn_nodes.demonstration.report import Facts, report
-from dyn_nodes.demonstration.results import as_data, as_text, results
+from dyn_nodes.demonstration.results import as_data, results
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, Wish, prepared
 from dyn_nodes.demonstration.stopped import Stopped
 from dyn_nodes.executor import make_executor
@@ -59,7 +60,7 @@ def show(wish: Wish, out: Path, *, own_nodes: bool, stop: Event) -> None:
             check = _nothing if running is None else running.check
             recordings, factor = _performed(scene, Performance(node, spin_once, scene, check, stop))
     found = results(scene.robot, recordings)
-    print(as_text(scene.robot, found), flush=True)
+    print(f"\n{error_table(scene.robot, found)}", flush=True)
     facts = Facts(f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}", factor, _versions())
     _go_on(stop)
     files.write_data(out, scene.robot, recordings)
