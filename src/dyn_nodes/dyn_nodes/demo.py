@@ -9,43 +9,42 @@ Tracking errors are printed; a report with plots is written.
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from threading import Event
 
-from dyn_core import DynError
-from dyn_nodes.demonstration.scene import Wish
-from dyn_nodes.demonstration.show import show
+from dyn_nodes.demonstration.stop import Stop
 from dyn_nodes.demonstration.stopped import DemoError, Stopped
+from dyn_nodes.demonstration.wish import Wish
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demonstration; answer the exit code."""
-    options = _options(arguments)
+    stop = Stop()
+    options = _options(arguments, Wish())
+    wish = Wish(options.robot, options.side_file, options.duration, options.model_error, options.seed)
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal cannot show is no reason to stop.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # Not an exception: raised inside rclpy's C++ it would come out as another one.
-        signal.signal(number, lambda *_: stop.set())
     try:
-        show(_wish(options), Path(options.out), own_nodes=not options.no_nodes, stop=stop)
-    except (DynError, DemoError) as problem:
-        print(f"demo: {problem}", file=sys.stderr)
-        return 1
+        with stop.at_once():
+            # Here and not above: it takes a second, in which the user may have had enough already.
+            from dyn_core import DynError
+            from dyn_nodes.demonstration.show import show
+        try:
+            show(wish, Path(options.out), own_nodes=not options.no_nodes, stop=stop)
+        except (DynError, DemoError) as problem:
+            print(f"demo: {problem}", file=sys.stderr)
+            return 1
     except Stopped:
         print("demo: stopped", file=sys.stderr)
         return 130
     return 0
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    wish = Wish()
+def _options(arguments: Sequence[str] | None, wish: Wish) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[0])
     parser.add_argument("robot", nargs="?", default=wish.robot, help="name of a robot, or a URDF file")
     parser.add_argument(
@@ -77,10 +76,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="start no nodes: use those that run, with the parameters in nodes.yaml and the same robot",
     )
     return parser.parse_args(arguments)
-
-
-def _wish(options: argparse.Namespace) -> Wish:
-    return Wish(options.robot, options.side_file, options.duration, options.model_error, options.seed)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ the inertia matrix has for it, and
 
     kp = a w^2,    kd = 2 damping w a - Fv
 
-its error has the natural frequency w and the damping ratio that were asked for. For a real arm, w is at most
-half the lowest frequency of its structure. Where friction by itself damps more than that, kd would be negative:
-then a is taken for ``Fv / (2 damping w)``, so that kd is 0, and the error goes at about the same rate.
+its error has the natural frequency w and the damping ratio that were asked for. For a real arm, w is at
+most half the lowest frequency of its structure. Where friction by itself damps more than that, kd would be
+negative: then a is taken for ``Fv / (2 damping w)``, so that kd is 0, and the error goes at about that rate.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Frame:
 
     width: int = 560
     height: int = 240
-    left: int = 62
+    left: int = 66
     right: int = 10
     top: int = 26
     bottom: int = 40
@@ -109,7 +109,7 @@ def _labels(x: _Axis, y: _Axis, x_label: str, y_label: str, frame: Frame) -> Ite
     )
     yield (
         f'<text class="label" text-anchor="middle" transform="rotate(-90)" x="{-middle:.1f}" '
-        f'y="13">{escape(y_label)}</text>'
+        f'y="12">{escape(y_label)}</text>'
     )
 
 

@@ -26,12 +26,25 @@ def page(title: str, body: Iterable[str]) -> str:
     )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """Answer a table of texts, which are escaped; `kind` is a class of the style sheet."""
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    kind: str = "",
+    groups: Sequence[tuple[str, int]] = (),
+) -> str:
+    """Answer a table of texts, which are escaped.
+
+    Args:
+        head: of the columns; empty for none.
+        rows: of the table.
+        kind: a class of the style sheet.
+        groups: what stands above the heads, and above how many of them.
+    """
+    above = "".join(f'<th colspan="{count}" class="group">{escape(text)}</th>' for text, count in groups)
     return "\n".join(
         (
             f'<div class="scroll"><table class="{escape(kind)}">',
-            *([f"<thead>{_row(head, 'th')}</thead>"] if head else []),
+            *([f"<thead>{f'<tr>{above}</tr>' if above else ''}{_row(head, 'th')}</thead>"] if head else []),
             "<tbody>",
             *(_row(row, "td") for row in rows),
             "</tbody></table></div>",

@@ -37,6 +37,8 @@ th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align:
   white-space: nowrap; }
 th { color: var(--quiet); font-weight: 600; vertical-align: bottom; }
 thead th { white-space: normal; }
+th.group { text-align: center; border-bottom: none; border-left: 1px solid var(--line); }
+th.group:first-child { border-left: none; }
 th:first-child, td:first-child { text-align: left; }
 table.prose td { text-align: left; white-space: normal; vertical-align: top;
   overflow-wrap: anywhere; }

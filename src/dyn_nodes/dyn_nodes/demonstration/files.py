@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,21 +34,25 @@ def writable(directory: Path) -> Path:
     return directory
 
 
-def write_figures(directory: Path, figures: dict[str, Any]) -> None:
-    """Write the figures as JSON."""
-    write_whole(os.fspath(directory / FIGURES), json.dumps(figures, indent=2) + "\n")
+def figures_text(figures: Mapping[str, Any]) -> str:
+    """Answer figures as JSON."""
+    return json.dumps(figures, indent=2) + "\n"
 
 
-def write_data(directory: Path, robot: Robot, recordings: Sequence[Recording]) -> None:
-    """Write what was recorded as CSV, one line for each joint state."""
-    columns = ["run", "time"]
+def data_text(robot: Robot, recordings: Sequence[Recording]) -> str:
+    """Answer what was recorded as CSV, one line for each joint state."""
     kinds = ("reference", "position", "velocity", *recordings[0].efforts._fields)
-    columns += [f"{kind}.{name}" for kind in kinds for name in robot.joint_names]
+    columns = ("run", "time", *(f"{kind}.{name}" for kind in kinds for name in robot.joint_names))
     text = io.StringIO()
-    text.write(",".join(columns) + "\n")
+    csv.writer(text, lineterminator="\n").writerow(columns)
     for number, run in enumerate(recordings, start=1):
-        table = np.column_stack(
-            [np.full(len(run.t), number), run.t, run.desired, run.measured, run.velocity, *run.efforts]
-        )
+        values = (run.desired, run.measured, run.velocity, *run.efforts)
+        table = np.column_stack([np.full(len(run.t), number), run.t, *values])
         np.savetxt(text, table, fmt="%.9g", delimiter=",")
-    write_whole(os.fspath(directory / DATA), text.getvalue())
+    return text.getvalue()
+
+
+def write(directory: Path, texts: Mapping[str, str]) -> None:
+    """Write files, each of which is there whole or not at all; DynError where one cannot be written."""
+    for name, text in texts.items():
+        write_whole(os.fspath(directory / name), text)

@@ -27,6 +27,7 @@ def parameters(scene: Scene) -> str:
 
 
 def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
+    # Names of parameters are whole: rcl takes nested names apart wrongly where a joint has a dot in its own.
     names = scene.robot.joint_names
     side_file = {} if scene.side_file is None else {"side_file": str(scene.side_file.resolve())}
     listening = {
@@ -36,7 +37,10 @@ def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
         "max_age": TIMEOUT_S,
         "reference_slack": 0.5,
     }
-    gains = zip(names, scene.gains.kp.tolist(), scene.gains.kd.tolist(), strict=True)
+    gains = {
+        "p": zip(names, scene.gains.kp.tolist(), strict=True),
+        "d": zip(names, scene.gains.kd.tolist(), strict=True),
+    }
     centre = zip(names, scene.motion.centre.tolist(), strict=True)
     return {
         "simulation": {
@@ -44,6 +48,7 @@ def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
             **side_file,
             "rate": RATE_HZ,
             "step": STEP_S,
+            "integrator": scene.integrator,
             "publish_clock": True,
             # The demonstration steps, when all have answered: the motion is the same on any machine.
             "paused": True,
@@ -52,12 +57,12 @@ def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
             "brakes": True,
             "model_error": float(scene.wish.model_error),
             "seed": scene.wish.seed,
-            "initial": {name: {"position": q} for name, q in centre},
+            **{f"initial.{name}.position": q for name, q in centre},
         },
         "controller": {
             **listening,
-            "gains": {name: {"p": p, "d": d} for name, p, d in gains},
-            "feedforward": {"timeout": TIMEOUT_S},
+            **{f"gains.{name}.{kind}": gain for kind, by_name in gains.items() for name, gain in by_name},
+            "feedforward.timeout": TIMEOUT_S,
         },
         "feedforward": {
             **listening,

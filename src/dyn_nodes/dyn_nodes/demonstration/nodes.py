@@ -10,6 +10,7 @@ from subprocess import Popen
 
 from dyn_core import DynError
 from dyn_nodes.child import node_process
+from dyn_nodes.demonstration.files import PARAMETERS
 from dyn_nodes.demonstration.node_parameters import REMAPPINGS
 from dyn_nodes.demonstration.stopped import DemoError
 
@@ -34,14 +35,14 @@ class Nodes:
 
 
 @contextmanager
-def running_nodes(parameters: Path, directory: Path, environment: Mapping[str, str]) -> Iterator[Nodes]:
-    """Run the nodes with a file of parameters, until the context ends.
+def running_nodes(directory: Path, environment: Mapping[str, str]) -> Iterator[Nodes]:
+    """Run the nodes until the context ends.
 
     Args:
-        parameters: the file.
-        directory: where their logs go.
+        directory: where the file of their parameters is, and where their logs go.
         environment: of the processes.
     """
+    parameters = directory / PARAMETERS
     with ExitStack() as resources:
         processes = {}
         for name, remappings in REMAPPINGS.items():

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Event
 from typing import Any
 
 from lifecycle_msgs.msg import State, Transition
@@ -19,7 +18,8 @@ from dyn_nodes import qos
 from dyn_nodes.demonstration.player import Player
 from dyn_nodes.demonstration.recording import Recording
 from dyn_nodes.demonstration.scene import RATE_HZ, Scene
-from dyn_nodes.demonstration.stopped import DemoError, Stopped
+from dyn_nodes.demonstration.stop import Stop
+from dyn_nodes.demonstration.stopped import DemoError
 
 _CONNECT_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0
@@ -61,7 +61,7 @@ class Performance:
         spin_once: Callable[[float], None],
         scene: Scene,
         check: Callable[[], None],
-        stop: Event,
+        stop: Stop,
     ) -> None:
         """Open topics and services.
 
@@ -70,7 +70,7 @@ class Performance:
             spin_once: handles a message if one comes within so many seconds.
             scene: what is demonstrated.
             check: raises when a node has ended.
-            stop: is set when the user has had enough.
+            stop: the wish to end.
         """
         self._node = node
         self._spin_once = spin_once
@@ -85,7 +85,7 @@ class Performance:
         self._parameters = node.create_client(SetDynamicParameters, "feedforward/set_dynamic_parameters")
 
     def connect(self) -> None:
-        """Wait until all nodes are heard and hear, with the feedforward configured, but not active."""
+        """Wait until simulation and controller hear and are heard, with the feedforward configured only."""
         state = self._call(self._state, GetState.Request(), _CONNECT_LIMIT_S).current_state.id
         if state == State.PRIMARY_STATE_UNCONFIGURED:
             self._go(Transition.TRANSITION_CONFIGURE)
@@ -94,7 +94,6 @@ class Performance:
         player = self._player
         self._wait(lambda: player.time is not None, _CONNECT_LIMIT_S, "the node simulation was not heard")
         self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "the node controller was not heard")
-        self._wait(lambda: bool(self._models), _CONNECT_LIMIT_S, "the node feedforward got no robot")
         self._wait(
             player.steps.service_is_ready, _CONNECT_LIMIT_S, "the service simulation/step was not offered"
         )
@@ -111,6 +110,9 @@ class Performance:
 
     def run(self, control: Control) -> Recording:
         """Play the motion once."""
+        if control.feedforward:
+            # It has compiled the robot while that moved without it.
+            self._wait(lambda: self._models, _CONNECT_LIMIT_S, "the node feedforward got no robot")
         if control.true_model:
             self._tell_parameters()
         if control.feedforward and not self._active():
@@ -172,8 +174,7 @@ class Performance:
         """Handle messages until the condition holds."""
         end = time.monotonic() + limit_s
         while not condition():
-            if self._stop.is_set():
-                raise Stopped
+            self._stop.check()
             self._check()
             if time.monotonic() > end:
                 raise DemoError(f"{otherwise} within {limit_s:g} s")

@@ -28,6 +28,8 @@ LEAD = 1.5
 period later, and acts for one more, with its middle here."""
 _PATIENCE_S = 1.0
 """Time after which an answer is taken for lost."""
+_ON_TIME_S = 1e-6
+"""What a stamp may differ from the time that it means."""
 _TERMS = ("inertial", "coriolis", "gravity", "friction", "total")
 _DEPTH = 50
 
@@ -94,7 +96,7 @@ class Player:
         assert self._start is not None, "nothing was played"
         stamps = np.array([_seconds(state.header.stamp) for state in self._states])
         t = stamps - self._start
-        within = (t >= 0.0) & (t <= self._motion.duration)
+        within = (t > -_ON_TIME_S) & (t < self._motion.duration + _ON_TIME_S)
         states = [state for state, counts in zip(self._states, within, strict=True) if counts]
         t, stamps = t[within], stamps[within]
         return Recording(

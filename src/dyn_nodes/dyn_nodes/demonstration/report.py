@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+import numpy as np
+
 from dyn_core.model.joint import Joint
 from dyn_core.report.curve import Curve
 from dyn_core.report.line_plot import line_plot
@@ -78,14 +80,14 @@ def _times(count: int) -> str:
 
 
 def _factor(value: float) -> str:
-    return f"{value:.3g}\N{MULTIPLICATION SIGN}"
+    return f"{value:.0f}\N{MULTIPLICATION SIGN}" if value >= 100.0 else f"{value:.1f}\N{MULTIPLICATION SIGN}"
 
 
 def _errors(scene: Scene, found: Sequence[Result]) -> str:
     """Answer the table of errors."""
-    head = ["joint"]
-    for number, result in enumerate(found):
-        head += [f"{result.title}: RMS", "largest"] + (["smaller by"] if number else [])
+    compared = found[1:]
+    groups = [("", 1), (found[0].title, 2), *((result.title, 3) for result in compared)]
+    head = ["joint", "RMS", "largest", *("RMS", "largest", "smaller by") * len(compared)]
     rows: list[list[str]] = []
     for j, joint in enumerate(scene.robot.independent_joints):
         unit = SHOWN_UNITS[joint.position_unit]
@@ -95,14 +97,14 @@ def _errors(scene: Scene, found: Sequence[Result]) -> str:
             rows[-1] += [_factor(result.factors[j])] if number else []
     for kind, rms in found[0].overall.items():
         unit = SHOWN_UNITS[kind]
-        rows.append([f"all joints in {unit}", f"{1e3 * rms:.3f} {unit}", ""])
-        for result in found[1:]:
+        rows.append([f"all joints, {unit}", f"{1e3 * rms:.3f} {unit}", ""])
+        for result in compared:
             rows[-1] += [
                 f"{1e3 * result.overall[kind]:.3f} {unit}",
                 "",
                 _factor(result.overall_factors[kind]),
             ]
-    return table(head, rows)
+    return table(head, rows, groups=groups)
 
 
 def _facts(scene: Scene, recordings: Sequence[Recording], facts: Facts) -> Iterator[tuple[str, str]]:
@@ -116,7 +118,7 @@ def _facts(scene: Scene, recordings: Sequence[Recording], facts: Facts) -> Itera
     yield (
         "rate",
         f"{RATE_HZ:g} Hz for joint states, references and torques, in simulated time, which goes on when all "
-        f"have answered; steps of the integrator: {1e3 * STEP_S:g} ms; "
+        f"have answered; integrator: {scene.integrator}, {1e3 * STEP_S:g} ms; "
         f"real-time factor {facts.real_time_factor:.2f}",
     )
     counts = (f"{r.title}: {len(r.t)} joint states, {r.lost} answers lost" for r in recordings)
@@ -132,8 +134,8 @@ def _about_error(scene: Scene) -> str:
         return "none: the simulated robot is as its description says"
     part = 100 * wish.model_error
     return (
-        f"The simulated robot is not quite as described: masses, rotor inertias and friction are off by up to "
-        f"{part:g} %, bodies are stretched, and moved as a part of their size, by up to {0.5 * part:g} % "
+        f"The simulated robot is not quite as described: masses, rotor inertias and friction are off by up "
+        f"to {part:g} %; bodies are stretched, and moved by a part of their size, by up to {0.5 * part:g} % "
         f"(seed {wish.seed}). The feedforward knows the description. For the true model it was told the "
         "parameters of the simulated robot by the service set_dynamic_parameters."
     )
@@ -142,9 +144,9 @@ def _about_error(scene: Scene) -> str:
 def _about_gains(scene: Scene) -> str:
     return (
         "<p>Gains: kp = a w², kd = 2 D w a \N{MINUS SIGN} Fv, for a natural frequency "
-        f"w/2π = {scene.frequency:.3g} Hz and a damping ratio D = {DAMPING:g}, with the greatest inertia a that "
-        "the joint feels during the motion. In brackets: the simulated robot, where it is another than the "
-        "described one.</p>"
+        f"w/2π = {scene.frequency:.3g} Hz and a damping ratio D = {DAMPING:g}, with the greatest inertia a "
+        "that the joint feels during the motion. In brackets: the simulated robot, where it differs from "
+        "the described one.</p>"
     )
 
 
@@ -159,8 +161,8 @@ def _joints(scene: Scene) -> str:
         rows.append(
             (
                 joint.name,
-                f"{kp:.4g} {effort}/{length}",
-                f"{kd:.4g} {effort} s/{length}",
+                f"{_gain(kp)} {effort}/{length}",
+                f"{_gain(kd)} {effort} s/{length}",
                 f"{a:.3g} {inertia}",
                 f"{_both(joint.friction.Fv, real.friction.Fv)} {effort} s/{length}",
                 f"{_both(joint.friction.Fs, real.friction.Fs)} {effort}",
@@ -169,6 +171,10 @@ def _joints(scene: Scene) -> str:
             )
         )
     return table(head, rows)
+
+
+def _gain(value: float) -> str:
+    return f"{value:.0f}" if value >= 1000.0 else f"{value:.4g}"
 
 
 def _both(described: float, real: float) -> str:
@@ -188,13 +194,21 @@ def _plots(j: int, joint: Joint, recordings: Sequence[Recording]) -> Iterator[st
         Curve(r.title, r.t, 1e3 * (r.desired[:, j] - r.measured[:, j]), k) for k, r in enumerate(recordings)
     ]
     yield _figure(f"{name}: tracking error", f"error ({shown})", errors)
-    for recording in recordings[1:]:
-        parts = [
-            Curve(label, recording.t, getattr(recording.efforts, part)[:, j], colour, dashed)
-            for part, label, colour, dashed in _PARTS
-        ]
-        yield _figure(f"{name}: {effort}, {recording.title}", f"{effort} ({joint.effort_unit})", parts)
+    yield _figure(f"{name}: tracking error with feedforward, enlarged", f"error ({shown})", errors[1:])
+    for recording in recordings:
+        yield _figure(
+            f"{name}: {effort}, {recording.title}", f"{effort} ({joint.effort_unit})", _parts(recording, j)
+        )
     yield "</div></section>"
+
+
+def _parts(recording: Recording, j: int) -> list[Curve]:
+    """Answer what the efforts of a joint were made of, without what was not sent."""
+    parts = (
+        Curve(label, recording.t, getattr(recording.efforts, part)[:, j], colour, dashed)
+        for part, label, colour, dashed in _PARTS
+    )
+    return [curve for curve in parts if np.isfinite(curve.y).any()]
 
 
 def _figure(title: str, y_label: str, curves: Sequence[Curve]) -> str:

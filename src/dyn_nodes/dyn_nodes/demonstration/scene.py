@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,14 @@ from pathlib import Path
 import numpy as np
 
 import dyn_core
-from dyn_core import DynError, Model, Robot
+from dyn_core import DynError, Model, Robot, SimulationSettings
 from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.control.joint_gains import JointGains, fastest_rate, joint_gains
 from dyn_core.control.rich_motion import rich_motion
+from dyn_core.facade.arrays import Array
+from dyn_core.simulation.settings import Integrator
 from dyn_nodes import robots
+from dyn_nodes.demonstration.wish import Wish
 
 RATE_HZ = 500.0
 """Joint states, references and torques for each simulated second."""
@@ -24,25 +28,6 @@ DAMPING = 1.0
 GREATEST_RATE = 0.4
 """Greatest rate of damping by the gains, as a part of that of the samples: torques come a period late."""
 _LONGEST_S = 600.0
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What the user asks for.
-
-    Attributes:
-        robot: name of an installed robot, or path of a description.
-        side_file: path of a side file; None for that of the installed robot, if it has one.
-        duration: of the motion (s).
-        model_error: greatest relative error of the dynamic parameters.
-        seed: of these errors.
-    """
-
-    robot: str = "rx90"
-    side_file: str | None = None
-    duration: float = 4.0
-    model_error: float = 0.1
-    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -59,6 +44,7 @@ class Scene:
         motion: the reference.
         gains: of the PD controllers.
         frequency: natural frequency that they were made for (Hz).
+        integrator: of the simulation.
         remarks: what the user should know, one sentence each.
     """
 
@@ -71,6 +57,7 @@ class Scene:
     motion: FourierMotion
     gains: JointGains
     frequency: float
+    integrator: Integrator
     remarks: tuple[str, ...]
 
 
@@ -86,17 +73,20 @@ def prepared(wish: Wish) -> Scene:
     remarks = [str(warning.message) for warning in caught]
     _check(robot)
     model = dyn_core.compile_model(robot)
-    motion = rich_motion(model, wish.duration)
-    q = motion.at_many(np.arange(0.0, wish.duration, 0.02)).q
     # A robot that cannot be simulated is refused here, before any node is started.
     real = dyn_core.with_model_error(robot, wish.model_error, wish.seed)
+    integrator = _integrator(real)
+    motion = rich_motion(model, wish.duration)
+    q = motion.at_many(np.arange(0.0, wish.duration, 0.02)).q
     frequency, gains = _gains(model, q)
     if frequency < FREQUENCY_HZ:
         remarks.append(
             f"the gains are for {frequency:.2g} Hz and not {FREQUENCY_HZ:g} Hz: the joints act so much on "
             f"one another that more would not be stable at {RATE_HZ:g} Hz"
         )
-    return Scene(wish, path, side_file, robot, real, model, motion, gains, frequency, tuple(remarks))
+    return Scene(
+        wish, path, side_file, robot, real, model, motion, gains, frequency, integrator, tuple(remarks)
+    )
 
 
 def _side_file(wish: Wish, path: Path) -> Path | None:
@@ -116,7 +106,16 @@ def _check(robot: Robot) -> None:
         )
 
 
-def _gains(model: Model, q: np.ndarray) -> tuple[float, JointGains]:
+def _integrator(real: Robot) -> Integrator:
+    """Answer the method for a robot: the exact one, unless friction is too strong for its steps."""
+    settings = SimulationSettings(step=1.0 / RATE_HZ, substeps=math.ceil(1.0 / (RATE_HZ * STEP_S)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", dyn_core.ModelWarning)
+        dyn_core.Simulator(real, settings)
+    return "semi_implicit_euler" if caught else settings.integrator
+
+
+def _gains(model: Model, q: Array) -> tuple[float, JointGains]:
     """Answer the natural frequency (Hz) and its gains, less where the loop would not be stable."""
     frequency = FREQUENCY_HZ
     gains = joint_gains(model, q, frequency, DAMPING)

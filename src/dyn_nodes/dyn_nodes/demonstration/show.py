@@ -11,7 +11,6 @@ from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier, try_shutdown
 
-from dyn_core.cli.output_file import write_whole
 from dyn_nodes.demonstration import files
 from dyn_nodes.demonstration.error_table import error_table
 from dyn_nodes.demonstration.node_parameters import parameters
@@ -29,20 +27,21 @@ from dyn_nodes.demonstration.performance import Performance, controls
 from dyn_nodes.demonstration.recording import Recording
 from dyn_nodes.demonstration.report import Facts, report
 from dyn_nodes.demonstration.results import as_data, results
-from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, Wish, prepared
-from dyn_nodes.demonstration.stopped import Stopped
+from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, prepared
+from dyn_nodes.demonstration.stop import Stop
+from dyn_nodes.demonstration.wish import Wish
 from dyn_nodes.executor import make_executor
 from dyn_nodes.isolation import isolated_environment
 
 
-def show(wish: Wish, out: Path, *, own_nodes: bool, stop: Event) -> None:
+def show(wish: Wish, out: Path, *, own_nodes: bool, stop: Stop) -> None:
     """Run the demonstration and write its files.
 
     Args:
         wish: what is asked for.
         out: directory of the files.
         own_nodes: whether the nodes are started here, on a domain of their own; else those that run are used.
-        stop: is set when the user has had enough.
+        stop: the wish to end.
 
     Raises:
         DynError: the robot cannot be used, or a file not be written.
@@ -50,23 +49,26 @@ def show(wish: Wish, out: Path, *, own_nodes: bool, stop: Event) -> None:
         Stopped: the user has had enough.
     """
     files.writable(out)
-    scene = prepared(wish)
-    node_file = out / files.PARAMETERS
-    write_whole(os.fspath(node_file), parameters(scene))
+    with stop.at_once():
+        scene = prepared(wish)
+    files.write(out, {files.PARAMETERS: parameters(scene)})
     with isolated_environment(os.environ) if own_nodes else nullcontext({**os.environ}) as environment:
         print(_head(scene, environment), flush=True)
-        nodes = running_nodes(node_file, out, environment) if own_nodes else nullcontext(None)
+        nodes = running_nodes(out, environment) if own_nodes else nullcontext(None)
         with nodes as running, _node(environment) as (node, spin_once):
             check = _nothing if running is None else running.check
             recordings, factor = _performed(scene, Performance(node, spin_once, scene, check, stop))
-    found = results(scene.robot, recordings)
-    print(f"\n{error_table(scene.robot, found)}", flush=True)
-    facts = Facts(f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}", factor, _versions())
-    _go_on(stop)
-    files.write_data(out, scene.robot, recordings)
-    _go_on(stop)
-    files.write_figures(out, {**_figures(scene, facts), **as_data(scene.robot, found)})
-    write_whole(os.fspath(out / files.REPORT), report(scene, recordings, found, facts))
+    with stop.at_once():
+        found = results(scene.robot, recordings)
+        print(f"\n{error_table(scene.robot, found)}", flush=True)
+        facts = Facts(f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}", factor, _versions())
+        texts = {
+            files.DATA: files.data_text(scene.robot, recordings),
+            files.FIGURES: files.figures_text({**_figures(scene, facts), **as_data(scene.robot, found)}),
+            files.REPORT: report(scene, recordings, found, facts),
+        }
+    files.write(out, texts)
+    stop.check()
     print(f"\nReport: {(out / files.REPORT).resolve()}")
 
 
@@ -95,11 +97,6 @@ def _node(environment: Mapping[str, str]) -> Iterator[tuple[Node, Callable[[floa
         node.destroy_node()
     finally:
         try_shutdown()
-
-
-def _go_on(stop: Event) -> None:
-    if stop.is_set():
-        raise Stopped
 
 
 def _nothing() -> None:
