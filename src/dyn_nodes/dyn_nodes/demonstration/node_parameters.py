@@ -62,7 +62,10 @@ def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
         "controller": {
             **listening,
             **{f"gains.{name}.{kind}": gain for kind, by_name in gains.items() for name, gain in by_name},
+            # Ramps take time on a steady clock, and simulated time has another pace. Nothing breaks here.
+            "ramp_start": 0.0,
             "feedforward.timeout": TIMEOUT_S,
+            "feedforward.ramp_up": 0.0,
         },
         "feedforward": {
             **listening,

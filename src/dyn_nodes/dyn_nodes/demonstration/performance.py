@@ -11,6 +11,7 @@ from typing import Any
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.node import Node
+from std_srvs.srv import Trigger
 
 from dyn_msgs.msg import DynamicParameters, ModelInfo
 from dyn_msgs.srv import SetDynamicParameters
@@ -81,6 +82,7 @@ class Performance:
         self._player = Player(node, scene.robot.joint_names, scene.motion, RATE_HZ)
         node.create_subscription(ModelInfo, "feedforward/model_info", self._models.append, qos.LATCHED)
         self._state = node.create_client(GetState, "feedforward/get_state")
+        self._back = node.create_client(Trigger, "simulation/reset")
         self._change = node.create_client(ChangeState, "feedforward/change_state")
         self._parameters = node.create_client(SetDynamicParameters, "feedforward/set_dynamic_parameters")
 
@@ -109,7 +111,7 @@ class Performance:
         return self._player.time or 0.0
 
     def run(self, control: Control) -> Recording:
-        """Play the motion once."""
+        """Play the motion once, from where it begins."""
         if control.feedforward:
             # It has compiled the robot while that moved without it.
             self._wait(lambda: self._models, _CONNECT_LIMIT_S, "the node feedforward got no robot")
@@ -117,6 +119,7 @@ class Performance:
             self._tell_parameters()
         if control.feedforward and not self._active():
             self._go(Transition.TRANSITION_ACTIVATE)
+        self._reset()
         player = self._player
         player.with_feedforward = control.feedforward
         player.play(SETTLE_S)
@@ -139,6 +142,12 @@ class Performance:
         if player.problem is not None:
             raise DemoError(player.problem)
 
+    def _reset(self) -> None:
+        """Put the robot where the motion begins, with brakes until the next torques."""
+        answer = self._call(self._back, Trigger.Request())
+        if not answer.success:
+            raise DemoError(f"the node simulation could not be reset: {answer.message}")
+
     def _active(self) -> bool:
         state = self._call(self._state, GetState.Request()).current_state.id
         return bool(state == State.PRIMARY_STATE_ACTIVE)
@@ -158,7 +167,7 @@ class Performance:
             value=list(real.parameters),
         )
         request = SetDynamicParameters.Request(parameters=parameters)
-        request.blend_time.nanosec = 200_000_000
+        request.blend_time.nanosec = 1_000_000
         answer = self._call(self._parameters, request)
         if not answer.success:
             raise DemoError(f"the node feedforward refused the true parameters: {answer.message}")
