@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from dyn_nodes.demonstration.stopped import DemoError
 
 _CONNECT_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0
+_ASK_AGAIN_S = 2.0
 _SILENCE_LIMIT_S = 15.0
 SETTLE_S = 0.6
 """Simulated time for which the robot is held before each motion."""
@@ -81,18 +83,18 @@ class Performance:
         self._models: list[ModelInfo] = []
         self._player = Player(node, scene.robot.joint_names, scene.motion, RATE_HZ)
         node.create_subscription(ModelInfo, "feedforward/model_info", self._models.append, qos.LATCHED)
-        self._state = node.create_client(GetState, "feedforward/get_state")
+        self._get_state = node.create_client(GetState, "feedforward/get_state")
         self._back = node.create_client(Trigger, "simulation/reset")
-        self._change = node.create_client(ChangeState, "feedforward/change_state")
+        self._change_state = node.create_client(ChangeState, "feedforward/change_state")
         self._parameters = node.create_client(SetDynamicParameters, "feedforward/set_dynamic_parameters")
 
     def connect(self) -> None:
         """Wait until simulation and controller hear and are heard, with the feedforward configured only."""
-        state = self._call(self._state, GetState.Request(), _CONNECT_LIMIT_S).current_state.id
+        state = self._state(_CONNECT_LIMIT_S)
         if state == State.PRIMARY_STATE_UNCONFIGURED:
-            self._go(Transition.TRANSITION_CONFIGURE)
+            self._go(Transition.TRANSITION_CONFIGURE, State.PRIMARY_STATE_INACTIVE)
         elif state == State.PRIMARY_STATE_ACTIVE:
-            self._go(Transition.TRANSITION_DEACTIVATE)
+            self._go(Transition.TRANSITION_DEACTIVATE, State.PRIMARY_STATE_INACTIVE)
         player = self._player
         self._wait(lambda: player.time is not None, _CONNECT_LIMIT_S, "the node simulation was not heard")
         self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "the node controller was not heard")
@@ -117,8 +119,8 @@ class Performance:
             self._wait(lambda: self._models, _CONNECT_LIMIT_S, "the node feedforward got no robot")
         if control.true_model:
             self._tell_parameters()
-        if control.feedforward and not self._active():
-            self._go(Transition.TRANSITION_ACTIVATE)
+        if control.feedforward and self._state() != State.PRIMARY_STATE_ACTIVE:
+            self._go(Transition.TRANSITION_ACTIVATE, State.PRIMARY_STATE_ACTIVE)
         self._reset()
         player = self._player
         player.with_feedforward = control.feedforward
@@ -148,13 +150,14 @@ class Performance:
         if not answer.success:
             raise DemoError(f"the node simulation could not be reset: {answer.message}")
 
-    def _active(self) -> bool:
-        state = self._call(self._state, GetState.Request()).current_state.id
-        return bool(state == State.PRIMARY_STATE_ACTIVE)
+    def _state(self, limit_s: float = _ANSWER_LIMIT_S) -> int:
+        """Answer the state of the life cycle in which the feedforward is."""
+        return int(self._call(self._get_state, GetState.Request(), limit_s).current_state.id)
 
-    def _go(self, transition: int) -> None:
+    def _go(self, transition: int, target: int) -> None:
+        """Have the feedforward go to a state of its life cycle."""
         request = ChangeState.Request(transition=Transition(id=transition))
-        if not self._call(self._change, request).success:
+        if not self._call(self._change_state, request).success and self._state() != target:
             raise DemoError(f"the node feedforward refused the transition {transition} of its life cycle")
 
     def _tell_parameters(self) -> None:
@@ -173,11 +176,22 @@ class Performance:
             raise DemoError(f"the node feedforward refused the true parameters: {answer.message}")
 
     def _call(self, client: Any, request: Any, limit_s: float = _ANSWER_LIMIT_S) -> Any:
+        """Answer what a service answers; it is asked again now and then, so twice must be as good as once."""
         name = client.srv_name
         self._wait(client.service_is_ready, limit_s, f"the service {name} was not offered")
-        future = client.call_async(request)
-        self._wait(future.done, limit_s, f"the service {name} did not answer")
-        return future.result()
+        futures: list[Any] = []
+        asked = -math.inf
+
+        def answered() -> bool:
+            nonlocal asked
+            # An answer is lost where the server does not know yet who listens to it.
+            if time.monotonic() - asked > _ASK_AGAIN_S:
+                futures.append(client.call_async(request))
+                asked = time.monotonic()
+            return any(future.done() for future in futures)
+
+        self._wait(answered, limit_s, f"the service {name} did not answer")
+        return next(future.result() for future in futures if future.done())
 
     def _wait(self, condition: Callable[[], Any], limit_s: float, otherwise: str) -> None:
         """Handle messages until the condition holds."""

@@ -120,10 +120,7 @@ class Player:
         stamp = _nanoseconds(state.header.stamp)
         t = 1e-9 * stamp
         if t == self.time:
-            if self._awaited and time.monotonic() - self._since > _PATIENCE_S:
-                self.lost += len(self._awaited)
-                self._awaited.clear()
-                self._step()
+            self._go_on_without()
             return
         self.time = t
         if self._start is None:
@@ -134,6 +131,13 @@ class Player:
         reference = self._refer(t + LEAD / self._rate)
         if self.with_feedforward:
             self._awaited.add(("feedforward", reference))
+
+    def _go_on_without(self) -> None:
+        """Go on where an answer is lost: joint states that are repeated show that time stands."""
+        if self._start is not None and not self.over and time.monotonic() - self._since > _PATIENCE_S:
+            self.lost += 1
+            self._awaited.clear()
+            self._step()
 
     def _refer(self, t: float) -> int:
         """Publish the reference for a time (s), and answer its stamp (ns)."""
@@ -164,6 +168,7 @@ class Player:
                 self._step()
 
     def _step(self) -> None:
+        self._since = time.monotonic()
         self.steps.call_async(StepSimulation.Request(steps=1)).add_done_callback(self._on_stepped)
 
     def _on_stepped(self, future: Any) -> None:
