@@ -228,8 +228,19 @@ def listens(process: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["start", "Robot", "run 1", "run 2", "run 3", "all joints"])
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        ("start", signal.SIGINT),
+        ("start", signal.SIGTERM),
+        ("Robot", signal.SIGINT),
+        ("run 1", signal.SIGINT),
+        ("run 2", signal.SIGINT),
+        ("run 2", signal.SIGTERM),
+        ("run 3", signal.SIGINT),
+        ("all joints", signal.SIGINT),
+    ],
+)
 def test_a_signal_leaves_nothing_running_and_no_half_file(
     moment: str, number: signal.Signals, ros_environment: dict[str, str], mark: str, tmp_path: Path
 ) -> None:

@@ -69,7 +69,7 @@ def _within_efforts(model: Model, motion: FourierMotion, t: Array, part: float) 
     raise DynError(
         f"no motion stays within {100 * part:g} % of the effort limits: joint '{joints[j].name}' needs "
         f"{beyond[j] * limits[j]:.4g} {joints[j].effort_unit} near its centre, and its limit is "
-        f"{limits[j] / part:.4g} {joints[j].effort_unit}",
+        f"{joints[j].limits.effort:g} {joints[j].effort_unit}",
         element=f"joint '{joints[j].name}'",
     )
 
