@@ -29,9 +29,11 @@ FILES = {"report.html", "figures.json", "data.csv", "nodes.yaml"}
 LOGS = {"simulation.log", "controller.log", "feedforward.log"}
 
 
-def start(environment: dict[str, str], out: Path, *arguments: str) -> subprocess.Popen[str]:
+def start(
+    environment: dict[str, str], out: Path, *arguments: str, ros: tuple[str, ...] = ()
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "dyn_nodes.demo", *arguments, "--out", str(out)],
+        [sys.executable, "-m", "dyn_nodes.demo", *arguments, "--out", str(out), *ros],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -40,9 +42,9 @@ def start(environment: dict[str, str], out: Path, *arguments: str) -> subprocess
     )
 
 
-def done(environment: dict[str, str], out: Path, *arguments: str) -> str:
+def done(environment: dict[str, str], out: Path, *arguments: str, ros: tuple[str, ...] = ()) -> str:
     """Run a demonstration; answer what it says."""
-    demo = start(environment, out, *arguments)
+    demo = start(environment, out, *arguments, ros=ros)
     output, _ = demo.communicate(timeout=LIMIT_S)
     assert demo.returncode == 0, output
     return output
@@ -151,7 +153,7 @@ def test_a_robot_without_limits_and_friction_with_odd_names(
 
 
 def test_nodes_that_others_have_started(ros_environment: dict[str, str], tmp_path: Path) -> None:
-    """All three in one process, with the parameters that a demonstration has left."""
+    """All three in one process and a namespace, with the parameters that a demonstration has left."""
     first = start(ros_environment, tmp_path, "rrp")
     wait_for_line(first, "run 1")
     first.send_signal(signal.SIGINT)
@@ -163,10 +165,12 @@ def test_nodes_that_others_have_started(ros_environment: dict[str, str], tmp_pat
         "feedforward/reference:=reference",
     )
     compose = ["-m", "dyn_nodes.compose", "--params", str(tmp_path / "nodes.yaml"), "--remap", *remappings]
+    compose += ["--namespace", "arm"]
     with (tmp_path / "log").open("w") as log:
         nodes = subprocess.Popen([sys.executable, *compose], env=ros_environment, stderr=log)
         try:
-            done(ros_environment, tmp_path, "rrp", "--duration", "1", "--no-nodes")
+            ros = ("--ros-args", "-r", "__ns:=/arm")
+            done(ros_environment, tmp_path, "rrp", "--duration", "1", "--no-nodes", ros=ros)
             assert nodes.poll() is None
         finally:
             nodes.send_signal(signal.SIGINT)

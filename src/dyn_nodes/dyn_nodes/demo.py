@@ -22,7 +22,9 @@ from dyn_nodes.demonstration.wish import Wish
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demonstration; answer the exit code."""
     stop = Stop()
-    options = _options(arguments, Wish())
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    cut = given.index("--ros-args") if "--ros-args" in given else len(given)
+    options = _options(given[:cut], Wish())
     wish = Wish(options.robot, options.side_file, options.duration, options.model_error, options.seed)
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal cannot show is no reason to stop.
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from dyn_core import DynError
             from dyn_nodes.demonstration.show import show
         try:
-            show(wish, Path(options.out), own_nodes=not options.no_nodes, stop=stop)
+            show(wish, Path(options.out), given[cut:] if options.no_nodes else None, stop)
         except (DynError, DemoError) as problem:
             print(f"demo: {problem}", file=sys.stderr)
             return 1
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _options(arguments: Sequence[str] | None, wish: Wish) -> argparse.Namespace:
+def _options(arguments: Sequence[str], wish: Wish) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[0])
     parser.add_argument("robot", nargs="?", default=wish.robot, help="name of a robot, or a URDF file")
     parser.add_argument(
@@ -73,7 +75,8 @@ def _options(arguments: Sequence[str] | None, wish: Wish) -> argparse.Namespace:
     parser.add_argument(
         "--no-nodes",
         action="store_true",
-        help="start no nodes: use those that run, with the parameters in nodes.yaml and the same robot",
+        help="start no nodes: use those that run, which have the parameters in nodes.yaml of the same wish; "
+        "arguments of ROS go after --ros-args",
     )
     return parser.parse_args(arguments)
 

@@ -27,7 +27,7 @@ _CONNECT_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0
 _ASK_AGAIN_S = 2.0
 _SILENCE_LIMIT_S = 15.0
-SETTLE_S = 0.6
+SETTLE_S = 0.4
 """Simulated time for which the robot is held before each motion."""
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -29,18 +29,21 @@ from dyn_nodes.demonstration.report import Facts, report
 from dyn_nodes.demonstration.results import as_data, results
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, prepared
 from dyn_nodes.demonstration.stop import Stop
+from dyn_nodes.demonstration.stopped import DemoError
 from dyn_nodes.demonstration.wish import Wish
 from dyn_nodes.executor import make_executor
 from dyn_nodes.isolation import isolated_environment
+from dyn_nodes.rcl_error import RCLError
 
 
-def show(wish: Wish, out: Path, *, own_nodes: bool, stop: Stop) -> None:
+def show(wish: Wish, out: Path, ros_arguments: Sequence[str] | None, stop: Stop) -> None:
     """Run the demonstration and write its files.
 
     Args:
         wish: what is asked for.
         out: directory of the files.
-        own_nodes: whether the nodes are started here, on a domain of their own; else those that run are used.
+        ros_arguments: arguments of ROS with which nodes that run are found; None to start nodes here, on a
+            domain of their own.
         stop: the wish to end.
 
     Raises:
@@ -52,10 +55,11 @@ def show(wish: Wish, out: Path, *, own_nodes: bool, stop: Stop) -> None:
     with stop.at_once():
         scene = prepared(wish)
     files.write(out, {files.PARAMETERS: parameters(scene)})
-    with isolated_environment(os.environ) if own_nodes else nullcontext({**os.environ}) as environment:
+    alone = ros_arguments is None
+    with isolated_environment(os.environ) if alone else nullcontext({**os.environ}) as environment:
         print(_head(scene, environment), flush=True)
-        nodes = running_nodes(out, environment) if own_nodes else nullcontext(None)
-        with nodes as running, _node(environment) as (node, spin_once):
+        nodes = running_nodes(out, environment) if alone else nullcontext(None)
+        with nodes as running, _node(environment, ros_arguments or ()) as (node, spin_once):
             check = _nothing if running is None else running.check
             recordings, factor = _performed(scene, Performance(node, spin_once, scene, check, stop))
     with stop.at_once():
@@ -85,10 +89,15 @@ def _performed(scene: Scene, performance: Performance) -> tuple[list[Recording],
 
 
 @contextmanager
-def _node(environment: Mapping[str, str]) -> Iterator[tuple[Node, Callable[[float], None]]]:
+def _node(
+    environment: Mapping[str, str], ros_arguments: Sequence[str]
+) -> Iterator[tuple[Node, Callable[[float], None]]]:
     """The node of this process, in the domain of `environment`, and what handles its messages."""
     os.environ.update(environment)
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
+    except RCLError as error:
+        raise DemoError(f"ROS 2 cannot be started: {str(error).splitlines()[0]}") from error
     try:
         node = rclpy.create_node("demo")
         executor = make_executor()
