@@ -19,7 +19,7 @@ from dyn_core.control.watchdog import NO_DATA, Status, Target, watched
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
 from dyn_nodes.controller_parameters import ControllerSettings
-from dyn_nodes.desired_motion import DesiredMotion
+from dyn_nodes.desired_motion import DesiredMotion, Kind
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.rejection import Rejection
@@ -70,6 +70,19 @@ class JointController:
         self._feedforward_fade = Fade(names)
         self.restart()
 
+    def take_over(self, before: JointController, now: float) -> list[str]:
+        """Go on, at time `now` (s), from the torques for another robot, which is held where it is found.
+
+        Returns:
+            A sentence about each thing that could not be taken over.
+        """
+        self.stage.take_over(before.stage, now)
+        return (
+            ["the desired motion was of another robot: it is forgotten"]
+            if before.desired.kind is not Kind.NOTHING
+            else []
+        )
+
     def restart(self) -> None:
         """Forget the motions and wait for data as at first."""
         self.stage.restart()
@@ -119,6 +132,10 @@ class JointController:
             Rejection: nothing can be sent.
         """
         return self.stage.idle(lambda: self.stage.zero, now)
+
+    def last(self) -> Output:
+        """Answer the last torques to send: zero."""
+        return self.stage.last(self.stage.zero)
 
     @property
     def feedforward_status(self) -> Status:

@@ -26,7 +26,7 @@ class ParameterInterface:
         live: Callable[[], LiveParameters | None],
         steady: Callable[[], float],
         blend_time: float,
-        refused: Callable[[str, str], None],
+        refuse: Callable[[str, str, DynError], None],
     ) -> None:
         """Open services and topics.
 
@@ -35,13 +35,13 @@ class ParameterInterface:
             live: answers the parameters in use, None before there is a robot.
             steady: the clock of `live` (s).
             blend_time: how long a change takes where nobody says it (s).
-            refused: is told what came on a topic, and why it is not used.
+            refuse: is told what is counted, the topic, and why a message is not used.
         """
         self._node = node
         self._live = live
         self._steady = steady
         self._blend_time = blend_time
-        self._refused = refused
+        self._refuse = refuse
         self._services = [
             node.create_service(SetPayload, "~/set_payload", self._on_set_payload),
             node.create_service(SetDynamicParameters, "~/set_dynamic_parameters", self._on_set_parameters),
@@ -75,10 +75,14 @@ class ParameterInterface:
         )
 
     def _on_payload(self, message: Payload) -> None:
-        self._try("payload", lambda: self._set_payload(message, self._blend_time))
+        self._try("payload", "~/payload", lambda: self._set_payload(message, self._blend_time))
 
     def _on_parameters(self, message: DynamicParameters) -> None:
-        self._try("dynamic parameters", lambda: self._set_parameters(message, self._blend_time))
+        self._try(
+            "dynamic parameters",
+            "~/dynamic_parameters",
+            lambda: self._set_parameters(message, self._blend_time),
+        )
 
     def _set_payload(self, message: Payload, duration: float) -> str:
         live = self._present()
@@ -111,9 +115,9 @@ class ParameterInterface:
             response.success = True
         return response
 
-    def _try(self, what: str, action: Callable[[], str]) -> None:
+    def _try(self, what: str, topic: str, action: Callable[[], str]) -> None:
         """Do what a message is for, or tell why it cannot be done."""
         try:
             self._node.get_logger().info(action())
         except DynError as problem:
-            self._refused(what, str(problem))
+            self._refuse(f"{what} refused", topic, problem)

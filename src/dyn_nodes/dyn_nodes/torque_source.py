@@ -53,6 +53,7 @@ class TorqueSource:
         still = Switches(False, False, settings.switches.gravity, settings.switches.friction)
         self._still_terms = TorqueTerms(model, still, settings.coulomb_velocity)
         self._references = settings.references
+        self._holds_at_last = settings.on_shutdown == "hold"
         units = tuple(joint.effort_unit for joint in robot.independent_joints)
         limits = EffortLimits(names, loaded.effort_limit.tolist(), settings.on_limit)
         self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
@@ -164,13 +165,13 @@ class TorqueSource:
         self.live.update(now)
         return self.stage.idle(self._held, now)
 
-    def last(self, hold: bool) -> Output:
-        """Answer the last torques to send: those that hold the robot, or zero.
+    def last(self) -> Output:
+        """Answer the last torques to send: those that hold the robot, or zero, as the settings say.
 
         Raises:
             Rejection: they cannot be sent.
         """
-        return self.stage.last(self._held() if hold else self.stage.zero)
+        return self.stage.last(self._held() if self._holds_at_last else self.stage.zero)
 
     def measured(self, now: float) -> Array | None:
         """Answer the measured position (rad or m), None where it is not known at time `now`."""
