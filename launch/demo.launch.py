@@ -9,7 +9,6 @@ from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
-from dyn_nodes.demo_gains import gains_of_frequency
 from dyn_nodes.launch_description import (
     common_arguments,
     given_number,
@@ -26,7 +25,6 @@ _MOTION = [("~/reference", "reference"), ("~/joint_trajectory", "joint_trajector
 
 def _nodes(context: LaunchContext) -> list[Node]:
     robot, file = given_robot(context, default="rx90"), params_file(context)
-    frequency = given_number(context, "natural_frequency", 0.0, 100.0)
     model_error = given_number(context, "model_error", 0.0, 0.9)
     clock = given_switch(context, "use_sim_time")
     return [
@@ -42,7 +40,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
         node(
             context,
             "controller",
-            [file, robot, gains_of_frequency(robot, frequency) if frequency else {}],
+            [file, robot],
             remappings=[*_MOTION, ("~/feedforward", "feedforward/torques")],
         ),
     ]
@@ -54,12 +52,6 @@ def generate_launch_description() -> LaunchDescription:
         [
             *common_arguments("demo.yaml", robot="Empty: description_file, or rx90 where that is empty too."),
             mode_argument(),
-            DeclareLaunchArgument(
-                "natural_frequency",
-                default_value="5.0",
-                description="Of the error under control, Hz: the gains p and d of the controller follow from "
-                "it and the inertia at each joint. 0: those of params_file.",
-            ),
             DeclareLaunchArgument(
                 "model_error",
                 default_value="0.0",

@@ -244,8 +244,6 @@ MISTAKES = {
     "unknown mode": ("feedforward", ["mode:=magic"], "magic"),
     "switch that is none": ("simulation", ["use_sim_time:=maybe"], "maybe"),
     "model error": ("demo", ["model_error:=2"], "model_error is '2': give a number from 0 to 0.9"),
-    "frequency": ("demo", ["natural_frequency:=fast"], "natural_frequency is 'fast': give a number"),
-    "malformed URDF in the demonstration": ("demo", ["description_file:={broken}"], "broken.urdf"),
 }
 
 

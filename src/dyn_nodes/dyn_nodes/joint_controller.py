@@ -50,11 +50,12 @@ class JointController:
         self.robot = robot
         self._settings = settings
         limits = EffortLimits.of_robot(robot)
+        gains = settings.gains.of(robot)
         self._pid = Pid(
             names,
-            settings.gains.of("p", robot),
-            settings.gains.of("i", robot),
-            settings.gains.of("d", robot),
+            gains["p"],
+            gains["i"],
+            gains["d"],
             limits=limits.limits,
             derivative=settings.derivative,
             cutoff=settings.damping_cutoff or None,
@@ -137,9 +138,10 @@ class JointController:
         """
         if self._measured(now) is None:
             raise Rejection("there is no good joint state to begin from", "no joint state")
-        if points is None:
+        if points is None or not self.desired.fresh(now):
+            # Where references have stopped the robot is held, whatever velocity the last one had.
             self.desired.stand(t, self._place)
-        else:
+        if points is not None:
             self.desired.follow(self.desired.planned(points, t, stamp, Motion.at_rest(self._place)))
 
     def feed(self, torques: Array, now: float) -> None:
