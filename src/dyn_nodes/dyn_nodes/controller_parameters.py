@@ -124,7 +124,7 @@ def declare_controller_parameters(node: Node) -> ControllerParameters:
             within=(1.0, 2000.0),
         ),
         command_joints=declare_names(
-            node, "command_joints", "Joints of ~/commands, in order; empty: all that are actuated."
+            node, "command_joints", "Joints of ~/commands, in order; ['']: all that are actuated."
         ),
     )
 
