@@ -4,6 +4,7 @@
 Subscribes:
     joint_states (sensor_msgs/JointState): measured positions and velocities, matched by name.
     ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
+    ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
     ~/feedforward (dyn_msgs/JointTorques): torques to add, by name (`total`).
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
@@ -21,7 +22,9 @@ from collections.abc import Callable
 from typing import Any
 
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
+from dyn_core import DynError
 from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_nodes import qos
@@ -33,7 +36,8 @@ from dyn_nodes.motion_message import measured_motion, reference_motion
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_source import DescribedRobot
-from dyn_nodes.torque_node import Publishing, Running, TorqueNode
+from dyn_nodes.torque_node import Publishing, Running, TorqueNode, nanoseconds_of
+from dyn_nodes.trajectory_message import points_of
 
 _FADING = (Status.RAMPING_DOWN, Status.STOPPED)
 
@@ -65,6 +69,7 @@ class Controller(TorqueNode[JointController]):
         self.open_robot()
         self.subscribe(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE)
         self.subscribe(JointReference, "~/reference", self._on_reference, qos.LATEST_SAMPLE)
+        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
         self.subscribe(JointTorques, "~/feedforward", self._on_feedforward, qos.LATEST_SAMPLE)
 
     def prepare(self, described: DescribedRobot) -> Running[JointController]:
@@ -99,6 +104,21 @@ class Controller(TorqueNode[JointController]):
             self.refuse("references refused", "~/reference", problem)
             return
         self.count("references used")
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        running = self.active
+        if running is None:
+            return
+        stamp_ns = nanoseconds_of(message.header.stamp)
+        stamp = self.time_from(stamp_ns) if stamp_ns else None
+        try:
+            points = points_of(message, running.robot) if message.points else None
+            t = self.time_from(self.get_clock().now().nanoseconds)
+            running.maker.follow(points, t, stamp, self.steady())
+        except (DynError, Rejection) as problem:
+            self.refuse("trajectories refused", "~/joint_trajectory", problem)
+            return
+        self.count("trajectories used")
 
     def _on_feedforward(self, message: JointTorques) -> None:
         running = self.active

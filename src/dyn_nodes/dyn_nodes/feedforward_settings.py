@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from rclpy.node import Node
@@ -116,7 +116,16 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             within=(0.0, 10.0),
         ),
         gains=_gains(node),
-        references=declared_references(node),
+        references=replace(
+            declared_references(node),
+            controller_state=declare(
+                node,
+                "controller_state",
+                _DEFAULTS.references.controller_state,
+                "Whether ~/controller_state, the state of a joint_trajectory_controller, is read as "
+                "references; this needs control_msgs.",
+            ),
+        ),
         max_age=declare(
             node,
             "max_age",
@@ -158,7 +167,7 @@ def declared_settings(node: Node) -> FeedforwardSettings:
         command_joints=declare_names(
             node,
             "command_joints",
-            "Joints of ~/commands, in the order of the controller that takes them; empty: all that are "
+            "Joints of ~/commands, in the order of the controller that takes them; ['']: all that are "
             "actuated, in the order of the robot.",
         ),
         blend_time=declare(
@@ -221,7 +230,7 @@ def _gains(node: Node) -> GainSettings:
 
 
 def declared_references(node: Node) -> ReferenceSettings:
-    """Declare the parameters about references, and answer what they say."""
+    """Declare the parameters about references that all nodes have, and answer what they say."""
     return ReferenceSettings(
         max_speed=declare(
             node,
@@ -244,13 +253,6 @@ def declared_references(node: Node) -> ReferenceSettings:
             _DEFAULTS.references.derivative_cutoff,
             "Cutoff, Hz, of the filter for velocities and accelerations that messages lack.",
             within=(0.01, 10000.0),
-        ),
-        controller_state=declare(
-            node,
-            "controller_state",
-            _DEFAULTS.references.controller_state,
-            "Whether ~/controller_state, the state of a joint_trajectory_controller, is read as references; "
-            "this needs control_msgs.",
         ),
     )
 

@@ -15,6 +15,7 @@ from dyn_core.control.jump import JumpLimit
 from dyn_core.control.motion import Motion
 from dyn_core.control.pid import Pid
 from dyn_core.control.terms import Terms
+from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.control.watchdog import NO_DATA, Status, Target, watched
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
@@ -49,11 +50,12 @@ class JointController:
         self.robot = robot
         self._settings = settings
         limits = EffortLimits.of_robot(robot)
+        gains = settings.gains.of(robot)
         self._pid = Pid(
             names,
-            settings.gains.of("p", robot),
-            settings.gains.of("i", robot),
-            settings.gains.of("d", robot),
+            gains["p"],
+            gains["i"],
+            gains["d"],
             limits=limits.limits,
             derivative=settings.derivative,
             cutoff=settings.damping_cutoff or None,
@@ -120,6 +122,27 @@ class JointController:
     def refer(self, given: GivenMotion, t: float, now: float) -> None:
         """Take a reference; a Rejection if it cannot be used."""
         self.desired.refer(given, t, now, self._measured(now))
+
+    def follow(self, points: TrajectoryPoints | None, t: float, stamp: float | None, now: float) -> None:
+        """Follow a trajectory from where the robot is wanted to be now.
+
+        Args:
+            points: its points; None to stand still from now on.
+            t: the present on the clock of stamps (s).
+            stamp: start of the trajectory (s); None for now.
+            now: the present (s).
+
+        Raises:
+            DynError: no point is still to come.
+            Rejection: it is not known where the robot is.
+        """
+        if self._measured(now) is None:
+            raise Rejection("there is no good joint state to begin from", "no joint state")
+        if points is None or not self.desired.fresh(now):
+            # Where references have stopped the robot is held, whatever velocity the last one had.
+            self.desired.stand(t, self._place)
+        if points is not None:
+            self.desired.follow(self.desired.planned(points, t, stamp, Motion.at_rest(self._place)))
 
     def feed(self, torques: Array, now: float) -> None:
         """Take torques of a feedforward (N m or N), (n,), which are finite."""

@@ -83,7 +83,8 @@ class SimulationLoop:
         while (late := self._pacing.overdue(now)) >= 0.0:
             self._pacing.count()
             self._advance(robot)
-            self._tell(late)
+            # What the period took is not in its stamp: stamps would not be in order.
+            self._tell(late + self._steady() - now)
             now = self._steady()
             if now > until:
                 break

@@ -13,7 +13,7 @@ from rclpy.node import Node
 import dyn_core
 from dyn_core.model.joint import Limits
 from dyn_core.simulation.settings import INTEGRATORS
-from dyn_nodes.parameter_lists import declare_names
+from dyn_nodes.parameter_lists import declare_names, declare_whole
 from dyn_nodes.parameters import declare, declare_by_joint
 from dyn_nodes.simulated_robot import SimulatedRobot
 
@@ -54,7 +54,7 @@ class SimulationParameters:
             "paused", False, "Time stands still until the service ~/pause lets it go on."
         )
         self.command_joints: tuple[str, ...] = declare_names(
-            node, "command_joints", "Joints of ~/commands, in order; empty: all that are actuated."
+            node, "command_joints", "Joints of ~/commands, in order; ['']: all that are actuated."
         )
         self._settings = self._declare_settings()
         self._sensors = self._declare_sensors()
@@ -135,7 +135,7 @@ class SimulationParameters:
             "model_error", 0.0, 0.0, 0.9, "Largest relative error of the description's dynamic parameters."
         )
         values: dict[str, Any] = {
-            "seed": declare(self._node, "seed", 0, "Of sensor noise and model error; at least 0.")
+            "seed": declare_whole(self._node, "seed", 0, "Of sensor noise and model error.", (0, 2**31 - 1))
         }
         for kind, meaning in (("noise", "Standard deviation"), ("resolution", "Smallest difference")):
             for quantity in ("position", "velocity", "effort"):
