@@ -11,7 +11,7 @@ import pytest
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from robot_files import ROOT
 
-INSTALLED = ("launch/*.launch.py", "config/*.yaml", "config/robots/*.urdf")
+INSTALLED = ("launch/*.launch.py", "config/*.yaml", "config/robots/*.urdf", "config/ros2_control/*")
 
 
 @pytest.mark.parametrize("pattern", INSTALLED)

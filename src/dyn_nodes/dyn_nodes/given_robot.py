@@ -7,11 +7,14 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from dyn_core import DynError
 from dyn_core.errors import shortened
+from dyn_core.io.source import read_text
 from dyn_nodes import robots
 
 _XACRO_LIMIT_S = 60.0
@@ -56,6 +59,24 @@ def robot_parameters(
     return parameters
 
 
+def description_text(parameters: Mapping[str, str], element: str) -> str:
+    """Answer the URDF of the robot that parameters name; DynError where it lacks an element."""
+    text = parameters.get("robot_description") or read_text(parameters["description_file"])
+    if f"<{element}" not in text:
+        where = parameters.get("description_file", "what xacro has made")
+        raise DynError(f"{where} has no <{element}> element, which says how the robot is reached")
+    return text
+
+
+def installed_package(package: str) -> None:
+    """Raise a DynError unless a package of ROS is installed."""
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError as problem:
+        name = f"ros-{_distribution()}-{package.replace('_', '-')}"
+        raise DynError(f"the package {package} is not installed: install {name}") from problem
+
+
 def existing(argument: str, path: str | os.PathLike[str]) -> str:
     """Answer the absolute path of a file that an argument gives; DynError where there is none."""
     file = Path(os.path.expanduser(path))  # noqa: PTH111 - an unknown ~user is left as it is
@@ -69,9 +90,9 @@ def expanded(file: str, arguments: Sequence[str]) -> str:
     """Answer the URDF that xacro makes of a file; DynError where it makes none."""
     program = shutil.which("xacro")
     if program is None:
-        package = f"ros-{os.environ.get('ROS_DISTRO', 'jazzy')}-xacro"
         raise DynError(
-            f"'{file}' is for xacro, which is not installed: install {package}, or give a URDF file"
+            f"'{file}' is for xacro, which is not installed: install ros-{_distribution()}-xacro, "
+            "or give a URDF file"
         )
     try:
         done = subprocess.run(
@@ -84,10 +105,16 @@ def expanded(file: str, arguments: Sequence[str]) -> str:
         )
     except subprocess.TimeoutExpired as problem:
         raise DynError(f"xacro has not ended after {_XACRO_LIMIT_S:g} s", file=file) from problem
+    except OSError as problem:
+        raise DynError(f"xacro cannot be started: {problem.strerror}", file=file) from problem
     if done.returncode:
         said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
         raise DynError(f"xacro cannot expand it: {shortened(said, 300)}", file=file)
     return done.stdout
+
+
+def _distribution() -> str:
+    return os.environ.get("ROS_DISTRO", "jazzy")
 
 
 def _words(xacro_arguments: str) -> list[str]:

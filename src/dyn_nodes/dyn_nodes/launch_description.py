@@ -94,7 +94,7 @@ def given_robot(context: LaunchContext, default: str = "") -> dict[str, str]:
 
     Args:
         context: of the launch.
-        default: an installed robot, where the arguments name none.
+        default: the robot, as `robot` can be, where the arguments name none.
     """
     robot, description_file = given(context, "robot"), given(context, "description_file")
     if not description_file:
@@ -133,7 +133,7 @@ def node(
         executable=executable,
         name=executable,
         namespace=given(context, "namespace"),
-        parameters=[*(_exact(part) for part in parameters), {"use_sim_time": use_sim_time}],
+        parameters=[*(exact(part) for part in parameters), {"use_sim_time": use_sim_time}],
         remappings=list(remappings),
         output="screen",
     )
@@ -186,7 +186,7 @@ def one_node(
     return LaunchDescription([*declared, *arguments, OpaqueFunction(function=made)])
 
 
-def _exact(part: Parameters) -> Any:
+def exact(part: Parameters) -> Any:
     """Answer parameters whose texts stay texts: launch would read "1.0", or the colons of a URDF, as YAML."""
     if not isinstance(part, Mapping):
         return part
