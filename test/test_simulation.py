@@ -13,6 +13,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Inertia
 from numpy.testing import assert_allclose, assert_array_equal
+from rclpy.exceptions import ParameterException
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 from simulated import Simulated, hosted, overrides, simulated
