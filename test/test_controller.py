@@ -158,7 +158,7 @@ BAD = {
     "without a stamp": (
         lambda o: o.publish_state([0.0] * 3, stamp=Time()),
         "joint states refused",
-        "old by its stamp",
+        "has no stamp",
     ),
     "glitch": (lambda o: o.publish_state([0.0, 9.0, 0.0]), "joint states refused", "which it cannot do"),
     "reference that jumps": (

@@ -27,8 +27,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.clock import JumpThreshold
-from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -36,6 +34,7 @@ from trajectory_msgs.msg import JointTrajectory
 from dyn_core import DynError
 from dyn_msgs.msg import JointReference, ModelInfo
 from dyn_nodes import messages, qos
+from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.controller_state import controller_state_type
 from dyn_nodes.desired_motion import Kind
 from dyn_nodes.feedforward_settings import declared_settings
@@ -64,6 +63,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         """
         super().__init__("feedforward", steady=steady, **node_options)
         given = self._settings = declared_settings(self)
+        self._clock_watch = ClockWatch(given.max_age)
         self.publishing = Publishing(given.watch.timeout, given.rate, given.max_age, given.command_joints)
         self.start()
 
@@ -88,28 +88,24 @@ class Feedforward(TorqueNode[TorqueSource]):
             lambda: self._running.maker.live if self._running else None,
             self.steady,
             self._settings.blend_time,
-            self.refuse,
         )
         self._opened.append(interface.close)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to listen, and to look at the clock."""
+        """Begin to listen."""
         self._cycle_timer = self.create_timer(1.0 / self._settings.rate, self._on_cycle)
         self._cycle_timer.cancel()
-        went_back = JumpThreshold(
-            min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True
-        )
-        self._jumps = self.get_clock().create_jump_callback(
-            went_back, post_callback=lambda _: self._on_clock_back()
-        )
         return super().on_activate(state)
 
     def finish(self) -> None:
         """Follow no trajectory any more, and send the last torques."""
         if self._watch_timer is not None:
             self.destroy_timer(self._cycle_timer)
-            self._jumps.unregister()
         super().finish()
+
+    @property
+    def _simulated_time(self) -> bool:
+        return bool(self.get_parameter("use_sim_time").value)
 
     # The robot.
 
@@ -177,7 +173,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         stamp = self.time_from(stamp_ns) if stamp_ns else None
         period = self._settings.effort_period
         try:
-            t, now = self._node_time(), self.steady()
+            t, now = self.node_time, self.steady()
             answer, excess = follow(running.maker, message, t, stamp, now, period)
         except (DynError, Rejection) as problem:
             self.refuse("trajectories refused", "~/joint_trajectory", problem)
@@ -188,6 +184,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         if excess is not None:
             self.say_limited(excess)
         self._cycle_timer.reset()
+        self._clock_watch.restart()
         self._on_cycle()
 
     def _on_cycle(self) -> None:
@@ -198,22 +195,17 @@ class Feedforward(TorqueNode[TorqueSource]):
         if running.maker.desired.kind is not Kind.TRAJECTORY:
             self._cycle_timer.cancel()
             return
-        present = self.get_clock().now()
+        present, now = self.get_clock().now(), self.steady()
+        t = self.time_from(present.nanoseconds)
+        # Simulated time may go faster or stand still; of its leaps we are told.
+        if not self._simulated_time and self._clock_watch.was_set(t, now):
+            self.forget_time()
         try:
-            output = running.maker.advance(self.time_from(present.nanoseconds), self.steady())
+            output = running.maker.advance(t, now)
             if output is not None:
                 self.answer(running, output, present.to_msg())
         except Rejection as problem:
             self.withhold("torques withheld", "~/torques", problem)
-
-    def _on_clock_back(self) -> None:
-        """Forget what was to happen at times that have not come again."""
-        if self._running is not None:
-            self._running.maker.desired.forget_time(self._node_time())
-
-    def _node_time(self) -> float:
-        """The present on the clock of the node (s), from the epoch of its stamps."""
-        return self.time_from(self.get_clock().now().nanoseconds)
 
     # Diagnostics.
 

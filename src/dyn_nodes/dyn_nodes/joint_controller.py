@@ -7,11 +7,8 @@ are those of a steady clock (both s).
 
 from __future__ import annotations
 
-import math
-
 from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.fade import Fade
-from dyn_core.control.jump import JumpLimit
 from dyn_core.control.motion import Motion
 from dyn_core.control.pid import Pid
 from dyn_core.control.terms import Terms
@@ -19,16 +16,13 @@ from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.control.watchdog import NO_DATA, Status, Target, watched
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
+from dyn_nodes.believed_positions import BelievedPositions
 from dyn_nodes.controller_parameters import ControllerSettings
 from dyn_nodes.desired_motion import DesiredMotion, Kind
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.rejection import Rejection
 
-_GLITCH = 10.0
-"""A measured position that moves faster than so many times the velocity limit is not believed at once."""
-_GLITCH_SLACK = 0.1
-"""How far it may move in any case (rad or m)."""
 _WITHOUT_CONTROL = (Status.NO_DATA, Status.HOLDING, Status.RAMPING_DOWN, Status.STOPPED)
 
 
@@ -64,10 +58,7 @@ class JointController:
         )
         units = tuple(joint.effort_unit for joint in robot.independent_joints)
         self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
-        speeds = (joint.limits.velocity for joint in robot.independent_joints)
-        self._glitches = JumpLimit(
-            names, [_GLITCH * speed if speed else math.inf for speed in speeds], _GLITCH_SLACK
-        )
+        self._believed = BelievedPositions(robot)
         self._zero = self.stage.zero.total
         self._feedforward_fade = Fade(names)
         self.restart()
@@ -88,8 +79,7 @@ class JointController:
     def restart(self) -> None:
         """Forget the motions and wait for data as at first."""
         self.stage.restart()
-        self._seen: tuple[float, Array] | None = None
-        self._doubted: tuple[float, Array] | None = None
+        self._believed.forget()
         self._feedforward = self._zero
         self._feedforward_at: float | None = None
         self._feedforward_watch = NO_DATA
@@ -108,9 +98,14 @@ class JointController:
         Raises:
             Rejection: the measurement is older than the last, or cannot be believed.
         """
-        if self._is_new(q, t, now):
+        self.stage.notice_silence(now)
+        if self.stage.watch.status in _WITHOUT_CONTROL:
+            self._believed.forget()
+        first = self._believed.last is None
+        if not self._believed.follows(t, q):
+            if not first:
+                self.stage.recover()
             self._hold(q)
-        self._seen = (t, q)
         desired = self._desired(t, now)
         try:
             output = self._pid.update(t, desired.q, q, desired.qd, qd, self._fed(now))
@@ -148,6 +143,21 @@ class JointController:
         """Take torques of a feedforward (N m or N), (n,), which are finite."""
         self._feedforward, self._feedforward_at = torques, now
 
+    def forget_time(self, t: float) -> None:
+        """Hold the robot where it is after the clock of the stamps was set to another time t (s)."""
+        self._believed.forget()
+        self.stage.recover()
+
+    @property
+    def position(self) -> Array | None:
+        """The last measured positions (rad or m), (n,); None before any."""
+        return None if self._believed.last is None else self._believed.last[1]
+
+    @property
+    def needs(self) -> str:
+        """What torques follow from, for sentences."""
+        return "joint states"
+
     def idle(self, now: float) -> Output | None:
         """Answer what to send because no good data has come, if anything.
 
@@ -178,39 +188,6 @@ class JointController:
         # References that stop coming do not mean that the robot shall go on for ever.
         return motion if self.desired.fresh(now) else Motion.at_rest(motion.q)
 
-    def _is_new(self, q: Array, t: float, now: float) -> bool:
-        """Whether a measurement is the first one, after others were missing, or of a robot that was moved.
-
-        Raises:
-            Rejection: it is older than the last, or may be an error of a sensor.
-        """
-        at = self.stage.last_good
-        if at is not None and now - at > self._settings.watch.timeout:
-            # Where all that the node does was late, nothing has noticed it yet.
-            self.stage.idle(lambda: self.stage.zero, now)
-        if self._seen is None or self.stage.watch.status in _WITHOUT_CONTROL:
-            return True
-        last_t, last_q = self._seen
-        if t < last_t:
-            raise Rejection(
-                f"joint state is stamped {last_t - t:.3f} s before the last one",
-                "joint state is not in order",
-            )
-        jump = self._glitches.jump(last_q, q, t - last_t)
-        if jump is None:
-            self._doubted = None
-            return False
-        doubted, self._doubted = self._doubted, (t, q)
-        if doubted is not None and self._glitches.jump(doubted[1], q, t - doubted[0]) is None:
-            self._doubted = None
-            self.stage.restart()
-            return True
-        raise Rejection(
-            f"joint '{jump.joint}' is said to have moved by {jump.step:.4g} in {jump.dt:.4g} s, "
-            "which it cannot do",
-            f"the position of joint '{jump.joint}' jumps",
-        )
-
     def _fed(self, now: float) -> Array:
         """Answer the torques of the feedforward, faded in and out."""
         settings = self._settings.feedforward
@@ -225,4 +202,4 @@ class JointController:
         """Answer the measured position (rad or m), None where it is not known at time `now`."""
         at = self.stage.last_good
         fresh = at is not None and now - at <= self._settings.watch.timeout
-        return self._seen[1] if self._seen is not None and fresh else None
+        return self.position if fresh else None

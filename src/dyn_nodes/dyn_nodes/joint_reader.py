@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dyn_core.control.vectors import is_finite
+from dyn_nodes.plausible import culprit, plausible
 from dyn_nodes.rejection import Rejection
+
+_ANOTHER_CLOCK_S = 1e8
+"""Stamps that differ so much from the present, some years, are of another clock."""
 
 
 class JointReader:
@@ -42,7 +44,8 @@ class JointReader:
         """Look up where our joints are among the names of a message, and answer their positions, shape (n,).
 
         Raises:
-            Rejection: a joint is missing or repeated, or its position is missing or not finite.
+            Rejection: a joint is missing or repeated, or its position is missing, not finite or larger than
+                any position is.
         """
         self._check_length(names, numbers, "position")
         self._find(names)
@@ -75,17 +78,13 @@ class JointReader:
             quantity: what they are: "position".
         """
         values = self.values_or_nan(numbers, quantity)
-        if not is_finite(values):
-            name, value = next(
-                (name, value)
-                for name, value in zip(self.joint_names, values.tolist(), strict=True)
-                if not math.isfinite(value)
-            )
-            raise Rejection(f"{self.what} gives joint '{name}' the {quantity} {value}")
+        if not plausible(values.tolist()):
+            j = culprit(values.tolist())
+            raise Rejection(f"{self.what} gives joint '{self.joint_names[j]}' the {quantity} {values[j]}")
         return values
 
     def values_or_nan(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
-        """Answer what `values` does, with values that may be other than finite."""
+        """Answer what `values` does, unchecked."""
         names = self._names
         self._check_length(names, numbers, quantity)
         values = np.array(numbers, dtype=np.float64)
@@ -103,11 +102,18 @@ class JointReader:
             )
 
 
-def check_age(what: str, age_s: float, max_age_s: float) -> None:
-    """Refuse data whose stamp is more than `max_age_s` before or after the present."""
-    if abs(age_s) > max_age_s:
-        when = "old" if age_s > 0 else "in the future"
-        raise Rejection(
-            f"{what} is {abs(age_s):.3f} s {when} by its stamp, more than max_age = {max_age_s:g} s",
-            f"{what} {when}",
-        )
+def check_age(what: str, stamp_ns: int, now_ns: int, max_age_s: float) -> None:
+    """Refuse data whose stamp is more than `max_age_s` before or after the present (ns, on one clock)."""
+    age_s = 1e-9 * (now_ns - stamp_ns)
+    if abs(age_s) <= max_age_s:
+        return
+    if not stamp_ns:
+        raise Rejection(f"{what} has no stamp")
+    if not now_ns:
+        raise Rejection(f"{what} came before the clock of the node: use_sim_time, but nothing on /clock yet")
+    when = "old" if age_s > 0 else "in the future"
+    hint = "" if abs(age_s) < _ANOTHER_CLOCK_S else ": is use_sim_time the same where it comes from?"
+    raise Rejection(
+        f"{what} is {abs(age_s):.3f} s {when} by its stamp, more than max_age = {max_age_s:g} s{hint}",
+        f"{what} {when}",
+    )

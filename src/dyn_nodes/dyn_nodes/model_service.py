@@ -11,6 +11,7 @@ from dyn_nodes import messages
 from dyn_nodes.deferred_service import Answer, DeferredService
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.model_source import LoadedModel
+from dyn_nodes.plausible import one_line
 from dyn_nodes.reload import Done
 
 
@@ -43,7 +44,7 @@ class ModelService:
         def done(problem: DynError | None) -> None:
             response = answer.response
             response.success = problem is None
-            response.message = "" if problem is None else str(problem)
+            response.message = "" if problem is None else one_line(str(problem))
             present = self._present()
             if present is not None:
                 response.model = messages.model_info(present, self._node.get_clock().now().to_msg())

@@ -94,11 +94,26 @@ class OutputStage:
             Rejection: nothing is to be sent, because a torque is above its limit, or not finite.
         """
         torques, excess = self._limited(terms)
+        self.notice_silence(now)
         watch = watched(self._present_settings, self.watch, now, now)
         output = self._output(watch, terms, torques, excess)
         self._first = self._first and watch.status is not Status.GOOD
         self.watch, self.last_good = watch, now
         return output
+
+    def notice_silence(self, now: float) -> None:
+        """See whether the data of the past was stale at time `now` (s).
+
+        Where all that the node does was late, nobody has seen it yet: good data again would be taken for
+        data that always was.
+        """
+        if self.last_good is not None and now - self.last_good > self._settings.timeout:
+            self._look(now)
+
+    def recover(self) -> None:
+        """Go over to what comes next with a ramp, as after data that was missing."""
+        if self.last_good is not None:
+            self.watch, self.last_good, self._first = NO_DATA, None, False
 
     def idle(self, held: Callable[[], Terms], now: float) -> Output | None:
         """Answer what to send at time `now` (s) because no good data has come, if anything.
@@ -110,9 +125,7 @@ class OutputStage:
         Raises:
             Rejection: nothing can be sent.
         """
-        self.watch = watch = watched(self._present_settings, self.watch, now, self.last_good)
-        # What comes after a reaction is a recovery, whatever was before it.
-        self._first = self._first and watch.status in (Status.NO_DATA, Status.RECOVERING)
+        watch = self._look(now)
         if watch.target is Target.HELD:
             return self._limited_output(watch, held())
         if watch.target is Target.ZERO:
@@ -128,6 +141,12 @@ class OutputStage:
     def restart(self) -> None:
         """Wait for data as at first; what was sent last is what the first torques begin from."""
         self.watch, self.last_good, self._first = NO_DATA, None, True
+
+    def _look(self, now: float) -> Watch:
+        self.watch = watch = watched(self._present_settings, self.watch, now, self.last_good)
+        # What comes after a reaction is a recovery, whatever was before it.
+        self._first = self._first and watch.status in (Status.NO_DATA, Status.RECOVERING)
+        return watch
 
     @property
     def _present_settings(self) -> WatchSettings:

@@ -12,6 +12,7 @@ from std_msgs.msg import String
 from dyn_core import DynError, Robot
 from dyn_nodes import qos
 from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.plausible import one_line
 from dyn_nodes.robot_source import DescribedRobot, RobotSource
 from dyn_nodes.worker import PassedOver, Worker
 
@@ -128,7 +129,7 @@ class Reload(Generic[Prepared]):
         # guard condition would not do: the executor of events does not look at them.
         executor = self._node.executor
         if executor is not None:
-            executor.create_task(self._on_outcomes)
+            executor.create_task(self._node.contained(self._on_outcomes))
 
     def _on_description(self, message: String) -> None:
         self._text = message.data
@@ -156,5 +157,5 @@ class Reload(Generic[Prepared]):
         if problem is not None:
             present = self._present()
             use = f"robot '{present.name}' stays in use" if present else "still no robot"
-            self.problem = f"robot_description cannot be used ({problem}); {use}"
+            self.problem = one_line(f"robot_description cannot be used ({problem}); {use}")
             self._node.get_logger().error(self.problem)

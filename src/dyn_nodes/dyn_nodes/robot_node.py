@@ -17,6 +17,7 @@ from dyn_nodes.complaints import Complaints
 from dyn_nodes.diagnostics import Diagnostics, Failure
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.parameters import ignored_parameters
+from dyn_nodes.plausible import one_line
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.reload import Done, Loaded, Prepared, Reload
 from dyn_nodes.robot_source import DescribedRobot, RobotSource
@@ -133,7 +134,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
             topic: where the message came from.
             problem: why it is not used.
         """
-        sentence = f"{topic}: {problem}"
+        sentence = one_line(f"{topic}: {problem}")
         cause = problem.cause if isinstance(problem, Rejection) else str(problem)
         self._complaints.say(sentence, f"{topic} {cause}")
         self._diagnostics.count(what, sentence)
@@ -150,4 +151,14 @@ class RobotNode(ManagedNode, Generic[Prepared]):
             return self._reload.problem
         if self.robot is None:
             return "no robot: nothing came on the topic robot_description"
-        return self.problem()
+        return self.problem() or self._namesake()
+
+    def _namesake(self) -> str | None:
+        """Answer a sentence if another node has the same name, or None."""
+        ours = (self.get_name(), self.get_namespace())
+        if self.get_node_names_and_namespaces().count(ours) < 2:
+            return None
+        return (
+            f"another node is named {self.get_fully_qualified_name()}, too: what both publish is mixed "
+            "(one that was killed is forgotten after some seconds)"
+        )

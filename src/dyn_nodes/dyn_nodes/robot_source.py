@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 from rclpy.node import Node
@@ -12,6 +11,7 @@ import dyn_core
 from dyn_core import DynError
 from dyn_core.io.source import is_xml_text, read_text
 from dyn_core.model.gravity import checked_gravity
+from dyn_nodes.caught_warnings import caught_warnings
 from dyn_nodes.parameters import declare
 
 
@@ -85,7 +85,6 @@ class RobotSource:
         return DescribedRobot(described.robot, text, described.warnings)
 
     def _load(self, source: str) -> DescribedRobot:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", dyn_core.ModelWarning)
+        with caught_warnings() as caught:
             robot = dyn_core.load_robot(source, loops=self._side_file or None, gravity=self._gravity)
         return DescribedRobot(robot, None, tuple(str(w.message) for w in caught))

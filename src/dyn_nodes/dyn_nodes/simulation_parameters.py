@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from rclpy.node import Node
 import dyn_core
 from dyn_core.model.joint import Limits
 from dyn_core.simulation.settings import INTEGRATORS
+from dyn_nodes.caught_warnings import caught_warnings
 from dyn_nodes.parameter_lists import declare_names, declare_whole
 from dyn_nodes.parameters import declare, declare_by_joint
 from dyn_nodes.simulated_robot import SimulatedRobot
@@ -95,8 +95,7 @@ class SimulationParameters:
             q = dict.fromkeys(q, 0.0)
         q.update(self._initial["position"])
         qd = self._initial["velocity"]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", dyn_core.ModelWarning)
+        with caught_warnings() as caught:
             simulator = dyn_core.Simulator(real, settings, self._sensor_settings(), q, qd)
         if self._payload_link:
             simulator.set_payload(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from std_srvs.srv import SetBool, Trigger
 from dyn_core import DynError
 from dyn_msgs.srv import SetPayload, SetSimulationState, StepSimulation
 from dyn_nodes.payload_message import payload_of
+from dyn_nodes.plausible import culprit, one_line, plausible
 from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.running_simulation import RunningSimulation
 from dyn_nodes.simulation_loop import SimulationLoop
@@ -109,7 +111,7 @@ class SimulationServices:
             action(running)
         except (DynError, ValueError) as problem:
             response.success = False
-            response.message = str(problem)
+            response.message = one_line(str(problem))
             return response
         response.success = True
         return response
@@ -119,6 +121,9 @@ def _by_joint(what: str, names: list[str], values: Any) -> dict[str, float]:
     if len(values) != len(names):
         raise DynError(f"there are {len(names)} joints but {len(values)} {what}")
     if len(set(names)) < len(names):
-        repeated = next(name for name in names if list(names).count(name) > 1)
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
         raise DynError(f"joint '{repeated}' is named more than once")
+    if not plausible(values):
+        k = culprit(values)
+        raise DynError(f"{what}: that of joint '{names[k]}' is {values[k]}")
     return dict(zip(names, values, strict=True))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock
+from rclpy.clock import Clock, JumpThreshold
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
@@ -18,18 +18,22 @@ from std_msgs.msg import Float64MultiArray
 
 from dyn_core import Robot
 from dyn_core.control.watchdog import Status
+from dyn_core.facade.arrays import Array
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.outputs import Outputs
+from dyn_nodes.position_range import outside
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_node import RobotNode
 
 _SILENCE_S = 1.0
 _LOOKS_PER_TIMEOUT = 4
 """How often the watch looks at live data: late data is noticed after at most 1 + 1/4 of the timeout."""
+_LEAP = Duration(seconds=1.0)
+"""A step of simulated time that is longer than any period: it was set."""
 _LAST_MESSAGE = Duration(seconds=0.2)
 """How long the last message may take to arrive."""
 _REACTIONS = {
@@ -46,6 +50,17 @@ class TorqueMaker(Protocol):
 
     def restart(self) -> None:
         """Forget the motions and wait for data as at first."""
+
+    def forget_time(self, t: float) -> None:
+        """Go on after the clock of the stamps was set to another time t (s)."""
+
+    @property
+    def position(self) -> Array | None:
+        """The last measured positions (rad or m), (n,); None before any."""
+
+    @property
+    def needs(self) -> str:
+        """What torques follow from, for sentences."""
 
     def idle(self, now: float) -> Output | None:
         """Answer what to send because no good data has come, if anything; Rejection if it cannot be sent."""
@@ -166,7 +181,22 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._watch_timer = self.create_timer(
             self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        was_set = JumpThreshold(
+            min_forward=_LEAP, min_backward=Duration(nanoseconds=-1), on_clock_change=True
+        )
+        self._jumps = self.get_clock().create_jump_callback(
+            was_set, post_callback=self.contained(lambda _: self.forget_time())
+        )
         return super().on_activate(state)
+
+    def forget_time(self) -> None:
+        """Go on after the clock was set: what was to happen at certain times is forgotten."""
+        running = self._running
+        if running is None:
+            return
+        if running.maker.stage.last_good is not None:
+            self.get_logger().warning("the clock was set: what is desired at certain times is forgotten")
+        running.maker.forget_time(self.node_time)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send the last torques."""
@@ -179,14 +209,16 @@ class TorqueNode(RobotNode[Running[Maker]]):
             return
         self.destroy_timer(self._watch_timer)
         self._watch_timer = None
+        self._jumps.unregister()
         running = self._running
         if running is None or running.maker.stage.last_good is None:
             return
         try:
             output = running.maker.last()
-        except Rejection as problem:
-            self.get_logger().error(f"no last torques: {problem}")
-            return
+        except Exception as problem:
+            # A controller that gets nothing would go on with the torques of a motion for ever.
+            self.get_logger().error(f"the last torques are zero, as others cannot be computed: {problem}")
+            output = running.maker.stage.last(running.maker.stage.zero)
         running.outputs.publish(output, self.get_clock().now().to_msg())
         for publisher in (self._torques, self._commands):
             publisher.wait_for_all_acked(_LAST_MESSAGE)
@@ -213,11 +245,15 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Answer a time of the clock of the node (s), from an epoch so near that a float is exact."""
         return 1e-9 * (nanoseconds - self._epoch)
 
+    @property
+    def node_time(self) -> float:
+        """The present on the clock of the node (s), from the epoch of its stamps."""
+        return self.time_from(self.get_clock().now().nanoseconds)
+
     def time_of(self, what: str, stamp: Time) -> float:
         """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
         stamp_ns = nanoseconds_of(stamp)
-        age: int = self.get_clock().now().nanoseconds - stamp_ns
-        check_age(what, 1e-9 * age, self.publishing.max_age)
+        check_age(what, stamp_ns, self.get_clock().now().nanoseconds, self.publishing.max_age)
         return self.time_from(stamp_ns)
 
     def problem(self) -> str | Failure | None:
@@ -229,9 +265,16 @@ class TorqueNode(RobotNode[Running[Maker]]):
         cause = "no data" if self._last_refusal is None else f"the last was refused, {self._last_refusal}"
         reaction = _REACTIONS.get(running.maker.stage.watch.status)
         if reaction is not None:
-            return Failure(f"no good data for {silence:.1f} s ({cause}): {reaction}")
+            return Failure(f"no good {running.maker.needs} for {silence:.1f} s ({cause}): {reaction}")
         if silence > _SILENCE_S:
             return f"no torques for {silence:.1f} s ({cause})"
+        position = running.maker.position
+        if position is not None and (sentence := outside(running.robot, position)) is not None:
+            return sentence
+        for topic in (self._torques.topic_name, self._commands.topic_name):
+            count = self.count_publishers(topic)
+            if count > 1:
+                return f"{count} publishers send on {topic}: receivers get the torques of all"
         return None
 
     @property
