@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated robot that is held, and follows trajectories: `simulation`, `feedforward` and `controller`.
 
-Send a trajectory_msgs/JointTrajectory on the topic joint_trajectory, or a stream of dyn_msgs/JointReference
-on the topic reference. `--show-args` lists the arguments.
+Send a trajectory_msgs/JointTrajectory on feedforward/joint_trajectory, or a stream of dyn_msgs/JointReference
+on feedforward/reference. `--show-args` lists the arguments.
 """
 
 from launch import LaunchContext, LaunchDescription
@@ -20,7 +20,12 @@ from dyn_nodes.launch_description import (
     params_file,
 )
 
-_MOTION = [("~/reference", "reference"), ("~/joint_trajectory", "joint_trajectory")]
+_OF_CONTROLLER = [
+    ("~/feedforward", "feedforward/torques"),
+    ("~/reference", "feedforward/reference"),
+    # Both follow the same trajectories: those that feedforward has found good.
+    ("~/joint_trajectory", "feedforward/joint_trajectory_effort"),
+]
 
 
 def _nodes(context: LaunchContext) -> list[Node]:
@@ -36,13 +41,8 @@ def _nodes(context: LaunchContext) -> list[Node]:
             # It makes the time that the others take.
             use_sim_time=False,
         ),
-        node(context, "feedforward", [file, robot, optional(context, "mode")], remappings=_MOTION),
-        node(
-            context,
-            "controller",
-            [file, robot],
-            remappings=[*_MOTION, ("~/feedforward", "feedforward/torques")],
-        ),
+        node(context, "feedforward", [file, robot, optional(context, "mode")]),
+        node(context, "controller", [file, robot], remappings=_OF_CONTROLLER),
     ]
 
 

@@ -159,7 +159,7 @@ def test_three_nodes_in_a_namespace_live_in_simulated_time(graph: Graph, tmp_pat
     node.create_subscription(JointState, "/arm/joint_states", states.append, 100)
     node.create_subscription(Clock, "/clock", clocks.append, 100)
     node.create_subscription(JointTorques, "/arm/feedforward/torques", torques.append, 100)
-    trajectories = node.create_publisher(JointTrajectory, "/arm/joint_trajectory", 1)
+    trajectories = node.create_publisher(JointTrajectory, "/arm/feedforward/joint_trajectory", 1)
     ours = tmp_path / "simulated time.yaml"
     ours.write_text(
         "/**/simulation: {ros__parameters: {publish_clock: true}}\n"
@@ -170,14 +170,14 @@ def test_three_nodes_in_a_namespace_live_in_simulated_time(graph: Graph, tmp_pat
         *("-m", "dyn_nodes.compose", "--namespace", "arm"),
         *("--params", str(ROOT / "config" / "demo.yaml"), str(ours)),
         *("--remap", "simulation/torques:=controller/torques", "controller/feedforward:=feedforward/torques"),
-        *("feedforward/joint_trajectory:=joint_trajectory", "controller/joint_trajectory:=joint_trajectory"),
+        *("controller/joint_trajectory:=feedforward/joint_trajectory_effort",),
         *("--ros-args", "-p", f"description_file:={ROBOTS['rrp']}"),
     )
     graph.wait_for(lambda: process.process.poll() is not None or (clocks and torques and states))
     assert process.process.poll() is None, process.log
     assert states[-1].header.stamp.sec < 100, "it is not simulated time"
     assert torques[-1].header.stamp.sec < 100, "it is not simulated time"
-    graph.wait_for(lambda: trajectories.get_subscription_count() == 2)
+    graph.wait_for(lambda: trajectories.get_subscription_count() == 1)
     point = JointTrajectoryPoint(positions=[0.4, -0.3, 0.1], velocities=[0.0] * 3)
     point.time_from_start.sec = 1
     trajectories.publish(JointTrajectory(joint_names=["turn", "lift", "stretch"], points=[point]))

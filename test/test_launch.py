@@ -90,8 +90,10 @@ class Arm:
         for name, heard in self.torques.items():
             node.create_subscription(JointTorques, f"{prefix}/{name}/torques", heard.append, qos.COMMAND)
         self._states = node.create_publisher(JointState, f"{prefix}/joint_states", qos.COMMAND)
-        self._trajectories = node.create_publisher(JointTrajectory, f"{prefix}/joint_trajectory", 1)
-        self._references = node.create_publisher(JointReference, f"{prefix}/reference", 1)
+        self._trajectories = node.create_publisher(
+            JointTrajectory, f"{prefix}/feedforward/joint_trajectory", 1
+        )
+        self._references = node.create_publisher(JointReference, f"{prefix}/feedforward/reference", 1)
 
     def state_when(self, condition: Callable[[JointState], bool]) -> JointState:
         """Wait for a joint state that comes from now on."""
@@ -113,14 +115,18 @@ class Arm:
 
     def go(self, position: list[float], seconds: int) -> None:
         """Send a trajectory to a position."""
-        self._two_listeners(self._trajectories)
+        self._listeners(self._trajectories, 1)
         point = JointTrajectoryPoint(positions=position, velocities=[0.0] * len(position))
         point.time_from_start.sec = seconds
         self._trajectories.publish(JointTrajectory(joint_names=self._names, points=[point]))
 
+    def stop(self) -> None:
+        """Send an empty trajectory."""
+        self._trajectories.publish(JointTrajectory())
+
     def refer(self, position: list[float]) -> None:
         """Send a reference, stamped as the last joint state."""
-        self._two_listeners(self._references)
+        self._listeners(self._references, 2)
         header = Header(stamp=self.states[-1].header.stamp)
         self._references.publish(
             JointReference(header=header, name=self._names, position=position, velocity=[0.0] * len(position))
@@ -130,8 +136,8 @@ class Arm:
     def _names(self) -> list[str]:
         return list(self.states[-1].name)
 
-    def _two_listeners(self, publisher: Publisher) -> None:
-        self.graph.wait_for(lambda: publisher.get_subscription_count() == 2)
+    def _listeners(self, publisher: Publisher, count: int) -> None:
+        self.graph.wait_for(lambda: publisher.get_subscription_count() == count)
 
 
 def ends_cleanly(launched: Launched, nodes: tuple[str, ...]) -> None:
@@ -287,6 +293,11 @@ def test_the_demonstration_is_held_and_follows(namespace: str, arguments: list[s
     arm.state_when(lambda state: near(state, [0.4, -0.3, 0.1], 0.01))
     arm.refer([0.42, -0.3, 0.1])
     arm.state_when(lambda state: near(state, [0.42, -0.3, 0.1], 0.01) and state.position[0] > 0.412)
+    arm.go([-1.0, -0.3, 0.1], 10)
+    arm.state_when(lambda state: state.position[0] < 0.3)
+    arm.stop()
+    stopped = arm.state_when(lambda state: abs(state.velocity[0]) < 1e-3)
+    assert near(stopped, [0.25, -0.3, 0.1], 0.1), "it has not gone on to the end"
     ends_cleanly(launched, NODES)
 
 
