@@ -105,7 +105,7 @@ class LooseNode:
     def tick(self) -> None:
         """Call the timers that are running, each once."""
         for timer in list(self.node.timers):
-            if not timer.is_canceled():
+            if timer in self.node.timers and not timer.is_canceled():
                 timer.callback()
 
     @property

@@ -105,10 +105,10 @@ class JointReader:
 def check_age(what: str, stamp_ns: int, now_ns: int, max_age_s: float) -> None:
     """Refuse data whose stamp is more than `max_age_s` before or after the present (ns, on one clock)."""
     age_s = 1e-9 * (now_ns - stamp_ns)
-    if abs(age_s) <= max_age_s:
-        return
     if not stamp_ns:
         raise Rejection(f"{what} has no stamp")
+    if abs(age_s) <= max_age_s:
+        return
     if not now_ns:
         raise Rejection(f"{what} came before the clock of the node: use_sim_time, but nothing on /clock yet")
     when = "old" if age_s > 0 else "in the future"

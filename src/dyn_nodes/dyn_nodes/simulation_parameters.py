@@ -10,11 +10,13 @@ from typing import Any
 from rclpy.node import Node
 
 import dyn_core
+from dyn_core import DynError
 from dyn_core.model.joint import Limits
 from dyn_core.simulation.settings import INTEGRATORS
 from dyn_nodes.caught_warnings import caught_warnings
 from dyn_nodes.parameter_lists import declare_names, declare_whole
 from dyn_nodes.parameters import declare, declare_by_joint
+from dyn_nodes.plausible import too_large
 from dyn_nodes.simulated_robot import SimulatedRobot
 
 _ROUNDING = 1e-6
@@ -180,7 +182,10 @@ class SimulationParameters:
         return bool(declare(self._node, name, default, description))
 
     def _vector(self, name: str, count: int, description: str) -> Sequence[float]:
-        return list(declare(self._node, name, [0.0] * count, description))
+        values = list(declare(self._node, name, [0.0] * count, description))
+        if too_large(values):
+            raise DynError(f"parameter {name} is {values}: no body has it")
+        return values
 
 
 def _nearest_to_zero(limits: Limits) -> float:

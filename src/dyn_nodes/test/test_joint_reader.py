@@ -153,6 +153,7 @@ AGES = {
     "reference is 0.200 s old by its stamp, more than max_age = 0.1 s$": (NOW - 200_000_000, NOW),
     "reference is 0.200 s in the future by its stamp, more than max_age = 0.1 s$": (NOW + 200_000_000, NOW),
     "reference has no stamp": (0, NOW),
+    "no stamp": (0, 0),
     "s old by its stamp, .*: is use_sim_time the same where it comes from?": (10**9, NOW),
     "s in the future by its stamp, .*: is use_sim_time the same": (NOW, 10**9),
     "nothing on /clock yet": (NOW, 0),
