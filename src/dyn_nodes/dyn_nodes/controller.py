@@ -67,7 +67,7 @@ class Controller(TorqueNode[JointController]):
         if self._settings.gains.none:
             self.get_logger().warning("all gains are 0: nothing but the feedforward is sent")
         self.open_robot()
-        self.subscribe(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE)
+        self.subscribe(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE, raw=True)
         self.subscribe(JointReference, "~/reference", self._on_reference, qos.LATEST_SAMPLE)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
         self.subscribe(JointTorques, "~/feedforward", self._on_feedforward, qos.LATEST_SAMPLE)
@@ -78,11 +78,14 @@ class Controller(TorqueNode[JointController]):
 
     # Motions and torques.
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_joint_state(self, raw: bytes) -> None:
         running = self.active
-        if running is None or not running.states.concerns(message.name):
+        if running is None:
             return
         try:
+            message = self.joint_states.message(raw)
+            if not running.states.concerns(message.name):
+                return
             stamp = message.header.stamp
             t = self.time_of("joint state", stamp)
             q, qd = measured_motion(message, running.states, velocities=True)

@@ -143,7 +143,7 @@ class DesiredMotion:
         """Answer the motion that is desired at a time (s), the last reference whatever its age is."""
         if self._trajectory is None:
             return self._reference
-        motion = self._trajectory.sample(t).motion
+        motion = self._trajectory.motion(t)
         self._sampled = motion.q
         return motion
 

@@ -77,7 +77,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         self.open_diagnostics()
         self._opened.append(ModelService(self, self.load, self._present).close)
         self.open_robot()
-        self.subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE)
+        self.subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE, raw=True)
         self.subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE)
         if self._settings.references.controller_state:
             kind = controller_state_type()
@@ -124,11 +124,14 @@ class Feedforward(TorqueNode[TorqueSource]):
 
     # Motions and torques.
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_joint_state(self, raw: bytes) -> None:
         running = self.active
-        if running is None or not running.states.concerns(message.name):
+        if running is None:
             return
         try:
+            message = self.joint_states.message(raw)
+            if not running.states.concerns(message.name):
+                return
             stamp = message.header.stamp
             t = self.time_of("joint state", stamp)
             velocities = self._settings.mode == "computed_torque"

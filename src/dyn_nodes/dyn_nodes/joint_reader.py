@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 
@@ -48,12 +49,11 @@ class JointReader:
                 any position is.
         """
         self._check_length(names, numbers, "position")
-        self._find(names)
-        return self.values(numbers, "position")
+        if names != self._names or self._order is None:
+            self._find(names)
+        return self._checked(self._taken(numbers), "position")
 
     def _find(self, names: Sequence[str]) -> None:
-        if names == self._names and self._order is not None:
-            return
         index = {name: i for i, name in enumerate(names)}
         if len(index) < len(names):
             repeated = next(name for name, count in Counter(names).items() if count > 1)
@@ -77,21 +77,31 @@ class JointReader:
             numbers: one for each name of the last `positions`.
             quantity: what they are: "position".
         """
-        values = self.values_or_nan(numbers, quantity)
+        self._check_length(self._names, numbers, quantity)
+        return self._checked(self._taken(numbers), quantity)
+
+    def values_or_none(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64] | None:
+        """Answer what `values` does, and None where all values of our joints are NaN."""
+        self._check_length(self._names, numbers, quantity)
+        values = self._taken(numbers)
+        # If the first is a number, not all are NaN.
+        if values[0] != values[0] and np.isnan(values).all():
+            return None
+        return self._checked(values, quantity)
+
+    def _taken(self, numbers: Sequence[float]) -> NDArray[np.float64]:
+        # Messages have arrays of their own, which nobody writes to: they need not be copied.
+        values = np.frombuffer(numbers) if isinstance(numbers, array) else np.array(numbers, np.float64)
+        if self._same_order and len(values) == len(self._names):
+            return values
+        taken: NDArray[np.float64] = values[self._order]
+        return taken
+
+    def _checked(self, values: NDArray[np.float64], quantity: str) -> NDArray[np.float64]:
         if not plausible(values.tolist()):
             j = culprit(values.tolist())
             raise Rejection(f"{self.what} gives joint '{self.joint_names[j]}' the {quantity} {values[j]}")
         return values
-
-    def values_or_nan(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
-        """Answer what `values` does, unchecked."""
-        names = self._names
-        self._check_length(names, numbers, quantity)
-        values = np.array(numbers, dtype=np.float64)
-        if self._same_order and len(values) == len(names):
-            return values
-        taken: NDArray[np.float64] = values[self._order]
-        return taken
 
     def _check_length(self, names: Sequence[str], numbers: Sequence[float], quantity: str) -> None:
         if len(numbers) < len(names):

@@ -46,9 +46,7 @@ def measured_motion(message: JointState, reader: JointReader, *, velocities: boo
     """
     q = reader.positions(message.name, message.position)
     given = message.velocity if velocities else ()
-    if not len(given) or np.isnan(reader.values_or_nan(given, "velocity")).all():
-        return MeasuredMotion(q, None)
-    return MeasuredMotion(q, reader.values(given, "velocity"))
+    return MeasuredMotion(q, reader.values_or_none(given, "velocity") if len(given) else None)
 
 
 def reference_motion(message: Any, reader: JointReader) -> GivenMotion:

@@ -157,9 +157,9 @@ class OutputStage:
         return self._output(watch, terms, torques, excess)
 
     def _limited(self, terms: Terms) -> tuple[Array, str | None]:
-        limited = self.limits.applied(terms.total)
-        if limited.excess is None:
+        if self.limits.within(terms.total):
             return terms.total, None
+        limited = self.limits.applied(terms.total)
         sentence = self.limits.sentence(terms.total, self.units)
         if limited.torques is None:
             joint = self.limits.joint_names[int(np.argmax(limited.excess))]
@@ -174,6 +174,8 @@ class OutputStage:
 def _status(watch: Watch, *, limited: bool) -> int:
     if watch.factor < 1.0:
         status = JointTorques.STATUS_RAMPING
+    elif watch.target is Target.LIVE:
+        status = JointTorques.STATUS_LIMITED if limited else JointTorques.STATUS_OK
     elif watch.target is Target.HELD:
         status = JointTorques.STATUS_HELD
     elif watch.target is Target.ZERO:

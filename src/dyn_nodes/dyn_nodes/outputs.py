@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -28,23 +29,28 @@ class Outputs:
         names = list(robot.joint_names)
         self._torques, self._commands = torques, commands
         self._message = JointTorques(name=names)
+        self._inertial, self._coriolis, self._gravity, self._friction, self._total = (
+            _field(self._message, name, len(names))
+            for name in ("inertial", "coriolis", "gravity", "friction", "total")
+        )
         order = command_order(robot, command_joints)
         self._order = None if order == list(range(len(names))) else np.array(order, dtype=np.intp)
         dimension = MultiArrayDimension(label="joints", size=len(order), stride=len(order))
         self._command = Float64MultiArray(layout=MultiArrayLayout(dim=[dimension]))
+        self._data = _field(self._command, "data", len(order))
 
     def publish(self, output: Output, stamp: Time) -> None:
         """Publish torques, with the stamp of what they follow from."""
         message, terms, total = self._message, output.terms, output.total
         message.header.stamp = stamp
-        message.inertial = _doubles(terms.inertial)
-        message.coriolis = _doubles(terms.coriolis)
-        message.gravity = _doubles(terms.gravity)
-        message.friction = _doubles(terms.friction)
-        message.total = _doubles(total)
+        self._inertial[:] = terms.inertial
+        self._coriolis[:] = terms.coriolis
+        self._gravity[:] = terms.gravity
+        self._friction[:] = terms.friction
+        self._total[:] = total
         message.status = output.status
         self._torques.publish(message)
-        self._command.data = _doubles(total if self._order is None else total[self._order])
+        self._data[:] = total if self._order is None else total[self._order]
         self._commands.publish(self._command)
 
 
@@ -69,6 +75,8 @@ def command_order(robot: Robot, command_joints: Sequence[str]) -> list[int]:
     return [names.index(name) for name in wanted]
 
 
-def _doubles(vector: NDArray[np.float64]) -> array[float]:
-    """Answer what a message takes without looking at each number."""
-    return array("d", vector.tobytes())
+def _field(message: Any, name: str, size: int) -> NDArray[np.float64]:
+    """Give a field of a message `size` numbers, and answer them as a vector that can be written to."""
+    setattr(message, name, array("d", bytes(8 * size)))
+    # The setter may take another array than it is given.
+    return np.frombuffer(getattr(message, name), dtype=np.float64)

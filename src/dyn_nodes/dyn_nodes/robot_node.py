@@ -100,9 +100,17 @@ class RobotNode(ManagedNode, Generic[Prepared]):
             self._opened.pop()()
         self._reload = None
 
-    def subscribe(self, kind: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile) -> None:
-        """Subscribe until `close_all`."""
-        subscription = self.create_subscription(kind, topic, callback, profile)
+    def subscribe(
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        profile: QoSProfile,
+        *,
+        raw: bool = False,
+    ) -> None:
+        """Subscribe until `close_all`; with `raw`, to the bytes of messages."""
+        subscription = self.create_subscription(kind, topic, callback, profile, raw=raw)
         self._opened.append(partial(self.destroy_subscription, subscription))
 
     def publisher(self, kind: type, topic: str, profile: QoSProfile) -> Publisher:

@@ -23,6 +23,8 @@ from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_reader import JointReader, check_age
+from dyn_nodes.joint_state_bytes import JointStateBytes
+from dyn_nodes.node_time import NodeTime
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.outputs import Outputs
 from dyn_nodes.position_range import outside
@@ -115,6 +117,11 @@ class TorqueNode(RobotNode[Running[Maker]]):
     """A node that answers messages with torques, and goes on by itself where there are none.
 
     Subclasses declare their parameters, set `publishing`, and then `start`.
+
+    Attributes:
+        publishing: when torques are published.
+        steady: a clock that never goes back (s).
+        joint_states: reads the bytes of joint states.
     """
 
     publishing: Publishing
@@ -125,6 +132,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Begin without a robot; `steady` is a clock that never goes back (s)."""
         super().__init__(name, **node_options)
         self.steady = steady
+        self.joint_states = JointStateBytes()
         self._running: Running[Maker] | None = None
         self._last_refusal: str | None = None
         self._epoch = 0
@@ -143,7 +151,9 @@ class TorqueNode(RobotNode[Running[Maker]]):
 
     def open_outputs(self) -> None:
         """Make the publishers of torques."""
-        self._epoch = self.get_clock().now().nanoseconds
+        self._time = NodeTime(self.get_clock())
+        self._opened.append(self._time.close)
+        self._epoch = self._time.nanoseconds()
         self._torques = self.lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
         self._commands = self.lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
 
@@ -248,12 +258,12 @@ class TorqueNode(RobotNode[Running[Maker]]):
     @property
     def node_time(self) -> float:
         """The present on the clock of the node (s), from the epoch of its stamps."""
-        return self.time_from(self.get_clock().now().nanoseconds)
+        return self.time_from(self._time.nanoseconds())
 
     def time_of(self, what: str, stamp: Time) -> float:
         """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
         stamp_ns = nanoseconds_of(stamp)
-        check_age(what, stamp_ns, self.get_clock().now().nanoseconds, self.publishing.max_age)
+        check_age(what, stamp_ns, self._time.nanoseconds(), self.publishing.max_age)
         return self.time_from(stamp_ns)
 
     def problem(self) -> str | Failure | None:

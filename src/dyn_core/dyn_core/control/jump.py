@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import le, sub
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ class JumpLimit:
             "the greatest reference speed", joint_names, speed, least=0.0, infinite=True
         )
         self.slack = joint_values("the slack of the reference", joint_names, slack, least=0.0)
+        self._slack: list[float] = self.slack.tolist()
 
     def jump(self, before: Array, q: Array, dt: float) -> Jump | None:
         """Answer the joint that is furthest beyond its limit, if there is one.
@@ -71,6 +73,8 @@ class JumpLimit:
         if math.isnan(dt):
             raise ValueError("dt: expected a time, but it is nan")
         dt = max(dt, 0.0)
+        if all(map(le, map(abs, map(sub, q.tolist(), before.tolist())), self._slack)):
+            return None  # as nearly always, in any time
         # Infinity times zero would be no number.
         reach = self.speed * dt if dt > 0.0 else np.where(np.isinf(self.speed), math.inf, 0.0)
         allowed = reach + self.slack

@@ -89,9 +89,11 @@ class TorqueTerms:
         friction = zero
         if wanted.friction:
             friction = self._friction.torques(qd if friction_velocity is None else friction_velocity)
-        total = inertial + coriolis
-        total += gravity
-        total += friction
+        total = gravity + friction
+        if wanted.inertial:
+            total += inertial
+        if wanted.coriolis:
+            total += coriolis
         if not is_finite(total):
             self._refuse(motion, friction_velocity, total)
         return Terms(inertial, coriolis, gravity, friction, total)
