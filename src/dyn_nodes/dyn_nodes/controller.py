@@ -83,10 +83,10 @@ class Controller(TorqueNode[JointController]):
         if running is None:
             return
         try:
-            message = self.joint_states.message(raw)
+            message = self.joint_states.read(raw)
             if not running.states.concerns(message.name):
                 return
-            stamp = message.header.stamp
+            stamp = message.stamp
             t = self.time_of("joint state", stamp)
             q, qd = measured_motion(message, running.states, velocities=True)
             output = running.maker.measure(q, qd, t, self.steady())

@@ -129,10 +129,10 @@ class Feedforward(TorqueNode[TorqueSource]):
         if running is None:
             return
         try:
-            message = self.joint_states.message(raw)
+            message = self.joint_states.read(raw)
             if not running.states.concerns(message.name):
                 return
-            stamp = message.header.stamp
+            stamp = message.stamp
             t = self.time_of("joint state", stamp)
             velocities = self._settings.mode == "computed_torque"
             q, qd = measured_motion(message, running.states, velocities=velocities)

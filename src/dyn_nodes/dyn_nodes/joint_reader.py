@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from array import array
+import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +49,11 @@ class JointReader:
             Rejection: a joint is missing or repeated, or its position is missing, not finite or larger than
                 any position is.
         """
-        self._check_length(names, numbers, "position")
+        if len(numbers) < len(names):
+            self._refuse_short(names, numbers, "position")
         if names != self._names or self._order is None:
             self._find(names)
-        return self._checked(self._taken(numbers), "position")
+        return self._checked(numbers, "position")
 
     def _find(self, names: Sequence[str]) -> None:
         index = {name: i for i, name in enumerate(names)}
@@ -77,39 +79,36 @@ class JointReader:
             numbers: one for each name of the last `positions`.
             quantity: what they are: "position".
         """
-        self._check_length(self._names, numbers, quantity)
-        return self._checked(self._taken(numbers), quantity)
+        if len(numbers) < len(self._names):
+            self._refuse_short(self._names, numbers, quantity)
+        return self._checked(numbers, quantity)
 
     def values_or_none(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64] | None:
         """Answer what `values` does, and None where all values of our joints are NaN."""
-        self._check_length(self._names, numbers, quantity)
-        values = self._taken(numbers)
-        # If the first is a number, not all are NaN.
-        if values[0] != values[0] and np.isnan(values).all():
+        # No sum is NaN but one with a NaN, or with both infinities.
+        if math.isnan(sum(numbers)) and self._none(numbers):
             return None
-        return self._checked(values, quantity)
+        return self.values(numbers, quantity)
 
-    def _taken(self, numbers: Sequence[float]) -> NDArray[np.float64]:
-        # Messages have arrays of their own, which nobody writes to: they need not be copied.
-        values = np.frombuffer(numbers) if isinstance(numbers, array) else np.array(numbers, np.float64)
-        if self._same_order and len(values) == len(self._names):
-            return values
-        taken: NDArray[np.float64] = values[self._order]
-        return taken
+    def _none(self, numbers: Sequence[float]) -> bool:
+        enough = len(numbers) >= len(self._names)
+        return enough and bool(np.isnan(np.array(numbers, dtype=np.float64)[self._order]).all())
 
-    def _checked(self, values: NDArray[np.float64], quantity: str) -> NDArray[np.float64]:
+    def _checked(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
+        values = np.array(numbers, dtype=np.float64)
+        if not self._same_order or len(values) > len(self._names):
+            values = values[self._order]
         if not plausible(values.tolist()):
             j = culprit(values.tolist())
             raise Rejection(f"{self.what} gives joint '{self.joint_names[j]}' the {quantity} {values[j]}")
         return values
 
-    def _check_length(self, names: Sequence[str], numbers: Sequence[float], quantity: str) -> None:
-        if len(numbers) < len(names):
-            plural = f"{quantity[:-1]}ies" if quantity.endswith("y") else f"{quantity}s"
-            raise Rejection(
-                f"{self.what} has {len(names)} names but {len(numbers)} {plural}: "
-                f"joint '{names[len(numbers)]}' has none"
-            )
+    def _refuse_short(self, names: Sequence[str], numbers: Sequence[float], quantity: str) -> NoReturn:
+        plural = f"{quantity[:-1]}ies" if quantity.endswith("y") else f"{quantity}s"
+        raise Rejection(
+            f"{self.what} has {len(names)} names but {len(numbers)} {plural}: "
+            f"joint '{names[len(numbers)]}' has none"
+        )
 
 
 def check_age(what: str, stamp_ns: int, now_ns: int, max_age_s: float) -> None:

@@ -16,38 +16,60 @@ from dataclasses import dataclass
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
+from dyn_nodes.message_bytes import STAMP, STAMP_AT
 from dyn_nodes.rejection import Rejection
 
 _CDR = b"\0\1\0\0" if sys.byteorder == "little" else b"\0\0\0\0"
 """First bytes of a message in plain CDR in the byte order of this machine."""
-_STAMP = struct.Struct("=iI")
-_STAMP_AT = len(_CDR)
 _COUNT = struct.Struct("=I")
 _MOST = 16
 """Greatest number of kinds of messages on the topic that are kept in mind."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
+class Stamp:
+    """A time of a message, as builtin_interfaces/Time has it."""
+
+    sec: int
+    nanosec: int
+
+
+@dataclass(slots=True)
+class JointStates:
+    """What is used of a sensor_msgs/JointState.
+
+    Attributes:
+        stamp: that of the header.
+        name: joints.
+        position: their positions (rad or m).
+        velocity: their velocities (rad/s or m/s).
+    """
+
+    stamp: Stamp
+    name: list[str]
+    position: array[float]
+    velocity: array[float]
+
+
+@dataclass(frozen=True, slots=True)
 class _Layout:
     """Where the numbers of messages of one kind are.
 
     Attributes:
-        message: is filled with them; its names are those of all messages of this kind.
+        stamp: is filled with theirs.
+        name: the names that all of them have.
         positions: where the positions are.
         velocities: where the velocities are.
-        mask: ones where the bytes until the velocities are the same in all messages of this kind.
+        mask: ones where the bytes before the velocities are the same in all messages of this kind.
         same: those bytes. Both are numbers, because that is the fastest comparison with a mask.
     """
 
-    message: JointState
+    stamp: Stamp
+    name: list[str]
     positions: slice
     velocities: slice
     mask: int
     same: int
-
-    def fits(self, raw: bytes) -> bool:
-        """Whether a message of the same length is of this kind."""
-        return int.from_bytes(raw[: self.velocities.start], "little") & self.mask == self.same
 
 
 class JointStateBytes:
@@ -57,35 +79,35 @@ class JointStateBytes:
         """Begin without knowing any."""
         self._layouts: dict[int, _Layout] = {}
 
-    def message(self, raw: bytes) -> JointState:
-        """Answer a message, the efforts of which are left out; it may be filled again by a later call.
+    def read(self, raw: bytes) -> JointStates:
+        """Answer what a message says; the stamp may be filled again by a later call.
 
         Raises:
             Rejection: the bytes are no joint state.
         """
         layout = self._layouts.get(len(raw))
-        if layout is None or not layout.fits(raw):
+        if layout is None:
             return self._deserialized(raw)
-        message = layout.message
-        stamp = message.header.stamp
-        stamp.sec, stamp.nanosec = _STAMP.unpack_from(raw, _STAMP_AT)
-        message.position = array("d", raw[layout.positions])
-        message.velocity = array("d", raw[layout.velocities])
-        return message
+        velocities = layout.velocities
+        if int.from_bytes(raw[: velocities.start], "little") & layout.mask != layout.same:
+            return self._deserialized(raw)
+        stamp = layout.stamp
+        stamp.sec, stamp.nanosec = STAMP.unpack_from(raw, STAMP_AT)
+        return JointStates(stamp, layout.name, array("d", raw[layout.positions]), array("d", raw[velocities]))
 
-    def _deserialized(self, raw: bytes) -> JointState:
+    def _deserialized(self, raw: bytes) -> JointStates:
         try:
             message = deserialize_message(raw, JointState)
         except Exception as problem:  # whatever rclpy, and what is below it, raise
             what = "joint state cannot be read"
             raise Rejection(f"{what}: {problem}", what) from problem
-        message.effort = array("d")
         layout = _layout(raw, message)
         if layout is not None:
             if len(self._layouts) >= _MOST:
                 self._layouts.clear()
             self._layouts[len(raw)] = layout
-        return message
+        stamp = message.header.stamp
+        return JointStates(Stamp(stamp.sec, stamp.nanosec), message.name, message.position, message.velocity)
 
 
 def _layout(raw: bytes, message: JointState) -> _Layout | None:
@@ -97,17 +119,17 @@ def _layout(raw: bytes, message: JointState) -> _Layout | None:
         walk.text(name)
     positions = walk.numbers(len(message.position))
     velocities = walk.numbers(len(message.velocity))
-    stamp = message.header.stamp
+    stamp = Stamp(message.header.stamp.sec, message.header.stamp.nanosec)
     if not (
-        raw[: len(_CDR)] == _CDR
-        and raw[_STAMP_AT : _STAMP_AT + _STAMP.size] == _STAMP.pack(stamp.sec, stamp.nanosec)
+        raw[:STAMP_AT] == _CDR
+        and raw[STAMP_AT : STAMP_AT + STAMP.size] == STAMP.pack(stamp.sec, stamp.nanosec)
         and raw[positions] == message.position.tobytes()
         and raw[velocities] == message.velocity.tobytes()
     ):
         return None
     mask = int.from_bytes(walk.mask(velocities.start), "little")
     same = int.from_bytes(raw[: velocities.start], "little") & mask
-    return _Layout(message, positions, velocities, mask, same)
+    return _Layout(stamp, message.name, positions, velocities, mask, same)
 
 
 class _Walk:
@@ -118,8 +140,8 @@ class _Walk:
     """
 
     def __init__(self) -> None:
-        self._at = _STAMP_AT + _STAMP.size
-        self._fixed = [slice(0, len(_CDR))]
+        self._at = STAMP_AT + STAMP.size
+        self._fixed = [slice(0, STAMP_AT)]
 
     def count(self) -> None:
         """Pass a number of things."""
@@ -142,8 +164,7 @@ class _Walk:
         """Answer so many bytes, with ones where texts and counts are."""
         mask = bytearray(size)
         for part in self._fixed:
-            length = len(mask[part])
-            mask[part] = b"\xff" * length
+            mask[part] = b"\xff" * (part.stop - part.start)
         return bytes(mask)
 
     def _pass(self, alignment: int, size: int) -> None:
@@ -152,4 +173,4 @@ class _Walk:
         self._fixed.append(slice(begin, self._at))
 
     def _aligned(self, size: int) -> int:
-        return self._at + (len(_CDR) - self._at) % size
+        return self._at + (STAMP_AT - self._at) % size

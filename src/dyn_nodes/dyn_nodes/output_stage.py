@@ -60,6 +60,7 @@ class OutputStage:
         self.last_good: float | None = None
         self.units = units
         self._settings = settings
+        self._timeout = settings.timeout
         self._at_first = WatchSettings(settings.timeout, settings.reaction, settings.ramp_down, ramp_start)
         self._first = True
         self._fade = Fade(limits.joint_names)
@@ -94,12 +95,20 @@ class OutputStage:
             Rejection: nothing is to be sent, because a torque is above its limit, or not finite.
         """
         torques, excess = self._limited(terms)
-        self.notice_silence(now)
-        watch = watched(self._present_settings, self.watch, now, now)
+        if self._goes_on(now):
+            watch = self.watch
+        else:
+            self.notice_silence(now)
+            watch = watched(self._present_settings, self.watch, now, now)
         output = self._output(watch, terms, torques, excess)
         self._first = self._first and watch.status is not Status.GOOD
         self.watch, self.last_good = watch, now
         return output
+
+    def _goes_on(self, now: float) -> bool:
+        """Whether data was good, and is, so that the watch stays what it is."""
+        last = self.last_good
+        return self.watch.status is Status.GOOD and last is not None and last <= now <= last + self._timeout
 
     def notice_silence(self, now: float) -> None:
         """See whether the data of the past was stale at time `now` (s).

@@ -23,7 +23,7 @@ from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_reader import JointReader, check_age
-from dyn_nodes.joint_state_bytes import JointStateBytes
+from dyn_nodes.joint_state_bytes import JointStateBytes, Stamp
 from dyn_nodes.node_time import NodeTime
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.outputs import Outputs
@@ -233,7 +233,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         for publisher in (self._torques, self._commands):
             publisher.wait_for_all_acked(_LAST_MESSAGE)
 
-    def answer(self, running: Running[Maker], output: Output, stamp: Time) -> None:
+    def answer(self, running: Running[Maker], output: Output, stamp: Time | Stamp) -> None:
         """Publish torques for good data."""
         running.outputs.publish(output, stamp)
         self._last_answer = self.steady()
@@ -260,11 +260,11 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """The present on the clock of the node (s), from the epoch of its stamps."""
         return self.time_from(self._time.nanoseconds())
 
-    def time_of(self, what: str, stamp: Time) -> float:
+    def time_of(self, what: str, stamp: Time | Stamp) -> float:
         """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
         stamp_ns = nanoseconds_of(stamp)
         check_age(what, stamp_ns, self._time.nanoseconds(), self.publishing.max_age)
-        return self.time_from(stamp_ns)
+        return 1e-9 * (stamp_ns - self._epoch)
 
     def problem(self) -> str | Failure | None:
         """What is wrong with the data at the moment, for /diagnostics."""
@@ -311,6 +311,6 @@ class TorqueNode(RobotNode[Running[Maker]]):
             self._diagnostics.look_again()
 
 
-def nanoseconds_of(stamp: Time) -> int:
+def nanoseconds_of(stamp: Time | Stamp) -> int:
     """Answer a stamp in ns."""
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
+    return stamp.sec * 1_000_000_000 + stamp.nanosec  # type: ignore[no-any-return]

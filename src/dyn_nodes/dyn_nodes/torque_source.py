@@ -229,7 +229,7 @@ class TorqueSource:
             desired = held(q if self._start is None else self._start)
         # Friction of the desired velocity: that of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
-        return self.stage.live(self._of(motion, desired.qd), now)
+        return self.stage.live(_finite(self._terms, motion, desired.qd), now)
 
     def _begin_at(self, q: Array, t: float) -> None:
         """Hold the robot where it is found, unless what is desired is near.
@@ -270,7 +270,8 @@ class TorqueSource:
         return _finite(self._terms, motion, friction_velocity)
 
     def _still(self, q: Array) -> Terms:
-        return _finite(self._still_terms, held(q), None)
+        zero = self.stage.zero.total
+        return _finite(self._still_terms, Motion(q, zero, zero), None)
 
     def _held(self) -> Terms:
         """Terms of the torques that hold the robot where it was seen, or wanted, last."""

@@ -68,13 +68,13 @@ class JumpLimit:
         Raises:
             ValueError: a number is not finite.
         """
-        check_vector("position", self.joint_names, q)
-        check_vector("last position", self.joint_names, before)
         if math.isnan(dt):
             raise ValueError("dt: expected a time, but it is nan")
+        if self._near(before, q):
+            return None
+        check_vector("position", self.joint_names, q)
+        check_vector("last position", self.joint_names, before)
         dt = max(dt, 0.0)
-        if all(map(le, map(abs, map(sub, q.tolist(), before.tolist())), self._slack)):
-            return None  # as nearly always, in any time
         # Infinity times zero would be no number.
         reach = self.speed * dt if dt > 0.0 else np.where(np.isinf(self.speed), math.inf, 0.0)
         allowed = reach + self.slack
@@ -84,3 +84,9 @@ class JumpLimit:
         if beyond[j] <= 0.0:
             return None
         return Jump(self.joint_names[j], float(step[j]), float(allowed[j]), dt)
+
+    def _near(self, before: Array, q: Array) -> bool:
+        """Whether no joint moves by more than the slack, as nearly always. A NaN is not near to anything."""
+        if not q.shape == before.shape == self.slack.shape:
+            return False
+        return all(map(le, map(abs, map(sub, q.tolist(), before.tolist())), self._slack))

@@ -120,8 +120,9 @@ class Trajectory:
         u = (t - knots[i]) / self.durations[i]
         u2 = u * u
         powers = np.array((1.0, u, u2, u2 * u, u2 * u2, u2 * u2 * u))
-        q, qd, qdd = self.rows[i].dot(powers).reshape(3, -1)
-        return Motion(q, qd, qdd)
+        rows, n = self.rows[i], len(self.first)
+        values = rows.dot(powers)
+        return Motion(values[:n], values[n : 2 * n], values[2 * n :])
 
     def sample_many(self, times: Iterable[float]) -> Samples:
         """Answer the motion at N times (s), in any order."""
