@@ -44,7 +44,7 @@ class LooseNode:
         )
         for publisher in self.node.publishers:
             self._record(publisher)
-        self._callbacks = {s.topic_name: (s.msg_type, s.callback) for s in self.node.subscriptions}
+        self._heard = {subscription.topic_name: subscription for subscription in self.node.subscriptions}
         self._tell_time()
 
     def _record(self, publisher: Any) -> None:
@@ -52,8 +52,9 @@ class LooseNode:
         sent = self.published.setdefault(self._short(publisher.topic_name), [])
 
         def publish(message: Any) -> None:
-            if isinstance(message, kind) and getattr(publisher, "is_activated", True):
-                sent.append(deserialize_message(serialize_message(message), kind))
+            if isinstance(message, bytes | kind) and getattr(publisher, "is_activated", True):
+                raw = message if isinstance(message, bytes) else serialize_message(message)
+                sent.append(deserialize_message(raw, kind))
 
         publisher.publish = publish
 
@@ -63,12 +64,12 @@ class LooseNode:
     def send(self, topic: str, message: Any) -> None:
         """Have the node receive a message."""
         name = topic if topic.startswith("/") else f"{self.node.get_fully_qualified_name()}/{topic}"
-        kind, callback = self._callbacks[name]
-        callback(deserialize_message(serialize_message(message), kind))
+        heard, raw = self._heard[name], serialize_message(message)
+        heard.callback(raw if heard.raw else deserialize_message(raw, heard.msg_type))
 
     def hears(self, topic: str) -> bool:
         """Whether the node subscribes a topic."""
-        return topic in self._callbacks
+        return topic in self._heard
 
     def service_request(self, service: str) -> Any:
         """Answer an empty request of a service."""
@@ -100,7 +101,7 @@ class LooseNode:
     def _tell_time(self) -> None:
         message = Clock()
         message.clock.sec, message.clock.nanosec = divmod(self.ros_now, 10**9)
-        self._callbacks["/clock"][1](message)
+        self._heard["/clock"].callback(message)
 
     def tick(self) -> None:
         """Call the timers that are running, each once."""

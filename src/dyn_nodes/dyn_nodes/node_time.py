@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 
-from rclpy.clock import Clock, JumpThreshold, TimeJump
+from rclpy.clock import Clock, JumpThreshold, ROSClock, TimeJump
 from rclpy.clock_type import ClockType
 
 
@@ -36,6 +36,6 @@ class NodeTime:
 
 def _is_of_system(clock: Clock) -> bool:
     """Whether the clock is that of the system; a ROS clock is, unless its time is simulated."""
-    if clock.clock_type == ClockType.ROS_TIME:
+    if isinstance(clock, ROSClock):
         return not clock.ros_time_is_active
     return bool(clock.clock_type == ClockType.SYSTEM_TIME)

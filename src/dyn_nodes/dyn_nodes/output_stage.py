@@ -169,6 +169,8 @@ class OutputStage:
         if self.limits.within(terms.total):
             return terms.total, None
         limited = self.limits.applied(terms.total)
+        if limited.excess is None:
+            return terms.total, None
         sentence = self.limits.sentence(terms.total, self.units)
         if limited.torques is None:
             joint = self.limits.joint_names[int(np.argmax(limited.excess))]

@@ -313,4 +313,4 @@ class TorqueNode(RobotNode[Running[Maker]]):
 
 def nanoseconds_of(stamp: Time | Stamp) -> int:
     """Answer a stamp in ns."""
-    return stamp.sec * 1_000_000_000 + stamp.nanosec  # type: ignore[no-any-return]
+    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
