@@ -5,9 +5,10 @@ PYTHON ?= $(shell sh tools/find-python)
 WORKSPACE = exec "$(or $(PYTHON),$(error no usable Python, see above))" -B tools/workspace
 
 ROBOT ?= rx90
+SOAK ?= 600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint exact bench docs shell pins clean distclean
+.PHONY: help demo test build lint exact bench soak docs shell pins clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -27,8 +28,11 @@ lint: ## ruff, mypy and spelling
 exact: ## agreement with Pinocchio for all robots of example-robot-data
 	@$(WORKSPACE) exact
 
-bench: ## measure against Pinocchio and MuJoCo, as ratios in one run (STRICT=1: fail when a bar is missed)
+bench: ## measure against Pinocchio, MuJoCo and a relay, as ratios in one run (STRICT=1: fail when a bar is missed)
 	@$(WORKSPACE) bench $(if $(STRICT),--strict)
+
+soak: ## ten minutes of the nodes at 1 kHz: memory, rates, stale data (SOAK=60: one minute)
+	@$(WORKSPACE) soak $(SOAK)
 
 docs: ## HTML documentation in build/docs
 	@$(WORKSPACE) docs

@@ -31,6 +31,13 @@ COLD_S = {("Panda", "all functions"): 8.0, ("Talos", "inverse dynamics"): 20.0}
 WARM_S = {("Panda", "all functions"): 0.1}
 GROWTH = 1.1
 """Operations for one joint more: those of the 64-joint chain against those of the 16-joint chain."""
+LATENCY_MEDIAN = 1.15
+LATENCY_P99 = 1.5
+"""Largest ratios of the latency of a node to that of a relay."""
+MEMORY_MB = 1.0
+"""Growth of resident memory in a long run."""
+RATE_DRIFT = 1e-3
+"""Relative difference of the rate of messages from what it should be."""
 
 
 @dataclass

@@ -150,7 +150,7 @@ def test_nodes_are_in_the_namespace(graph: Graph) -> None:
 class Fragile(Simulation):
     """A simulation with a fault in its program."""
 
-    def _on_wrench(self, message: object) -> None:
+    def refuse(self, *_: object) -> None:
         raise ZeroDivisionError("of the test")
 
 
@@ -163,7 +163,7 @@ def test_an_error_in_one_node_deactivates_it_and_no_other(graph: Graph) -> None:
     ):
         ours.next_state()
         graph.wait_for(lambda: other.robot)
-        ours.push("arm", [1.0, 0.0, 0.0])
+        ours.push("nothing", [1.0, 0.0, 0.0])
         graph.wait_for(
             lambda: any(
                 d.level == DiagnosticStatus.ERROR and "ZeroDivisionError" in d.message

@@ -35,14 +35,17 @@ def test_gravity_torques_are_those_of_pinocchio(robot: str, graph: Graph) -> Non
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     reference = pin.buildModelFromXML(urdf(robot))
     data = reference.createData()
-    graph.start_feedforward()
+    graph.start_feedforward(ramp_up=0.0)
     info = graph.load(urdf(robot))
     assert sorted(info.joint_name) == sorted(list(reference.names)[1:])
     rng = np.random.default_rng(7)
     for _ in range(5):
         q = {name: rng.uniform(-1.0, 1.0) for name in info.joint_name}
         names = [*rng.permutation(info.joint_name), "gripper"]
-        torques = graph.torques_for(names, [q.get(name, math.nan) for name in names])
+        positions = [q.get(name, math.nan) for name in names]
+        # One alone that is far from the last may be an error of the sensors.
+        graph.publish_state(names, positions)
+        torques = graph.torques_for(names, positions)
         turned = np.array([q[name] for name in reference.names[1:]])
         configuration = pin.integrate(reference, pin.neutral(reference), turned)
         expected = pin.computeGeneralizedGravity(reference, data, configuration)
@@ -95,7 +98,7 @@ BAD_STATES = {
         lambda g, n: g.publish_state([*n, n[0]], [0.1, 0.2, 0.3, 0.4]),
         "more than once",
     ),
-    "without a stamp": (lambda g, n: g.publish_state(n, [0.1, 0.2, 0.3], Time()), "old by its stamp"),
+    "without a stamp": (lambda g, n: g.publish_state(n, [0.1, 0.2, 0.3], Time()), "has no stamp"),
     "from the future": (
         lambda g, n: g.publish_state(n, [0.1, 0.2, 0.3], Time(sec=g.now().sec + 5)),
         "in the future",
@@ -123,7 +126,7 @@ def test_what_goes_on_being_bad_is_warned_of_once(graph: Graph) -> None:
     for count in ("1", "2"):
         graph.publish_state(names, [0.1, math.nan, 0.2])
         graph.wait_for(lambda count=count: graph.diagnosis("joint states refused") == count)
-    assert node.log.count("joint states refused") == 1
+    assert node.log.count("joint_states: ") == 1
 
 
 def weak_rrp() -> str:

@@ -180,6 +180,14 @@ def test_an_empty_trajectory_stops(graph: Graph) -> None:
     held = {tuple(t.total) for t in graph.torques[1:]}
     assert len(held) == 1
     assert by_name(graph.torques[-1]) == pytest.approx(arm.oracle.held(START), abs=0.2)
+    graph.wait_for(lambda: len(arm.answers) == 2)
+    stop = arm.answers[-1]
+    (only,) = stop.points
+    assert seconds(stop.header.stamp) == 0.0
+    assert dict(zip(stop.joint_names, only.effort, strict=True)) == pytest.approx(by_name(graph.torques[-1]))
+    assert dict(zip(stop.joint_names, only.positions, strict=True)) == pytest.approx(START, abs=0.01)
+    assert list(only.velocities) == list(only.accelerations) == [0.0] * 3
+    assert 0.0 < seconds(only.time_from_start) < 0.05
 
 
 def test_the_end_is_held_with_good_torques_for_ever(graph: Graph) -> None:

@@ -11,7 +11,9 @@ import pytest
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from robot_files import ROOT
 
-INSTALLED = ("launch/*.launch.py", "config/*.yaml", "config/robots/*")
+from dyn_nodes.compose import NODES
+
+INSTALLED = ("launch/*.launch.py", "config/*.yaml", "config/robots/*", "config/ros2_control/*")
 
 
 @pytest.mark.parametrize("pattern", INSTALLED)
@@ -41,8 +43,16 @@ def test_the_command_dyn_is_on_the_path(ros_environment: dict[str, str]) -> None
     assert "gamma" in done.stdout
 
 
-def test_the_node_is_where_ros2_run_looks(ros_environment: dict[str, str]) -> None:
-    program = Path(get_package_prefix("dyn_nodes")) / "lib" / "dyn_nodes" / "feedforward"
+@pytest.mark.parametrize("node", NODES)
+def test_each_node_has_a_launch_file_and_a_file_of_parameters(node: str) -> None:
+    share = Path(get_package_share_directory("dyn_nodes"))
+    assert (share / "launch" / f"{node}.launch.py").is_file()
+    assert (share / "config" / f"{node}.yaml").is_file()
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_each_node_is_where_ros2_run_looks(node: str, ros_environment: dict[str, str]) -> None:
+    program = Path(get_package_prefix("dyn_nodes")) / "lib" / "dyn_nodes" / node
     assert os.access(program, os.X_OK)
     done = subprocess.run(
         [program, "--ros-args", "-p", "description_file:=/no/such.urdf"],
@@ -53,4 +63,4 @@ def test_the_node_is_where_ros2_run_looks(ros_environment: dict[str, str]) -> No
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("feedforward: ")
+    assert done.stderr.splitlines()[-1].startswith(f"{node}: ")

@@ -13,6 +13,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Inertia
 from numpy.testing import assert_allclose, assert_array_equal
+from rclpy.exceptions import ParameterException
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 from simulated import Simulated, hosted, overrides, simulated
@@ -334,7 +335,7 @@ def test_without_a_clock_of_its_own_stamps_are_those_of_the_node(graph: Graph) -
 
 
 class SlowMachine:
-    """A steady clock on which everything takes time: each look at it costs 5 ms."""
+    """A steady clock on which everything takes time: each look at it costs 5 ms, and a period takes two."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -351,7 +352,8 @@ def test_a_machine_that_is_too_slow_is_named_and_the_motion_stays_right(graph: G
     with hosted(graph, Simulation, steady=machine, parameter_overrides=parameters):
         graph.wait_for(warns(graph, "the machine is too slow: real-time factor 0."))
         graph.wait_for(lambda: len(ours.states) > 50)
-    assert float(graph.diagnosis("real-time factor")) == pytest.approx(0.4, rel=0.25)
+    # 2 ms in 10 ms, and 5 ms more for each two or three periods.
+    assert float(graph.diagnosis("real-time factor")) == pytest.approx(0.17, rel=0.25)
     states = {nanoseconds(state.header.stamp): state for state in ours.states}
     expected = reference()
     for k in range(1, max(states) // 2_000_000 + 1):
@@ -363,11 +365,11 @@ def test_a_machine_that_is_too_slow_is_named_and_the_motion_stays_right(graph: G
 def test_a_simulation_that_diverges_stops_and_says_so(graph: Graph) -> None:
     parameters = {"position_limits": False, "effort_limits": False}
     with simulated(graph, **STEPPED, **parameters) as (ours, _):
-        ours.send([1e12, 0.0, 0.0])
+        ours.send([9e8, 0.0, 0.0])
         ours.state_when(lambda state: any(state.effort))
         failed = ours.call("step", steps=1000)
         assert not failed.success
-        assert "joint 'turn'" in failed.message
+        assert "the velocity of joint 'stretch' becomes" in failed.message
         graph.wait_for(lambda: graph.diagnostics and graph.diagnostics[-1].level == DiagnosticStatus.ERROR)
         assert "stopped until it is reset: " in graph.diagnostics[-1].message
         state = ours.next_state()
@@ -430,7 +432,7 @@ MISTAKES = {
     "an unknown joint": ({"initial__elbow__position": 0.1}, "'elbow'"),
     "a kind that is none": ({"initial__lift__place": 0.1}, "it is initial.<joint>.position or initial"),
     "beyond a stop": ({"initial__lift__position": 5.0}, "not between"),
-    "a seed below zero": ({"seed": -1}, "the seed is -1"),
+    "a seed below zero": ({"seed": -1}, "seed out of range. Min: 0, Max: 2147483647, value: -1"),
     "an unknown integrator": ({"integrator": "euler"}, "choose 'rk4', 'semi_implicit_euler'"),
     "an order with an unknown joint": ({"command_joints": ["elbow"]}, "command_joints names 'elbow'"),
     "a payload without a link": ({"payload__link": "hand", "payload__mass": 1.0}, "no link 'hand'"),
@@ -442,7 +444,7 @@ MISTAKES = {
 def test_mistakes_in_parameters_are_named(case: str, graph: Graph) -> None:
     parameters, sentence = MISTAKES[case]
     with (
-        pytest.raises(DynError, match=sentence),
+        pytest.raises((DynError, ParameterException), match=sentence),
         hosted(graph, Simulation, parameter_overrides=overrides(**RRP, **parameters)),
     ):
         pass

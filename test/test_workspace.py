@@ -15,7 +15,20 @@ from robot_files import ROOT
 
 BARE_PYTHON = Path(sys.executable).resolve()
 """The interpreter from which the virtual environment of the tests was made, without its packages."""
-TARGETS = ["demo", "test", "build", "lint", "exact", "bench", "docs", "shell", "pins", "clean", "distclean"]
+TARGETS = [
+    "demo",
+    "test",
+    "build",
+    "lint",
+    "exact",
+    "bench",
+    "soak",
+    "docs",
+    "shell",
+    "pins",
+    "clean",
+    "distclean",
+]
 
 
 @pytest.fixture

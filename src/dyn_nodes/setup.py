@@ -30,6 +30,7 @@ setup(
         installed("config", "*.yaml"),
         installed("config/robots", "*.urdf"),
         installed("config/robots", "*.yaml"),
+        installed("config/ros2_control", "*"),
     ],
     install_requires=["setuptools"],
     # By this colcon knows that the tests are for pytest.

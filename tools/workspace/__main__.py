@@ -66,10 +66,29 @@ def lint(arguments: Sequence[str]) -> int:
 
 
 def bench(arguments: Sequence[str]) -> int:
-    """Measure against the peers, in an environment of its own."""
+    """Measure against the peers, in an environment of its own; then the nodes, where there is a ROS 2."""
     python = wheels.prepare_tools(BENCH_VENV, REQUIREMENTS / "bench.txt")
-    variables = {**os.environ, "PYTHONPATH": str(layout.SOURCES / "dyn_core")}
-    return _call([python, ROOT / "bench" / "run.py", *arguments], variables)
+    package = layout.SOURCES / "dyn_core"
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), str(package / "test")))}
+    code = _call([python, ROOT / "bench" / "run.py", *arguments], variables)
+    try:
+        ros, variables = _ready()
+    except Failure as problem:
+        print(f"workspace: the nodes are not measured: {problem}")
+        return code
+    return _measure_nodes(ros, variables, arguments) or code
+
+
+def soak(arguments: Sequence[str]) -> int:
+    """Let the nodes run for a long time; the first argument is how long (s)."""
+    ros, variables = _ready()
+    return _measure_nodes(ros, variables, ["--strict", "--rounds", "0", "--soak", *arguments])
+
+
+def _measure_nodes(
+    ros: environment.Environment, variables: Mapping[str, str], arguments: Sequence[str]
+) -> int:
+    return _call([ros.python, ROOT / "bench" / "run_nodes.py", *arguments], variables)
 
 
 def exact(_: Sequence[str]) -> int:
@@ -159,7 +178,7 @@ def shell(_: Sequence[str]) -> int:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    f.__name__: f for f in (build, test, demo, lint, exact, bench, docs, pins, clean, distclean, shell)
+    f.__name__: f for f in (build, test, demo, lint, exact, bench, soak, docs, pins, clean, distclean, shell)
 }
 
 

@@ -259,7 +259,7 @@ def test_replacement_later_follows_the_old_one_until_then(wait: float) -> None:
     points = random_points(9, "quintic")
     new = replaced(running, points, now, stamp)
     same(new, running, np.linspace(now, stamp - 1e-9, 50))
-    same(new, planned(points, stamp, start=running.sample(stamp).motion), np.linspace(stamp, new.end, 50))
+    same(new, planned(points, stamp, start=running.motion(stamp)), np.linspace(stamp, new.end, 50))
     assert new.end == stamp + points.times[-1]
     assert new.knots == tuple(sorted(new.knots))
 

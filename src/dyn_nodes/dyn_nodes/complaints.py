@@ -6,9 +6,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+_MOST = 10
+"""How many causes are warned of at most in the time after which they are warned of again."""
+_MORE = "more is wrong than is told here"
+
 
 class Complaints:
-    """Warns of each cause at most once in some time: what goes on being bad at 1 kHz would flood the log."""
+    """Warns of each cause at most once in some time: what goes on being bad at 1 kHz would flood the log.
+
+    Nor does what is bad in a new way each time: it warns of a few causes in that time, and then of none.
+    """
 
     def __init__(
         self, warn: Callable[[str], object], every_s: float, steady: Callable[[], float] = time.monotonic
@@ -22,9 +29,10 @@ class Complaints:
     def say(self, sentence: str, cause: str) -> None:
         """Warn with a sentence, unless its cause was warned of just now."""
         now = self._steady()
-        if now - self._said.get(cause, -self._every_s) < self._every_s:
-            return
         # Causes may name what came in messages: those that are long past are not kept.
         self._said = {c: at for c, at in self._said.items() if now - at < self._every_s}
-        self._said[cause] = now
-        self._warn(sentence)
+        if len(self._said) >= _MOST and cause not in self._said:
+            cause, sentence = _MORE, f"{_MORE}: see /diagnostics"
+        if cause not in self._said:
+            self._said[cause] = now
+            self._warn(sentence)

@@ -9,13 +9,12 @@ from typing import get_args
 
 from rclpy.node import Node
 
-from dyn_core import DynError, Robot
 from dyn_core.control.pid import AntiWindup, Derivative
 from dyn_core.control.watchdog import Reaction, WatchSettings
-from dyn_core.errors import listed
 from dyn_nodes.feedforward_settings import ReferenceSettings, declared_references
 from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
+from dyn_nodes.pid_gains import PidGains
 
 _GAINS = {
     "p": "Gain of the position error{of}, N m/rad or N/m.",
@@ -25,36 +24,6 @@ _GAINS = {
 _REACTIONS: Mapping[str, Reaction] = {"ramp": "ramp_to_zero", "stop": "stop"}
 _SECONDS = (0.0, 3600.0)
 _GREATEST_GAIN = 1e8
-
-
-@dataclass(frozen=True)
-class PidGains:
-    """Gains ``p``, ``i`` and ``d`` of the controller.
-
-    Attributes:
-        general: by kind, for joints without gains of their own.
-        by_joint: by kind and joint.
-    """
-
-    general: Mapping[str, float] = field(default_factory=dict)
-    by_joint: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-    def of(self, kind: str, robot: Robot) -> list[float]:
-        """Answer the gains of one kind in the order of the joints; DynError for a joint that there is not."""
-        named = self.by_joint.get(kind, {})
-        for joint in named:
-            if joint not in robot.joint_names:
-                raise DynError(
-                    f"gains are given for joint '{joint}': the joints are {listed(robot.joint_names)}",
-                    element=f"joint '{joint}'",
-                )
-        return [named.get(joint, self.general.get(kind, 0.0)) for joint in robot.joint_names]
-
-    @property
-    def none(self) -> bool:
-        """Whether all gains are zero."""
-        values = [*self.general.values(), *(g for named in self.by_joint.values() for g in named.values())]
-        return not any(values)
 
 
 @dataclass(frozen=True)
@@ -155,7 +124,7 @@ def declare_controller_parameters(node: Node) -> ControllerParameters:
             within=(1.0, 2000.0),
         ),
         command_joints=declare_names(
-            node, "command_joints", "Joints of ~/commands, in order; empty: all that are actuated."
+            node, "command_joints", "Joints of ~/commands, in order; ['']: all that are actuated."
         ),
     )
 
@@ -167,7 +136,23 @@ def _gains(node: Node) -> PidGains:
         for kind, text in _GAINS.items()
     }
     of_joint = {kind: text.format(of=" of joint '{joint}'") for kind, text in _GAINS.items()}
-    return PidGains(general, declare_by_joint(node, "gains", of_joint, within=within))
+    by_joint = declare_by_joint(node, "gains", of_joint, within=within)
+    natural_frequency: float = declare(
+        node,
+        "natural_frequency",
+        0.0,
+        "Of the error, Hz: p and d follow from it and the inertia at each joint, where joints have none of "
+        "their own; 0: they are as given.",
+        within=(0.0, 1000.0),
+    )
+    damping: float = declare(
+        node,
+        "damping",
+        1.0,
+        "Damping ratio of the error, where natural_frequency is given.",
+        within=(0.01, 100.0),
+    )
+    return PidGains(general, by_joint, natural_frequency, damping)
 
 
 def _watch(node: Node) -> WatchSettings:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from enum import Enum
 
+import numpy as np
+
 from dyn_core import DynError, Robot
 from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.jump import JumpLimit
@@ -67,8 +69,8 @@ class DesiredMotion:
             given: the reference.
             t: its stamp (s).
             now: the present on the steady clock (s).
-            measured: the measured position (rad or m), which the first reference has to be near to; None
-                where it is not known.
+            measured: the measured position (rad or m); None where it is not known. The first reference has
+                to be near to it, or to where the trajectory is.
 
         Raises:
             Rejection: it is older than the last one, or jumps. The last one stays.
@@ -80,11 +82,13 @@ class DesiredMotion:
                 f"reference is stamped {last_t - t:.3f} s before the last one", "reference is not in order"
             )
         before = self.at(t) if self.kind is Kind.TRAJECTORY else self._reference if following else None
-        position = measured if before is None else before.q
-        if position is not None:
-            jump = self._jumps.jump(position, given.q, t - last_t if following else 0.0)
-            if jump is not None:
-                raise Rejection(jump.sentence, f"the reference of joint '{jump.joint}' jumps")
+        near = [] if before is None else [before.q]
+        if not following and measured is not None:
+            near.append(measured)
+        jumps = [self._jumps.jump(q, given.q, t - last_t if following else 0.0) for q in near]
+        jump = jumps[-1] if jumps and None not in jumps else None
+        if jump is not None:
+            raise Rejection(jump.sentence, f"the reference of joint '{jump.joint}' jumps")
         motion = self._completed(given, t)
         self.kind = Kind.REFERENCE
         self._reference, self._reference_t, self._reference_at = motion, t, now
@@ -100,12 +104,18 @@ class DesiredMotion:
             points: the points.
             t: the present on the clock of the node (s).
             stamp: start of the trajectory (s); None for now.
-            start: the motion that the joints have, where nothing is desired yet.
+            start: the motion that the joints have, where nothing is desired yet, or the last trajectory is
+                over and they are elsewhere.
         """
-        if self._trajectory is not None:
-            return replaced(self._trajectory, points, t, stamp)
-        present = self.at(t)
-        return planned(points, t, stamp, start if present is None else present)
+        if self._trajectory is not None and not self.left(start, t):
+            trajectory = replaced(self._trajectory, points, t, stamp)
+        elif self._trajectory is not None:
+            trajectory = planned(points, t, stamp, start)
+        else:
+            present = self.at(t)
+            trajectory = planned(points, t, stamp, start if present is None else present)
+        self._check_speed(trajectory)
+        return trajectory
 
     def follow(self, trajectory: Trajectory) -> None:
         """Follow a trajectory from now on."""
@@ -139,13 +149,36 @@ class DesiredMotion:
             if self._reference is None:
                 return None
             return self._reference.carried(min(max(t - self._reference_t, -self._carry), self._carry))
-        motion = self._trajectory.sample(t).motion
+        motion = self._trajectory.motion(t)
         self._sampled = motion.q
         return motion
 
     def fresh(self, now: float) -> bool:
         """Whether what is desired may still be used at a time of the steady clock (s)."""
         return self.kind is not Kind.REFERENCE or now - self._reference_at <= self._timeout
+
+    def left(self, motion: Motion | None, t: float) -> bool:
+        """Whether the joints are elsewhere than at the end of a trajectory that is over at time t (s)."""
+        if motion is None or self._trajectory is None or t < self._trajectory.end:
+            return False
+        return self._jumps.jump(self._trajectory.last, motion.q, 0.0) is not None
+
+    def _check_speed(self, trajectory: Trajectory) -> None:
+        """Refuse a trajectory that goes from one point to the next as a reference may not.
+
+        Raises:
+            DynError: it does.
+        """
+        positions = trajectory.sample_many(np.array(trajectory.knots)).q
+        steps = zip(positions[:-1], positions[1:], trajectory.durations, strict=True)
+        for k, (before, after, duration) in enumerate(steps):
+            jump = self._jumps.jump(before, after, duration)
+            if jump is not None:
+                raise DynError(
+                    f"piece {k} of the trajectory moves joint '{jump.joint}' by {jump.step:.4g} "
+                    f"in {jump.dt:.4g} s, at most {jump.allowed:.4g} is allowed",
+                    element=f"joint '{jump.joint}'",
+                )
 
     def _completed(self, given: GivenMotion, t: float) -> Motion:
         q, qd, qdd = given

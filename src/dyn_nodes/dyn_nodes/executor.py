@@ -30,6 +30,11 @@ def make_executor(context: Context | None = None) -> Executor:
 
 def spin_until(executor: Executor, ended: Future) -> None:
     """Execute callbacks until `ended` is done, which another thread may do."""
-    ended.add_done_callback(lambda _: executor.wake())
+    # Something to execute: being woken alone does not make the executor of events come back.
+    ended.add_done_callback(lambda _: executor.create_task(_nothing))
     while not ended.done():
         executor.spin_once(timeout_sec=_FOR_EVER_S)
+
+
+def _nothing() -> None:
+    """Done at once."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from rclpy.node import Node
@@ -118,7 +118,16 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             within=(0.0, 10.0),
         ),
         gains=_gains(node),
-        references=declared_references(node),
+        references=replace(
+            declared_references(node),
+            controller_state=declare(
+                node,
+                "controller_state",
+                _DEFAULTS.references.controller_state,
+                "Whether ~/controller_state, the state of a joint_trajectory_controller, is read as "
+                "references; this needs control_msgs.",
+            ),
+        ),
         max_age=declare(
             node,
             "max_age",
@@ -160,7 +169,7 @@ def declared_settings(node: Node) -> FeedforwardSettings:
         command_joints=declare_names(
             node,
             "command_joints",
-            "Joints of ~/commands, in the order of the controller that takes them; empty: all that are "
+            "Joints of ~/commands, in the order of the controller that takes them; ['']: all that are "
             "actuated, in the order of the robot.",
         ),
         blend_time=declare(
@@ -223,7 +232,7 @@ def _gains(node: Node) -> GainSettings:
 
 
 def declared_references(node: Node) -> ReferenceSettings:
-    """Declare the parameters about references, and answer what they say."""
+    """Declare the parameters about references that all nodes have, and answer what they say."""
     return ReferenceSettings(
         max_speed=declare(
             node,
@@ -254,13 +263,6 @@ def declared_references(node: Node) -> ReferenceSettings:
             "A reference is carried on from its stamp to that of the measurement, or back, with its velocity "
             "and acceleration, by at most this time, s; 0: it is used as it is.",
             within=(0.0, 1.0),
-        ),
-        controller_state=declare(
-            node,
-            "controller_state",
-            _DEFAULTS.references.controller_state,
-            "Whether ~/controller_state, the state of a joint_trajectory_controller, is read as references; "
-            "this needs control_msgs.",
         ),
     )
 

@@ -17,6 +17,8 @@ def passed(torques: NDArray[np.float64], limits: EffortLimits) -> NDArray[np.flo
     Raises:
         Rejection: the shape is not that of the joints, or a torque is not finite.
     """
+    if limits.within(torques):
+        return torques
     if torques.shape[-1:] != limits.limits.shape:
         raise Rejection(f"torques have the shape {torques.shape} for {len(limits.joint_names)} joints")
     if not is_finite(torques):

@@ -7,27 +7,22 @@ are those of a steady clock (both s).
 
 from __future__ import annotations
 
-import math
-
 from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.fade import Fade
-from dyn_core.control.jump import JumpLimit
 from dyn_core.control.motion import Motion
 from dyn_core.control.pid import Pid
 from dyn_core.control.terms import Terms
+from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.control.watchdog import NO_DATA, Status, Target, watched
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
+from dyn_nodes.believed_positions import BelievedPositions
 from dyn_nodes.controller_parameters import ControllerSettings
-from dyn_nodes.desired_motion import DesiredMotion
+from dyn_nodes.desired_motion import DesiredMotion, Kind
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.rejection import Rejection
 
-_GLITCH = 10.0
-"""A measured position that moves faster than so many times the velocity limit is not believed at once."""
-_GLITCH_SLACK = 0.1
-"""How far it may move in any case (rad or m)."""
 _WITHOUT_CONTROL = (Status.NO_DATA, Status.HOLDING, Status.RAMPING_DOWN, Status.STOPPED)
 
 
@@ -49,11 +44,12 @@ class JointController:
         self.robot = robot
         self._settings = settings
         limits = EffortLimits.of_robot(robot)
+        gains = settings.gains.of(robot)
         self._pid = Pid(
             names,
-            settings.gains.of("p", robot),
-            settings.gains.of("i", robot),
-            settings.gains.of("d", robot),
+            gains["p"],
+            gains["i"],
+            gains["d"],
             limits=limits.limits,
             derivative=settings.derivative,
             cutoff=settings.damping_cutoff or None,
@@ -62,19 +58,28 @@ class JointController:
         )
         units = tuple(joint.effort_unit for joint in robot.independent_joints)
         self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
-        speeds = (joint.limits.velocity for joint in robot.independent_joints)
-        self._glitches = JumpLimit(
-            names, [_GLITCH * speed if speed else math.inf for speed in speeds], _GLITCH_SLACK
-        )
+        self._believed = BelievedPositions(robot)
         self._zero = self.stage.zero.total
         self._feedforward_fade = Fade(names)
         self.restart()
 
+    def take_over(self, before: JointController, now: float) -> list[str]:
+        """Go on, at time `now` (s), from the torques for another robot, which is held where it is found.
+
+        Returns:
+            A sentence about each thing that could not be taken over.
+        """
+        self.stage.take_over(before.stage, now)
+        return (
+            ["the desired motion was of another robot: it is forgotten"]
+            if before.desired.kind is not Kind.NOTHING
+            else []
+        )
+
     def restart(self) -> None:
         """Forget the motions and wait for data as at first."""
         self.stage.restart()
-        self._seen: tuple[float, Array] | None = None
-        self._doubted: tuple[float, Array] | None = None
+        self._believed.forget()
         self._feedforward = self._zero
         self._feedforward_at: float | None = None
         self._feedforward_watch = NO_DATA
@@ -93,9 +98,14 @@ class JointController:
         Raises:
             Rejection: the measurement is older than the last, or cannot be believed.
         """
-        if self._is_new(q, t, now):
+        self.stage.notice_silence(now)
+        if self.stage.watch.status in _WITHOUT_CONTROL:
+            self._believed.forget()
+        first = self._believed.last is None
+        if not self._believed.follows(t, q):
+            if not first:
+                self.stage.recover()
             self._hold(q)
-        self._seen = (t, q)
         desired = self._desired(t, now)
         try:
             output = self._pid.update(t, desired.q, q, desired.qd, qd, self._fed(now))
@@ -108,9 +118,45 @@ class JointController:
         """Take a reference; a Rejection if it cannot be used."""
         self.desired.refer(given, t, now, self._measured(now))
 
+    def follow(self, points: TrajectoryPoints | None, t: float, stamp: float | None, now: float) -> None:
+        """Follow a trajectory from where the robot is wanted to be now.
+
+        Args:
+            points: its points; None to stand still from now on.
+            t: the present on the clock of stamps (s).
+            stamp: start of the trajectory (s); None for now.
+            now: the present (s).
+
+        Raises:
+            DynError: no point is still to come.
+            Rejection: it is not known where the robot is.
+        """
+        if self._measured(now) is None:
+            raise Rejection("there is no good joint state to begin from", "no joint state")
+        if points is None or not self.desired.fresh(now):
+            # Where references have stopped the robot is held, whatever velocity the last one had.
+            self.desired.stand(t, self._place)
+        if points is not None:
+            self.desired.follow(self.desired.planned(points, t, stamp, Motion.at_rest(self._place)))
+
     def feed(self, torques: Array, now: float) -> None:
         """Take torques of a feedforward (N m or N), (n,), which are finite."""
         self._feedforward, self._feedforward_at = torques, now
+
+    def forget_time(self, t: float) -> None:
+        """Hold the robot where it is after the clock of the stamps was set to another time t (s)."""
+        self._believed.forget()
+        self.stage.recover()
+
+    @property
+    def position(self) -> Array | None:
+        """The last measured positions (rad or m), (n,); None before any."""
+        return None if self._believed.last is None else self._believed.last[1]
+
+    @property
+    def needs(self) -> str:
+        """What torques follow from, for sentences."""
+        return "joint states"
 
     def idle(self, now: float) -> Output | None:
         """Answer what to send because no good data has come, if anything.
@@ -119,6 +165,10 @@ class JointController:
             Rejection: nothing can be sent.
         """
         return self.stage.idle(lambda: self.stage.zero, now)
+
+    def last(self) -> Output:
+        """Answer the last torques to send: zero."""
+        return self.stage.last(self.stage.zero)
 
     @property
     def feedforward_status(self) -> Status:
@@ -138,39 +188,6 @@ class JointController:
         # References that stop coming do not mean that the robot shall go on for ever.
         return motion if self.desired.fresh(now) else Motion.at_rest(motion.q)
 
-    def _is_new(self, q: Array, t: float, now: float) -> bool:
-        """Whether a measurement is the first one, after others were missing, or of a robot that was moved.
-
-        Raises:
-            Rejection: it is older than the last, or may be an error of a sensor.
-        """
-        at = self.stage.last_good
-        if at is not None and now - at > self._settings.watch.timeout:
-            # Where all that the node does was late, nothing has noticed it yet.
-            self.stage.idle(lambda: self.stage.zero, now)
-        if self._seen is None or self.stage.watch.status in _WITHOUT_CONTROL:
-            return True
-        last_t, last_q = self._seen
-        if t < last_t:
-            raise Rejection(
-                f"joint state is stamped {last_t - t:.3f} s before the last one",
-                "joint state is not in order",
-            )
-        jump = self._glitches.jump(last_q, q, t - last_t)
-        if jump is None:
-            self._doubted = None
-            return False
-        doubted, self._doubted = self._doubted, (t, q)
-        if doubted is not None and self._glitches.jump(doubted[1], q, t - doubted[0]) is None:
-            self._doubted = None
-            self.stage.restart()
-            return True
-        raise Rejection(
-            f"joint '{jump.joint}' is said to have moved by {jump.step:.4g} in {jump.dt:.4g} s, "
-            "which it cannot do",
-            f"the position of joint '{jump.joint}' jumps",
-        )
-
     def _fed(self, now: float) -> Array:
         """Answer the torques of the feedforward, faded in and out."""
         settings = self._settings.feedforward
@@ -185,4 +202,4 @@ class JointController:
         """Answer the measured position (rad or m), None where it is not known at time `now`."""
         at = self.stage.last_good
         fresh = at is not None and now - at <= self._settings.watch.timeout
-        return self._seen[1] if self._seen is not None and fresh else None
+        return self.position if fresh else None

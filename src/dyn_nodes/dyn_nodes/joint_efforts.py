@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dyn_core.model.robot import Robot
 from dyn_nodes.outputs import command_order
+from dyn_nodes.plausible import culprit, plausible
 from dyn_nodes.rejection import Rejection
 
 
@@ -35,7 +34,7 @@ class CommandOrder:
                 f"command has {len(values)} values, but there are {len(self.names)} joints: "
                 f"{', '.join(self.names)}"
             )
-        _check_finite("command", self.names, values)
+        _check("command", self.names, values)
         efforts = np.zeros(self._dof)
         efforts[self._columns] = values
         return efforts
@@ -63,13 +62,13 @@ def named_efforts(
         if name in seen:
             raise Rejection(f"{what} name joint '{name}' more than once")
         seen.add(name)
-    _check_finite(what, names, values)
+    _check(what, names, values)
     for name, value in zip(names, values, strict=True):
         efforts[index[name]] = value
     return efforts
 
 
-def _check_finite(what: str, names: Sequence[str], values: Any) -> None:
-    for name, value in zip(names, values, strict=True):
-        if not math.isfinite(value):
-            raise Rejection(f"{what}: the value of joint '{name}' is {value}")
+def _check(what: str, names: Sequence[str], values: Sequence[float]) -> None:
+    if not plausible(values):
+        k = culprit(values)
+        raise Rejection(f"{what}: the value of joint '{names[k]}' is {values[k]}")

@@ -6,12 +6,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dyn_core.control.vectors import is_finite
+from dyn_nodes.plausible import culprit, plausible
 from dyn_nodes.rejection import Rejection
+
+_ANOTHER_CLOCK_S = 1e8
+"""Stamps that differ so much from the present, some years, are of another clock."""
 
 
 class JointReader:
@@ -42,15 +46,16 @@ class JointReader:
         """Look up where our joints are among the names of a message, and answer their positions, shape (n,).
 
         Raises:
-            Rejection: a joint is missing or repeated, or its position is missing or not finite.
+            Rejection: a joint is missing or repeated, or its position is missing, not finite or larger than
+                any position is.
         """
-        self._check_length(names, numbers, "position")
-        self._find(names)
-        return self.values(numbers, "position")
+        if len(numbers) < len(names):
+            self._refuse_short(names, numbers, "position")
+        if names != self._names or self._order is None:
+            self._find(names)
+        return self._checked(numbers, "position")
 
     def _find(self, names: Sequence[str]) -> None:
-        if names == self._names and self._order is not None:
-            return
         index = {name: i for i, name in enumerate(names)}
         if len(index) < len(names):
             repeated = next(name for name, count in Counter(names).items() if count > 1)
@@ -74,40 +79,50 @@ class JointReader:
             numbers: one for each name of the last `positions`.
             quantity: what they are: "position".
         """
-        values = self.values_or_nan(numbers, quantity)
-        if not is_finite(values):
-            name, value = next(
-                (name, value)
-                for name, value in zip(self.joint_names, values.tolist(), strict=True)
-                if not math.isfinite(value)
-            )
-            raise Rejection(f"{self.what} gives joint '{name}' the {quantity} {value}")
+        if len(numbers) < len(self._names):
+            self._refuse_short(self._names, numbers, quantity)
+        return self._checked(numbers, quantity)
+
+    def values_or_none(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64] | None:
+        """Answer what `values` does, and None where all values of our joints are NaN."""
+        # No sum is NaN but one with a NaN, or with both infinities.
+        if math.isnan(sum(numbers)) and self._none(numbers):
+            return None
+        return self.values(numbers, quantity)
+
+    def _none(self, numbers: Sequence[float]) -> bool:
+        enough = len(numbers) >= len(self._names)
+        return enough and bool(np.isnan(np.array(numbers, dtype=np.float64)[self._order]).all())
+
+    def _checked(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
+        values = np.array(numbers, dtype=np.float64)
+        if not self._same_order or len(values) > len(self._names):
+            values = values[self._order]
+        if not plausible(values.tolist()):
+            j = culprit(values.tolist())
+            raise Rejection(f"{self.what} gives joint '{self.joint_names[j]}' the {quantity} {values[j]}")
         return values
 
-    def values_or_nan(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
-        """Answer what `values` does, with values that may be other than finite."""
-        names = self._names
-        self._check_length(names, numbers, quantity)
-        values = np.array(numbers, dtype=np.float64)
-        if self._same_order and len(values) == len(names):
-            return values
-        taken: NDArray[np.float64] = values[self._order]
-        return taken
-
-    def _check_length(self, names: Sequence[str], numbers: Sequence[float], quantity: str) -> None:
-        if len(numbers) < len(names):
-            plural = f"{quantity[:-1]}ies" if quantity.endswith("y") else f"{quantity}s"
-            raise Rejection(
-                f"{self.what} has {len(names)} names but {len(numbers)} {plural}: "
-                f"joint '{names[len(numbers)]}' has none"
-            )
-
-
-def check_age(what: str, age_s: float, max_age_s: float) -> None:
-    """Refuse data whose stamp is more than `max_age_s` before or after the present."""
-    if abs(age_s) > max_age_s:
-        when = "old" if age_s > 0 else "in the future"
+    def _refuse_short(self, names: Sequence[str], numbers: Sequence[float], quantity: str) -> NoReturn:
+        plural = f"{quantity[:-1]}ies" if quantity.endswith("y") else f"{quantity}s"
         raise Rejection(
-            f"{what} is {abs(age_s):.3f} s {when} by its stamp, more than max_age = {max_age_s:g} s",
-            f"{what} {when}",
+            f"{self.what} has {len(names)} names but {len(numbers)} {plural}: "
+            f"joint '{names[len(numbers)]}' has none"
         )
+
+
+def check_age(what: str, stamp_ns: int, now_ns: int, max_age_s: float) -> None:
+    """Refuse data whose stamp is more than `max_age_s` before or after the present (ns, on one clock)."""
+    age_s = 1e-9 * (now_ns - stamp_ns)
+    if not stamp_ns:
+        raise Rejection(f"{what} has no stamp")
+    if abs(age_s) <= max_age_s:
+        return
+    if not now_ns:
+        raise Rejection(f"{what} came before the clock of the node: use_sim_time, but nothing on /clock yet")
+    when = "old" if age_s > 0 else "in the future"
+    hint = "" if abs(age_s) < _ANOTHER_CLOCK_S else ": is use_sim_time the same where it comes from?"
+    raise Rejection(
+        f"{what} is {abs(age_s):.3f} s {when} by its stamp, more than max_age = {max_age_s:g} s{hint}",
+        f"{what} {when}",
+    )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from dyn_core import DynError
 from dyn_core.model.robot import Robot
+from dyn_nodes.plausible import plausible
 from dyn_nodes.rejection import Rejection
 
 
@@ -36,6 +36,9 @@ def link_wrench(message: WrenchStamped, robot: Robot) -> LinkWrench:
         raise Rejection(f"wrench: {problem}") from problem
     force, torque = message.wrench.force, message.wrench.torque
     values = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
-    if not all(map(math.isfinite, values)):
-        raise Rejection(f"wrench on link '{link}' is not finite: force and torque are {values}")
+    if not plausible(values):
+        raise Rejection(
+            f"wrench on link '{link}' is not finite, or too large: force and torque are {values}",
+            f"wrench on link '{link}' not finite",
+        )
     return LinkWrench(link, np.array(values))

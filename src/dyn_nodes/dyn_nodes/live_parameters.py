@@ -58,12 +58,14 @@ class LiveParameters:
 
     Attributes:
         fitting: what the parameters are, or will be when the way is over.
+        update: gives the model its parameters at a time (s), and answers whether they still change.
     """
 
     def __init__(self, model: Model) -> None:
         """Begin with the parameters of the model, which nobody else sets."""
         self.fitting = Fitting(model.robot)
         self._blend = ParameterBlend(model)
+        self.update = self._blend.update
 
     def change(self, fitting: Fitting, now: float, duration: float) -> None:
         """Go over to another fitting of the same robot from `now` on, in `duration` (s).
@@ -95,7 +97,3 @@ class LiveParameters:
         if fitting is not self.fitting:
             self.change(fitting, now, 0.0)
         return left
-
-    def update(self, now: float) -> None:
-        """Give the model its parameters at time `now` (s)."""
-        self._blend.update(now)

@@ -58,15 +58,15 @@ class ManagedNode(LifecycleNode):
 
     def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **named: Any) -> Any:
         """Subscribe; the callback cannot end the process."""
-        return super().create_subscription(msg_type, topic, self._contained(callback), *args, **named)
+        return super().create_subscription(msg_type, topic, self.contained(callback), *args, **named)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **named: Any) -> Any:
         """Make a timer; the callback cannot end the process."""
-        return super().create_timer(timer_period_sec, self._contained(callback), *args, **named)
+        return super().create_timer(timer_period_sec, self.contained(callback), *args, **named)
 
     def create_service(self, srv_type: Any, srv_name: str, callback: Any, *args: Any, **named: Any) -> Any:
         """Offer a service; the callback cannot end the process."""
-        return super().create_service(srv_type, srv_name, self._contained(callback), *args, **named)
+        return super().create_service(srv_type, srv_name, self.contained(callback), *args, **named)
 
     def fail(self, error: Exception) -> None:
         """Deactivate, because of an error that nobody expected; other nodes of the process go on."""
@@ -76,7 +76,7 @@ class ManagedNode(LifecycleNode):
         with contextlib.suppress(RCLError):  # where it is not active
             self.trigger_deactivate()
 
-    def _contained(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+    def contained(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Answer a callback that has the node fail instead of raising."""
 
         def contained(*args: Any) -> Any:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dyn_core
+from dyn_nodes.caught_warnings import caught_warnings
 from dyn_nodes.robot_source import DescribedRobot
 
 
@@ -47,7 +47,6 @@ def compiled(described: DescribedRobot, parameters: Literal["baked", "runtime"] 
 
 def load(source: str, gravity: Sequence[float]) -> LoadedModel:
     """Load a robot from URDF text or a file, with the gravity in its root link (m/s^2)."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", dyn_core.ModelWarning)
+    with caught_warnings() as caught:
         robot = dyn_core.load_robot(source, gravity=gravity)
     return compiled(DescribedRobot(robot, None, tuple(str(w.message) for w in caught)))

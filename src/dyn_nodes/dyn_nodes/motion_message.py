@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
 
 from dyn_nodes.joint_reader import JointReader
+from dyn_nodes.joint_state_bytes import JointStates
 
 
 class GivenMotion(NamedTuple):
@@ -39,16 +39,15 @@ class MeasuredMotion(NamedTuple):
     qd: NDArray[np.float64] | None
 
 
-def measured_motion(message: JointState, reader: JointReader, *, velocities: bool) -> MeasuredMotion:
+def measured_motion(message: JointStates, reader: JointReader, *, velocities: bool) -> MeasuredMotion:
     """Read a joint state, with velocities where they are wanted and measured; a Rejection if it is bad.
 
     joint_state_broadcaster says NaN where a driver does not measure the velocity.
     """
     q = reader.positions(message.name, message.position)
-    given = message.velocity if velocities else ()
-    if not len(given) or np.isnan(reader.values_or_nan(given, "velocity")).all():
+    if not velocities or not message.velocity:
         return MeasuredMotion(q, None)
-    return MeasuredMotion(q, reader.values(given, "velocity"))
+    return MeasuredMotion(q, reader.values_or_none(message.velocity, "velocity"))
 
 
 def reference_motion(message: Any, reader: JointReader) -> GivenMotion:

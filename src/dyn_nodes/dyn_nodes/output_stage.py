@@ -60,6 +60,7 @@ class OutputStage:
         self.last_good: float | None = None
         self.units = units
         self._settings = settings
+        self._timeout = settings.timeout
         self._at_first = WatchSettings(settings.timeout, settings.reaction, settings.ramp_down, ramp_start)
         self._first = True
         self._fade = Fade(limits.joint_names)
@@ -94,11 +95,34 @@ class OutputStage:
             Rejection: nothing is to be sent, because a torque is above its limit, or not finite.
         """
         torques, excess = self._limited(terms)
-        watch = watched(self._present_settings, self.watch, now, now)
+        if self._goes_on(now):
+            watch = self.watch
+        else:
+            self.notice_silence(now)
+            watch = watched(self._present_settings, self.watch, now, now)
         output = self._output(watch, terms, torques, excess)
         self._first = self._first and watch.status is not Status.GOOD
         self.watch, self.last_good = watch, now
         return output
+
+    def _goes_on(self, now: float) -> bool:
+        """Whether data was good, and is, so that the watch stays what it is."""
+        last = self.last_good
+        return self.watch.status is Status.GOOD and last is not None and last <= now <= last + self._timeout
+
+    def notice_silence(self, now: float) -> None:
+        """See whether the data of the past was stale at time `now` (s).
+
+        Where all that the node does was late, nobody has seen it yet: good data again would be taken for
+        data that always was.
+        """
+        if self.last_good is not None and now - self.last_good > self._settings.timeout:
+            self._look(now)
+
+    def recover(self) -> None:
+        """Go over to what comes next with a ramp, as after data that was missing."""
+        if self.last_good is not None:
+            self.watch, self.last_good, self._first = NO_DATA, None, False
 
     def idle(self, held: Callable[[], Terms], now: float) -> Output | None:
         """Answer what to send at time `now` (s) because no good data has come, if anything.
@@ -110,9 +134,7 @@ class OutputStage:
         Raises:
             Rejection: nothing can be sent.
         """
-        self.watch = watch = watched(self._present_settings, self.watch, now, self.last_good)
-        # What comes after a reaction is a recovery, whatever was before it.
-        self._first = self._first and watch.status in (Status.NO_DATA, Status.RECOVERING)
+        watch = self._look(now)
         if watch.target is Target.HELD:
             return self._limited_output(watch, held())
         if watch.target is Target.ZERO:
@@ -129,6 +151,12 @@ class OutputStage:
         """Wait for data as at first; what was sent last is what the first torques begin from."""
         self.watch, self.last_good, self._first = NO_DATA, None, True
 
+    def _look(self, now: float) -> Watch:
+        self.watch = watch = watched(self._present_settings, self.watch, now, self.last_good)
+        # What comes after a reaction is a recovery, whatever was before it.
+        self._first = self._first and watch.status in (Status.NO_DATA, Status.RECOVERING)
+        return watch
+
     @property
     def _present_settings(self) -> WatchSettings:
         return self._at_first if self._first else self._settings
@@ -138,6 +166,8 @@ class OutputStage:
         return self._output(watch, terms, torques, excess)
 
     def _limited(self, terms: Terms) -> tuple[Array, str | None]:
+        if self.limits.within(terms.total):
+            return terms.total, None
         limited = self.limits.applied(terms.total)
         if limited.excess is None:
             return terms.total, None
@@ -155,6 +185,8 @@ class OutputStage:
 def _status(watch: Watch, *, limited: bool) -> int:
     if watch.factor < 1.0:
         status = JointTorques.STATUS_RAMPING
+    elif watch.target is Target.LIVE:
+        status = JointTorques.STATUS_LIMITED if limited else JointTorques.STATUS_OK
     elif watch.target is Target.HELD:
         status = JointTorques.STATUS_HELD
     elif watch.target is Target.ZERO:

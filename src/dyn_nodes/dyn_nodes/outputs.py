@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the node `feedforward` publishes at each cycle, in messages that are made once and filled again."""
+"""What the node `feedforward` publishes at each cycle, in bytes that are made once and filled again."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from dyn_core import DynError, Robot
 from dyn_core.errors import listed
 from dyn_msgs.msg import JointTorques
+from dyn_nodes.joint_state_bytes import Stamp
+from dyn_nodes.message_bytes import STAMP, STAMP_AT, MessageBytes
 from dyn_nodes.output_stage import Output
+
+_TERMS = ("inertial", "coriolis", "gravity", "friction", "total")
+"""Vectors of the message, in order."""
 
 
 class Outputs:
@@ -27,25 +30,32 @@ class Outputs:
         """Publish for a robot; DynError where the commands cannot be in this order."""
         names = list(robot.joint_names)
         self._torques, self._commands = torques, commands
-        self._message = JointTorques(name=names)
         order = command_order(robot, command_joints)
         self._order = None if order == list(range(len(names))) else np.array(order, dtype=np.intp)
+        message = JointTorques(name=names)
+        self._message = MessageBytes(message, dict.fromkeys(_TERMS, len(names)))
+        self._inertial, self._coriolis, self._gravity, self._friction, self._total = map(
+            self._message.numbers, _TERMS
+        )
+        self._status_at = self._message.places["total"].stop
         dimension = MultiArrayDimension(label="joints", size=len(order), stride=len(order))
-        self._command = Float64MultiArray(layout=MultiArrayLayout(dim=[dimension]))
+        command = Float64MultiArray(layout=MultiArrayLayout(dim=[dimension]))
+        self._command = MessageBytes(command, {"data": len(order)})
+        self._data = self._command.numbers("data")
 
-    def publish(self, output: Output, stamp: Time) -> None:
+    def publish(self, output: Output, stamp: Time | Stamp) -> None:
         """Publish torques, with the stamp of what they follow from."""
-        message, terms, total = self._message, output.terms, output.total
-        message.header.stamp = stamp
-        message.inertial = _doubles(terms.inertial)
-        message.coriolis = _doubles(terms.coriolis)
-        message.gravity = _doubles(terms.gravity)
-        message.friction = _doubles(terms.friction)
-        message.total = _doubles(total)
-        message.status = output.status
-        self._torques.publish(message)
-        self._command.data = _doubles(total if self._order is None else total[self._order])
-        self._commands.publish(self._command)
+        raw, terms, total = self._message.raw, output.terms, output.total
+        STAMP.pack_into(raw, STAMP_AT, stamp.sec, stamp.nanosec)
+        self._inertial[:] = terms.inertial
+        self._coriolis[:] = terms.coriolis
+        self._gravity[:] = terms.gravity
+        self._friction[:] = terms.friction
+        self._total[:] = total
+        raw[self._status_at] = output.status
+        self._torques.publish(bytes(raw))
+        self._data[:] = total if self._order is None else total[self._order]
+        self._commands.publish(bytes(self._command.raw))
 
 
 def command_order(robot: Robot, command_joints: Sequence[str]) -> list[int]:
@@ -67,8 +77,3 @@ def command_order(robot: Robot, command_joints: Sequence[str]) -> list[int]:
         if name in robot.passive_joint_names:
             raise DynError(f"command_joints names '{name}', which has no actuator", element=f"joint '{name}'")
     return [names.index(name) for name in wanted]
-
-
-def _doubles(vector: NDArray[np.float64]) -> array[float]:
-    """Answer what a message takes without looking at each number."""
-    return array("d", vector.tobytes())

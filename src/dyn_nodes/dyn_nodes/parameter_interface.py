@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.node import Node
-
 from dyn_core import DynError
 from dyn_msgs.msg import DynamicParameters, Payload
 from dyn_msgs.srv import SetDynamicParameters, SetPayload
@@ -15,6 +13,8 @@ from dyn_nodes import qos
 from dyn_nodes.live_parameters import LiveParameters
 from dyn_nodes.parameter_message import blend_time_of, parameters_of
 from dyn_nodes.payload_message import payload_of
+from dyn_nodes.plausible import one_line
+from dyn_nodes.robot_node import RobotNode
 
 
 class ParameterInterface:
@@ -22,11 +22,10 @@ class ParameterInterface:
 
     def __init__(
         self,
-        node: Node,
+        node: RobotNode[Any],
         live: Callable[[], LiveParameters | None],
         steady: Callable[[], float],
         blend_time: float,
-        refused: Callable[[str, str], None],
     ) -> None:
         """Open services and topics.
 
@@ -35,13 +34,11 @@ class ParameterInterface:
             live: answers the parameters in use, None before there is a robot.
             steady: the clock of `live` (s).
             blend_time: how long a change takes where nobody says it (s).
-            refused: is told what came on a topic, and why it is not used.
         """
         self._node = node
         self._live = live
         self._steady = steady
         self._blend_time = blend_time
-        self._refused = refused
         self._services = [
             node.create_service(SetPayload, "~/set_payload", self._on_set_payload),
             node.create_service(SetDynamicParameters, "~/set_dynamic_parameters", self._on_set_parameters),
@@ -75,10 +72,14 @@ class ParameterInterface:
         )
 
     def _on_payload(self, message: Payload) -> None:
-        self._try("payload", lambda: self._set_payload(message, self._blend_time))
+        self._try("payload", "~/payload", lambda: self._set_payload(message, self._blend_time))
 
     def _on_parameters(self, message: DynamicParameters) -> None:
-        self._try("dynamic parameters", lambda: self._set_parameters(message, self._blend_time))
+        self._try(
+            "dynamic parameters",
+            "~/dynamic_parameters",
+            lambda: self._set_parameters(message, self._blend_time),
+        )
 
     def _set_payload(self, message: Payload, duration: float) -> str:
         live = self._present()
@@ -106,14 +107,16 @@ class ParameterInterface:
         try:
             self._node.get_logger().info(action())
         except DynError as problem:
-            response.success, response.message = False, str(problem)
+            response.success, response.message = False, one_line(str(problem))
         else:
             response.success = True
         return response
 
-    def _try(self, what: str, action: Callable[[], str]) -> None:
+    def _try(self, what: str, topic: str, action: Callable[[], str]) -> None:
         """Do what a message is for, or tell why it cannot be done."""
         try:
-            self._node.get_logger().info(action())
+            action()
         except DynError as problem:
-            self._refused(what, str(problem))
+            self._node.refuse(f"{what} refused", topic, problem)
+        else:
+            self._node.count(f"{what} used")

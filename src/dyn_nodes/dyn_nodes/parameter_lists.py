@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declaration of parameters that are lists, which may be empty, and of whole numbers."""
+"""Declaration of parameters that are lists of names, which may be empty, and of whole numbers."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from rcl_interfaces.msg import IntegerRange, ParameterDescriptor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from dyn_nodes.parameters import declare_described
 
+_NO_NAMES = [""]
+"""An empty list has no type that ROS could tell, and a parameter without a value hides those of its node."""
+
 
 def declare_names(node: Node, name: str, description: str) -> tuple[str, ...]:
-    """Declare a read-only list of names, by default empty, and answer it."""
-    return tuple(_declared(node, name, Parameter.Type.STRING_ARRAY, description) or ())
-
-
-def declare_numbers(node: Node, name: str, description: str) -> tuple[float, ...]:
-    """Declare a read-only list of floats, by default empty, and answer it."""
-    return tuple(_declared(node, name, Parameter.Type.DOUBLE_ARRAY, description) or ())
+    """Declare a read-only list of names, by default the one of an empty name, and answer it; () for that."""
+    descriptor = ParameterDescriptor(description=description, read_only=True)
+    names = declare_described(node, name, _NO_NAMES, descriptor)
+    return () if list(names) == _NO_NAMES else tuple(names)
 
 
 def declare_whole(node: Node, name: str, default: int, description: str, within: tuple[int, int]) -> int:
@@ -27,9 +24,3 @@ def declare_whole(node: Node, name: str, default: int, description: str, within:
     span = IntegerRange(from_value=within[0], to_value=within[1], step=1)
     descriptor = ParameterDescriptor(description=description, integer_range=[span], read_only=True)
     return int(declare_described(node, name, default, descriptor))
-
-
-def _declared(node: Node, name: str, kind: Parameter.Type, description: str) -> Any:
-    """Declare a list by its type: the type of an empty list could not be told from its value."""
-    descriptor = ParameterDescriptor(description=description, read_only=True)
-    return declare_described(node, name, kind, descriptor)

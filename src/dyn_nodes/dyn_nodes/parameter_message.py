@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from builtin_interfaces.msg import Duration
 
 from dyn_core import DynError, Robot
 from dyn_msgs.msg import DynamicParameters
+from dyn_nodes.plausible import culprit, too_large
 
 
 def parameters_of(message: DynamicParameters, robot: Robot) -> dict[str, float]:
@@ -26,8 +29,11 @@ def parameters_of(message: DynamicParameters, robot: Robot) -> dict[str, float]:
         raise DynError("there are no parameters")
     values = dict(zip(message.name, message.value, strict=True))
     if len(values) < len(message.name):
-        repeated = next(name for k, name in enumerate(message.name) if name in message.name[:k])
+        repeated = next(name for name, count in Counter(message.name).items() if count > 1)
         raise DynError(f"parameter '{repeated}' is named more than once")
+    if too_large(message.value):
+        k = culprit(message.value)
+        raise DynError(f"parameter '{message.name[k]}' is {message.value[k]}: no body has it")
     return values
 
 

@@ -48,7 +48,7 @@ def declare(
 
 
 def declare_described(node: Node, name: str, default: Any, descriptor: ParameterDescriptor) -> Any:
-    """Declare a parameter, by a default or a type, and answer its value."""
+    """Declare a parameter and answer its value."""
     if node.has_parameter(name):
         # Where a node declares by itself what it is given, that is without a description.
         node.undeclare_parameter(name)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dyn_core import DynError
 from dyn_msgs.msg import Payload
+from dyn_nodes.plausible import too_large
 
 
 class PayloadValues(NamedTuple):
@@ -25,7 +27,13 @@ class PayloadValues(NamedTuple):
 
 
 def payload_of(message: Payload) -> PayloadValues:
-    """Answer what a message says, unchecked."""
+    """Answer what a message says; DynError where a number is larger than that of any body."""
     i = message.inertia
     centre = (i.com.x, i.com.y, i.com.z)
-    return PayloadValues(message.link_name, i.m, centre, (i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz))
+    inertia = (i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz)
+    if too_large((i.m, *centre, *inertia)):
+        raise DynError(
+            f"the payload of link '{message.link_name}' has the mass {i.m}, the centre {centre} "
+            f"and the inertia {inertia}: no body has"
+        )
+    return PayloadValues(message.link_name, i.m, centre, inertia)

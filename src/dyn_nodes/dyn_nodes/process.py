@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 
+import numpy as np
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.signals import SignalHandlerOptions
@@ -19,6 +20,7 @@ from rclpy.utilities import remove_ros_args, try_shutdown
 from dyn_core import DynError
 from dyn_nodes.executor import make_executor, spin_until
 from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.plausible import one_line
 from dyn_nodes.rcl_error import RCLError
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -59,6 +61,8 @@ def run_together(
         return 1
     try:
         with _ending_signal(name) as ended:
+            # What is not finite is looked for, and told in a sentence.
+            np.seterr(all="ignore")
             nodes = make_nodes()
             executor = make_executor()
             for node in nodes:
@@ -67,7 +71,7 @@ def run_together(
             for node in nodes:
                 node.end()
     except (DynError, ParameterException) as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{name}: {one_line(str(error))}", file=sys.stderr)
         return 1
     finally:
         try_shutdown()

@@ -6,25 +6,26 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Generic
 
+from rclpy.lifecycle import LifecyclePublisher
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
-from std_msgs.msg import String
 
 from dyn_core import DynError, Robot
-from dyn_nodes import qos
 from dyn_nodes.complaints import Complaints
 from dyn_nodes.diagnostics import Diagnostics, Failure
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.parameters import ignored_parameters
+from dyn_nodes.plausible import one_line
 from dyn_nodes.rejection import Rejection
+from dyn_nodes.reload import Done, Loaded, Prepared, Reload
 from dyn_nodes.robot_source import DescribedRobot, RobotSource
 
 _WARN_EVERY_S = 5.0
 
 
-class RobotNode(ManagedNode):
+class RobotNode(ManagedNode, Generic[Prepared]):
     """A node whose robot comes from a parameter, a file or the topic robot_description.
 
     Subclasses declare their parameters, and then `start`.
@@ -34,7 +35,7 @@ class RobotNode(ManagedNode):
         """Declare the parameters that say which robot it is."""
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **node_options)
         self._source = RobotSource(self)
-        self._bad_description: str | None = None
+        self._reload: Reload[Prepared] | None = None
         self._opened: list[Callable[[], object]] = []
         self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
 
@@ -44,7 +45,14 @@ class RobotNode(ManagedNode):
         """The robot in use."""
 
     @abstractmethod
-    def use(self, described: DescribedRobot) -> None:
+    def prepare(self, described: DescribedRobot) -> Prepared:
+        """Derive all that is needed of a robot; DynError if the parameters do not fit it.
+
+        It may take long, is called in another thread while the node runs, and changes nothing.
+        """
+
+    @abstractmethod
+    def use(self, prepared: Prepared) -> None:
         """Use another robot from now on; DynError if that is not possible, and nothing has changed."""
 
     @abstractmethod
@@ -70,21 +78,39 @@ class RobotNode(ManagedNode):
         """Use the robot of the parameters and answer it, or listen to the topic robot_description."""
         described = self._source.from_parameters()
         if described is not None:
-            self._begin_to_use(described)
+            self._begin_to_use(Loaded(described, self.prepare(described)))
         else:
-            self.subscribe(String, "robot_description", self._on_description, qos.LATCHED)
             self.get_logger().info("waiting for a robot on the topic robot_description")
+        reload = Reload(
+            self, self._source, self.prepare, self._begin_to_use, lambda: self.robot, from_topic=not described
+        )
+        self._opened.append(reload.close)
+        self._reload = reload
         return described
+
+    def load(self, text: str, done: Done) -> None:
+        """Load another robot as `Reload.ask` does."""
+        if self._reload is None:
+            raise RuntimeError("open_robot has not been called")
+        self._reload.ask(text, done)
 
     def close_all(self) -> None:
         """Close what was opened, the last first."""
         while self._opened:
             self._opened.pop()()
-        self._bad_description = None
+        self._reload = None
 
-    def subscribe(self, kind: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile) -> None:
-        """Subscribe until `close_all`."""
-        subscription = self.create_subscription(kind, topic, callback, profile)
+    def subscribe(
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        profile: QoSProfile,
+        *,
+        raw: bool = False,
+    ) -> None:
+        """Subscribe until `close_all`; with `raw`, to the bytes of messages."""
+        subscription = self.create_subscription(kind, topic, callback, profile, raw=raw)
         self._opened.append(partial(self.destroy_subscription, subscription))
 
     def publisher(self, kind: type, topic: str, profile: QoSProfile) -> Publisher:
@@ -93,10 +119,20 @@ class RobotNode(ManagedNode):
         self._opened.append(partial(self.destroy_publisher, publisher))
         return publisher
 
+    def lifecycle_publisher(self, kind: type, topic: str, profile: QoSProfile) -> LifecyclePublisher:
+        """Answer a publisher that publishes while the node is active, until `close_all`."""
+        publisher: LifecyclePublisher = self.create_lifecycle_publisher(kind, topic, profile)
+        self._opened.append(partial(self.destroy_lifecycle_publisher, publisher))
+        return publisher
+
     def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
         """Offer a service until `close_all`."""
         service = self.create_service(kind, name, callback)
         self._opened.append(partial(self.destroy_service, service))
+
+    def count(self, what: str, problem: str | None = None) -> None:
+        """Count something for /diagnostics, and tell a problem there."""
+        self._diagnostics.count(what, problem)
 
     def refuse(self, what: str, topic: str, problem: Rejection | DynError) -> None:
         """Count a message that is not used, and say why, in the log not too often.
@@ -106,33 +142,31 @@ class RobotNode(ManagedNode):
             topic: where the message came from.
             problem: why it is not used.
         """
-        sentence = f"{topic}: {problem}"
-        self._diagnostics.count(what, sentence)
+        sentence = one_line(f"{topic}: {problem}")
         cause = problem.cause if isinstance(problem, Rejection) else str(problem)
         self._complaints.say(sentence, f"{topic} {cause}")
+        self._diagnostics.count(what, sentence)
 
-    def _begin_to_use(self, described: DescribedRobot) -> None:
-        self.use(described)
-        for sentence in described.warnings:
+    def _begin_to_use(self, loaded: Loaded[Prepared]) -> None:
+        self.use(loaded.prepared)
+        for sentence in loaded.described.warnings:
             self.get_logger().warning(sentence)
-
-    def _on_description(self, message: String) -> None:
-        present = self.robot
-        try:
-            described = self._source.described(message.data)
-            self._bad_description = None
-            if present is None or present.description_hash != described.robot.description_hash:
-                self._begin_to_use(described)
-        except DynError as problem:
-            use = f"robot '{present.name}' stays in use" if present else "still no robot"
-            self._bad_description = f"robot_description cannot be used ({problem}); {use}"
-            self.get_logger().error(self._bad_description)
 
     def _lasting_problem(self) -> str | Failure | None:
         if self.failure is not None:
             return Failure(self.failure)
-        if self._bad_description is not None:
-            return self._bad_description
+        if self._reload is not None and self._reload.problem is not None:
+            return self._reload.problem
         if self.robot is None:
             return "no robot: nothing came on the topic robot_description"
-        return self.problem()
+        return self.problem() or self._namesake()
+
+    def _namesake(self) -> str | None:
+        """Answer a sentence if another node has the same name, or None."""
+        ours = (self.get_name(), self.get_namespace())
+        if self.get_node_names_and_namespaces().count(ours) < 2:
+            return None
+        return (
+            f"another node is named {self.get_fully_qualified_name()}, too: what both publish is mixed "
+            "(one that was killed is forgotten after some seconds)"
+        )

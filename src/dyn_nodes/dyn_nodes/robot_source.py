@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 from rclpy.node import Node
@@ -12,7 +11,12 @@ import dyn_core
 from dyn_core import DynError
 from dyn_core.io.source import is_xml_text, read_text
 from dyn_core.model.gravity import checked_gravity
+from dyn_nodes.caught_warnings import caught_warnings
 from dyn_nodes.parameters import declare
+from dyn_nodes.plausible import plausible
+
+_NO_CHARACTER = "\ufffd"
+"""What messages and parameters have in the place of bytes that are not UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class RobotSource:
     def from_parameters(self) -> DescribedRobot | None:
         """Answer the robot of the parameters; None where it comes from the topic; DynError if it is bad."""
         checked_gravity(self._gravity)
+        if not plausible(self._gravity):
+            raise DynError(f"parameter gravity is {self._gravity}: nothing falls like this")
         if self._text and self._file:
             raise DynError("both robot_description and description_file are set: leave one of them empty")
         if self._text:
@@ -81,11 +87,12 @@ class RobotSource:
         """Answer the robot that the text of a URDF describes."""
         if not is_xml_text(text):
             raise DynError("the message is not the text of a URDF")
+        if _NO_CHARACTER in text:
+            raise DynError("the text of the URDF has characters that are not UTF-8")
         described = self._load(text)
         return DescribedRobot(described.robot, text, described.warnings)
 
     def _load(self, source: str) -> DescribedRobot:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", dyn_core.ModelWarning)
+        with caught_warnings() as caught:
             robot = dyn_core.load_robot(source, loops=self._side_file or None, gravity=self._gravity)
         return DescribedRobot(robot, None, tuple(str(w.message) for w in caught))

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from rclpy.node import Node
 
 import dyn_core
+from dyn_core import DynError
 from dyn_core.model.joint import Limits
 from dyn_core.simulation.settings import INTEGRATORS
-from dyn_nodes.parameter_lists import declare_names
+from dyn_nodes.caught_warnings import caught_warnings
+from dyn_nodes.parameter_lists import declare_names, declare_whole
 from dyn_nodes.parameters import declare, declare_by_joint
+from dyn_nodes.plausible import too_large
 from dyn_nodes.simulated_robot import SimulatedRobot
 
 _ROUNDING = 1e-6
@@ -54,7 +56,7 @@ class SimulationParameters:
             "paused", False, "Time stands still until the service ~/pause lets it go on."
         )
         self.command_joints: tuple[str, ...] = declare_names(
-            node, "command_joints", "Joints of ~/commands, in order; empty: all that are actuated."
+            node, "command_joints", "Joints of ~/commands, in order; ['']: all that are actuated."
         )
         self._settings = self._declare_settings()
         self._sensors = self._declare_sensors()
@@ -95,8 +97,7 @@ class SimulationParameters:
             q = dict.fromkeys(q, 0.0)
         q.update(self._initial["position"])
         qd = self._initial["velocity"]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", dyn_core.ModelWarning)
+        with caught_warnings() as caught:
             simulator = dyn_core.Simulator(real, settings, self._sensor_settings(), q, qd)
         if self._payload_link:
             simulator.set_payload(
@@ -135,7 +136,7 @@ class SimulationParameters:
             "model_error", 0.0, 0.0, 0.9, "Largest relative error of the description's dynamic parameters."
         )
         values: dict[str, Any] = {
-            "seed": declare(self._node, "seed", 0, "Of sensor noise and model error; at least 0.")
+            "seed": declare_whole(self._node, "seed", 0, "Of sensor noise and model error.", (0, 2**31 - 1))
         }
         for kind, meaning in (("noise", "Standard deviation"), ("resolution", "Smallest difference")):
             for quantity in ("position", "velocity", "effort"):
@@ -181,7 +182,10 @@ class SimulationParameters:
         return bool(declare(self._node, name, default, description))
 
     def _vector(self, name: str, count: int, description: str) -> Sequence[float]:
-        return list(declare(self._node, name, [0.0] * count, description))
+        values = list(declare(self._node, name, [0.0] * count, description))
+        if too_large(values):
+            raise DynError(f"parameter {name} is {values}: no body has it")
+        return values
 
 
 def _nearest_to_zero(limits: Limits) -> float:

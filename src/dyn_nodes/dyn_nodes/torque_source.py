@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dyn_core.control.computed_torque import TrackingGains, computed_torque, held
 from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.effort_limits import EffortLimits
@@ -19,6 +21,7 @@ from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
+from dyn_nodes.believed_positions import BelievedPositions
 from dyn_nodes.desired_motion import DesiredMotion, Kind
 from dyn_nodes.feedforward_settings import FeedforwardSettings, GainSettings
 from dyn_nodes.live_parameters import LiveParameters
@@ -53,13 +56,14 @@ class TorqueSource:
         still = Switches(False, False, settings.switches.gravity, settings.switches.friction)
         self._still_terms = TorqueTerms(model, still, settings.coulomb_velocity)
         self._references = settings.references
+        self._holds_at_last = settings.on_shutdown == "hold"
         units = tuple(joint.effort_unit for joint in robot.independent_joints)
         limits = EffortLimits(names, loaded.effort_limit.tolist(), settings.on_limit)
         self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
         cutoff = settings.references.derivative_cutoff
         self._velocities = DerivativeFilter(names, cutoff, max_gap=self._timeout)
         self.desired = self._nothing_desired()
-        self._q: Array | None = None
+        self._believed = BelievedPositions(robot)
         self._measured_at = -math.inf
         self._position: Array | None = None
         self._start: Array | None = None
@@ -77,7 +81,8 @@ class TorqueSource:
         if before.loaded.robot.joint_names == self.loaded.robot.joint_names:
             self.desired.take_over(before.desired)
             self._velocities = before._velocities
-            self._q, self._measured_at, self._position = before._q, before._measured_at, before._position
+            self._believed.last = before._believed.last
+            self._measured_at, self._position = before._measured_at, before._position
             self._start = before._start
         elif before.desired.kind is not Kind.NOTHING:
             left.append("the desired motion was of other joints: it is forgotten")
@@ -88,8 +93,16 @@ class TorqueSource:
         self.stage.restart()
         self._velocities.reset()
         self.desired = self._nothing_desired()
-        self._q = self._position = self._start = None
+        self._believed.forget()
+        self._position = self._start = None
         self._measured_at = -math.inf
+
+    def forget_time(self, t: float) -> None:
+        """Go on after the clock of the stamps was set to another time t (s)."""
+        self.desired.forget_time(t)
+        self._believed.forget()
+        self._velocities.reset()
+        self.stage.recover()
 
     def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
         """Take a measurement, and answer the torques to send for it if it is what they follow from.
@@ -101,15 +114,24 @@ class TorqueSource:
             now: the present (s).
 
         Raises:
-            Rejection: the torques cannot be sent.
+            Rejection: the measurement is older than the last one, or cannot be believed, or is too far from
+                the desired motion for a beginning; or the torques cannot be sent.
         """
         self.live.update(now)
-        self._q, self._measured_at, self._position = q, now, q
-        if self._mode == "computed_torque":
-            return self._computed(q, qd, t, now)
+        if now - self._measured_at > self._timeout:
+            self._believed.forget()
+        first = self._believed.last is None
+        goes_on = self._believed.follows(t, q)
+        self._measured_at, self._position = now, q
         if self._mode == "inverse_dynamics" and self.desired.kind is not Kind.NOTHING:
             return None
-        return self.stage.live(self._still(q), now)
+        if not goes_on and not first:
+            self.stage.recover()
+        if self._mode != "computed_torque":
+            return self.stage.live(self._still(q), now)
+        if not goes_on:
+            self._begin_at(q, t)
+        return self._computed(q, qd, t, now)
 
     def refer(self, given: GivenMotion, t: float, now: float) -> Output | None:
         """Take a reference, and answer the torques to send for it if it is what they follow from.
@@ -118,13 +140,20 @@ class TorqueSource:
             Rejection: the reference cannot be used, or the torques cannot be sent.
         """
         self.live.update(now)
+        before = self.desired.at(t) if self.desired.kind is Kind.TRAJECTORY else None
         motion = self.desired.refer(given, t, now, self.measured(now))
+        if before is not None and self._far(before.q, motion.q) is not None:
+            self.stage.recover()
         return self._along(motion, now) if self._mode == "inverse_dynamics" else None
 
     def planned(self, points: TrajectoryPoints, t: float, stamp: float | None, now: float) -> Trajectory:
         """Answer the trajectory through points from the present motion; DynError where there is none."""
         q = self.measured(now)
-        return self.desired.planned(points, t, stamp, None if q is None else Motion.at_rest(q))
+        start = None if q is None else Motion.at_rest(q)
+        trajectory = self.desired.planned(points, t, stamp, start)
+        if self.desired.left(start, t):
+            self.stage.recover()
+        return trajectory
 
     def follow(self, trajectory: Trajectory) -> None:
         """Follow a trajectory from now on."""
@@ -164,31 +193,70 @@ class TorqueSource:
         self.live.update(now)
         return self.stage.idle(self._held, now)
 
-    def last(self, hold: bool) -> Output:
-        """Answer the last torques to send: those that hold the robot, or zero.
+    def last(self) -> Output:
+        """Answer the last torques to send: those that hold the robot, or zero, as the settings say.
 
         Raises:
             Rejection: they cannot be sent.
         """
-        return self.stage.last(self._held() if hold else self.stage.zero)
+        return self.stage.last(self._held() if self._holds_at_last else self.stage.zero)
+
+    @property
+    def position(self) -> Array | None:
+        """The last measured positions (rad or m), (n,); None before any."""
+        return None if self._believed.last is None else self._believed.last[1]
+
+    @property
+    def needs(self) -> str:
+        """What torques follow from, for sentences."""
+        if self._mode == "computed_torque" and self.desired.kind is Kind.REFERENCE:
+            return "joint states or references"
+        if self._mode == "inverse_dynamics" and self.desired.kind is not Kind.NOTHING:
+            return "references" if self.desired.kind is Kind.REFERENCE else "time"
+        return "joint states"
 
     def measured(self, now: float) -> Array | None:
         """Answer the measured position (rad or m), None where it is not known at time `now`."""
-        return self._q if now - self._measured_at <= self._timeout else None
+        return self.position if now - self._measured_at <= self._timeout else None
 
     def _computed(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
         if qd is None:
             (qd,) = self._velocities.update(t, q)
-        if self._start is None:
-            self._start = q
         if not self.desired.fresh(now):
             return None
         desired = self.desired.at(t)
         if desired is None:
-            desired = held(self._start)
+            desired = held(q if self._start is None else self._start)
         # Friction of the desired velocity: that of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
-        return self.stage.live(self._of(motion, desired.qd), now)
+        return self.stage.live(_finite(self._terms, motion, desired.qd), now)
+
+    def _begin_at(self, q: Array, t: float) -> None:
+        """Hold the robot where it is found, unless what is desired is near.
+
+        Raises:
+            Rejection: it was not, and is forgotten.
+        """
+        self._start = q
+        self._velocities.reset()
+        desired = self.desired.at(t)
+        if desired is None:
+            return
+        j = self._far(desired.q, q)
+        if j is not None:
+            self.desired = self._nothing_desired()
+            name = self.loaded.robot.joint_names[j]
+            raise Rejection(
+                f"joint '{name}' is {abs(desired.q[j] - q[j]):.4g} from where the desired motion "
+                "has it: that motion is forgotten, and the robot held where it is",
+                f"joint '{name}' is far from the desired motion",
+            )
+
+    def _far(self, a: Array, b: Array) -> int | None:
+        """Answer which joint is further from one position to the other than a reference may begin, if any."""
+        distance = np.abs(a - b)
+        j = int(distance.argmax())
+        return j if distance[j] > self._references.slack else None
 
     def _nothing_desired(self) -> DesiredMotion:
         return DesiredMotion(self.loaded.robot, self._references, self._timeout)
@@ -202,7 +270,8 @@ class TorqueSource:
         return _finite(self._terms, motion, friction_velocity)
 
     def _still(self, q: Array) -> Terms:
-        return _finite(self._still_terms, held(q), None)
+        zero = self.stage.zero.total
+        return _finite(self._still_terms, Motion(q, zero, zero), None)
 
     def _held(self) -> Terms:
         """Terms of the torques that hold the robot where it was seen, or wanted, last."""

@@ -5,18 +5,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
+from dyn_core import DynError
+from dyn_core.control.trajectory import Trajectory
+from dyn_nodes.rejection import Rejection
 from dyn_nodes.torque_source import TorqueSource
 from dyn_nodes.trajectory_efforts import samples_at_points, sampling_times
 from dyn_nodes.trajectory_message import points_of, sampled_trajectory, with_efforts
+
+_STOP_S = 0.01
+"""Time in which a controller that gets a stop stands still (s): a point without time to reach it is past."""
 
 
 class Followed(NamedTuple):
     """A trajectory that is followed from now on.
 
     Attributes:
-        answer: the trajectory with its efforts; None where it is empty.
+        answer: the trajectory with its efforts; where it is empty, one that stops as well, or None where no
+            efforts can hold the robot.
         excess: a sentence about the joint that asks for most above its limit; None where none does.
     """
 
@@ -45,10 +53,10 @@ def follow(
     Raises:
         DynError, Rejection: it cannot be followed; what is followed at present stays.
     """
+    robot = source.loaded.robot
     if not message.points:
         source.stand(t, now)
-        return Followed(None, None)
-    robot = source.loaded.robot
+        return Followed(_stop(source, t), None)
     points = points_of(message, robot)
     trajectory = source.planned(points, t, stamp, now)
     if effort_period > 0.0:
@@ -62,3 +70,19 @@ def follow(
         answer = with_efforts(message, robot.joint_names, efforts)
     source.follow(trajectory)
     return Followed(answer, excess)
+
+
+def _stop(source: TorqueSource, t: float) -> JointTrajectory | None:
+    """Answer a trajectory to where the robot stands now: controllers refuse empty ones."""
+    standing = source.desired.at(t)
+    if standing is None:
+        return None
+    samples = Trajectory.standing(standing.q, t).sample_many(np.array([t]))
+    try:
+        efforts, _ = source.efforts(samples)
+    except (DynError, Rejection):
+        return None
+    names = source.loaded.robot.joint_names
+    return sampled_trajectory(
+        JointTrajectory(joint_names=names), names, np.array([_STOP_S]), samples, efforts
+    )

@@ -11,15 +11,16 @@ from builtin_interfaces.msg import Duration
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from dyn_core import Robot
+from dyn_core import DynError, Robot
 from dyn_core.control.trajectory import Samples
 from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
+from dyn_nodes.plausible import LARGEST
 
 
 def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
     """Answer the points of a trajectory of a robot; DynError where they are none."""
     points = message.points
-    return trajectory_points(
+    checked = trajectory_points(
         robot.joint_names,
         message.joint_names,
         [_seconds(point.time_from_start) for point in points],
@@ -28,6 +29,15 @@ def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
         [point.accelerations for point in points],
         robot.limits,
     )
+    for what, rows in (("position", checked.q), ("velocity", checked.qd), ("acceleration", checked.qdd)):
+        beyond = np.argwhere(np.abs(rows) > LARGEST)
+        if len(beyond):
+            k, j = beyond[0]
+            raise DynError(
+                f"trajectory point {k} gives joint '{checked.joint_names[j]}' the {what} {rows[k, j]}",
+                element=f"joint '{checked.joint_names[j]}'",
+            )
+    return checked
 
 
 def with_efforts(

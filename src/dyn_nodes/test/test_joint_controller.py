@@ -8,12 +8,14 @@ import pytest
 
 import dyn_core
 from dyn_core import DynError
+from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
 from dyn_core.control.watchdog import Status, WatchSettings
 from dyn_msgs.msg import JointTorques
-from dyn_nodes.controller_parameters import ControllerSettings, PidGains
+from dyn_nodes.controller_parameters import ControllerSettings
 from dyn_nodes.joint_controller import JointController
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output
+from dyn_nodes.pid_gains import PidGains
 from dyn_nodes.rejection import Rejection
 
 ARM = """<robot name="arm"><link name="base"/>{}{}</robot>"""
@@ -89,6 +91,69 @@ def test_gains_by_joint_come_before_the_general_ones() -> None:
     assert measured(ours, vector(-0.01, -0.01), 0.01) == pytest.approx([1.0, 0.07])
     with pytest.raises(DynError, match="gains are given for joint 'c': the joints are 'a', 'b'"):
         JointController(ROBOT, ControllerSettings(gains=PidGains({}, {"p": {"c": 1.0}})))
+
+
+def test_gains_follow_from_a_frequency_and_the_inertia() -> None:
+    """Joint b carries 1 kg m^2, joint a that and as much of its own; both turn about the same axis."""
+    gains = PidGains({"i": 3.0}, {"d": {"b": 0.5}}, natural_frequency=2.0, damping=0.7)
+    w = 2.0 * np.pi * 2.0
+    assert not gains.none
+    given = gains.of(ROBOT)
+    assert given["p"] == pytest.approx([2.0 * w**2, w**2])
+    assert given["i"] == [3.0, 3.0]
+    assert given["d"] == pytest.approx([2.0 * 0.7 * w * 2.0, 0.5])
+    with pytest.raises(DynError, match="natural_frequency and d are given"):
+        PidGains({"d": 1.0}, natural_frequency=2.0).of(ROBOT)
+
+
+def points(times: list[float], a: list[float]) -> TrajectoryPoints:
+    """Points of a trajectory of joint a, at rest; joint b stays at zero."""
+    q = [[value, 0.0] for value in a]
+    rest = [[0.0, 0.0]] * len(a)
+    return trajectory_points(
+        ROBOT.joint_names, ROBOT.joint_names, times, q, rest, [()] * len(a), ROBOT.limits
+    )
+
+
+def test_a_trajectory_is_followed_from_where_the_robot_is_held() -> None:
+    ours = controller()
+    measured(ours, vector(0.2, 0.0), 0.0)
+    ours.follow(points([0.04], [0.24]), 0.0, None, 0.0)
+    for k, (wanted, velocity) in enumerate([(0.20625, 1.125), (0.22, 1.5), (0.23375, 1.125), (0.24, 0.0)], 1):
+        # A cubic from rest to rest: 3 s^2 - 2 s^3 of the way at the part s of the time.
+        torques = measured(ours, vector(0.2, 0.0), k * PERIOD_S)
+        assert torques == pytest.approx([min(100.0 * (wanted - 0.2) + 10.0 * velocity, 10.0), 0.0], abs=1e-9)
+    assert measured(ours, vector(0.24, 0.0), 0.05) == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_an_empty_trajectory_stops() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    ours.follow(points([0.04], [0.04]), 0.0, None, 0.0)
+    measured(ours, ZERO, 0.01)
+    ours.follow(None, 0.02, None, 0.02)
+    for k in (2, 3, 4, 8):
+        assert measured(ours, ZERO, k * PERIOD_S) == pytest.approx([100.0 * 0.02, 0.0])
+
+
+def test_a_trajectory_needs_joint_states() -> None:
+    ours = controller()
+    with pytest.raises(Rejection, match="there is no good joint state to begin from"):
+        ours.follow(points([1.0], [0.1]), 0.0, None, 0.0)
+    measured(ours, ZERO, 0.0)
+    with pytest.raises(Rejection, match="there is no good joint state to begin from"):
+        ours.follow(points([1.0], [0.1]), 0.5, None, 0.5)
+
+
+def test_a_trajectory_after_references_that_have_stopped_begins_at_rest() -> None:
+    ours = controller(d=0.0)
+    measured(ours, ZERO, 0.0)
+    refer(ours, vector(0.05, 0.0), 0.0, vector(0.5, 0.0))
+    for k in range(1, 21):
+        measured(ours, ZERO, k * PERIOD_S)
+    ours.follow(points([0.2], [0.05]), 0.2, None, 0.2)
+    for k in range(21, 41):
+        assert measured(ours, ZERO, k * PERIOD_S) == pytest.approx([100.0 * 0.05, 0.0])
 
 
 def test_torques_are_within_the_limits_of_the_description_with_the_feedforward() -> None:

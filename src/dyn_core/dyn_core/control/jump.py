@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import le, sub
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ class JumpLimit:
             "the greatest reference speed", joint_names, speed, least=0.0, infinite=True
         )
         self.slack = joint_values("the slack of the reference", joint_names, slack, least=0.0)
+        self._slack: list[float] = self.slack.tolist()
 
     def jump(self, before: Array, q: Array, dt: float) -> Jump | None:
         """Answer the joint that is furthest beyond its limit, if there is one.
@@ -66,10 +68,12 @@ class JumpLimit:
         Raises:
             ValueError: a number is not finite.
         """
-        check_vector("position", self.joint_names, q)
-        check_vector("last position", self.joint_names, before)
         if math.isnan(dt):
             raise ValueError("dt: expected a time, but it is nan")
+        if self._near(before, q):
+            return None
+        check_vector("position", self.joint_names, q)
+        check_vector("last position", self.joint_names, before)
         dt = max(dt, 0.0)
         # Infinity times zero would be no number.
         reach = self.speed * dt if dt > 0.0 else np.where(np.isinf(self.speed), math.inf, 0.0)
@@ -80,3 +84,9 @@ class JumpLimit:
         if beyond[j] <= 0.0:
             return None
         return Jump(self.joint_names[j], float(step[j]), float(allowed[j]), dt)
+
+    def _near(self, before: Array, q: Array) -> bool:
+        """Whether no joint moves by more than the slack, as nearly always. A NaN is not near to anything."""
+        if not q.shape == before.shape == self.slack.shape:
+            return False
+        return all(map(le, map(abs, map(sub, q.tolist(), before.tolist())), self._slack))

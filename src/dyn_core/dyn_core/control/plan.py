@@ -100,7 +100,7 @@ def replaced(
         DynError: no point is still to come; `running` goes on.
     """
     begin = _begin(now, stamp)
-    new = planned(points, now, stamp, running.sample(begin).motion, smooth=smooth)
+    new = planned(points, now, stamp, running.motion(begin), smooth=smooth)
     kept = [
         i for i in range(len(running.durations)) if running.knots[i] < begin and running.knots[i + 1] > now
     ]

@@ -64,7 +64,8 @@ class TorqueTerms:
         """
         self.model = model
         self.switches = Switches() if switches is None else switches
-        self._friction = SmoothFriction(model, coulomb_velocity)
+        friction = SmoothFriction(model, coulomb_velocity)
+        self._friction_torques = friction.torques if friction.v0.any() else model.friction_torques
         self._zero = np.zeros(len(model.joint_names))
         self._zero.flags.writeable = False
 
@@ -88,10 +89,12 @@ class TorqueTerms:
         gravity = model.gravity_torques(q) if wanted.gravity else zero
         friction = zero
         if wanted.friction:
-            friction = self._friction.torques(qd if friction_velocity is None else friction_velocity)
-        total = inertial + coriolis
-        total += gravity
-        total += friction
+            friction = self._friction_torques(qd if friction_velocity is None else friction_velocity)
+        total = gravity + friction
+        if wanted.inertial:
+            total += inertial
+        if wanted.coriolis:
+            total += coriolis
         if not is_finite(total):
             self._refuse(motion, friction_velocity, total)
         return Terms(inertial, coriolis, gravity, friction, total)

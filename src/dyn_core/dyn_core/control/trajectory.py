@@ -40,11 +40,6 @@ class Sample(NamedTuple):
     qdd: Array
     phase: Phase
 
-    @property
-    def motion(self) -> Motion:
-        """The motion without the phase."""
-        return Motion(self.q, self.qd, self.qdd)
-
 
 class Samples(NamedTuple):
     """A trajectory at N times.
@@ -103,21 +98,31 @@ class Trajectory:
         return self.knots[-1]
 
     def sample(self, t: float) -> Sample:
-        """Answer the motion at time t (s), in some 2 us."""
+        """Answer the motion at time t (s), and where in the trajectory that is."""
+        phase = Phase.MOVING
+        if t < self.start:
+            phase = Phase.BEFORE
+        elif t > self.end or not self.durations:
+            phase = Phase.DONE
+        return Sample(*self.motion(t), phase)
+
+    def motion(self, t: float) -> Motion:
+        """Answer the motion at time t (s), in some 1.5 us."""
         knots = self.knots
         if not math.isfinite(t):
             raise ValueError(f"t: expected a finite time, but it is {t}")
         if t < knots[0]:
-            return Sample(*Motion.at_rest(self.first), Phase.BEFORE)
+            return Motion.at_rest(self.first)
         pieces = len(self.durations)
         if t > knots[-1] or pieces == 0:
-            return Sample(*Motion.at_rest(self.last), Phase.DONE)
+            return Motion.at_rest(self.last)
         i = min(bisect_right(knots, t), pieces) - 1
         u = (t - knots[i]) / self.durations[i]
         u2 = u * u
         powers = np.array((1.0, u, u2, u2 * u, u2 * u2, u2 * u2 * u))
-        q, qd, qdd = self.rows[i].dot(powers).reshape(3, -1)
-        return Sample(q, qd, qdd, Phase.MOVING)
+        rows, n = self.rows[i], len(self.first)
+        values = rows.dot(powers)
+        return Motion(values[:n], values[n : 2 * n], values[2 * n :])
 
     def sample_many(self, times: Iterable[float]) -> Samples:
         """Answer the motion at N times (s), in any order."""

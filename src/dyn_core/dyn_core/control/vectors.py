@@ -11,7 +11,7 @@ from dyn_core.facade.arrays import Array
 
 def is_finite(vector: Array) -> bool:
     """Whether all numbers of a vector, or of many, are finite."""
-    numbers = vector.ravel().tolist()
+    numbers = vector.tolist() if vector.ndim == 1 else vector.ravel().tolist()
     # The sum is finite only if all numbers are; if it is not, it may have overflowed.
     return math.isfinite(sum(numbers)) or all(map(math.isfinite, numbers))
 

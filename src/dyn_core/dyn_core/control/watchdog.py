@@ -138,6 +138,9 @@ def watched(settings: WatchSettings, watch: Watch, now: float, last_good: float 
     if not math.isfinite(now):
         raise ValueError(f"now: expected a finite time, but it is {now}")
     fresh = last_good is not None and abs(now - last_good) <= settings.timeout
+    if fresh and watch.status is Status.GOOD:
+        # As nearly every cycle is.
+        return Watch(Status.GOOD, watch.since, Target.LIVE, 1.0)
     status = _next(settings, watch, now, fresh=fresh)
     since = watch.since if status is watch.status else now
     target = _TARGETS[status]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes in processes of their own, on a DDS domain on the loopback interface that no other process is in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from dyn_nodes.child import node_process
+from dyn_nodes.isolation import isolated_environment
+
+HERE = Path(__file__).resolve().parent
+ARM = HERE / "arm.urdf"
+JOINTS = tuple(f"joint_{j}" for j in range(1, 8))
+FEEDFORWARD = ("-m", "dyn_nodes.feedforward")
+SIMULATION = ("-m", "dyn_nodes.simulation")
+RELAY = (str(HERE / "relay.py"),)
+
+_PRIORITY = 10
+"""Above whatever has no real-time priority, and below what the kernel needs."""
+
+
+class Processes:
+    """The nodes that have been started; they end with the context of `processes`."""
+
+    def __init__(self, resources: ExitStack, environment: dict[str, str]) -> None:
+        self._resources = resources
+        self._environment = environment
+
+    def start(
+        self, program: Sequence[str], namespace: str, remap: Sequence[str] = (), **parameters: object
+    ) -> subprocess.Popen[str]:
+        """Run a node; `__` in the name of a parameter stands for a dot."""
+        rules = [f"__ns:={namespace}", *remap]
+        words = [word for rule in rules for word in ("-r", rule)]
+        for name, value in parameters.items():
+            text = str(value).lower() if isinstance(value, bool) else value
+            words += ["-p", f"{name.replace('__', '.')}:={text}"]
+        arguments = [*program, "--ros-args", *words]
+        return self._resources.enter_context(node_process(arguments, self._environment))
+
+
+def prioritise() -> bool:
+    """Give this process, and those that it will start, real-time priority; False where it has no right to.
+
+    What else the machine does then disturbs the figures less.
+    """
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
+    except PermissionError:
+        return False
+    return True
+
+
+@contextmanager
+def processes() -> Iterator[Processes]:
+    """Have this process, too, speak on a domain of its own; answer what starts the others."""
+    with ExitStack() as resources:
+        environment = resources.enter_context(isolated_environment(os.environ))
+        for name in set(os.environ) - set(environment):
+            del os.environ[name]
+        os.environ.update(environment)
+        yield Processes(resources, environment)

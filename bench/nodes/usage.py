@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process uses, as the kernel of Linux says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def processor_time(pid: int) -> float:
+    """Time that all threads of a process have computed, in user and kernel mode (s)."""
+    # The name of the program, in brackets, may have blanks.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+
+def resident_memory(pid: int) -> float:
+    """Resident memory (MB); that of statm would be off by what the processors have not told yet."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Rss:"):
+            return int(line.split()[1]) * 1024e-6
+    raise ValueError(f"the kernel does not say what memory process {pid} has")

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot under ros2_control, with torques of the node `feedforward`; `--show-args` lists the arguments.
+
+Without arguments the robot is one with mock hardware. The controller that sends torques stays inactive unless
+`activate` says otherwise.
+"""
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch_ros.actions import Node
+
+from dyn_nodes import robots
+from dyn_nodes.controllers_file import effort_controller
+from dyn_nodes.given_robot import description_text, existing, installed_package
+from dyn_nodes.launch_description import (
+    SWITCH,
+    common_arguments,
+    exact,
+    given,
+    given_robot,
+    given_switch,
+    mode_argument,
+    node,
+    optional,
+    params_file,
+)
+
+_EXAMPLE = robots.directory().parent / "ros2_control"
+
+
+def _nodes(context: LaunchContext) -> list[Node]:
+    for package in ("controller_manager", "robot_state_publisher"):
+        installed_package(package)
+    controllers = existing("controllers_file", given(context, "controllers_file"))
+    controller = effort_controller(controllers, given(context, "controller"))
+    robot = given_robot(context, default=str(_EXAMPLE / "rx90_mock.urdf.xacro"))
+    text = description_text(robot, element="ros2_control")
+    common = {"use_sim_time": given_switch(context, "use_sim_time")}
+    where = {"namespace": given(context, "namespace"), "output": "screen"}
+    if controller.takes_trajectories:
+        wiring = ("~/joint_trajectory_effort", f"{controller.name}/joint_trajectory")
+    else:
+        wiring = ("~/commands", f"{controller.name}/commands")
+    state = [] if given_switch(context, "activate") else ["--inactive"]
+    return [
+        Node(
+            package="robot_state_publisher",
+            executable="robot_state_publisher",
+            parameters=[exact({"robot_description": text}), common],
+            **where,
+        ),
+        # Torques come before the controller that takes them.
+        node(
+            context,
+            "feedforward",
+            [
+                params_file(context),
+                robot,
+                optional(context, "mode"),
+                {"command_joints": list(controller.joints)},
+            ],
+            remappings=[wiring],
+        ),
+        Node(
+            package="controller_manager",
+            executable="ros2_control_node",
+            parameters=[controllers, common],
+            **where,
+        ),
+        Node(
+            package="controller_manager",
+            executable="spawner",
+            name="spawn_joint_state_broadcaster",
+            arguments=["joint_state_broadcaster", "--param-file", controllers],
+            **where,
+        ),
+        Node(
+            package="controller_manager",
+            executable="spawner",
+            name=f"spawn_{controller.name}",
+            arguments=[controller.name, "--param-file", controllers, *state],
+            **where,
+        ),
+    ]
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Declare the arguments and the nodes."""
+    return LaunchDescription(
+        [
+            *common_arguments(
+                "feedforward.yaml", robot="Empty: description_file, or an RX90 of mock hardware."
+            ),
+            mode_argument(),
+            DeclareLaunchArgument(
+                "controllers_file",
+                default_value=str(_EXAMPLE / "rx90_controllers.yaml"),
+                description="YAML file of controller_manager and its controllers.",
+            ),
+            DeclareLaunchArgument(
+                "controller",
+                default_value="effort_controller",
+                description="The controller of controllers_file that takes the torques, as arrays or as "
+                "trajectories.",
+            ),
+            DeclareLaunchArgument(
+                "activate",
+                default_value="false",
+                choices=SWITCH,
+                description="Activate that controller at once, so that torques act on the robot.",
+            ),
+            OpaqueFunction(function=_nodes),
+        ]
+    )

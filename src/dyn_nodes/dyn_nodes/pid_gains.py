@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gains of the node `controller`, as its parameters give them: for all joints, by joint, by a frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dyn_core import DynError, Robot, compile_model
+from dyn_core.control.joint_gains import joint_gains
+from dyn_core.errors import listed
+
+KINDS = ("p", "i", "d")
+
+
+@dataclass(frozen=True)
+class PidGains:
+    """Gains ``p``, ``i`` and ``d`` of the controller.
+
+    Attributes:
+        general: by kind, for joints without gains of their own.
+        by_joint: by kind and joint.
+        natural_frequency: of the error (Hz), from which p and d follow where joints have none of their own; 0
+            for those of `general`.
+        damping: damping ratio of the error.
+    """
+
+    general: Mapping[str, float] = field(default_factory=dict)
+    by_joint: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    natural_frequency: float = 0.0
+    damping: float = 1.0
+
+    def of(self, robot: Robot) -> dict[str, list[float]]:
+        """Answer the gains by kind, each in the order of the joints.
+
+        Raises:
+            DynError: a joint is named that there is not, or gains are given twice.
+        """
+        gains = {kind: [self.general.get(kind, 0.0)] * robot.dof for kind in KINDS}
+        if self.natural_frequency > 0.0:
+            gains |= self._of_frequency(robot)
+        for kind, named in self.by_joint.items():
+            for joint, value in named.items():
+                if joint not in robot.joint_names:
+                    raise DynError(
+                        f"gains are given for joint '{joint}': the joints are {listed(robot.joint_names)}",
+                        element=f"joint '{joint}'",
+                    )
+                gains[kind][robot.joint_names.index(joint)] = value
+        return gains
+
+    @property
+    def none(self) -> bool:
+        """Whether all gains are zero."""
+        values = [*self.general.values(), *(g for named in self.by_joint.values() for g in named.values())]
+        return not any(values) and self.natural_frequency == 0.0
+
+    def _of_frequency(self, robot: Robot) -> dict[str, list[float]]:
+        """Answer p and d for the inertia that each joint feels with the robot at zero."""
+        for kind in ("p", "d"):
+            if self.general.get(kind, 0.0):
+                raise DynError(
+                    f"natural_frequency and {kind} are given, and each says what {kind} is: leave one at 0"
+                )
+        zero = np.zeros((1, robot.dof))
+        kp, kd, _ = joint_gains(compile_model(robot), zero, self.natural_frequency, self.damping)
+        return {"p": kp.tolist(), "d": kd.tolist()}

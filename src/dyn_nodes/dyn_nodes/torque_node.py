@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nodes that publish torques have in common: the watch on their data, limits, and the last message."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from builtin_interfaces.msg import Time
+from rclpy.clock import Clock, JumpThreshold
+from rclpy.clock_type import ClockType
+from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.timer import Timer
+from std_msgs.msg import Float64MultiArray
+
+from dyn_core import Robot
+from dyn_core.control.watchdog import Status
+from dyn_core.facade.arrays import Array
+from dyn_msgs.msg import JointTorques
+from dyn_nodes import qos
+from dyn_nodes.diagnostics import Failure
+from dyn_nodes.joint_reader import JointReader, check_age
+from dyn_nodes.joint_state_bytes import JointStateBytes, Stamp
+from dyn_nodes.node_time import NodeTime
+from dyn_nodes.output_stage import Output, OutputStage
+from dyn_nodes.outputs import Outputs
+from dyn_nodes.position_range import outside
+from dyn_nodes.rejection import Rejection
+from dyn_nodes.robot_node import RobotNode
+
+_SILENCE_S = 1.0
+_LOOKS_PER_TIMEOUT = 4
+"""How often the watch looks at live data: late data is noticed after at most 1 + 1/4 of the timeout."""
+_LEAP = Duration(seconds=1.0)
+"""A step of simulated time that is longer than any period: it was set."""
+_LAST_MESSAGE = Duration(seconds=0.2)
+"""How long the last message may take to arrive."""
+_REACTIONS = {
+    Status.HOLDING: "holding the robot where it was last",
+    Status.RAMPING_DOWN: "torques go to zero",
+    Status.STOPPED: "torques are zero, or not sent",
+}
+
+
+class TorqueMaker(Protocol):
+    """What makes the torques of one robot."""
+
+    stage: OutputStage
+
+    def restart(self) -> None:
+        """Forget the motions and wait for data as at first."""
+
+    def forget_time(self, t: float) -> None:
+        """Go on after the clock of the stamps was set to another time t (s)."""
+
+    @property
+    def position(self) -> Array | None:
+        """The last measured positions (rad or m), (n,); None before any."""
+
+    @property
+    def needs(self) -> str:
+        """What torques follow from, for sentences."""
+
+    def idle(self, now: float) -> Output | None:
+        """Answer what to send because no good data has come, if anything; Rejection if it cannot be sent."""
+
+    def last(self) -> Output:
+        """Answer the last torques to send; Rejection if they cannot be sent."""
+
+    def take_over(self, before: Any, now: float) -> list[str]:
+        """Go on from the torques of another robot; answer a sentence about each thing that is forgotten."""
+
+
+Maker = TypeVar("Maker", bound=TorqueMaker)
+
+
+@dataclass(frozen=True)
+class Running(Generic[Maker]):
+    """The robot in use and all that belongs to it alone. Another robot is another one of these.
+
+    Attributes:
+        robot: the robot.
+        maker: makes the torques.
+        outputs: publishes them.
+        states: reads joint states.
+        references: reads references.
+    """
+
+    robot: Robot
+    maker: Maker
+    outputs: Outputs
+    states: JointReader
+    references: JointReader
+
+
+@dataclass(frozen=True)
+class Publishing:
+    """When torques are published.
+
+    Attributes:
+        timeout: without good data for longer than this, something else is sent (s).
+        rate: at which torques are published that no message asks for (Hz).
+        max_age: greatest difference between a stamp and the clock of the node (s).
+        command_joints: order of the commands; empty for that of the robot.
+    """
+
+    timeout: float
+    rate: float
+    max_age: float
+    command_joints: Sequence[str]
+
+
+class TorqueNode(RobotNode[Running[Maker]]):
+    """A node that answers messages with torques, and goes on by itself where there are none.
+
+    Subclasses declare their parameters, set `publishing`, and then `start`.
+
+    Attributes:
+        publishing: when torques are published.
+        steady: a clock that never goes back (s).
+        joint_states: reads the bytes of joint states.
+    """
+
+    publishing: Publishing
+
+    def __init__(
+        self, name: str, *, steady: Callable[[], float] = time.monotonic, **node_options: Any
+    ) -> None:
+        """Begin without a robot; `steady` is a clock that never goes back (s)."""
+        super().__init__(name, **node_options)
+        self.steady = steady
+        self.joint_states = JointStateBytes()
+        self._running: Running[Maker] | None = None
+        self._last_refusal: str | None = None
+        self._epoch = 0
+        self._last_answer = steady()
+        self._watch_timer: Timer | None = None
+
+    @property
+    def robot(self) -> Robot | None:
+        """The robot in use."""
+        return None if self._running is None else self._running.robot
+
+    @property
+    def active(self) -> Running[Maker] | None:
+        """The robot in use while the node is active."""
+        return None if self._watch_timer is None else self._running
+
+    def open_outputs(self) -> None:
+        """Make the publishers of torques."""
+        self._time = NodeTime(self.get_clock())
+        self._opened.append(self._time.close)
+        self._epoch = self._time.nanoseconds()
+        self._torques = self.lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
+        self._commands = self.lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
+
+    def running(self, robot: Robot, maker: Maker) -> Running[Maker]:
+        """Answer all that belongs to a robot; DynError where the parameters do not fit it."""
+        return Running(
+            robot,
+            maker,
+            Outputs(robot, self.publishing.command_joints, self._torques, self._commands),
+            JointReader(robot.joint_names, "joint state", others=True),
+            JointReader(robot.joint_names, "reference", others=False),
+        )
+
+    def use(self, prepared: Running[Maker]) -> None:
+        """Go on with another robot, from the torques that were sent last."""
+        left: list[str] = []
+        if self._running is not None:
+            left = prepared.maker.take_over(self._running.maker, self.steady())
+        self._running = prepared
+        for sentence in left:
+            self.get_logger().warning(sentence)
+        self.get_logger().info(f"using robot '{prepared.robot.name}' with {prepared.robot.dof} joints")
+
+    def close(self) -> None:
+        """Send the last torques, close the topics, and forget the robot."""
+        self.finish()
+        self.close_all()
+        self._running = None
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin to listen."""
+        if self._running is not None:
+            self._running.maker.restart()
+        self._last_answer = self.steady()
+        self._watch_timer = self.create_timer(
+            self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        was_set = JumpThreshold(
+            min_forward=_LEAP, min_backward=Duration(nanoseconds=-1), on_clock_change=True
+        )
+        self._jumps = self.get_clock().create_jump_callback(
+            was_set, post_callback=self.contained(lambda _: self.forget_time())
+        )
+        return super().on_activate(state)
+
+    def forget_time(self) -> None:
+        """Go on after the clock was set: what was to happen at certain times is forgotten."""
+        running = self._running
+        if running is None:
+            return
+        if running.maker.stage.last_good is not None:
+            self.get_logger().warning("the clock was set: what is desired at certain times is forgotten")
+        running.maker.forget_time(self.node_time)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send the last torques."""
+        self.finish()
+        return super().on_deactivate(state)
+
+    def finish(self) -> None:
+        """Send the last torques, if any were sent before, and nothing more."""
+        if self._watch_timer is None:
+            return
+        self.destroy_timer(self._watch_timer)
+        self._watch_timer = None
+        self._jumps.unregister()
+        running = self._running
+        if running is None or running.maker.stage.last_good is None:
+            return
+        try:
+            output = running.maker.last()
+        except Exception as problem:
+            # A controller that gets nothing would go on with the torques of a motion for ever.
+            self.get_logger().error(f"the last torques are zero, as others cannot be computed: {problem}")
+            output = running.maker.stage.last(running.maker.stage.zero)
+        running.outputs.publish(output, self.get_clock().now().to_msg())
+        for publisher in (self._torques, self._commands):
+            publisher.wait_for_all_acked(_LAST_MESSAGE)
+
+    def answer(self, running: Running[Maker], output: Output, stamp: Time | Stamp) -> None:
+        """Publish torques for good data."""
+        running.outputs.publish(output, stamp)
+        self._last_answer = self.steady()
+        self._last_refusal = None
+        if output.excess is not None:
+            self.say_limited(output.excess)
+
+    def withhold(self, what: str, topic: str, problem: Rejection) -> None:
+        """Answer nothing, as `refuse` does; it is the cause if nothing good comes any more."""
+        self._last_refusal = str(problem)
+        self.refuse(what, topic, problem)
+
+    def say_limited(self, excess: str) -> None:
+        """Say that a joint asks for more than its limit."""
+        self._complaints.say(f"limited: {excess}", f"limited {excess.split(' asks ')[0]}")
+        self._diagnostics.count("torques limited", excess)
+
+    def time_from(self, nanoseconds: int) -> float:
+        """Answer a time of the clock of the node (s), from an epoch so near that a float is exact."""
+        return 1e-9 * (nanoseconds - self._epoch)
+
+    @property
+    def node_time(self) -> float:
+        """The present on the clock of the node (s), from the epoch of its stamps."""
+        return self.time_from(self._time.nanoseconds())
+
+    def time_of(self, what: str, stamp: Time | Stamp) -> float:
+        """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
+        stamp_ns = nanoseconds_of(stamp)
+        check_age(what, stamp_ns, self._time.nanoseconds(), self.publishing.max_age)
+        return 1e-9 * (stamp_ns - self._epoch)
+
+    def problem(self) -> str | Failure | None:
+        """What is wrong with the data at the moment, for /diagnostics."""
+        running = self.active
+        if running is None:
+            return None
+        silence = self.steady() - self._last_answer
+        cause = "no data" if self._last_refusal is None else f"the last was refused, {self._last_refusal}"
+        reaction = _REACTIONS.get(running.maker.stage.watch.status)
+        if reaction is not None:
+            return Failure(f"no good {running.maker.needs} for {silence:.1f} s ({cause}): {reaction}")
+        if silence > _SILENCE_S:
+            return f"no torques for {silence:.1f} s ({cause})"
+        position = running.maker.position
+        if position is not None and (sentence := outside(running.robot, position)) is not None:
+            return sentence
+        for topic in (self._torques.topic_name, self._commands.topic_name):
+            count = self.count_publishers(topic)
+            if count > 1:
+                return f"{count} publishers send on {topic}: receivers get the torques of all"
+        return None
+
+    @property
+    def _live_period(self) -> float:
+        """Time between two looks at live data (s)."""
+        return max(self.publishing.timeout / _LOOKS_PER_TIMEOUT, 1.0 / self.publishing.rate)
+
+    def _on_watch(self) -> None:
+        """See whether data is stale, and what is to be sent then."""
+        running, timer = self.active, self._watch_timer
+        if running is None or timer is None:
+            return
+        stage = running.maker.stage
+        before = stage.watch.status
+        try:
+            output = running.maker.idle(self.steady())
+            if output is not None:
+                running.outputs.publish(output, self.get_clock().now().to_msg())
+        except Rejection as problem:
+            self.withhold("torques withheld", "~/torques", problem)
+        idle = stage.watch.status in _REACTIONS
+        timer.timer_period_ns = round(1e9 * (1.0 / self.publishing.rate if idle else self._live_period))
+        if stage.watch.status is not before:
+            self._diagnostics.look_again()
+
+
+def nanoseconds_of(stamp: Time | Stamp) -> int:
+    """Answer a stamp in ns."""
+    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)

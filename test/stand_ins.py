@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executables that write down how they were started, in the place of packages that are not installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_PROGRAM = """#!{python}
+import json, os, signal, sys
+words = sys.argv[1:]
+texts = {{word: open(word).read() for word in words if os.path.isfile(word)}}
+told = json.dumps([os.path.basename(sys.argv[0]), words, texts])
+path = os.path.join({directory!r}, str(os.getpid()))
+with open(path + ".partial", "w") as file:
+    file.write(told)
+os.replace(path + ".partial", path + ".json")
+signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+if {waits}:
+    signal.pause()
+"""
+
+
+@dataclass(frozen=True)
+class Started:
+    """How an executable was started.
+
+    Attributes:
+        words: its arguments before those of ROS.
+        remapped: names and what they become.
+        parameters: values of the files that it was given, those in any namespace, by node; "" for all nodes.
+    """
+
+    words: list[str]
+    remapped: dict[str, str]
+    parameters: dict[str, dict[str, Any]]
+
+
+class StandIns:
+    """Packages with such executables, in a prefix of their own."""
+
+    def __init__(self, directory: Path) -> None:
+        """Make the prefix in a directory."""
+        self._prefix = directory / "prefix"
+        self._told = directory / "told"
+        self._told.mkdir()
+
+    def add(self, package: str, executable: str, *, waits: bool) -> None:
+        """Make an executable; whether it waits for SIGINT or ends at once."""
+        index = self._prefix / "share" / "ament_index" / "resource_index" / "packages"
+        index.mkdir(parents=True, exist_ok=True)
+        (index / package).touch()
+        (self._prefix / "share" / package).mkdir(exist_ok=True)
+        file = self._prefix / "lib" / package / executable
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(_PROGRAM.format(python=sys.executable, directory=str(self._told), waits=waits))
+        file.chmod(0o755)
+
+    def prepend(self, path: str) -> str:
+        """Answer an AMENT_PREFIX_PATH that finds them before other packages."""
+        return os.pathsep.join(part for part in (str(self._prefix), path) if part)
+
+    def started(self) -> list[tuple[str, Started]]:
+        """Answer what was started up to now, by the name of the executable."""
+        return [_read(json.loads(file.read_text())) for file in self._told.glob("*.json")]
+
+
+def _read(told: list[Any]) -> tuple[str, Started]:
+    name, words, texts = told
+    ros = words[words.index("--ros-args") :] if "--ros-args" in words else []
+    rules = [following for word, following in pairwise(ros) if word == "-r"]
+    parameters: dict[str, dict[str, Any]] = {}
+    for word, following in pairwise(ros):
+        if word == "--params-file":
+            for key, value in yaml.safe_load(texts[following]).items():
+                of_node = parameters.setdefault(key.removeprefix("/**").strip("/"), {})
+                of_node.update(value["ros__parameters"])
+    own = words[: len(words) - len(ros)]
+    return name, Started(own, dict(rule.split(":=", 1) for rule in rules), parameters)

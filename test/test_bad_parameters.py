@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every parameter of every node with values that will not do: one sentence, before anything is published."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.exceptions import ParameterException
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from robot_files import ROBOTS
+from simulated import overrides
+
+from dyn_core import DynError
+from dyn_nodes.controller import Controller
+from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.plausible import one_line
+from dyn_nodes.simulation import Simulation
+
+NODES: dict[str, Callable[..., ManagedNode]] = {
+    "feedforward": Feedforward,
+    "controller": Controller,
+    "simulation": Simulation,
+}
+OF_JOINTS = {
+    "feedforward": ("gains.lift.p", "gains.lift.d"),
+    "controller": ("gains.lift.p", "gains.lift.i", "gains.lift.d"),
+    "simulation": ("initial.lift.position", "initial.lift.velocity"),
+}
+WHOLE_ROBOT = {"payload.link": "slider", "payload.mass": 1.0}
+"""With these the other parameters of a payload count."""
+UNBOUNDED_TEXT = ("robot_description", "description_file", "side_file", "payload.link")
+
+
+@contextmanager
+def made(make_node: Callable[..., ManagedNode], context: Context, **values: Any) -> Iterator[ManagedNode]:
+    node = make_node(
+        context=context,
+        use_global_arguments=False,
+        parameter_overrides=overrides(description_file=str(ROBOTS["rrp"]), **values),
+    )
+    try:
+        yield node
+    finally:
+        node.end()
+        node.destroy_node()
+
+
+@pytest.fixture
+def context(ros_environment: dict[str, str]) -> Iterator[Context]:
+    context = Context()
+    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    yield context
+    context.try_shutdown()
+
+
+def bad_values(name: str, parameter: Parameter | None) -> list[Any]:
+    """Values of other types, not finite, and far outside of any range."""
+    kind = Parameter.Type.DOUBLE if parameter is None else parameter.type_
+    numbers = [math.nan, math.inf, -math.inf, 1e308, -1e308]
+    if kind is Parameter.Type.DOUBLE:
+        return [*numbers, 1, "much", True, [0.1]]
+    if kind is Parameter.Type.DOUBLE_ARRAY:
+        count = 6 if name == "payload.inertia" else 3
+        return [*([number] * count for number in numbers), [1.0], [1, 2, 3], 0.5, "down"]
+    if kind is Parameter.Type.INTEGER:
+        return [-1, 0.5, "one", [1]]
+    if kind is Parameter.Type.BOOL:
+        return [1, "yes", 0.0]
+    if kind is Parameter.Type.STRING_ARRAY:
+        return [["nobody"], ["lift", "lift"], ["lift", ""], "lift", [1]]
+    return [5, True, ["a"], *(() if name in UNBOUNDED_TEXT else ("\n", "x" * 1000))]
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_value_that_will_not_do_is_told_in_a_sentence_that_names_it(name: str, context: Context) -> None:
+    make_node = NODES[name]
+    with made(make_node, context) as node:
+        declared = {
+            known: node.get_parameter(known)
+            for known in node.get_parameters_by_prefix("")
+            if not known.startswith(("use_sim_time", "start_type_description", "qos_overrides"))
+        }
+    # They are given by the test itself, or are for text of any kind.
+    declared.pop("description_file")
+    parameters = {**declared, **dict.fromkeys(OF_JOINTS[name])}
+    assert len(parameters) > 20
+    refused = 0
+    for parameter, value in parameters.items():
+        for bad in bad_values(parameter, value):
+            given = {parameter: bad}
+            if parameter.startswith("payload."):
+                given = {**WHOLE_ROBOT, **given}
+            with pytest.raises((DynError, ParameterException)) as problem, made(make_node, context, **given):
+                pytest.fail(f"{parameter} may be {bad!r}")
+            sentence = one_line(str(problem.value))
+            assert re.search(parameter.split(".")[-1].rsplit("_", 1)[-1], sentence), sentence
+            refused += 1
+    assert refused > 80
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_parameters_cannot_be_changed_while_the_node_runs(name: str, context: Context) -> None:
+    with made(NODES[name], context) as node:
+        for parameter in ("autostart", "gravity", "command_joints"):
+            before = node.get_parameter(parameter)
+            (result,) = node.set_parameters([Parameter(parameter, value=before.value)])
+            assert not result.successful
+            assert "read-only" in result.reason
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_parameter_that_nobody_knows_is_warned_of(
+    name: str, context: Context, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with made(NODES[name], context, grvity=[0.0, 0.0, 0.0]):
+        pass
+    assert "there is no parameter 'grvity': what was given is ignored" in capfd.readouterr().err

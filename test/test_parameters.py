@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of all nodes: described, with ranges, and the same as in the files of `config`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
+from rclpy.parameter import parameter_value_to_python
+from robot_files import ROOT
+from ros_graph import Graph
+from simulated import hosted, overrides
+
+from dyn_nodes.compose import NODES
+from dyn_nodes.managed_node import ManagedNode
+
+BY_JOINT: dict[str, dict[str, Any]] = {
+    "simulation": {"initial__turn__position": 0.1, "initial__turn__velocity": 0.2},
+    "feedforward": {"gains__turn__p": 1.0, "gains__turn__d": 1.0},
+    "controller": {"gains__turn__p": 1.0, "gains__turn__i": 1.0, "gains__turn__d": 1.0},
+}
+CHOICES = {
+    "simulation": {"integrator"},
+    "feedforward": {"mode", "on_limit", "on_stale", "on_shutdown"},
+    "controller": {"derivative", "anti_windup", "on_stale"},
+}
+OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
+
+
+class Described:
+    """What the services of a node tell about its parameters."""
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self._graph = graph
+        self._name = name
+        listed = self._call(ListParameters, "list_parameters").result.names
+        self.names = [n for n in listed if not n.startswith(OF_RCLPY)]
+        given = self._call(GetParameters, "get_parameters", names=self.names).values
+        self.values = dict(zip(self.names, map(parameter_value_to_python, given), strict=True))
+        described = self._call(DescribeParameters, "describe_parameters", names=self.names).descriptors
+        self.descriptors: dict[str, ParameterDescriptor] = {d.name: d for d in described}
+
+    def _call(self, kind: Any, service: str, **request: Any) -> Any:
+        client = self._graph.node.create_client(kind, f"{self._name}/{service}")
+        self._graph.wait_for(client.service_is_ready)
+        future = client.call_async(kind.Request(**request))
+        self._graph.wait_for(future.done)
+        return future.result()
+
+
+def written(name: str) -> dict[str, Any]:
+    """The parameters that a file of `config` gives to a node, by their full names."""
+    tree = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
+    assert list(tree) == [f"/**/{name}"], "the file is for its node, in any namespace"
+    return flat(tree[f"/**/{name}"]["ros__parameters"])
+
+
+def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    pairs: dict[str, Any] = {}
+    for key, value in tree.items():
+        pairs |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return pairs
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_each_parameter_has_a_description_and_a_range(name: str, graph: Graph) -> None:
+    make: Callable[..., ManagedNode] = NODES[name]
+    given = overrides(autostart=False, **BY_JOINT[name])
+    with hosted(graph, make, parameter_overrides=given):
+        described = Described(graph, name)
+    assert len(described.names) > 20
+    assert set(described.names) >= {key.replace("__", ".") for key in BY_JOINT[name]}
+    for parameter, descriptor in described.descriptors.items():
+        assert descriptor.description.endswith("."), parameter
+        assert descriptor.read_only, parameter
+        assert descriptor.type != ParameterType.PARAMETER_NOT_SET, parameter
+        if descriptor.type == ParameterType.PARAMETER_DOUBLE:
+            (span,) = descriptor.floating_point_range
+            assert -math.inf < span.from_value < span.to_value < math.inf, parameter
+        if descriptor.type == ParameterType.PARAMETER_INTEGER:
+            assert len(descriptor.integer_range) == 1, parameter
+    choices = {n for n, d in described.descriptors.items() if d.additional_constraints}
+    assert choices == CHOICES[name]
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_file_of_a_node_has_all_parameters_with_their_defaults(name: str, graph: Graph) -> None:
+    with hosted(graph, NODES[name], parameter_overrides=overrides(autostart=False)):
+        described = Described(graph, name)
+    defaults = {
+        parameter: value if isinstance(value, (str, bool, int, float)) else list(value)
+        for parameter, value in described.values.items()
+    }
+    file = written(name)
+    assert file == defaults | {"autostart": True}
+    for parameter, value in file.items():
+        assert type(value) is type(defaults[parameter]), f"rcl takes no {value!r} for {parameter}"
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_file_tells_the_parameters_by_joint(name: str) -> None:
+    """They have no defaults; the names are said in comments."""
+    text = (ROOT / "config" / f"{name}.yaml").read_text()
+    for parameter in BY_JOINT[name]:
+        prefix, _, kind = parameter.split("__")
+        assert f"{prefix}.<joint>.{kind}" in text
