@@ -97,10 +97,12 @@ class Performance:
             self._go(Transition.TRANSITION_DEACTIVATE, State.PRIMARY_STATE_INACTIVE)
         player = self._player
         self._wait(lambda: player.time is not None, _CONNECT_LIMIT_S, "the node simulation was not heard")
-        self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "the node controller was not heard")
         self._wait(
             player.steps.service_is_ready, _CONNECT_LIMIT_S, "the service simulation/step was not offered"
         )
+        # At time 0 stamps are zero, which nodes take for none.
+        player.begin()
+        self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "the node controller was not heard")
         self._wait(
             lambda: player.references.get_subscription_count() >= 2,
             _CONNECT_LIMIT_S,
