@@ -13,7 +13,7 @@ SOAK ?= 600
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: ## feedforward torques for a moving robot over DDS (ROBOT=rx90, another name, or a URDF file)
+demo: ## tracking with and without feedforward, and a report (ROBOT=rx90, another name, or a URDF file)
 	@$(WORKSPACE) demo "$(ROBOT)"
 
 test: ## build, then run all tests under `colcon test`

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.duration import Duration
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 from sensor_msgs.msg import JointState
@@ -85,9 +86,11 @@ class Controlled:
         assert list(found.name) == JOINTS
         return list(found.total)
 
-    def refer(self, q: Sequence[float], names: Sequence[str] = JOINTS, **more: Any) -> None:
+    def refer(
+        self, q: Sequence[float], names: Sequence[str] = JOINTS, stamp: Time | None = None, **more: Any
+    ) -> None:
         """Publish a reference."""
-        header = Header(stamp=self.graph.now())
+        header = Header(stamp=stamp or self.graph.now())
         self._references.publish(JointReference(header=header, name=list(names), position=list(q), **more))
 
     def feed(self, names: Sequence[str], total: Sequence[float]) -> None:
@@ -131,6 +134,23 @@ def test_a_feedforward_is_added(graph: Graph, stack: ExitStack) -> None:
     ours.feed(["stretch", "turn"], [3.0, 1.0])
     graph.wait_for(lambda: any(ours.answer([0.0, 0.0, 0.0])))
     assert ours.answer([-0.01, 0.0, 0.0]) == pytest.approx([2.0, 0.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("carry", "ahead", "torque"),
+    [(1.0, 0.25, -7.5), (1.0, -0.25, 12.5), (0.125, -0.5, 7.125), (0.0, -0.25, 2.0)],
+)
+def test_a_reference_is_carried_from_its_stamp_to_that_of_the_measurement(
+    carry: float, ahead: float, torque: float, graph: Graph, stack: ExitStack
+) -> None:
+    """100 N m/rad times 0.02 + 0.4 dt + 0.08 dt^2 rad, where dt is -`ahead`, but at most `carry`."""
+    ours = controlled(graph, stack, reference_carry=carry, max_reference_speed=100.0)
+    ours.answer([0.0, 0.0, 0.0])
+    now = graph.node.get_clock().now()
+    motion = {"velocity": [0.4, 0.0, 0.0], "acceleration": [0.16, 0.0, 0.0]}
+    ours.refer([0.02, 0.0, 0.0], stamp=(now + Duration(seconds=ahead)).to_msg(), **motion)
+    graph.wait_for(lambda: any(ours.answer([0.0, 0.0, 0.0], stamp=now.to_msg())))
+    assert ours.torques[-1].total[0] == pytest.approx(torque)
 
 
 BAD = {

@@ -1,23 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration from end to end."""
+"""The demonstration from end to end: what feedforward is worth, the report, and its end at any moment."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from html_elements import Elements
 from robot_files import ROBOTS
-from ros_graph import GENEROUS_S
+
+import dyn_core
+
+LIMIT_S = 240.0
+"""For a whole demonstration: a loaded machine simulates slowly, and compiles the robot first."""
+MARK = "DYN_TEST_MARK"
+FILES = {"report.html", "figures.json", "data.csv", "nodes.yaml"}
+LOGS = {"simulation.log", "controller.log", "feedforward.log"}
 
 
-def start(environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
+def start(
+    environment: dict[str, str], out: Path, *arguments: str, ros: tuple[str, ...] = ()
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "dyn_nodes.demo", *arguments],
+        [sys.executable, "-m", "dyn_nodes.demo", *arguments, "--out", str(out), *ros],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -26,52 +42,255 @@ def start(environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]
     )
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
-def test_prints_a_torque_with_unit_for_every_joint(robot: str, ros_environment: dict[str, str]) -> None:
-    demo = start(ros_environment, robot, "--duration", "0.3")
-    output, _ = demo.communicate(timeout=GENEROUS_S)
+def done(environment: dict[str, str], out: Path, *arguments: str, ros: tuple[str, ...] = ()) -> str:
+    """Run a demonstration; answer what it says."""
+    demo = start(environment, out, *arguments, ros=ros)
+    output, _ = demo.communicate(timeout=LIMIT_S)
     assert demo.returncode == 0, output
-    rows = re.findall(r"^\S+ +-?\d+\.\d{4} (?:rad|m  ) +-?\d+\.\d{4} (?:N m|N  ) ", output, re.MULTILINE)
-    joints = ROBOTS[robot].read_text()
-    assert len(rows) == len(re.findall(r'<joint [^>]*type="(?:revolute|continuous|prismatic)"', joints))
-    sent, answered = re.search(r"(\d+) of (\d+) joint states", output).groups()
-    # On a busy machine a joint state may be replaced by the next before the node has seen it.
-    assert 0.5 * int(sent) <= int(answered) <= int(sent)
+    return output
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_leaves_nothing_running(number: signal.Signals, ros_environment: dict[str, str]) -> None:
-    mark = "DYN_TEST_MARK"
-    environment = {**ros_environment, mark: f"{os.getpid()}-{number}"}
-    demo = start(environment, "rrp", "--duration", "600")
-    assert demo.stdout is not None
-    for line in demo.stdout:
-        if "using robot" in line:
-            break
-    children = [pid for pid in marked(f"{mark}={environment[mark]}") if pid != demo.pid]
-    assert children
-    handles = [os.pidfd_open(pid) for pid in children]
-    demo.send_signal(number)
-    demo.communicate(timeout=GENEROUS_S)
-    for handle in handles:
-        wait_until_gone(handle)
-    assert demo.returncode == (-number if number == signal.SIGKILL else 130)
+def check_report(page: Path, robot: dyn_core.Robot, runs: int) -> None:
+    """See that a report is whole, shows each joint, and needs nothing else."""
+    text = page.read_text()
+    elements = Elements(text)
+    assert "http" not in text
+    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in elements.seen}
+    assert not any("src" in attributes or "href" in attributes for _, attributes in elements.seen)
+    plots = [ET.fromstring(svg) for svg in re.findall(r'<svg [^>]*class="plot".*?</svg>', text, re.DOTALL)]
+    titles = [svg.find("title").text for svg in plots]
+    for joint in robot.independent_joints:
+        mine = [svg for svg, title in zip(plots, titles, strict=True) if title.startswith(f"{joint.name}: ")]
+        assert len(mine) == 3 + runs
+        texts = {"".join(label.itertext()) for svg in mine for label in svg.iter("text")}
+        shown = {"rad": "mrad", "m": "mm"}[joint.position_unit]
+        assert {"time (s)", f"position ({joint.position_unit})", f"error ({shown})"} <= texts
+        assert any(label.endswith(f" ({joint.effort_unit})") for label in texts)
+        assert joint.name in elements.words
+    legends = set(elements.words)
+    parts = {"inertial", "Coriolis and centrifugal", "gravity", "friction", "PD part", "total sent"}
+    assert {*parts, "measured effort", "reference", "PD alone", "PD + feedforward, true model"} <= legends
 
 
-def marked(entry: str) -> list[int]:
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
+def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
+    ros_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The bar, for all joints together and for each; and what is left of the demonstration."""
+    out = tmp_path / "a new" / "directory"
+    output = done(ros_environment, out, "rx90", "--duration", "2")
+    figures = json.loads((out / "figures.json").read_text())
+    alone, described, true = figures["runs"]
+    assert [run["title"] for run in figures["runs"]] == [
+        "PD alone",
+        "PD + feedforward, model off by 10 %",
+        "PD + feedforward, true model",
+    ]
+    assert figures["model_error"] == 0.1
+    assert true["overall_factor"]["rad"] >= 10.0
+    assert described["overall_factor"]["rad"] >= 3.0
+    assert min(true["factor"]) >= 10.0
+    assert min(described["factor"]) >= 3.0
+    assert alone["overall_rms_error"]["rad"] < 0.05, "gains that are fair leave some 10 mrad"
+
+    robot = dyn_core.load_robot(str(ROBOTS["rx90"]))
+    check_report(out / "report.html", robot, 3)
+    assert output.splitlines()[-1] == f"Report: {out.resolve() / 'report.html'}"
+    for j, name in enumerate(robot.joint_names):
+        row = re.search(rf"^{name} +mrad +([\d.]+) +([\d.]+) .* ([\d.]+) x$", output, re.MULTILINE)
+        assert float(row[1]) == pytest.approx(1e3 * alone["rms_error"][j], abs=1e-3)
+        assert float(row[2]) == pytest.approx(1e3 * alone["largest_error"][j], abs=1e-3)
+        assert float(row[3]) == pytest.approx(true["factor"][j], abs=0.1)
+    assert {path.name for path in out.iterdir()} == FILES | LOGS
+
+    # The figures follow from the data, and the efforts that were sent are those that acted. Where the machine
+    # stood still, the joint state was repeated, and the answer to that may be another one.
+    with (out / "data.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["run"] == "3"]
+    assert 995 <= len(rows) <= 1002
+    for j, name in enumerate(robot.joint_names):
+        errors = [float(row[f"reference.{name}"]) - float(row[f"position.{name}"]) for row in rows]
+        rms = (sum(e * e for e in errors) / len(errors)) ** 0.5
+        assert rms == pytest.approx(true["rms_error"][j], rel=1e-3, abs=1e-8)
+        sent = [float(row[f"feedforward.{name}"]) + float(row[f"control.{name}"]) for row in rows]
+        acted = [float(row[f"measured.{name}"]) for row in rows]
+        same = [a == pytest.approx(b, rel=1e-6, abs=1e-6) for a, b in zip(acted[1:], sent[:-1], strict=True)]
+        assert sum(same) >= 0.97 * len(same)
+
+
+@pytest.mark.parametrize("robot", ["rrp", "two_branch"])
+def test_other_robots(robot: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
+    """Prismatic joints and branches; a robot given by its file; a robot that is as its description says."""
+    given = {"rrp": (str(ROBOTS["rrp"]), "--model-error", "0"), "two_branch": ("two_branch",)}[robot]
+    done(ros_environment, tmp_path, *given, "--duration", "1")
+    loaded = dyn_core.load_robot(str(ROBOTS[robot]))
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["joint_names"] == list(loaded.joint_names)
+    assert set(figures["runs"][-1]["overall_factor"]) == {"rad", "m"}
+    assert min(figures["runs"][-1]["factor"]) >= 10.0
+    check_report(tmp_path / "report.html", loaded, len(figures["runs"]))
+
+
+BARE = """
+<robot name="bare"><link name="base"/>
+  <link name="a"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="one.x" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint>
+  <joint name="zwei &lt;\N{LATIN SMALL LETTER E WITH ACUTE}" type="continuous"><parent link="a"/>
+    <child link="b"/><origin xyz="0.5 0 0"/><axis xyz="0 1 0"/></joint>
+</robot>
+"""
+
+
+def test_a_robot_without_limits_and_friction_with_odd_names(
+    ros_environment: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "bare.urdf"
+    file.write_text(BARE)
+    done(ros_environment, tmp_path / "out", str(file), "--duration", "1")
+    check_report(tmp_path / "out" / "report.html", dyn_core.load_robot(str(file)), 3)
+
+
+def test_nodes_that_others_have_started(ros_environment: dict[str, str], tmp_path: Path) -> None:
+    """All three in one process and a namespace, with the parameters that a demonstration has left."""
+    first = start(ros_environment, tmp_path, "rrp")
+    wait_for_line(first, "run 1")
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=LIMIT_S)
+    remappings = (
+        "simulation/torques:=controller/torques",
+        "controller/reference:=reference",
+        "controller/feedforward:=feedforward/torques",
+        "feedforward/reference:=reference",
+    )
+    compose = ["-m", "dyn_nodes.compose", "--params", str(tmp_path / "nodes.yaml"), "--remap", *remappings]
+    compose += ["--namespace", "arm"]
+    with (tmp_path / "log").open("w") as log:
+        nodes = subprocess.Popen([sys.executable, *compose], env=ros_environment, stderr=log)
         try:
+            ros = ("--ros-args", "-r", "__ns:=/arm")
+            done(ros_environment, tmp_path, "rrp", "--duration", "1", "--no-nodes", ros=ros)
+            assert nodes.poll() is None
+        finally:
+            nodes.send_signal(signal.SIGINT)
+            nodes.wait(20)
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert min(figures["runs"][-1]["factor"]) >= 10.0
+
+
+# The end at any moment.
+
+
+def wait_for_line(demo: subprocess.Popen[str], beginning: str) -> None:
+    assert demo.stdout is not None
+    seen = []
+    for line in demo.stdout:
+        seen.append(line)
+        if beginning in line:
+            return
+    raise AssertionError("".join(seen))
+
+
+def marked(entry: str) -> dict[int, str]:
+    """Answer command lines of processes with an environment variable, by process."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
             if entry.encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append(int(process.name))
-        except OSError:
-            continue
+                found[int(process.name)] = (process / "cmdline").read_text().replace("\0", " ")
     return found
 
 
-def wait_until_gone(pidfd: int) -> None:
-    """A process file descriptor is readable when the process has ended."""
-    import select
+@pytest.fixture
+def mark(ros_environment: dict[str, str]) -> Iterator[str]:
+    """What all processes of the test have in their environment; none of them may be left."""
+    ros_environment[MARK] = f"{os.getpid()}-{id(ros_environment)}"
+    entry = f"{MARK}={ros_environment[MARK]}"
+    yield entry
+    for process in marked(entry):
+        with contextlib.suppress(ProcessLookupError):
+            handle = os.pidfd_open(process)
+            ended, _, _ = select.select([handle], [], [], 20.0)
+            os.close(handle)
+            assert ended, f"process {process} is left"
 
-    ready, _, _ = select.select([pidfd], [], [], GENEROUS_S)
-    assert ready
+
+def check_files(out: Path) -> None:
+    """See that no file is half."""
+    names = {path.name for path in out.iterdir()} if out.exists() else set()
+    assert names <= FILES | LOGS
+    if "report.html" in names:
+        assert (out / "report.html").read_text().rstrip().endswith("</html>")
+
+
+def listens(process: int) -> bool:
+    """Whether a process has a handler for SIGINT that is not Python's own: then SIGTERM has one too."""
+    with contextlib.suppress(OSError):
+        caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
+        return bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        ("start", signal.SIGINT),
+        ("start", signal.SIGTERM),
+        ("Robot", signal.SIGINT),
+        ("run 1", signal.SIGINT),
+        ("run 2", signal.SIGINT),
+        ("run 2", signal.SIGTERM),
+        ("run 3", signal.SIGINT),
+        ("all joints", signal.SIGINT),
+    ],
+)
+def test_a_signal_leaves_nothing_running_and_no_half_file(
+    moment: str, number: signal.Signals, ros_environment: dict[str, str], mark: str, tmp_path: Path
+) -> None:
+    demo = start(ros_environment, tmp_path, "rrp", "--duration", "1")
+    if moment == "start":
+        while not listens(demo.pid):
+            assert demo.poll() is None
+    else:
+        wait_for_line(demo, moment)
+    if number == signal.SIGINT:
+        os.killpg(demo.pid, number)
+    else:
+        demo.send_signal(number)
+    output, _ = demo.communicate(timeout=LIMIT_S)
+    check_files(tmp_path)
+    if moment == "all joints" and demo.returncode == 0:
+        assert "Report" in output, "the report was there before the signal"
+    else:
+        assert demo.returncode == 130, output
+        assert output.splitlines()[-1] == "demo: stopped"
+        assert "Traceback" not in output
+    assert not marked(mark), "what it started has ended before it"
+
+
+def test_killed_it_takes_its_nodes_along(ros_environment: dict[str, str], mark: str, tmp_path: Path) -> None:
+    demo = start(ros_environment, tmp_path, "rrp")
+    wait_for_line(demo, "run 1")
+    assert len(marked(mark)) == 4
+    demo.kill()
+    demo.communicate(timeout=LIMIT_S)
+    check_files(tmp_path)
+
+
+@pytest.mark.parametrize("node", ["simulation", "controller", "feedforward"])
+def test_a_node_that_dies_is_told(
+    node: str, ros_environment: dict[str, str], mark: str, tmp_path: Path
+) -> None:
+    demo = start(ros_environment, tmp_path, "rrp")
+    wait_for_line(demo, "run 1")
+    (process,) = (pid for pid, command in marked(mark).items() if f"dyn_nodes.{node}" in command)
+    os.kill(process, signal.SIGKILL)
+    output, _ = demo.communicate(timeout=LIMIT_S)
+    assert demo.returncode == 1
+    assert (
+        f"demo: the node {node} has ended with code -9; its log {tmp_path / node}.log ends with: [INFO]"
+        in output
+    )
+    assert "Traceback" not in output
+    assert "report.html" not in {path.name for path in tmp_path.iterdir()}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rnea import Pinocchio, by_name, frictionless
 from robot_files import ROBOTS, urdf
-from ros_graph import Graph
+from ros_graph import PATIENT_S, Graph
 
 from dyn_msgs.msg import JointTorques
 
@@ -60,6 +60,7 @@ def test_computed_torque_is_that_of_pinocchio(robot: str, graph: Graph) -> None:
         natural_frequency=1.5,
         damping=0.7,
         reference_slack=10.0,
+        max_age=PATIENT_S,
         **{f"gains__{first}__p": 50.0, f"gains__{first}__d": 3.0},
     )
     graph.load(text)
@@ -71,8 +72,9 @@ def test_computed_torque_is_that_of_pinocchio(robot: str, graph: Graph) -> None:
     stamp = graph.refer(oracle.names, *(list(values.values()) for values in wanted))
     # The two topics are not ordered: what is sent before the reference is there is for another one.
     graph.wait_for(lambda: graph.diagnosis("references used") == "1")
-    stamp = graph.publish_state(
-        oracle.names, list(measured[0].values()), velocities=list(measured[1].values())
+    # At the time for which the reference is: for another one it would be carried there.
+    graph.publish_state(
+        oracle.names, list(measured[0].values()), stamp, velocities=list(measured[1].values())
     )
     W = {
         name: wanted[2][name]

@@ -13,7 +13,7 @@ from robot_files import ROOT
 
 from dyn_nodes.compose import NODES
 
-INSTALLED = ("launch/*.launch.py", "config/*.yaml", "config/robots/*.urdf", "config/ros2_control/*")
+INSTALLED = ("launch/*.launch.py", "config/*.yaml", "config/robots/*", "config/ros2_control/*")
 
 
 @pytest.mark.parametrize("pattern", INSTALLED)

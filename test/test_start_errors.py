@@ -23,15 +23,34 @@ def run(environment: dict[str, str], module: str, *arguments: str) -> tuple[int,
     return done.returncode, done.stdout + done.stderr
 
 
+LOOP = """
+loops:
+  - {name: closure, type: revolute, parent: {link: base}, child: {link: tip}, axis: [0, 0, 1]}
+"""
+HEAVY = """
+<robot name="crane"><link name="base"/>
+  <link name="load"><inertial><mass value="1000"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="up" type="prismatic"><parent link="base"/><child link="load"/><axis xyz="0 0 1"/>
+    <limit lower="0" upper="1" velocity="1" effort="10000"/></joint></robot>
+"""
+
+
 def files(directory: Path) -> dict[str, str]:
     (directory / "broken.urdf").write_text("<robot name='r'><link name='a'></robot>")
     (directory / "parameters.yaml").write_text("feedforward:\n  ros__parameters:\n    max_age: soon\n")
     (directory / "robot.xacro").write_text("<robot name='r'><link name='${prefix}a'/></robot>")
     (directory / "fixed.urdf").write_text("<robot name='r'><link name='a'/></robot>")
+    (directory / "passive.yaml").write_text("passive: [lift]\n")
+    (directory / "loop.yaml").write_text(LOOP)
+    (directory / "heavy.urdf").write_text(HEAVY)
     return {
         "broken": str(directory / "broken.urdf"),
         "xacro": str(directory / "robot.xacro"),
         "fixed": str(directory / "fixed.urdf"),
+        "passive": str(directory / "passive.yaml"),
+        "loop": str(directory / "loop.yaml"),
+        "heavy": str(directory / "heavy.urdf"),
         "yaml": str(directory / "parameters.yaml"),
         "rrp": str(ROBOTS["rrp"]),
     }
@@ -104,6 +123,18 @@ DEMO_MISTAKES = {
     "unknown user": (["~nobody-of-that-name/x.urdf"], "~nobody-of-that-name/x.urdf"),
     "no duration": (["rrp", "--duration", "0"], "duration"),
     "not a duration": (["rrp", "--duration", "nan"], "duration"),
+    "robot without joints": (["{fixed}"], "no joint that moves"),
+    "joint without actuator": (
+        ["rrp", "--side-file", "{passive}"],
+        "joint 'lift' of robot 'rrp' has no actuator",
+    ),
+    "missing side file": (["rrp", "--side-file", "/no/such.yaml"], "/no/such.yaml"),
+    "loop": (["rrp", "--side-file", "{loop}"], "loop"),
+    "too heavy": (["{heavy}"], "joint 'up' needs 9898 N near its centre, and its limit is 10000 N"),
+    "too much error": (["rrp", "--model-error", "1"], "model error is 1.0: give a number from 0 to 0.9"),
+    "no seed": (["rrp", "--seed", "-1"], "seed"),
+    "file in place of a directory": (["rrp", "--out", "{broken}"], "cannot write in the directory"),
+    "directory in a file": (["rrp", "--out", "{broken}/below"], "cannot write in the directory"),
 }
 
 
@@ -111,7 +142,9 @@ DEMO_MISTAKES = {
 def test_mistakes_with_the_demonstration(case: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
     arguments, sentence = DEMO_MISTAKES[case]
     paths = files(tmp_path)
-    code, output = run(ros_environment, "dyn_nodes.demo", *(a.format(**paths) for a in arguments))
+    given = [a.format(**paths) for a in arguments]
+    out = [] if "--out" in given else ["--out", str(tmp_path / "out")]
+    code, output = run(ros_environment, "dyn_nodes.demo", *given, *out)
     assert code == 1, output
     assert "Traceback" not in output
     assert len(output.splitlines()) == 1

@@ -29,6 +29,7 @@ setup(
         installed("launch", "*.launch.py"),
         installed("config", "*.yaml"),
         installed("config/robots", "*.urdf"),
+        installed("config/robots", "*.yaml"),
         installed("config/ros2_control", "*"),
     ],
     install_requires=["setuptools"],

@@ -55,7 +55,8 @@ def test(_: Sequence[str]) -> int:
 def demo(arguments: Sequence[str]) -> int:
     """Build and run the demonstration."""
     ros, variables = _ready()
-    return _call([ros.python, "-m", "dyn_nodes.demo", *arguments], variables)
+    demonstrate = (ros.python, "-m", "dyn_nodes.demo", "--out", layout.BUILD / "demo")
+    return _call([*demonstrate, *arguments], variables)
 
 
 def lint(arguments: Sequence[str]) -> int:

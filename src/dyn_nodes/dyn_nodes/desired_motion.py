@@ -43,6 +43,7 @@ class DesiredMotion:
         names = robot.joint_names
         self.kind = Kind.NOTHING
         self._timeout = timeout
+        self._carry = settings.carry
         self._jumps = JumpLimit(names, _speeds(robot, settings.max_speed), settings.slack)
         cutoff = settings.derivative_cutoff
         self._of_positions = DerivativeFilter(names, cutoff, second=True, max_gap=timeout)
@@ -80,7 +81,7 @@ class DesiredMotion:
             raise Rejection(
                 f"reference is stamped {last_t - t:.3f} s before the last one", "reference is not in order"
             )
-        before = self.at(t) if following or self.kind is Kind.TRAJECTORY else None
+        before = self.at(t) if self.kind is Kind.TRAJECTORY else self._reference if following else None
         near = [] if before is None else [before.q]
         if not following and measured is not None:
             near.append(measured)
@@ -140,9 +141,14 @@ class DesiredMotion:
             self.kind, self._reference = Kind.NOTHING, None
 
     def at(self, t: float) -> Motion | None:
-        """Answer the motion that is desired at a time (s), the last reference whatever its age is."""
+        """Answer the motion that is desired at a time (s), the last reference whatever its age is.
+
+        A reference is for the time of its stamp; from there it is carried to t, but not far.
+        """
         if self._trajectory is None:
-            return self._reference
+            if self._reference is None:
+                return None
+            return self._reference.carried(min(max(t - self._reference_t, -self._carry), self._carry))
         motion = self._trajectory.motion(t)
         self._sampled = motion.q
         return motion

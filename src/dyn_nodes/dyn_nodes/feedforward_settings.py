@@ -47,12 +47,14 @@ class ReferenceSettings:
         max_speed: fastest that the position may move (rad/s or m/s); 0 for the limits of the description.
         slack: what may be added to that, and how far from the measured position the first may be (rad or m).
         derivative_cutoff: of the filter for derivatives that are not given (Hz).
+        carry: longest time by which a reference is carried on from its stamp, or back (s).
         controller_state: whether the state of a joint_trajectory_controller is read as references.
     """
 
     max_speed: float = 0.0
     slack: float = 0.1
     derivative_cutoff: float = 30.0
+    carry: float = 0.02
     controller_state: bool = False
 
 
@@ -253,6 +255,14 @@ def declared_references(node: Node) -> ReferenceSettings:
             _DEFAULTS.references.derivative_cutoff,
             "Cutoff, Hz, of the filter for velocities and accelerations that messages lack.",
             within=(0.01, 10000.0),
+        ),
+        carry=declare(
+            node,
+            "reference_carry",
+            _DEFAULTS.references.carry,
+            "A reference is carried on from its stamp to that of the measurement, or back, with its velocity "
+            "and acceleration, by at most this time, s; 0: it is used as it is.",
+            within=(0.0, 1.0),
         ),
     )
 

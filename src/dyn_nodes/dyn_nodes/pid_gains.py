@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dyn_core import DynError, Robot, compile_model
-from dyn_core.control.computed_torque import TrackingGains
+from dyn_core.control.joint_gains import joint_gains
 from dyn_core.errors import listed
 
 KINDS = ("p", "i", "d")
@@ -64,6 +64,6 @@ class PidGains:
                 raise DynError(
                     f"natural_frequency and {kind} are given, and each says what {kind} is: leave one at 0"
                 )
-        inertia = np.diag(compile_model(robot).inertia_matrix([0.0] * robot.dof))
-        gains = TrackingGains.of_frequency(robot.joint_names, self.natural_frequency, self.damping)
-        return {"p": (inertia * gains.Kp).tolist(), "d": (inertia * gains.Kd).tolist()}
+        zero = np.zeros((1, robot.dof))
+        kp, kd, _ = joint_gains(compile_model(robot), zero, self.natural_frequency, self.damping)
+        return {"p": kp.tolist(), "d": kd.tolist()}

@@ -23,6 +23,13 @@ class Motion(NamedTuple):
     qd: Array
     qdd: Array
 
+    def carried(self, dt: float) -> Motion:
+        """Answer the motion a time dt later (s), or earlier, with the same accelerations all the way."""
+        if dt == 0.0:
+            return self
+        rate = dt * self.qdd
+        return Motion(self.q + dt * (self.qd + 0.5 * rate), self.qd + rate, self.qdd)
+
     @staticmethod
     def at_rest(q: Array) -> Motion:
         """Answer the motion of joints that stand still at q (rad or m)."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports: pages of HTML that need nothing else, with plots in SVG."""

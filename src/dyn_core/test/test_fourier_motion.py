@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Smooth motions: their derivatives, their ends, and their limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dyn_core
+from dyn_core.control.fourier_motion import FourierMotion
+from dyn_core.control.motion import Motion
+from dyn_core.control.rich_motion import rich_motion
+
+ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
+
+LIFT = """
+<robot name="lift"><link name="base"/>
+  <link name="load"><inertial><mass value="10"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+  </inertial></link>
+  <joint name="up" type="prismatic"><parent link="base"/><child link="load"/><axis xyz="0 0 1"/>
+    <limit {limits}/></joint></robot>
+"""
+
+
+def lift(limits: str) -> dyn_core.Model:
+    return dyn_core.compile_model(dyn_core.load_robot(LIFT.format(limits=limits)), backend="python")
+
+
+@pytest.fixture
+def motion() -> FourierMotion:
+    random = np.random.default_rng(3)
+    return FourierMotion(
+        5.0, np.array([0.3, -1.0]), random.uniform(0.1, 0.4, (3, 2)), random.uniform(0.0, 6.0, (3, 2))
+    )
+
+
+def test_derivatives_are_those_of_the_position(motion: FourierMotion) -> None:
+    """Also across the ends and the places where the window changes."""
+    t = np.linspace(-0.5, 5.5, 1201)
+    h = 1e-5
+    before, here, after = (motion.at_many(t + s) for s in (-h, 0.0, h))
+    np.testing.assert_allclose(here.qd, (after.q - before.q) / (2 * h), atol=1e-7)
+    np.testing.assert_allclose(here.qdd, (after.qd - before.qd) / (2 * h), atol=2e-4)
+
+
+def test_one_harmonic_by_hand() -> None:
+    """In the middle the window is 1: there it is 0.5 + 0.2 sin(2 pi t / 4 + 0.1)."""
+    motion = FourierMotion(4.0, np.array([0.5]), np.array([[0.2]]), np.array([[0.1]]))
+    q, qd, qdd = motion.at(2.0)
+    w = np.pi / 2
+    assert q[0] == pytest.approx(0.5 + 0.2 * np.sin(np.pi + 0.1), abs=1e-15)
+    assert qd[0] == pytest.approx(0.2 * w * np.cos(np.pi + 0.1), abs=1e-15)
+    assert qdd[0] == pytest.approx(-0.2 * w * w * np.sin(np.pi + 0.1), abs=1e-15)
+
+
+@pytest.mark.parametrize("t", [-3.0, 0.0, 5.0, 7.5])
+def test_it_stands_at_the_centre_before_and_after(motion: FourierMotion, t: float) -> None:
+    q, qd, qdd = motion.at(t)
+    np.testing.assert_allclose(q, motion.centre, atol=1e-15)
+    np.testing.assert_allclose((qd, qdd), 0.0, atol=1e-12)
+
+
+def test_scaled_joint_by_joint(motion: FourierMotion) -> None:
+    t = np.linspace(0.0, 5.0, 50)
+    other = motion.scaled([0.5, 0.0]).at_many(t).q - motion.centre
+    np.testing.assert_allclose(other[:, 0], 0.5 * (motion.at_many(t).q - motion.centre)[:, 0])
+    assert not other[:, 1].any()
+
+
+@pytest.mark.parametrize("duration", [1.0, 4.0, 20.0])
+@pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
+def test_a_rich_motion_is_within_all_limits(name: str, duration: float) -> None:
+    robot = dyn_core.load_robot(str(ROBOTS / f"{name}.urdf"))
+    model = dyn_core.compile_model(robot)
+    t = np.linspace(0.0, duration, 3001)  # and not where the limits were looked at: 1 % may be between
+    motion = rich_motion(model, duration).at_many(t)
+    torques = model.inverse_dynamics(*motion)
+    for j, joint in enumerate(robot.independent_joints):
+        limits = joint.limits
+        assert np.ptp(motion.q[:, j]) > 0.02, "it moves"
+        assert limits.lower is None or motion.q[:, j].min() > limits.lower
+        assert limits.upper is None or motion.q[:, j].max() < limits.upper
+        assert np.abs(motion.qd[:, j]).max() <= 0.707 * limits.velocity
+        assert np.abs(torques[:, j]).max() <= 0.707 * limits.effort
+
+
+def ratios(name: str, duration: float, **parts: float) -> np.ndarray:
+    """How much smaller the ways of the joints are because of limits."""
+    model = dyn_core.compile_model(dyn_core.load_robot(str(ROBOTS / f"{name}.urdf")))
+    free = rich_motion(model, duration, part_of_speed=100.0, part_of_effort=100.0)
+    bounded = rich_motion(model, duration, **{"part_of_speed": 100.0, "part_of_effort": 100.0, **parts})
+    ratio = bounded.amplitudes / free.amplitudes
+    np.testing.assert_allclose(ratio, ratio[:1].repeat(len(ratio), 0))
+    return ratio[0]
+
+
+def test_a_speed_limit_shortens_the_way_of_its_joint() -> None:
+    ratio = ratios("two_branch", 12.0, part_of_speed=0.5)
+    assert ratio.max() == 1.0
+    assert ratio.min() < 0.9
+
+
+def test_an_effort_limit_shortens_the_ways_of_all_joints_alike() -> None:
+    ratio = ratios("rx90", 4.0, part_of_effort=0.7)
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert 0.05 < ratio[0] < 0.9
+
+
+def test_the_centre_is_near_zero_within_the_range() -> None:
+    model = lift('lower="0.1" upper="0.3" velocity="1" effort="500"')
+    motion = rich_motion(model, 10.0)
+    assert motion.centre[0] == pytest.approx(0.2)
+    q = motion.at_many(np.linspace(0.0, 10.0, 5000)).q
+    assert np.abs(q - 0.2).max() == pytest.approx(0.45 * 0.2, rel=1e-3)
+
+
+def test_a_joint_that_cannot_carry_itself_is_named() -> None:
+    """98.1 N are needed where 70 % of 120 N are to be used."""
+    with pytest.raises(dyn_core.DynError, match=r"joint 'up' needs 98\.\d* N .*limit is 120 N"):
+        rich_motion(lift('lower="-1" upper="1" velocity="1" effort="120"'), 4.0)
+
+
+def test_limits_of_zero_are_none() -> None:
+    motion = rich_motion(lift('lower="-1" upper="1" velocity="0" effort="0"'), 4.0)
+    assert np.abs(motion.at_many(np.linspace(0.0, 4.0, 400)).q).max() > 0.1
+
+
+def test_a_motion_is_carried_with_its_acceleration() -> None:
+    motion = Motion(np.array([1.0]), np.array([2.0]), np.array([-4.0]))
+    for dt in (0.5, -0.5):
+        q, qd, qdd = motion.carried(dt)
+        assert (q[0], qd[0], qdd[0]) == (1.0 + 2.0 * dt - 2.0 * dt * dt, 2.0 - 4.0 * dt, -4.0)
+    assert motion.carried(0.0) is motion

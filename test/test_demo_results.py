@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a demonstration makes of what was recorded, with recordings made by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+import yaml
+from html_elements import Elements
+from robot_files import ROBOTS
+
+import dyn_core
+from dyn_nodes.demonstration.error_table import error_table
+from dyn_nodes.demonstration.files import data_text, figures_text
+from dyn_nodes.demonstration.node_parameters import parameters
+from dyn_nodes.demonstration.performance import controls
+from dyn_nodes.demonstration.recording import Efforts, Recording, at_times
+from dyn_nodes.demonstration.report import Facts, report
+from dyn_nodes.demonstration.results import as_data, results
+from dyn_nodes.demonstration.scene import GREATEST_RATE, RATE_HZ, prepared
+from dyn_nodes.demonstration.wish import Wish
+
+RRP = dyn_core.load_robot(str(ROBOTS["rrp"]))
+"""Joints `turn`, `lift` (rad) and `stretch` (m)."""
+
+
+def recording(title: str, errors: list[list[float]], feedforward: float = math.nan) -> Recording:
+    """A run with errors by time and joint; all efforts are 1, and what the feedforward sent is given."""
+    n = len(errors)
+    desired = np.full((n, 3), 0.5)
+    one, sent = np.ones((n, 3)), np.full((n, 3), feedforward)
+    efforts = Efforts(sent, sent, sent, sent, sent, one, one, one)
+    return Recording(title, 0.002 * np.arange(n), desired, desired - np.array(errors), 0.0 * one, efforts, 0)
+
+
+ALONE = recording("PD alone", [[0.01, 0.0, 0.002], [-0.01, 0.02, 0.002]])
+BETTER = recording("PD + x, better", [[0.001, 0.0, 0.0001], [0.001, 0.004, 0.0001]], feedforward=2.0)
+
+
+def test_factors_by_joint_and_by_unit() -> None:
+    alone, better = results(RRP, [ALONE, BETTER])
+    assert alone.error.rms == pytest.approx([0.01, 0.02 / math.sqrt(2), 0.002])
+    assert alone.error.greatest == pytest.approx([0.01, 0.02, 0.002])
+    assert alone.factors.tolist() == [1.0, 1.0, 1.0]
+    assert better.factors == pytest.approx([10.0, 5.0, 20.0])
+    both = math.sqrt((1e-4 + 2e-4) / 2) / math.sqrt((1e-6 + 8e-6) / 2)
+    assert better.overall_factors == pytest.approx({"rad": both, "m": 20.0})
+    assert better.factor == pytest.approx(both)
+
+
+def test_no_error_at_all_is_smaller_by_any_factor() -> None:
+    exact = recording("exact", [[0.0, 0.001, 0.0]])
+    found = results(RRP, [ALONE, exact])[1]
+    assert found.factors[0] == math.inf
+    data = json.loads(figures_text(as_data(RRP, results(RRP, [ALONE, exact]))))
+    assert data["runs"][1]["factor"][0] is None
+    assert data["runs"][1]["overall_factor"]["m"] is None
+
+
+def test_the_table_of_errors() -> None:
+    lines = error_table(RRP, results(RRP, [ALONE, BETTER])).splitlines()
+    assert lines[0].split() == ["PD", "alone", "PD", "+", "x,"]
+    assert lines[1].split() == ["better"]
+    assert lines[2].split() == ["RMS", "largest", "RMS", "largest", "smaller", "by"]
+    assert lines[3].split() == ["turn", "mrad", "10.000", "10.000", "1.000", "1.000", "10.0", "x"]
+    assert lines[5].split() == ["stretch", "mm", "2.000", "2.000", "0.100", "0.100", "20.0", "x"]
+    assert lines[6].split() == ["all", "joints", "mrad", "12.247", "2.121", "5.8", "x"]
+    assert lines[7].split() == ["all", "joints", "mm", "2.000", "0.100", "20.0", "x"]
+    assert len({line.rindex(" x") for line in lines[3:]}) == 1
+
+
+def test_what_was_valid_at_a_time_is_the_last_before() -> None:
+    stamps, rows = np.array([3.0, 1.0, 2.0]), np.array([[30.0], [10.0], [20.0]])
+    found = at_times(np.array([0.5, 1.0, 1.9, 2.5, 9.0]), stamps, rows)
+    np.testing.assert_array_equal(found[:, 0], [np.nan, 10.0, 10.0, 20.0, 30.0])
+    assert np.isnan(at_times(np.array([1.0]), np.zeros(0), np.zeros((0, 2)))).all()
+
+
+def test_the_data_as_csv() -> None:
+    rows = list(csv.DictReader(io.StringIO(data_text(RRP, [ALONE, BETTER]))))
+    assert [row["run"] for row in rows] == ["1", "1", "2", "2"]
+    assert float(rows[1]["time"]) == 0.002
+    assert float(rows[1]["position.lift"]) == 0.48
+    assert float(rows[2]["feedforward.turn"]) == 2.0
+    assert rows[0]["gravity.stretch"] == "nan"
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return prepared(Wish("rrp", duration=2.0))
+
+
+def test_the_scene_of_a_robot(scene) -> None:
+    assert scene.robot.joint_names == RRP.joint_names
+    assert scene.real.parameters != scene.robot.parameters
+    assert scene.side_file is None
+    assert scene.remarks == ()
+    with_side_file = prepared(Wish("rx90", duration=2.0))
+    assert with_side_file.side_file.name == "rx90.yaml"
+    assert with_side_file.robot.joint("joint_1").Ia == 2.5
+
+
+def test_gains_that_would_not_be_stable_are_for_a_lower_frequency() -> None:
+    from dyn_core.control.joint_gains import fastest_rate
+
+    scene = prepared(Wish("two_branch"))
+    assert scene.frequency < 5.0
+    assert f"the gains are for {scene.frequency:.2g} Hz" in scene.remarks[0]
+    q = scene.motion.at_many(np.arange(0.0, 4.0, 0.02)).q
+    assert (
+        0.8 * GREATEST_RATE * RATE_HZ
+        < fastest_rate(scene.model, q, scene.gains.kd)
+        <= GREATEST_RATE * RATE_HZ
+    )
+
+
+def test_parameters_of_the_nodes(scene) -> None:
+    nodes = {name: part["ros__parameters"] for name, part in yaml.safe_load(parameters(scene)).items()}
+    assert set(nodes) == {"/**/simulation", "/**/controller", "/**/feedforward"}
+    assert nodes["/**/simulation"]["model_error"] == 0.1
+    assert nodes["/**/controller"]["gains.lift.p"] == pytest.approx(scene.gains.kp[1])
+    assert nodes["/**/feedforward"]["mode"] == "inverse_dynamics"
+    assert all(nodes[name]["use_sim_time"] for name in ("/**/controller", "/**/feedforward"))
+
+
+def test_runs_with_and_without_model_error(scene) -> None:
+    assert [(c.feedforward, c.true_model) for c in controls(scene)] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    exact = prepared(Wish("rrp", duration=2.0, model_error=0.0))
+    assert [(c.feedforward, c.true_model) for c in controls(exact)] == [(False, False), (True, True)]
+
+
+def test_the_report_of_recordings(scene) -> None:
+    runs = [ALONE, BETTER]
+    facts = Facts("today & now", 0.5, {"dyn_core": "<1>"})
+    text = report(scene, runs, results(RRP, runs), facts)
+    elements = Elements(text)
+    words = " ".join(elements.words)
+    assert "today & now" in words
+    assert "dyn_core <1>" in words
+    assert "real-time factor 0.50" in words
+    assert "2 joint states, 0 answers lost" in words
+    assert {"turn", "lift", "stretch", "10.0\N{MULTIPLICATION SIGN}", "2.000 mm"} <= set(elements.words)
+    assert words.count("Coriolis and centrifugal") == 2 * 3, "not where there is no feedforward"
