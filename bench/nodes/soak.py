@@ -22,6 +22,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
+from dyn_nodes.message_bytes import MessageBytes
+from dyn_nodes.outputs import TERMS
 
 _WARM_UP_S = 5.0
 _SETTLE_S = 0.2
@@ -84,8 +86,8 @@ class Watched:
 
     @property
     def growth(self) -> float:
-        """By how much the memory is above that of the first sample (MB)."""
-        return self.memory[-1] - self.memory[0]
+        """By how much the memory was ever above that of the first sample (MB)."""
+        return max(self.memory) - self.memory[0]
 
 
 def print_soak(bars: Bars, seconds: float) -> None:
@@ -141,26 +143,30 @@ def _started(started: Processes) -> list[Watched]:
         ),
         "feedforward, computed_torque": started.start(FEEDFORWARD, "/arm", **common, mode="computed_torque"),
         "feedforward, inverse_dynamics": started.start(
-            FEEDFORWARD, "/planned", ["joint_states:=/arm/joint_states"], **common, mode="inverse_dynamics"
+            FEEDFORWARD, "/planned", **common, mode="inverse_dynamics"
         ),
     }
     return [Watched(name, process) for name, process in nodes.items()]
 
 
 def _listen(probe: Probe) -> tuple[list[Stream], list[str]]:
+    """Count messages, as bytes: the probe shall not need a processor of its own."""
     states, by_state, by_timer = streams = [
         Stream("joint_states"),
         Stream("torques, one for each state"),
         Stream("torques, along a trajectory"),
     ]
     node = probe.node
-    node.create_subscription(JointState, "/arm/joint_states", lambda _: states.hear(), _DEEP)
-
-    def hear(stream: Stream, message: JointTorques) -> None:
-        stream.hear(message.status != JointTorques.STATUS_OK)
-
-    node.create_subscription(JointTorques, "/arm/feedforward/torques", lambda m: hear(by_state, m), _DEEP)
-    node.create_subscription(JointTorques, "/planned/feedforward/torques", lambda m: hear(by_timer, m), _DEEP)
+    node.create_subscription(JointState, "/arm/joint_states", lambda _: states.hear(), _DEEP, raw=True)
+    status_at = MessageBytes(JointTorques(name=list(JOINTS)), dict.fromkeys(TERMS, len(JOINTS))).end
+    for namespace, stream in (("/arm", by_state), ("/planned", by_timer)):
+        node.create_subscription(
+            JointTorques,
+            f"{namespace}/feedforward/torques",
+            lambda raw, stream=stream: stream.hear(raw[status_at] != JointTorques.STATUS_OK),
+            _DEEP,
+            raw=True,
+        )
     problems: list[str] = []
 
     def on_diagnostics(message: DiagnosticArray) -> None:
