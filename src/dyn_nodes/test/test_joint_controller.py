@@ -12,6 +12,7 @@ from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_poin
 from dyn_core.control.watchdog import Status, WatchSettings
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.controller_parameters import ControllerSettings
+from dyn_nodes.feedforward_settings import ReferenceSettings
 from dyn_nodes.joint_controller import JointController
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output
@@ -28,6 +29,7 @@ PERIOD_S = 0.01
 AT_ONCE = {
     "watch": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
     "ramp_start": 0.0,
+    "references": ReferenceSettings(carry=0.0),
     "feedforward": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
 }
 
