@@ -29,6 +29,7 @@ PERIOD_S = 0.01
 AT_ONCE = {
     "watch": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
     "ramp_start": 0.0,
+    "references": ReferenceSettings(carry=0.0),
     "feedforward": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
     "references": ReferenceSettings(carry=0.0),
 }
