@@ -60,8 +60,8 @@ def common_arguments(
         DeclareLaunchArgument(
             "side_file",
             default_value="",
-            description="YAML file with loops, friction, rotor inertias. Empty: that of an installed robot, or "
-            "as params_file says.",
+            description="YAML file with loops, friction, rotor inertias. Empty: that of an installed robot, "
+            "or as params_file says.",
         ),
         DeclareLaunchArgument(
             "use_sim_time",

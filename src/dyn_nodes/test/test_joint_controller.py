@@ -31,7 +31,6 @@ AT_ONCE = {
     "ramp_start": 0.0,
     "references": ReferenceSettings(carry=0.0),
     "feedforward": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
-    "references": ReferenceSettings(carry=0.0),
 }
 
 
