@@ -102,8 +102,8 @@ def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
         assert float(row[3]) == pytest.approx(true["factor"][j], abs=0.1)
     assert {path.name for path in out.iterdir()} == FILES | LOGS
 
-    # The figures follow from the data, and the efforts that were sent are those that acted. Where the machine
-    # stood still, the joint state was repeated, and the answer to that may be another one.
+    # The figures follow from the data, and the efforts that were sent are those that acted, at once or a
+    # period later. Where the machine stood still, the joint state was repeated, and its second answer may differ.
     with (out / "data.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["run"] == "3"]
     assert 995 <= len(rows) <= 1002
@@ -113,7 +113,10 @@ def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
         assert rms == pytest.approx(true["rms_error"][j], rel=1e-3, abs=1e-8)
         sent = [float(row[f"feedforward.{name}"]) + float(row[f"control.{name}"]) for row in rows]
         acted = [float(row[f"measured.{name}"]) for row in rows]
-        same = [a == pytest.approx(b, rel=1e-6, abs=1e-6) for a, b in zip(acted[1:], sent[:-1], strict=True)]
+        same = [
+            any(a == pytest.approx(s, rel=1e-6, abs=1e-6) for s in latest)
+            for a, *latest in zip(acted[2:], sent[1:-1], sent[:-2], strict=True)
+        ]
         assert sum(same) >= 0.97 * len(same)
 
 

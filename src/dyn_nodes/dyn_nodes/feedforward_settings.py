@@ -54,7 +54,7 @@ class ReferenceSettings:
     max_speed: float = 0.0
     slack: float = 0.1
     derivative_cutoff: float = 30.0
-    carry: float = 0.02
+    carry: float = 0.0
     controller_state: bool = False
 
 

@@ -36,6 +36,7 @@ def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
         "timeout": TIMEOUT_S,
         "max_age": TIMEOUT_S,
         "reference_slack": 0.5,
+        "reference_carry": 10.0 / RATE_HZ,
     }
     gains = {
         "p": zip(names, scene.gains.kp.tolist(), strict=True),

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from dyn_msgs.msg import DynamicParameters, ModelInfo
-from dyn_msgs.srv import SetDynamicParameters, StepSimulation
+from dyn_msgs.srv import SetDynamicParameters
 from dyn_nodes import qos
 from dyn_nodes.demonstration.player import Player
 from dyn_nodes.demonstration.recording import Recording
@@ -97,8 +97,11 @@ class Performance:
             self._go(Transition.TRANSITION_DEACTIVATE, State.PRIMARY_STATE_INACTIVE)
         player = self._player
         self._wait(lambda: player.time is not None, _CONNECT_LIMIT_S, "the node simulation was not heard")
-        # Stamps of zero say that a clock has not begun: no node answers them.
-        self._call(player.steps, StepSimulation.Request(steps=1), _CONNECT_LIMIT_S)
+        self._wait(
+            player.steps.service_is_ready, _CONNECT_LIMIT_S, "the service simulation/step was not offered"
+        )
+        # At time 0 stamps are zero, which nodes take for none.
+        player.begin()
         self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "the node controller was not heard")
         self._wait(
             lambda: player.references.get_subscription_count() >= 2,

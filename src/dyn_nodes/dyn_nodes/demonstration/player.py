@@ -73,6 +73,11 @@ class Player:
         node.create_subscription(JointTorques, "controller/torques", self._on_torques, _DEPTH)
         node.create_subscription(JointTorques, "feedforward/torques", self._on_feedforward, _DEPTH)
 
+    def begin(self) -> None:
+        """Let time begin, with the brakes on."""
+        if not self.time:
+            self._step()
+
     def play(self, wait: float) -> None:
         """Hold the robot at the beginning of the motion for `wait` (s), then let it move."""
         assert self.time is not None, "nobody has said what time it is"
