@@ -18,6 +18,7 @@ JOINTS = tuple(f"joint_{j}" for j in range(1, 8))
 FEEDFORWARD = ("-m", "dyn_nodes.feedforward")
 SIMULATION = ("-m", "dyn_nodes.simulation")
 RELAY = (str(HERE / "relay.py"),)
+SINGLE_THREADED_RELAY = (str(HERE / "single_threaded_relay.py"),)
 
 _PRIORITY = 10
 """Above whatever has no real-time priority, and below what the kernel needs."""
