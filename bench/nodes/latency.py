@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bars import LATENCY_MEDIAN, LATENCY_P99, Bars
-from nodes.graph import ARM, FEEDFORWARD, RELAY, SINGLE_THREADED_RELAY, Processes, processes
+from nodes.graph import ARM, BYTES_RELAY, FEEDFORWARD, RELAY, SINGLE_THREADED_RELAY, Processes, processes
 from nodes.probe import RATE_HZ, Block, Probe, Target, swing
 from nodes.usage import processor_time
 
@@ -58,6 +58,7 @@ _CHOICES = (
     Candidate("relay"),
     Candidate("relay, reliable subscription", parameters={"reliable": True}),
     Candidate("relay, SingleThreadedExecutor", SINGLE_THREADED_RELAY),
+    Candidate("relay of bytes", BYTES_RELAY),
 )
 
 
@@ -69,7 +70,8 @@ class Measured:
         self.name = candidate.name
         self._follows = candidate.follows
         namespace = "/" + re.sub(r"\W+", "_", candidate.name)
-        self._process = started.start(candidate.program, namespace, autostart=False, **candidate.parameters)
+        parameters = {"autostart": False, **candidate.parameters}
+        self._process = started.start(candidate.program, namespace, parameters)
         self._target = Target(probe, namespace, candidate.node)
         self._target.configure()
         self._blocks: list[Block] = []
@@ -126,7 +128,7 @@ def print_latency(bars: Bars, rounds: int) -> None:
 def print_choices(rounds: int) -> None:
     """Print lines for other choices of executor and quality of service, as the last table, without bars."""
     relay, *others = _measured(_CHOICES, rounds)
-    for node in others:
+    for node in (relay, *others):
         _print_line(node, relay)
 
 
