@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from bars import MEMORY_MB, RATE_DRIFT, Bars
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nodes.graph import ARM, FEEDFORWARD, JOINTS, SIMULATION, Processes, processes
-from nodes.probe import RATE_HZ, Probe, swing
+from nodes.probe import RATE_HZ, Probe, motion, swing
 from nodes.usage import processor_time, resident_memory
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -129,21 +129,17 @@ def print_soak(bars: Bars, seconds: float) -> None:
 
 
 def _started(started: Processes) -> list[Watched]:
-    start = dict(zip(JOINTS, swing(10.0).points[0].positions, strict=True))
-    initial = {f"initial__{name}__position": value for name, value in start.items()}
+    start = dict(zip(JOINTS, motion(0.0)[0], strict=True))
     common = {"description_file": ARM, "rate": RATE_HZ}
+    arm = {"brakes": True, **{f"initial.{name}.position": value for name, value in start.items()}}
+    torques = ["simulation/torques:=feedforward/torques"]
     nodes = {
-        "simulation": started.start(
-            SIMULATION,
-            "/arm",
-            ["simulation/torques:=feedforward/torques"],
-            **common,
-            brakes=True,
-            **initial,
+        "simulation": started.start(SIMULATION, "/arm", common | arm, torques),
+        "feedforward, computed_torque": started.start(
+            FEEDFORWARD, "/arm", common | {"mode": "computed_torque"}
         ),
-        "feedforward, computed_torque": started.start(FEEDFORWARD, "/arm", **common, mode="computed_torque"),
         "feedforward, inverse_dynamics": started.start(
-            FEEDFORWARD, "/planned", **common, mode="inverse_dynamics"
+            FEEDFORWARD, "/planned", common | {"mode": "inverse_dynamics"}
         ),
     }
     return [Watched(name, process) for name, process in nodes.items()]
@@ -159,14 +155,16 @@ def _listen(probe: Probe) -> tuple[list[Stream], list[str]]:
     node = probe.node
     node.create_subscription(JointState, "/arm/joint_states", lambda _: states.hear(), _DEEP, raw=True)
     status_at = MessageBytes(JointTorques(name=list(JOINTS)), dict.fromkeys(TERMS, len(JOINTS))).end
-    for namespace, stream in (("/arm", by_state), ("/planned", by_timer)):
-        node.create_subscription(
-            JointTorques,
-            f"{namespace}/feedforward/torques",
-            lambda raw, stream=stream: stream.hear(raw[status_at] != JointTorques.STATUS_OK),
-            _DEEP,
-            raw=True,
-        )
+
+    def torques(namespace: str, stream: Stream) -> None:
+        def hear(raw: bytes) -> None:
+            stream.hear(raw[status_at] != JointTorques.STATUS_OK)
+
+        topic = f"{namespace}/feedforward/torques"
+        node.create_subscription(JointTorques, topic, hear, _DEEP, raw=True)
+
+    torques("/arm", by_state)
+    torques("/planned", by_timer)
     problems: list[str] = []
 
     def on_diagnostics(message: DiagnosticArray) -> None:
