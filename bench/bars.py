@@ -31,6 +31,12 @@ COLD_S = {("Panda", "all functions"): 8.0, ("Talos", "inverse dynamics"): 20.0}
 WARM_S = {("Panda", "all functions"): 0.1}
 GROWTH = 1.1
 """Operations for one joint more: those of the 64-joint chain against those of the 16-joint chain."""
+REAL_TIME = {("rx90", "rk4"): 1.0 / 20.0}
+"""Time that `dyn simulate` takes for a second of a robot with an integrator (s)."""
+ENERGY_DRIFT = 1e-6
+"""Relative change of the energy of a swing in 60 s."""
+MOTION_DIFFERENCE = 1e-8
+"""From an integration of Pinocchio's direct dynamics after 1 s (rad, rad/s, m, m/s)."""
 LATENCY_MEDIAN = 1.15
 LATENCY_P99 = 1.5
 """Largest ratios of the latency of a node to that of a relay."""

@@ -12,6 +12,7 @@ from growth import print_growth
 from loading import print_loading
 from mujoco_peer import MuJoCo
 from pinocchio_peer import Pinocchio
+from simulation import print_simulation
 
 
 def main() -> int:
@@ -21,7 +22,7 @@ def main() -> int:
     options = parser.parse_args()
     bars = Bars()
     print(f"dyn_core beside {Pinocchio.name} and {MuJoCo.name}, Python {sys.version.split()[0]}\n")
-    for table in (print_functions, print_loading, print_growth):
+    for table in (print_functions, print_loading, print_growth, print_simulation):
         table(bars)
         print()
     print(bars.summary())

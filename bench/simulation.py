@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much faster than real time `dyn simulate` and a `Simulator` are, at 1 kHz.
+"""How much faster than real time `dyn simulate` and a `Simulator` are, at 1 kHz, and how exact.
 
-`python bench/simulation.py`; the robots move under a controller, whose efforts are recorded and given to the
-command, with friction and limits.
+The robots move under a controller, whose efforts are recorded and given to the command, with friction and
+limits.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+from bars import ENERGY_DRIFT, MOTION_DIFFERENCE, REAL_TIME, Bars
+from simulated_motion import EXAMPLES, ROBOTS, difference_after_a_second, energy_drift
 
 import dyn_core
 
-ROBOTS = Path(__file__).resolve().parents[1] / "config" / "robots"
 DURATION_S = 20.0
 STEP_S = 1e-3
 
@@ -80,20 +81,33 @@ def command_factor(path: Path, robot: dyn_core.Robot, efforts: np.ndarray, integ
         return max(factors)
 
 
-def main() -> None:
-    """Print a table."""
+def print_simulation(bars: Bars) -> None:
+    """Print a line for each robot and integrator, and how exact the motions are."""
     print(
-        f"{'robot':<12}{'joints':>7}  {'integrator':<22}{'Simulator, core at 1 kHz':>26}{'dyn simulate':>16}"
+        f"Simulation at 1 kHz, {DURATION_S:g} s, friction and limits; `dyn simulate` also reads and writes."
     )
-    for name in ("rrp", "rx90", "two_branch"):
+    print(
+        f"{'robot':12}{'joints':>6}  {'integrator':22}{'Simulator, core':>16}{'dyn simulate':>14}"
+        f"{'s per s':>10}  bar"
+    )
+    for name in EXAMPLES:
         path = ROBOTS / f"{name}.urdf"
         robot = dyn_core.load_robot(path)
         for integrator in ("rk4", "semi_implicit_euler"):
             efforts, took = controlled(robot, integrator)
             factor = command_factor(path, robot, efforts, integrator)
+            bar = REAL_TIME.get((name, integrator))
+            mark = bars.mark(f"{name}, dyn simulate, {integrator}", 1.0 / factor, bar)
             share = f"{100.0 * took / DURATION_S:.1f} %"
-            print(f"{name:<12}{robot.dof:>7}  {integrator:<22}{share:>26}{factor:>14.0f} x", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+            print(
+                f"{name:12}{robot.dof:>6}  {integrator:22}{share:>16}{factor:>12.0f} x{1.0 / factor:>10.4f}  "
+                f"{mark}",
+                flush=True,
+            )
+    for name in EXAMPLES:
+        difference = difference_after_a_second(name, "c")
+        mark = bars.mark(f"{name}, difference from Pinocchio's motion", difference, MOTION_DIFFERENCE)
+        print(f"{name:12}difference from Pinocchio's motion after 1 s: {difference:.1e}, bar: {mark}")
+    drift = energy_drift(60.0)
+    mark = bars.mark("rx90, energy of a swing", drift, ENERGY_DRIFT)
+    print(f"{'rx90':12}energy of a frictionless swing of 60 s, relative change: {drift:.1e}, bar: {mark}")

@@ -17,7 +17,7 @@ from dyn_nodes.launch_description import (
     mode_argument,
     node,
     optional,
-    params_file,
+    parameter_file,
 )
 
 _OF_CONTROLLER = [
@@ -29,7 +29,8 @@ _OF_CONTROLLER = [
 
 
 def _nodes(context: LaunchContext) -> list[Node]:
-    robot, file = given_robot(context, default="rx90"), params_file(context)
+    file = parameter_file(context, "params_file", "simulation", "feedforward", "controller")
+    robot = given_robot(context, default="rx90")
     model_error = given_number(context, "model_error", 0.0, 0.9)
     clock = given_switch(context, "use_sim_time")
     return [

@@ -11,7 +11,7 @@ from launch_ros.actions import Node
 
 from dyn_nodes import robots
 from dyn_nodes.controllers_file import effort_controller
-from dyn_nodes.given_robot import description_text, existing, installed_package
+from dyn_nodes.given_robot import description_text, installed_package
 from dyn_nodes.launch_description import (
     SWITCH,
     common_arguments,
@@ -22,7 +22,7 @@ from dyn_nodes.launch_description import (
     mode_argument,
     node,
     optional,
-    params_file,
+    parameter_file,
 )
 
 _EXAMPLE = robots.directory().parent / "ros2_control"
@@ -31,16 +31,18 @@ _EXAMPLE = robots.directory().parent / "ros2_control"
 def _nodes(context: LaunchContext) -> list[Node]:
     for package in ("controller_manager", "robot_state_publisher"):
         installed_package(package)
-    controllers = existing("controllers_file", given(context, "controllers_file"))
-    controller = effort_controller(controllers, given(context, "controller"))
+    name = given(context, "controller")
+    file = parameter_file(context, "params_file", "feedforward")
+    controllers = parameter_file(context, "controllers_file", "controller_manager", name)
+    controller = effort_controller(controllers, name)
     robot = given_robot(context, default=str(_EXAMPLE / "rx90_mock.urdf.xacro"))
     text = description_text(robot, element="ros2_control")
     common = {"use_sim_time": given_switch(context, "use_sim_time")}
     where = {"namespace": given(context, "namespace"), "output": "screen"}
     if controller.takes_trajectories:
-        wiring = ("~/joint_trajectory_effort", f"{controller.name}/joint_trajectory")
+        topics = {"~/joint_trajectory_effort": "joint_trajectory", "~/controller_state": "controller_state"}
     else:
-        wiring = ("~/commands", f"{controller.name}/commands")
+        topics = {"~/commands": "commands"}
     state = [] if given_switch(context, "activate") else ["--inactive"]
     return [
         Node(
@@ -54,12 +56,12 @@ def _nodes(context: LaunchContext) -> list[Node]:
             context,
             "feedforward",
             [
-                params_file(context),
+                file,
                 robot,
                 optional(context, "mode"),
                 {"command_joints": list(controller.joints)},
             ],
-            remappings=[wiring],
+            remappings=[(ours, f"{name}/{its}") for ours, its in topics.items()],
         ),
         Node(
             package="controller_manager",
@@ -77,8 +79,8 @@ def _nodes(context: LaunchContext) -> list[Node]:
         Node(
             package="controller_manager",
             executable="spawner",
-            name=f"spawn_{controller.name}",
-            arguments=[controller.name, "--param-file", controllers, *state],
+            name=f"spawn_{name}",
+            arguments=[name, "--param-file", controllers, *state],
             **where,
         ),
     ]

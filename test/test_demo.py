@@ -102,8 +102,9 @@ def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
         assert float(row[3]) == pytest.approx(true["factor"][j], abs=0.1)
     assert {path.name for path in out.iterdir()} == FILES | LOGS
 
-    # The figures follow from the data, and the efforts that were sent are those that acted, at once or a period
-    # later. Where the machine stood still, the joint state was repeated, and its second answer may differ.
+    # The figures follow from the data, and the efforts that were sent are those that acted, at once or a
+    # period later. Where the machine stood still, the joint state was repeated, and its second answer may
+    # differ.
     with (out / "data.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["run"] == "3"]
     assert 995 <= len(rows) <= 1002
@@ -292,7 +293,8 @@ def test_a_node_that_dies_is_told(
     output, _ = demo.communicate(timeout=LIMIT_S)
     assert demo.returncode == 1
     assert (
-        f"demo: the node {node} has ended with code -9; its log {tmp_path / node}.log ends with: [" in output
+        f"demo: the node {node} has ended with code -9; its log {tmp_path / node}.log ends with: ["
+        in output
     )
     assert "Traceback" not in output
     assert "report.html" not in {path.name for path in tmp_path.iterdir()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -18,6 +18,8 @@ JOINTS = tuple(f"joint_{j}" for j in range(1, 8))
 FEEDFORWARD = ("-m", "dyn_nodes.feedforward")
 SIMULATION = ("-m", "dyn_nodes.simulation")
 RELAY = (str(HERE / "relay.py"),)
+BYTES_RELAY = (str(HERE / "bytes_relay.py"),)
+SINGLE_THREADED_RELAY = (str(HERE / "single_threaded_relay.py"),)
 
 _PRIORITY = 10
 """Above whatever has no real-time priority, and below what the kernel needs."""
@@ -31,14 +33,16 @@ class Processes:
         self._environment = environment
 
     def start(
-        self, program: Sequence[str], namespace: str, remap: Sequence[str] = (), **parameters: object
+        self,
+        program: Sequence[str],
+        namespace: str,
+        parameters: Mapping[str, object],
+        remap: Sequence[str] = (),
     ) -> subprocess.Popen[str]:
-        """Run a node; `__` in the name of a parameter stands for a dot."""
-        rules = [f"__ns:={namespace}", *remap]
-        words = [word for rule in rules for word in ("-r", rule)]
+        """Run a node."""
+        words = [word for rule in (f"__ns:={namespace}", *remap) for word in ("-r", rule)]
         for name, value in parameters.items():
-            text = str(value).lower() if isinstance(value, bool) else value
-            words += ["-p", f"{name.replace('__', '.')}:={text}"]
+            words += ["-p", f"{name}:={str(value).lower() if isinstance(value, bool) else value}"]
         arguments = [*program, "--ros-args", *words]
         return self._resources.enter_context(node_process(arguments, self._environment))
 

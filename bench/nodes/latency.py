@@ -8,13 +8,13 @@ and of the 99th percentile of a block.
 
 from __future__ import annotations
 
+import re
 import statistics
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bars import LATENCY_MEDIAN, LATENCY_P99, Bars
-from nodes.graph import ARM, FEEDFORWARD, RELAY, Processes, processes
+from nodes.graph import ARM, BYTES_RELAY, FEEDFORWARD, RELAY, SINGLE_THREADED_RELAY, Processes, processes
 from nodes.probe import RATE_HZ, Block, Probe, Target, swing
 from nodes.usage import processor_time
 
@@ -22,54 +22,91 @@ _BLOCK_S = 1.0
 _WARM_UP_S = 0.3
 _SWING_S = 30.0
 """A trajectory that does not end during a block."""
-_MODES = ("gravity", "computed_torque")
 
 
-@dataclass
-class Measured:
-    """A node, and what has been measured of it.
+@dataclass(frozen=True)
+class Candidate:
+    """A node to be measured.
 
     Attributes:
         name: what it is called in the table.
-        target: the node, as the probe sees it.
-        process: the process of the node.
+        program: what runs it.
+        node: its own name; the namespace is made of `name`.
+        parameters: its parameters.
         follows: whether it gets a trajectory to follow.
-        blocks: one for each round.
-        processor: processor time (s).
     """
 
     name: str
-    target: Target
-    process: subprocess.Popen[str]
-    follows: bool
-    blocks: list[Block] = field(default_factory=list)
-    processor: float = 0.0
+    program: Sequence[str] = RELAY
+    node: str = "relay"
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    follows: bool = False
+
+    @staticmethod
+    def feedforward(mode: str, *, follows: bool = False) -> Candidate:
+        """The node `feedforward` in one of its modes."""
+        parameters = {"description_file": ARM, "mode": mode}
+        return Candidate(f"feedforward, {mode}", FEEDFORWARD, "feedforward", parameters, follows)
+
+
+_NODES = (
+    Candidate("relay"),
+    Candidate.feedforward("gravity"),
+    Candidate.feedforward("computed_torque", follows=True),
+)
+_CHOICES = (
+    Candidate("relay"),
+    Candidate("relay, reliable subscription", parameters={"reliable": True}),
+    Candidate("relay, SingleThreadedExecutor", SINGLE_THREADED_RELAY),
+    Candidate("relay of bytes", BYTES_RELAY),
+)
+
+
+class Measured:
+    """A node, and what has been measured of it."""
+
+    def __init__(self, candidate: Candidate, started: Processes, probe: Probe) -> None:
+        """Start the node, and have it open its topics."""
+        self.name = candidate.name
+        self._follows = candidate.follows
+        namespace = "/" + re.sub(r"\W+", "_", candidate.name)
+        parameters = {"autostart": False, **candidate.parameters}
+        self._process = started.start(candidate.program, namespace, parameters)
+        self._target = Target(probe, namespace, candidate.node)
+        self._target.configure()
+        self._blocks: list[Block] = []
+        self._processor = 0.0
 
     def run(self, probe: Probe) -> None:
         """Measure one block."""
-        self.target.activate()
-        probe.block(self.target, _WARM_UP_S)
-        if self.follows:
-            self.target.trajectories.publish(swing(_SWING_S))
-            probe.block(self.target, _WARM_UP_S)
-        before = processor_time(self.process.pid)
-        self.blocks.append(probe.block(self.target, _BLOCK_S))
-        self.processor += processor_time(self.process.pid) - before
-        self.target.deactivate()
+        self._target.activate()
+        probe.block(self._target, _WARM_UP_S)
+        if self._follows:
+            self._target.trajectories.publish(swing(_SWING_S))
+            probe.block(self._target, _WARM_UP_S)
+        before = processor_time(self._process.pid)
+        self._blocks.append(probe.block(self._target, _BLOCK_S))
+        self._processor += processor_time(self._process.pid) - before
+        self._target.deactivate()
 
     def typical(self, share: float) -> float:
         """Median over the blocks of the latency (s) that a share of the messages stays below."""
-        return statistics.median(_quantile(block.latencies, share) for block in self.blocks)
+        return statistics.median(_quantile(block.latencies, share) for block in self._blocks)
 
     @property
     def sent(self) -> int:
         """Joint states published."""
-        return sum(block.sent for block in self.blocks)
+        return sum(block.sent for block in self._blocks)
 
     @property
     def lost(self) -> int:
         """Joint states without torques, or without a command."""
-        return sum(block.lost for block in self.blocks)
+        return sum(block.lost for block in self._blocks)
+
+    @property
+    def processor(self) -> float:
+        """Processor time for each message (s)."""
+        return self._processor / self.sent
 
 
 def print_latency(bars: Bars, rounds: int) -> None:
@@ -82,42 +119,42 @@ def print_latency(bars: Bars, rounds: int) -> None:
         f"{'node':30}{'median':>10}{'/relay':>8}  {'bar':12}{'99 %':>10}{'/relay':>8}  {'bar':12}"
         f"{'lost':>5} of{'sent':>7}  {'bar':10}{'CPU':>8}"
     )
+    relay, *others = _measured(_NODES, rounds)
+    _print_line(relay, relay)
+    for node in others:
+        _print_line(node, relay, bars)
+
+
+def print_choices(rounds: int) -> None:
+    """Print lines for other choices of executor and quality of service, as the last table, without bars."""
+    relay, *others = _measured(_CHOICES, rounds)
+    for node in (relay, *others):
+        _print_line(node, relay)
+
+
+def _measured(candidates: Sequence[Candidate], rounds: int) -> list[Measured]:
     with processes() as started, Probe() as probe:
-        nodes = _started(started, probe)
-        for node in nodes:
-            node.target.configure()
+        nodes = [Measured(candidate, started, probe) for candidate in candidates]
         for _ in range(rounds):
             for node in nodes:
                 node.run(probe)
-    for node in nodes:
-        _print_line(bars, node, nodes[0])
-
-
-def _started(started: Processes, probe: Probe) -> list[Measured]:
-    relay = started.start(RELAY, "/relay", autostart=False)
-    nodes = [Measured("relay", Target(probe, "/relay", "relay"), relay, follows=False)]
-    for mode in _MODES:
-        namespace = f"/{mode}"
-        process = started.start(
-            FEEDFORWARD, namespace, autostart=False, description_file=ARM, mode=mode, max_age=1.0
-        )
-        target = Target(probe, namespace, "feedforward")
-        nodes.append(Measured(f"feedforward, {mode}", target, process, mode == "computed_torque"))
     return nodes
 
 
-def _print_line(bars: Bars, node: Measured, relay: Measured) -> None:
+def _print_line(node: Measured, relay: Measured, bars: Bars | None = None) -> None:
+    """Print what was measured of a node, and whether the bars are met, if there are any."""
+
+    def mark(what: str, value: float, bar: float) -> str:
+        return "" if bars is None else bars.mark(f"{node.name}, {what}", value, bar)
+
     cells = []
     for what, share, bar in (("median", 0.5, LATENCY_MEDIAN), ("99 %", 0.99, LATENCY_P99)):
         seconds = node.typical(share)
         ratio = seconds / relay.typical(share)
-        mark = "" if node is relay else bars.mark(f"{node.name}, {what} of the latency", ratio, bar)
-        cells.append(f"{1e6 * seconds:>7.0f} us{ratio:>8.3f}  {mark:12}")
-    lost = "" if node is relay else bars.mark(f"{node.name}, messages lost", node.lost, relay.lost)
-    processor = f"{1e6 * node.processor / node.sent:.0f} us"
-    print(
-        f"{node.name:30}{''.join(cells)}{node.lost:>5} of{node.sent:>7}  {lost:10}{processor:>8}", flush=True
-    )
+        met = mark(f"{what} of the latency", ratio, bar)
+        cells.append(f"{1e6 * seconds:>7.0f} us{ratio:>8.3f}  {met:12}")
+    lost = f"{node.lost:>5} of{node.sent:>7}  {mark('messages lost', node.lost, relay.lost):10}"
+    print(f"{node.name:30}{''.join(cells)}{lost}{1e6 * node.processor:>5.0f} us", flush=True)
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

@@ -12,12 +12,14 @@ import sys
 from collections.abc import Callable
 
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
 from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.parameters import declare
 from dyn_nodes.process import run
 
 
@@ -26,6 +28,10 @@ class Relay(ManagedNode):
 
     def __init__(self) -> None:
         super().__init__("relay")
+        what = "Have the subscription be reliable, other than that of the nodes."
+        reliable = declare(self, "reliable", False, what)
+        reliability = ReliabilityPolicy.RELIABLE if reliable else qos.EACH_SAMPLE.reliability
+        self._profile = QoSProfile(depth=qos.EACH_SAMPLE.depth, reliability=reliability)
         self._active = False
         self._opened: list[Callable[[], object]] = []
         self.start()
@@ -35,7 +41,7 @@ class Relay(ManagedNode):
         self._commands = self.create_lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
         self._message = JointTorques()
         self._command = Float64MultiArray(layout=MultiArrayLayout(dim=[MultiArrayDimension(label="joints")]))
-        states = self.create_subscription(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE)
+        states = self.create_subscription(JointState, "joint_states", self._on_joint_state, self._profile)
         self._opened += [
             lambda: self.destroy_subscription(states),
             lambda: self.destroy_lifecycle_publisher(self._torques),

@@ -15,13 +15,15 @@ from dataclasses import dataclass, field
 from bars import MEMORY_MB, RATE_DRIFT, Bars
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nodes.graph import ARM, FEEDFORWARD, JOINTS, SIMULATION, Processes, processes
-from nodes.probe import RATE_HZ, Probe, swing
+from nodes.probe import RATE_HZ, Probe, motion, swing
 from nodes.usage import processor_time, resident_memory
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
+from dyn_nodes.message_bytes import MessageBytes
+from dyn_nodes.outputs import TERMS
 
 _WARM_UP_S = 5.0
 _SETTLE_S = 0.2
@@ -84,8 +86,8 @@ class Watched:
 
     @property
     def growth(self) -> float:
-        """By how much the memory is above that of the first sample (MB)."""
-        return self.memory[-1] - self.memory[0]
+        """By how much the memory was ever above that of the first sample (MB)."""
+        return max(self.memory) - self.memory[0]
 
 
 def print_soak(bars: Bars, seconds: float) -> None:
@@ -127,40 +129,42 @@ def print_soak(bars: Bars, seconds: float) -> None:
 
 
 def _started(started: Processes) -> list[Watched]:
-    start = dict(zip(JOINTS, swing(10.0).points[0].positions, strict=True))
-    initial = {f"initial__{name}__position": value for name, value in start.items()}
+    start = dict(zip(JOINTS, motion(0.0)[0], strict=True))
     common = {"description_file": ARM, "rate": RATE_HZ}
+    arm = {"brakes": True, **{f"initial.{name}.position": value for name, value in start.items()}}
+    torques = ["simulation/torques:=feedforward/torques"]
     nodes = {
-        "simulation": started.start(
-            SIMULATION,
-            "/arm",
-            ["simulation/torques:=feedforward/torques"],
-            **common,
-            brakes=True,
-            **initial,
+        "simulation": started.start(SIMULATION, "/arm", common | arm, torques),
+        "feedforward, computed_torque": started.start(
+            FEEDFORWARD, "/arm", common | {"mode": "computed_torque"}
         ),
-        "feedforward, computed_torque": started.start(FEEDFORWARD, "/arm", **common, mode="computed_torque"),
         "feedforward, inverse_dynamics": started.start(
-            FEEDFORWARD, "/planned", ["joint_states:=/arm/joint_states"], **common, mode="inverse_dynamics"
+            FEEDFORWARD, "/planned", common | {"mode": "inverse_dynamics"}
         ),
     }
     return [Watched(name, process) for name, process in nodes.items()]
 
 
 def _listen(probe: Probe) -> tuple[list[Stream], list[str]]:
+    """Count messages, as bytes: the probe shall not need a processor of its own."""
     states, by_state, by_timer = streams = [
         Stream("joint_states"),
         Stream("torques, one for each state"),
         Stream("torques, along a trajectory"),
     ]
     node = probe.node
-    node.create_subscription(JointState, "/arm/joint_states", lambda _: states.hear(), _DEEP)
+    node.create_subscription(JointState, "/arm/joint_states", lambda _: states.hear(), _DEEP, raw=True)
+    status_at = MessageBytes(JointTorques(name=list(JOINTS)), dict.fromkeys(TERMS, len(JOINTS))).end
 
-    def hear(stream: Stream, message: JointTorques) -> None:
-        stream.hear(message.status != JointTorques.STATUS_OK)
+    def torques(namespace: str, stream: Stream) -> None:
+        def hear(raw: bytes) -> None:
+            stream.hear(raw[status_at] != JointTorques.STATUS_OK)
 
-    node.create_subscription(JointTorques, "/arm/feedforward/torques", lambda m: hear(by_state, m), _DEEP)
-    node.create_subscription(JointTorques, "/planned/feedforward/torques", lambda m: hear(by_timer, m), _DEEP)
+        topic = f"{namespace}/feedforward/torques"
+        node.create_subscription(JointTorques, topic, hear, _DEEP, raw=True)
+
+    torques("/arm", by_state)
+    torques("/planned", by_timer)
     problems: list[str] = []
 
     def on_diagnostics(message: DiagnosticArray) -> None:

@@ -61,6 +61,12 @@ class Oracle:
         self.model.armature = np.zeros(self.model.nv)
         return self._ours(accelerations)
 
+    def energy(self, q: Sequence[float], qd: Sequence[float]) -> float:
+        """Kinetic and potential energy (J)."""
+        args = (self.model, self.data, self._positions(q))
+        kinetic = pin.computeKineticEnergy(*args, self._velocities(qd))
+        return float(kinetic + pin.computePotentialEnergy(*args))
+
     def gravity_torques(self, q: Sequence[float]) -> np.ndarray:
         """Torques that hold the robot at rest."""
         return self._ours(pin.computeGeneralizedGravity(self.model, self.data, self._positions(q)))

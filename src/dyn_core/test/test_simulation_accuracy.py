@@ -3,95 +3,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from extrapolation import integrated
-from pinocchio_oracle import Oracle
+from simulated_motion import EXAMPLES, ROBOTS, difference_after_a_second, energy_drift, smooth_robot
 
 import dyn_core
 from dyn_core import SimulationSettings, Simulator
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 FREE = {"position_limits": False, "effort_limits": False}
 
 
-def load(name: str) -> dyn_core.Robot:
-    """A robot with friction, but none that jumps."""
-    robot = dyn_core.load_robot(ROBOTS / f"{name}.urdf")
-    coulomb = {f"{term}{j}": 0.0 for j in range(1, robot.dof + 1) for term in ("Fs", "Fo")}
-    rotors = {f"Ia{j}": 0.05 * j for j in range(1, robot.dof + 1)}
-    return robot.with_parameters({**coulomb, **rotors})
-
-
-def parameters(robot: dyn_core.Robot, name: str) -> np.ndarray:
-    named = dict(zip(robot.parameter_names, robot.parameters, strict=True))
-    return np.array([named[f"{name}{j}"] for j in range(1, robot.dof + 1)])
-
-
-def motion_of_pinocchio(
-    name: str, robot: dyn_core.Robot, state: np.ndarray, tau: np.ndarray, on_link: dict[str, np.ndarray]
-) -> np.ndarray:
-    """Positions and velocities after 1 s."""
-    oracle = Oracle((ROBOTS / f"{name}.urdf").read_text(), robot.joint_names, robot.gravity)
-    Fv, Ia, n = parameters(robot, "Fv"), parameters(robot, "Ia"), robot.dof
-    by_link = {link: -wrench for link, wrench in on_link.items()}
-
-    def derivative(x: np.ndarray) -> np.ndarray:
-        return np.concatenate((x[n:], oracle.direct_dynamics(x[:n], x[n:], tau - Fv * x[n:], by_link, Ia)))
-
-    return integrated(derivative, state, 1.0, steps=50)
-
-
 @pytest.mark.parametrize("backend", ["c", "python"])
-@pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_second_of_motion_is_that_of_pinocchio(name: str, backend: str) -> None:
-    robot = load(name)
-    link = robot.link_names[-1]
-    random = np.random.default_rng(3)
-    q, qd = random.uniform(-0.5, 0.5, (2, robot.dof))
-    tau = random.uniform(-5.0, 5.0, robot.dof)
-    on_link = {link: random.uniform(-5.0, 5.0, 6)}
-    settings = SimulationSettings(step=1e-3, integrator="rk4", backend=backend, **FREE)
-    simulator = Simulator(robot, settings, q=q, qd=qd)
-    simulator.set_effort(tau)
-    simulator.set_wrenches(on_link)
-    for _ in range(1000):
-        simulator.step()
-    expected = motion_of_pinocchio(name, robot, np.concatenate((q, qd)), tau, on_link)
-    assert simulator.state.time == pytest.approx(1.0, abs=1e-15)
-    np.testing.assert_allclose(np.concatenate((simulator.state.q, simulator.state.qd)), expected, atol=1e-8)
-
-
-def energy(oracle: Oracle, q: np.ndarray, qd: np.ndarray) -> float:
-    pin = pytest.importorskip("pinocchio")
-    args = oracle.model, oracle.data, oracle._positions(q)
-    return pin.computeKineticEnergy(*args, oracle._velocities(qd)) + pin.computePotentialEnergy(*args)
+    assert difference_after_a_second(name, backend) < 1e-8
 
 
 def test_a_frictionless_swing_keeps_its_energy() -> None:
-    robot = dyn_core.load_robot(ROBOTS / "rx90.urdf")
-    oracle = Oracle((ROBOTS / "rx90.urdf").read_text(), robot.joint_names, robot.gravity)
-    settings = SimulationSettings(step=1e-3, integrator="rk4", friction=False, **FREE)
-    start = np.array([0.3, 1.0, -0.4, 0.5, 0.3, 0.2])
-    simulator = Simulator(robot, settings, q=start)
-    first = energy(oracle, start, np.zeros(6))
-    kinetic = drift = 0.0
-    for k in range(60_000):
-        simulator.step()
-        if k % 20 == 0:
-            state = simulator.state
-            now = energy(oracle, state.q, state.qd)
-            kinetic = max(kinetic, now - energy(oracle, state.q, np.zeros(6)))
-            drift = max(drift, abs(now - first))
-    assert kinetic > 100.0  # it did swing
-    assert drift < 1e-6 * min(kinetic, abs(first))
+    assert energy_drift(60.0) < 1e-6
 
 
 @pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("semi_implicit_euler", 1)])
 def test_order(integrator: str, order: int) -> None:
-    robot = load("rx90")
+    robot = smooth_robot("rx90")
     tau = np.array([10.0, -20.0, 8.0, 1.0, -1.0, 0.2])
     ends = []
     for step in (4e-3, 2e-3, 1e-3, 1e-4):
@@ -142,7 +76,7 @@ def test_strong_viscous_friction_needs_no_small_steps() -> None:
 
 
 def test_divergence_ends_in_a_sentence_and_the_state_stays() -> None:
-    robot = load("rx90").with_parameters({"Fv3": 1e6})
+    robot = smooth_robot("rx90").with_parameters({"Fv3": 1e6})
     with pytest.warns(
         dyn_core.ModelWarning, match="brings joint 'joint_3' to rest in .* s, too fast for rk4"
     ):

@@ -16,11 +16,10 @@ from typing import NamedTuple
 from rclpy.exceptions import NameValidationException
 
 from dyn_core import DynError
-from dyn_core.io.source import read_text
-from dyn_core.io.yaml_text import Entries, Node, parse_yaml
 from dyn_nodes.controller import Controller
 from dyn_nodes.feedforward import Feedforward
 from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.parameter_file import nodes_of_file
 from dyn_nodes.process import run_together
 from dyn_nodes.simulation import Simulation
 
@@ -29,7 +28,6 @@ NODES: Mapping[str, Callable[..., ManagedNode]] = {
     "simulation": Simulation,
     "controller": Controller,
 }
-_PARAMETERS = "ros__parameters"
 
 
 class NamedNode(NamedTuple):
@@ -123,25 +121,10 @@ def _made(chosen: Sequence[NamedNode]) -> list[ManagedNode]:
 
 def _nodes_of(file: str) -> Iterator[NamedNode]:
     """Answer the nodes of which a file has parameters, but for those that are not ours."""
-    try:
-        tree = parse_yaml(read_text(file, "YAML", "YAML"))
-    except DynError as problem:
-        raise problem if problem.file else problem.in_file(file) from problem
-    for path in _paths(tree, ""):
+    for path in nodes_of_file(file):
         namespace, _, name = path.rpartition("/")
         if name in NODES:
             yield NamedNode(name, None if "*" in namespace else "/" + namespace.strip("/"))
-
-
-def _paths(tree: Node, path: str) -> Iterator[str]:
-    """Answer where in the tree of a file of parameters there are some."""
-    if not isinstance(tree, Entries):
-        return
-    if _PARAMETERS in tree.values:
-        yield path
-    for key, below in tree.values.items():
-        if key != _PARAMETERS:
-            yield from _paths(below, f"{path}/{key.strip('/')}")
 
 
 if __name__ == "__main__":

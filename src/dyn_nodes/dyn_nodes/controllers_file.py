@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dyn_core import DynError
 from dyn_core.errors import listed
-from dyn_core.io.source import read_text
-from dyn_core.io.yaml_text import Entries, Node, parse_yaml
-from dyn_core.io.yaml_values import entries, items, name
+from dyn_core.io.yaml_text import Entries, Node
+from dyn_core.io.yaml_values import items, name
+from dyn_nodes.parameter_file import nodes_of_file
 
 _MANAGER = "controller_manager"
-_PARAMETERS = "ros__parameters"
 _EFFORT = "effort"
 _FORWARD = "forward_command_controller/ForwardCommandController"
 _GROUP = "effort_controllers/JointGroupEffortController"
@@ -42,13 +41,13 @@ def effort_controller(file: str, controller: str) -> EffortController:
         DynError: the file cannot be read, or what it says is not a controller that takes torques.
     """
     try:
-        return _read(parse_yaml(read_text(file, "YAML", "YAML")), controller)
+        return _read(nodes_of_file(file), controller)
     except DynError as problem:
         raise problem if problem.file else problem.in_file(file) from problem
 
 
-def _read(tree: Node, controller: str) -> EffortController:
-    nodes = dict(_parameters(tree, ""))
+def _read(found: Mapping[str, Mapping[str, Node]], controller: str) -> EffortController:
+    nodes = {path.rpartition("/")[2]: given for path, given in found.items()}
     types = _types(nodes)
     if controller not in types:
         raise DynError(f"{_MANAGER} has no controller '{controller}': choose one of {listed(types)}")
@@ -94,14 +93,3 @@ def _wanted(owner: str, given: Mapping[str, Node], parameter: str) -> Node:
 def _names(owner: str, given: Mapping[str, Node], parameter: str) -> list[str]:
     what = f"{owner}, {parameter}"
     return [name(what, item) for item in items(what, _wanted(owner, given, parameter))]
-
-
-def _parameters(tree: Node, path: str) -> Iterator[tuple[str, Mapping[str, Node]]]:
-    """Answer the parameters in a file, by the names of their nodes without namespaces."""
-    if not isinstance(tree, Entries):
-        return
-    if _PARAMETERS in tree.values:
-        yield path.rpartition("/")[2], entries(f"'{path}'", tree.values[_PARAMETERS])
-    for key, below in tree.values.items():
-        if key != _PARAMETERS:
-            yield from _parameters(below, f"{path}/{key.strip('/')}")

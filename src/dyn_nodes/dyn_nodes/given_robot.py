@@ -28,7 +28,7 @@ def robot_parameters(
     Args:
         robot: an installed robot, or as `description_file`; empty for that.
         description_file: path of a URDF or xacro file; empty for none.
-        side_file: path of a side file; empty for none.
+        side_file: path of a side file; empty for that of an installed robot, where it has one.
         xacro_arguments: for xacro, as in a shell.
 
     Raises:
@@ -41,7 +41,10 @@ def robot_parameters(
         )
     parameters = {"side_file": existing("side_file", side_file)} if side_file else {}
     if robot:
-        path = existing("robot", robots.find(robot))
+        found = robots.find(robot)
+        path = existing("robot", found)
+        if not side_file and (beside := robots.side_file(found)):
+            parameters["side_file"] = str(beside)
     elif description_file:
         path = existing("description_file", description_file)
     else:

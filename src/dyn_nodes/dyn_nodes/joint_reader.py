@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
@@ -13,6 +12,9 @@ from numpy.typing import NDArray
 
 from dyn_nodes.plausible import culprit, plausible
 from dyn_nodes.rejection import Rejection
+
+Numbers = Sequence[float] | NDArray[np.float64]
+"""Of a message; arrays of NumPy are taken as they are, and nobody writes to them."""
 
 _ANOTHER_CLOCK_S = 1e8
 """Stamps that differ so much from the present, some years, are of another clock."""
@@ -42,7 +44,7 @@ class JointReader:
         """Whether any of the names is one of our joints: grippers and carts may share a topic."""
         return (self._order is not None and names == self._names) or not self._set.isdisjoint(names)
 
-    def positions(self, names: Sequence[str], numbers: Sequence[float]) -> NDArray[np.float64]:
+    def positions(self, names: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
         """Look up where our joints are among the names of a message, and answer their positions, shape (n,).
 
         Raises:
@@ -53,7 +55,8 @@ class JointReader:
             self._refuse_short(names, numbers, "position")
         if names != self._names or self._order is None:
             self._find(names)
-        return self._checked(numbers, "position")
+        values = self._taken(numbers)
+        return values if plausible(values.tolist()) else self._refuse(values, "position")
 
     def _find(self, names: Sequence[str]) -> None:
         index = {name: i for i, name in enumerate(names)}
@@ -70,7 +73,7 @@ class JointReader:
         self._order = np.array([index[name] for name in self.joint_names], dtype=np.intp)
         self._same_order = list(self._order) == list(range(len(names)))
 
-    def values(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
+    def values(self, numbers: Numbers, quantity: str) -> NDArray[np.float64]:
         """Answer the values of our joints, in their order, shape (n,).
 
         Values of other joints, and values without a name, are passed over.
@@ -81,29 +84,30 @@ class JointReader:
         """
         if len(numbers) < len(self._names):
             self._refuse_short(self._names, numbers, quantity)
-        return self._checked(numbers, quantity)
+        values = self._taken(numbers)
+        return values if plausible(values.tolist()) else self._refuse(values, quantity)
 
-    def values_or_none(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64] | None:
+    def values_or_none(self, numbers: Numbers, quantity: str) -> NDArray[np.float64] | None:
         """Answer what `values` does, and None where all values of our joints are NaN."""
-        # No sum is NaN but one with a NaN, or with both infinities.
-        if math.isnan(sum(numbers)) and self._none(numbers):
-            return None
-        return self.values(numbers, quantity)
+        if len(numbers) < len(self._names):
+            self._refuse_short(self._names, numbers, quantity)
+        values = self._taken(numbers)
+        if plausible(values.tolist()):
+            return values
+        return None if np.isnan(values).all() else self._refuse(values, quantity)
 
-    def _none(self, numbers: Sequence[float]) -> bool:
-        enough = len(numbers) >= len(self._names)
-        return enough and bool(np.isnan(np.array(numbers, dtype=np.float64)[self._order]).all())
+    def _taken(self, numbers: Numbers) -> NDArray[np.float64]:
+        values = numbers if isinstance(numbers, np.ndarray) else np.array(numbers, dtype=np.float64)
+        if self._same_order and len(values) == len(self._names):
+            return values
+        taken: NDArray[np.float64] = values[self._order]
+        return taken
 
-    def _checked(self, numbers: Sequence[float], quantity: str) -> NDArray[np.float64]:
-        values = np.array(numbers, dtype=np.float64)
-        if not self._same_order or len(values) > len(self._names):
-            values = values[self._order]
-        if not plausible(values.tolist()):
-            j = culprit(values.tolist())
-            raise Rejection(f"{self.what} gives joint '{self.joint_names[j]}' the {quantity} {values[j]}")
-        return values
+    def _refuse(self, values: NDArray[np.float64], quantity: str) -> NoReturn:
+        j = culprit(values.tolist())
+        raise Rejection(f"{self.what} gives joint '{self.joint_names[j]}' the {quantity} {values[j]}")
 
-    def _refuse_short(self, names: Sequence[str], numbers: Sequence[float], quantity: str) -> NoReturn:
+    def _refuse_short(self, names: Sequence[str], numbers: Numbers, quantity: str) -> NoReturn:
         plural = f"{quantity[:-1]}ies" if quantity.endswith("y") else f"{quantity}s"
         raise Rejection(
             f"{self.what} has {len(names)} names but {len(numbers)} {plural}: "

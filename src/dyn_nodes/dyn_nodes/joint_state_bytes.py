@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import struct
 import sys
-from array import array
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
@@ -41,14 +42,14 @@ class JointStates:
     Attributes:
         stamp: that of the header.
         name: joints.
-        position: their positions (rad or m).
-        velocity: their velocities (rad/s or m/s).
+        position: their positions (rad or m); of any length, as the message has them.
+        velocity: their velocities (rad/s or m/s), as well.
     """
 
     stamp: Stamp
     name: list[str]
-    position: array[float]
-    velocity: array[float]
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,13 @@ class JointStateBytes:
             return self._deserialized(raw)
         stamp = layout.stamp
         stamp.sec, stamp.nanosec = STAMP.unpack_from(raw, STAMP_AT)
-        return JointStates(stamp, layout.name, array("d", raw[layout.positions]), array("d", raw[velocities]))
+        # Floats in messages are not where the processor wants them: they are copied.
+        return JointStates(
+            stamp,
+            layout.name,
+            np.frombuffer(raw[layout.positions], np.float64),
+            np.frombuffer(raw[velocities], np.float64),
+        )
 
     def _deserialized(self, raw: bytes) -> JointStates:
         try:
@@ -107,7 +114,8 @@ class JointStateBytes:
                 self._layouts.clear()
             self._layouts[len(raw)] = layout
         stamp = message.header.stamp
-        return JointStates(Stamp(stamp.sec, stamp.nanosec), message.name, message.position, message.velocity)
+        numbers = (np.array(array, dtype=np.float64) for array in (message.position, message.velocity))
+        return JointStates(Stamp(stamp.sec, stamp.nanosec), message.name, *numbers)
 
 
 def _layout(raw: bytes, message: JointState) -> _Layout | None:

@@ -12,10 +12,12 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 from dyn_core import DynError
 from dyn_nodes import robots
 from dyn_nodes.given_robot import existing, robot_parameters
+from dyn_nodes.parameter_file import check_applies
 
 Parameters: TypeAlias = "str | Mapping[str, Any]"
 """The path of a file, or values by name."""
@@ -58,7 +60,8 @@ def common_arguments(
         DeclareLaunchArgument(
             "side_file",
             default_value="",
-            description="YAML file with loops, friction, rotor inertias; empty: as params_file says.",
+            description="YAML file with loops, friction, rotor inertias. Empty: that of an installed robot, "
+            "or as params_file says.",
         ),
         DeclareLaunchArgument(
             "use_sim_time",
@@ -104,9 +107,28 @@ def given_robot(context: LaunchContext, default: str = "") -> dict[str, str]:
     )
 
 
-def params_file(context: LaunchContext) -> str:
-    """Answer the file of parameters; DynError where there is none."""
-    return existing("params_file", given(context, "params_file"))
+def parameter_file(context: LaunchContext, argument: str, *nodes: str) -> str:
+    """Answer the file of parameters that an argument gives.
+
+    Args:
+        context: of the launch.
+        argument: its name.
+        nodes: names of the nodes that the file is for; it need not have parameters for them.
+
+    Raises:
+        DynError: there is no such file, or it is for a node of the same name in another namespace.
+    """
+    file = existing(argument, given(context, argument))
+    for name in nodes:
+        check_applies(file, full_name(context, name))
+    return file
+
+
+def full_name(context: LaunchContext, node: str) -> str:
+    """Answer the name of a node in the namespace of the arguments, and in those that are pushed around it."""
+    pushed = context.launch_configurations.get("ros_namespace")
+    namespace = make_namespace_absolute(prefix_namespace(pushed, given(context, "namespace")))
+    return f"{str(namespace).rstrip('/')}/{node}"
 
 
 def node(
@@ -175,7 +197,7 @@ def one_node(
     def made(context: LaunchContext) -> list[Node]:
         chosen = {name: given_switch(context, name) for name in optional(context, *switches)}
         parameters: list[Parameters] = [
-            params_file(context),
+            parameter_file(context, "params_file", executable),
             given_robot(context),
             optional(context, *options),
             chosen,

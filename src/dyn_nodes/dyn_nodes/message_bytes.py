@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 
 STAMP = struct.Struct("=iI")
 """Seconds and nanoseconds of a stamp."""
@@ -23,7 +23,7 @@ class MessageBytes:
 
     Attributes:
         raw: the bytes.
-        places: where the numbers of each vector are, by the name of its field.
+        end: where the last vector ends.
     """
 
     def __init__(self, message: Any, sizes: Mapping[str, int]) -> None:
@@ -31,28 +31,18 @@ class MessageBytes:
 
         Args:
             message: its other fields have their values; the vectors get theirs.
-            sizes: length of each vector, by the name of its field.
-
-        Raises:
-            LookupError: they are not found, as the middleware writes messages in another way.
+            sizes: length of each vector, by the name of its field, in order.
         """
         for k, (name, size) in enumerate(sizes.items()):
             setattr(message, name, array("d", (1000.1 * (k + 1) + j for j in range(size))))
         self.raw = bytearray(serialize_message(message))
-        self.places = {name: self._place(getattr(message, name)) for name in sizes}
+        self._vectors: dict[str, NDArray[np.float64]] = {}
+        self.end = 0
+        for name, size in sizes.items():
+            begin = self.raw.index(getattr(message, name).tobytes(), self.end)
+            self._vectors[name] = np.frombuffer(self.raw, np.float64, size, begin)
+            self.end = begin + 8 * size
 
-    def _place(self, numbers: array[float]) -> slice:
-        sought = numbers.tobytes()
-        if self.raw.count(sought) != 1:
-            raise LookupError(f"the numbers {numbers.tolist()} are not in the bytes of their message")
-        begin = self.raw.index(sought)
-        return slice(begin, begin + len(sought))
-
-    def numbers(self, name: str) -> NDArray[np.float64]:
-        """Answer the vector of a field, which writes to the bytes."""
-        place = self.places[name]
-        return np.frombuffer(self.raw, np.float64, (place.stop - place.start) // 8, place.start)
-
-    def message(self, kind: type) -> Any:
-        """Answer the message that the bytes are."""
-        return deserialize_message(bytes(self.raw), kind)
+    def vector(self, name: str) -> NDArray[np.float64]:
+        """Answer the vector of a field; what is written to it is in the bytes."""
+        return self._vectors[name]

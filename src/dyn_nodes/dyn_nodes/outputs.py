@@ -17,8 +17,8 @@ from dyn_nodes.joint_state_bytes import Stamp
 from dyn_nodes.message_bytes import STAMP, STAMP_AT, MessageBytes
 from dyn_nodes.output_stage import Output
 
-_TERMS = ("inertial", "coriolis", "gravity", "friction", "total")
-"""Vectors of the message, in order."""
+TERMS = ("inertial", "coriolis", "gravity", "friction", "total")
+"""Vectors of a JointTorques, in order; the status comes next."""
 
 
 class Outputs:
@@ -33,15 +33,15 @@ class Outputs:
         order = command_order(robot, command_joints)
         self._order = None if order == list(range(len(names))) else np.array(order, dtype=np.intp)
         message = JointTorques(name=names)
-        self._message = MessageBytes(message, dict.fromkeys(_TERMS, len(names)))
+        self._message = MessageBytes(message, dict.fromkeys(TERMS, len(names)))
         self._inertial, self._coriolis, self._gravity, self._friction, self._total = map(
-            self._message.numbers, _TERMS
+            self._message.vector, TERMS
         )
-        self._status_at = self._message.places["total"].stop
+        self._status_at = self._message.end
         dimension = MultiArrayDimension(label="joints", size=len(order), stride=len(order))
         command = Float64MultiArray(layout=MultiArrayLayout(dim=[dimension]))
         self._command = MessageBytes(command, {"data": len(order)})
-        self._data = self._command.numbers("data")
+        self._data = self._command.vector("data")
 
     def publish(self, output: Output, stamp: Time | Stamp) -> None:
         """Publish torques, with the stamp of what they follow from."""

@@ -70,6 +70,7 @@ def run_together(
             spin_until(executor, ended)
             for node in nodes:
                 node.end()
+            try_shutdown()
     except (DynError, ParameterException) as error:
         print(f"{name}: {one_line(str(error))}", file=sys.stderr)
         return 1

@@ -122,6 +122,7 @@ class Reload(Generic[Prepared]):
             described = self._source.described(request.text)
         if described is None or described.robot.description_hash == request.unless_hash:
             return None
+        self._node.get_logger().info(f"preparing robot '{described.robot.name}'")
         return Loaded(described, self._prepare(described))
 
     def _woken(self) -> None:

@@ -21,6 +21,12 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in directory().glob("*.urdf")))
 
 
+def side_file(description: Path) -> Path | None:
+    """Answer the side file of an installed robot; None where it has none, or is another one."""
+    beside = description.with_suffix(".yaml")
+    return beside if description.parent == directory() and beside.is_file() else None
+
+
 def find(name_or_path: str) -> Path:
     """Answer the description file of an installed robot, or the path that was given.
 

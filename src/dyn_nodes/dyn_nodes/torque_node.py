@@ -262,9 +262,9 @@ class TorqueNode(RobotNode[Running[Maker]]):
 
     def time_of(self, what: str, stamp: Time | Stamp) -> float:
         """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
-        stamp_ns = nanoseconds_of(stamp)
-        check_age(what, stamp_ns, self._time.nanoseconds(), self.publishing.max_age)
-        return 1e-9 * (stamp_ns - self._epoch)
+        stamp_ns, now_ns = nanoseconds_of(stamp), self._time.nanoseconds()
+        check_age(what, stamp_ns, now_ns, self.publishing.max_age)
+        return self.time_from(stamp_ns)
 
     def problem(self) -> str | Failure | None:
         """What is wrong with the data at the moment, for /diagnostics."""

@@ -54,6 +54,16 @@ def test_an_installed_robot_or_a_file_becomes_a_path(
     assert robot_parameters(description_file="~/arm.urdf") == {"description_file": file}
 
 
+def test_an_installed_robot_brings_its_side_file_along(directory: Path) -> None:
+    description = robots.find("rx90")
+    parameters = {"description_file": str(description), "side_file": str(description.with_suffix(".yaml"))}
+    assert robot_parameters("rx90") == parameters
+    own = str(directory / "side.yaml")
+    assert robot_parameters("rx90", side_file=own) == {**parameters, "side_file": own}
+    (directory / "arm.yaml").write_text("{}")
+    assert "side_file" not in robot_parameters(str(directory / "arm.urdf"))
+
+
 def test_without_a_robot_there_is_at_most_a_side_file(directory: Path) -> None:
     side = str(directory / "side.yaml")
     assert robot_parameters() == {}

@@ -12,6 +12,7 @@ from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_poin
 from dyn_core.control.watchdog import Status, WatchSettings
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.controller_parameters import ControllerSettings
+from dyn_nodes.feedforward_settings import ReferenceSettings
 from dyn_nodes.joint_controller import JointController
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output
@@ -28,12 +29,13 @@ PERIOD_S = 0.01
 AT_ONCE = {
     "watch": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
     "ramp_start": 0.0,
+    "references": ReferenceSettings(carry=0.0),
     "feedforward": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
 }
 
 
 def controller(p: float = 100.0, d: float = 10.0, i: float = 0.0, **settings: object) -> JointController:
-    """A controller without ramps, unless they are given."""
+    """A controller without ramps that takes references as they are, unless something else is given."""
     gains = PidGains({"p": p, "i": i, "d": d})
     return JointController(ROBOT, ControllerSettings(**{"gains": gains, **AT_ONCE, **settings}))
 
@@ -75,6 +77,16 @@ def test_when_references_stop_the_last_position_is_held_without_its_velocity() -
     for k in range(1, 12):
         torques = measured(ours, ZERO, k * PERIOD_S)
     assert torques == pytest.approx([2.0, 2.0])
+
+
+def test_references_are_carried_to_the_measurement_but_not_far() -> None:
+    """When they stop, the robot is held where they were carried to: torques have no step back."""
+    ours = controller(d=0.0, references=ReferenceSettings(carry=0.02))
+    measured(ours, ZERO, 0.0)
+    refer(ours, vector(0.01, 0.01), 0.005, vector(0.5, -0.5))
+    assert measured(ours, ZERO, 0.01) == pytest.approx([100 * (0.01 + 0.0025), 100 * (0.01 - 0.0025)])
+    for k in range(3, 20):
+        assert measured(ours, ZERO, k * PERIOD_S) == pytest.approx([100 * 0.02, 0.0])
 
 
 def test_the_integral_takes_away_what_stays() -> None:

@@ -92,8 +92,7 @@ def prepared(wish: Wish) -> Scene:
 def _side_file(wish: Wish, path: Path) -> Path | None:
     if wish.side_file is not None:
         return Path(wish.side_file)
-    beside = path.with_suffix(".yaml")
-    return beside if path.parent == robots.directory() and beside.is_file() else None
+    return robots.side_file(path)
 
 
 def _check(robot: Robot) -> None:

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states from bytes, beside what rclpy makes of the same bytes."""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+
+from dyn_nodes import joint_state_bytes
+from dyn_nodes.joint_state_bytes import JointStateBytes
+from dyn_nodes.rejection import Rejection
+
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
+NUMBERS = st.lists(st.floats(width=64), max_size=6)
+
+
+@st.composite
+def joint_states(draw: st.DrawFn) -> JointState:
+    """Any joint state, with as many numbers of each kind as there happen to be."""
+    message = JointState(
+        name=draw(st.lists(TEXTS, max_size=4)),
+        position=array("d", draw(NUMBERS)),
+        velocity=array("d", draw(NUMBERS)),
+        effort=array("d", draw(NUMBERS)),
+    )
+    message.header.frame_id = draw(TEXTS)
+    message.header.stamp.sec = draw(st.integers(-(2**31), 2**31 - 1))
+    message.header.stamp.nanosec = draw(st.integers(0, 2**32 - 1))
+    return message
+
+
+def assert_read(reader: JointStateBytes, raw: bytes) -> None:
+    """What the reader says is what rclpy says of the same bytes."""
+    states, message = reader.read(raw), deserialize_message(raw, JointState)
+    assert (states.stamp.sec, states.stamp.nanosec) == (
+        message.header.stamp.sec,
+        message.header.stamp.nanosec,
+    )
+    assert states.name == message.name
+    # As bytes, because NaN is not equal to itself.
+    assert states.position.tobytes() == message.position.tobytes()
+    assert states.velocity.tobytes() == message.velocity.tobytes()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(joint_states(), min_size=1, max_size=4), st.lists(NUMBERS, min_size=2, max_size=2))
+def test_the_reader_says_what_rclpy_says(messages: Sequence[JointState], others: list[list[float]]) -> None:
+    reader = JointStateBytes()
+    for message, k in itertools.product(messages, range(3)):
+        if k:  # the same places, other numbers
+            for numbers, other in ((message.position, others[0]), (message.velocity, others[1])):
+                numbers[: len(other)] = array("d", other[: len(numbers)])
+            message.header.stamp.nanosec ^= k
+        assert_read(reader, serialize_message(message))
+
+
+@pytest.fixture
+def deserialized(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What rclpy had to read."""
+    read: list[bytes] = []
+
+    def noted(raw: bytes, kind: type) -> object:
+        read.append(raw)
+        return deserialize_message(raw, kind)
+
+    monkeypatch.setattr(joint_state_bytes, "deserialize_message", noted)
+    return read
+
+
+def state(names: Sequence[str], value: float = 1.0, velocities: bool = True) -> JointState:
+    numbers = [value] * len(names)
+    return JointState(
+        name=list(names), position=numbers, velocity=numbers if velocities else [], effort=numbers
+    )
+
+
+def test_rclpy_reads_each_kind_of_message_once(deserialized: list[bytes]) -> None:
+    reader = JointStateBytes()
+    arm, gripper = ["shoulder", "elbow"], ["finger"]
+    for value in range(10):
+        for names in (arm, gripper):
+            raw = serialize_message(state(names, float(value)))
+            assert reader.read(raw).position.tolist() == [float(value)] * len(names)
+    assert len(deserialized) == 2
+
+
+def test_padding_may_have_any_value(deserialized: list[bytes]) -> None:
+    reader = JointStateBytes()
+    first = bytearray(serialize_message(state(["a", "bcd"])))
+    begin = first.index(b"a\0")
+    for value in range(5):
+        first[begin + 2 : begin + 4] = bytes([value, 255 - value])
+        assert reader.read(bytes(first)).name == ["a", "bcd"]
+    assert len(deserialized) == 1
+
+
+def test_other_names_of_the_same_length_are_seen() -> None:
+    reader = JointStateBytes()
+    for names in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "b"]):
+        assert reader.read(serialize_message(state(names))).name == names
+
+
+def test_numbers_of_another_kind_are_not_velocities() -> None:
+    """One velocity and no effort is as long as no velocity and one effort."""
+    one, none = state(["a"]), state(["a"], velocities=False)
+    one.effort = array("d")
+    raws = [serialize_message(message) for message in (one, none)]
+    assert len(raws[0]) == len(raws[1])
+    for first, second in (raws, reversed(raws)):
+        reader = JointStateBytes()
+        for raw in (first, second):
+            assert_read(reader, raw)
+
+
+def test_what_came_before_does_not_change() -> None:
+    reader = JointStateBytes()
+    early = [reader.read(serialize_message(state(["a"], value))) for value in (1.0, 2.0, 3.0)]
+    reader.read(serialize_message(state(["a"], 4.0)))
+    assert [states.position[0] for states in early] == [1.0, 2.0, 3.0]
+
+
+def test_another_order_of_bytes_is_left_to_rclpy(deserialized: list[bytes]) -> None:
+    """As a machine that has it would send it, without names and numbers."""
+    numbers = (5, 7, 1)  # the stamp, and the length of an empty text
+    big = bytes(4) + b"".join(number.to_bytes(4, "big") for number in numbers) + bytes(20)
+    reader = JointStateBytes()
+    for _ in range(3):
+        states = reader.read(big)
+        assert (states.stamp.sec, states.stamp.nanosec, states.name) == (5, 7, [])
+    assert len(deserialized) == 3
+
+
+@pytest.mark.parametrize("length", [0, 3, 4, 11, 12, 20, 40])
+def test_half_a_message_is_refused(length: int) -> None:
+    reader = JointStateBytes()
+    raw = serialize_message(state(["shoulder", "elbow"]))
+    reader.read(raw)
+    with pytest.raises(Rejection, match="joint state cannot be read"):
+        reader.read(raw[:length])
+    assert_read(reader, raw)
+
+
+def test_memory_of_kinds_is_limited() -> None:
+    reader = JointStateBytes()
+    for k in range(100):
+        assert_read(reader, serialize_message(state(["x" * k])))
+    assert len(reader._layouts) <= 16
