@@ -293,8 +293,7 @@ def test_a_node_that_dies_is_told(
     output, _ = demo.communicate(timeout=LIMIT_S)
     assert demo.returncode == 1
     assert (
-        f"demo: the node {node} has ended with code -9; its log {tmp_path / node}.log ends with: ["
-        in output
+        f"demo: the node {node} has ended with code -9; its log {tmp_path / node}.log ends with: [" in output
     )
     assert "Traceback" not in output
     assert "report.html" not in {path.name for path in tmp_path.iterdir()}
