@@ -40,6 +40,8 @@ MOTION_DIFFERENCE = 1e-8
 LATENCY_MEDIAN = 1.15
 LATENCY_P99 = 1.5
 """Largest ratios of the latency of a node to that of a relay."""
+TRACKING = (1.0 / 3.0, 1.0 / 10.0)
+"""Largest ratios of the tracking error to that of PD control alone, with 10 % model error and without."""
 MEMORY_MB = 1.0
 """Growth of resident memory in a long run."""
 RATE_DRIFT = 1e-3

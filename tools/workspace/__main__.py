@@ -82,7 +82,7 @@ def bench(arguments: Sequence[str]) -> int:
 def soak(arguments: Sequence[str]) -> int:
     """Let the nodes run for a long time; the first argument is how long (s)."""
     ros, variables = _ready()
-    return _measure_nodes(ros, variables, ["--strict", "--rounds", "0", "--soak", *arguments])
+    return _measure_nodes(ros, variables, ["--strict", "--only", "soak", "--soak", *arguments])
 
 
 def _measure_nodes(
