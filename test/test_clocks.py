@@ -76,6 +76,21 @@ def test_time_that_leaps_is_followed_with_a_ramp(leap: str, loose: LooseNode) ->
     assert not any("refused" in warning for warning in warned(loose))
 
 
+@pytest.mark.parametrize("leap", LEAPS)
+def test_after_time_has_leapt_silence_is_stale_as_always(leap: str, loose: LooseNode) -> None:
+    """The torques that were sent last do not stand for ever, and a last message is sent."""
+    before = states_for(loose, 0.5)
+    loose.set_time(loose.ros_now + round(1e9 * LEAPS[leap]))
+    loose.pass_time(1.0)
+    watch = loose.node.active.maker.stage.watch
+    assert watch.status in (Status.HOLDING, Status.RAMPING_DOWN, Status.STOPPED)
+    after = loose.published["torques"][len(before) :]
+    assert {t.status for t in after} & {JointTorques.STATUS_HELD, JointTorques.STATUS_ZERO}
+    assert smooth([before[-1], *after])
+    loose.node.trigger_deactivate()
+    assert len(loose.published["torques"]) > len(before) + len(after)
+
+
 def test_a_clock_that_stops_while_joint_states_go_on_is_noticed(loose: LooseNode) -> None:
     states_for(loose, 0.5)
     stamp = loose.ros_now

@@ -10,7 +10,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
 from dyn_nodes.rejection import Rejection
 
-_FACTOR = 10.0
+_FACTOR = 3.0
 """A position that moves faster than so many times the velocity limit is not believed at once."""
 _SLACK = 0.1
 """How far it may move in any case (rad or m)."""
@@ -58,8 +58,9 @@ class BelievedPositions:
                 f"joint state is stamped {last_t - t:.3f} s before the last one",
                 "joint state is not in order",
             )
-        jump = self._limit.jump(last_q, q, t - last_t)
         doubted, self._doubted = self._doubted, None
+        # A position that is doubted gives the next one no more room to be somewhere else.
+        jump = self._limit.jump(last_q, q, t - (last_t if doubted is None else doubted[0]))
         if jump is None:
             self.last = t, q
             return True

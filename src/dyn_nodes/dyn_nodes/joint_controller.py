@@ -104,7 +104,7 @@ class JointController:
         first = self._believed.last is None
         if not self._believed.follows(t, q):
             if not first:
-                self.stage.recover()
+                self.stage.recover(now)
             self._hold(q)
         desired = self._desired(t, now)
         try:
@@ -143,10 +143,10 @@ class JointController:
         """Take torques of a feedforward (N m or N), (n,), which are finite."""
         self._feedforward, self._feedforward_at = torques, now
 
-    def forget_time(self, t: float) -> None:
+    def forget_time(self, t: float, now: float) -> None:
         """Hold the robot where it is after the clock of the stamps was set to another time t (s)."""
         self._believed.forget()
-        self.stage.recover()
+        self.stage.recover(now)
 
     @property
     def position(self) -> Array | None:

@@ -119,10 +119,16 @@ class OutputStage:
         if self.last_good is not None and now - self.last_good > self._settings.timeout:
             self._look(now)
 
-    def recover(self) -> None:
-        """Go over to what comes next with a ramp, as after data that was missing."""
-        if self.last_good is not None:
-            self.watch, self.last_good, self._first = NO_DATA, None, False
+    def recover(self, now: float) -> None:
+        """Go over to what comes next with a ramp from time `now` (s) on, as after data that was missing.
+
+        Data was good until then: if nothing comes any more, it is stale as always.
+        """
+        if self.last_good is None:
+            return
+        self._first = False
+        if self.watch.status in (Status.GOOD, Status.RECOVERING):
+            self.watch = Watch(Status.RECOVERING, now, Target.LIVE, 0.0)
 
     def idle(self, held: Callable[[], Terms], now: float) -> Output | None:
         """Answer what to send at time `now` (s) because no good data has come, if anything.

@@ -53,7 +53,7 @@ class TorqueMaker(Protocol):
     def restart(self) -> None:
         """Forget the motions and wait for data as at first."""
 
-    def forget_time(self, t: float) -> None:
+    def forget_time(self, t: float, now: float) -> None:
         """Go on after the clock of the stamps was set to another time t (s)."""
 
     @property
@@ -206,7 +206,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
             return
         if running.maker.stage.last_good is not None:
             self.get_logger().warning("the clock was set: what is desired at certain times is forgotten")
-        running.maker.forget_time(self.node_time)
+        running.maker.forget_time(self.node_time, self.steady())
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send the last torques."""

@@ -97,12 +97,12 @@ class TorqueSource:
         self._position = self._start = None
         self._measured_at = -math.inf
 
-    def forget_time(self, t: float) -> None:
+    def forget_time(self, t: float, now: float) -> None:
         """Go on after the clock of the stamps was set to another time t (s)."""
         self.desired.forget_time(t)
         self._believed.forget()
         self._velocities.reset()
-        self.stage.recover()
+        self.stage.recover(now)
 
     def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
         """Take a measurement, and answer the torques to send for it if it is what they follow from.
@@ -126,7 +126,7 @@ class TorqueSource:
         if self._mode == "inverse_dynamics" and self.desired.kind is not Kind.NOTHING:
             return None
         if not goes_on and not first:
-            self.stage.recover()
+            self.stage.recover(now)
         if self._mode != "computed_torque":
             return self.stage.live(self._still(q), now)
         if not goes_on:
@@ -143,7 +143,7 @@ class TorqueSource:
         before = self.desired.at(t) if self.desired.kind is Kind.TRAJECTORY else None
         motion = self.desired.refer(given, t, now, self.measured(now))
         if before is not None and self._far(before.q, motion.q) is not None:
-            self.stage.recover()
+            self.stage.recover(now)
         return self._along(motion, now) if self._mode == "inverse_dynamics" else None
 
     def planned(self, points: TrajectoryPoints, t: float, stamp: float | None, now: float) -> Trajectory:
@@ -152,7 +152,7 @@ class TorqueSource:
         start = None if q is None else Motion.at_rest(q)
         trajectory = self.desired.planned(points, t, stamp, start)
         if self.desired.left(start, t):
-            self.stage.recover()
+            self.stage.recover(now)
         return trajectory
 
     def follow(self, trajectory: Trajectory) -> None:

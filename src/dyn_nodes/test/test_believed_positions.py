@@ -30,8 +30,8 @@ def believed() -> BelievedPositions:
 def test_the_first_is_a_beginning_and_the_next_goes_on(believed: BelievedPositions) -> None:
     assert not believed.follows(1.0, positions(0.5))
     assert believed.follows(1.0, positions(0.5))
-    # ten times the velocity limit, and 0.1 rad
-    assert believed.follows(1.01, positions(0.5 + 10 * SPEED * 0.01 + 0.1))
+    # three times the velocity limit, and 0.1 rad
+    assert believed.follows(1.01, positions(0.5 + 3 * SPEED * 0.01 + 0.1))
 
 
 def test_one_that_jumps_is_refused_by_name_and_the_last_counts(believed: BelievedPositions) -> None:
@@ -51,6 +51,17 @@ def test_two_that_agree_are_a_new_beginning(believed: BelievedPositions) -> None
         believed.follows(1.01, positions(2.0))
     assert not believed.follows(1.02, positions(2.05))
     assert believed.follows(1.03, positions(2.05))
+
+
+def test_a_doubt_gives_no_more_room(believed: BelievedPositions) -> None:
+    """Of a robot that was moved by little more than it can, the second position is a beginning, too."""
+    for step in (0.161, 0.2, 0.22, 0.3, 0.5):
+        believed.forget()
+        believed.follows(1.0, positions(0.0))
+        with pytest.raises(Rejection):
+            believed.follows(1.01, positions(step))
+        assert not believed.follows(1.02, positions(step))
+        assert believed.follows(1.03, positions(step))
 
 
 def test_two_that_jump_apart_are_both_refused(believed: BelievedPositions) -> None:

@@ -261,7 +261,7 @@ def test_a_position_that_jumps_for_one_sample_is_refused() -> None:
 
 
 def test_a_robot_that_is_elsewhere_twice_is_held_there_with_a_ramp() -> None:
-    ours = controller(ramp_start=0.2)
+    ours = controller(watch=WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.2))
     for k in range(100):
         ours.feed(vector(5.0, 0.0), k * PERIOD_S)
         measured(ours, ZERO, k * PERIOD_S)
