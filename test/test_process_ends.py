@@ -63,6 +63,21 @@ def test_while_it_compiles_a_large_robot_that_came_on_the_topic(
     assert "using robot" not in process.log
 
 
+def test_while_the_compiler_of_c_is_at_work(
+    graph: Graph, ros_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Python waits at its end for threads of some kinds, and those wait for the compiler."""
+    compiler = tmp_path / "cc"
+    compiler.write_text(f"#!/bin/sh\ntouch {tmp_path}/at_work\nexec sleep 20\n")
+    compiler.chmod(0o755)
+    ros_environment["CC"] = str(compiler)
+    ros_environment["DYN_CACHE_DIR"] = str(tmp_path / "cache")
+    process = started(graph, "simulation")
+    graph.describe(urdf("rrp"))
+    graph.wait_for((tmp_path / "at_work").exists)
+    ends(process, signal.SIGTERM)
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_while_it_compiles_a_large_robot_at_its_start(
     number: signal.Signals, graph: Graph, ros_environment: dict[str, str], tmp_path: Path

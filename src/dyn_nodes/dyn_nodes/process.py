@@ -90,8 +90,9 @@ def run_together(
 def _ending_signal(name: str) -> Iterator[Future]:
     """Answer what is done when SIGINT or SIGTERM has come, also while C++ waits in the main thread.
 
-    What takes longer than `_PATIENCE_S` from then to the end of the context is left as it is: the process
-    ends. A second signal, such as launch sends after the terminal's Ctrl-C, changes nothing.
+    What takes longer than `_PATIENCE_S` from then on is left as it is: the process ends. That may also be
+    Python itself, which waits at its end for the threads that compile a robot. A second signal, such as
+    launch sends after the terminal's Ctrl-C, changes nothing.
     """
     ended, over = Future(), Event()
     reader, writer = os.pipe()
@@ -113,9 +114,10 @@ def _ending_signal(name: str) -> Iterator[Future]:
     try:
         yield ended
     finally:
-        over.set()
         signal.set_wakeup_fd(before)
-        os.write(writer, b"\0")
-        waiting.join()
+        if not ended.done():
+            over.set()
+            os.write(writer, b"\0")
+            waiting.join()
         os.close(reader)
         os.close(writer)
