@@ -177,6 +177,36 @@ def test_data_that_flickers_does_not_flood_the_log_and_what_lasts_is_said(
     assert said[1].startswith("no good joint states for 6.0 s")
 
 
+def test_a_motion_goes_on_without_joint_states_and_that_is_told(graph: Graph, steady: Steady) -> None:
+    start(graph, steady, mode="inverse_dynamics")
+    sentence = "the torques of the desired motion go on"
+    for _ in range(3):
+        steady.now += 0.16
+        moving = graph.answer_to(graph.refer(NAMES, Q, [0.0] * 3, [1.0] * 3))
+    assert moving.status == JointTorques.STATUS_OK
+    graph.wait_for(lambda: graph.logged(sentence))
+    graph.wait_for(lambda: sentence in graph.diagnostics[-1].message)
+    assert graph.level == DiagnosticStatus.WARN
+    assert "no good joint states for 0.5 s" in graph.diagnostics[-1].message
+    graph.publish_state(NAMES, Q)
+    graph.wait_for(lambda: graph.level == DiagnosticStatus.OK)
+    (line,) = graph.logged(sentence)
+    assert line.level == Log.WARN
+
+
+def test_a_motion_without_any_joint_states_is_in_order(graph: Graph, steady: Steady) -> None:
+    graph.feedforward(
+        steady, timeout=0.2, description_file=str(ROBOTS["rrp"]), mode="inverse_dynamics", ramp_up=0.0
+    )
+    for _ in range(3):
+        steady.now += 0.15
+        graph.answer_to(graph.refer(NAMES, Q, [0.0] * 3, [1.0] * 3))
+    graph.diagnostics.clear()
+    graph.wait_for(lambda: len(graph.diagnostics) > 1)
+    assert graph.level == DiagnosticStatus.OK
+    assert not graph.logged("go on")
+
+
 def test_the_first_torques_can_have_a_ramp(graph: Graph, steady: Steady) -> None:
     _, first = start(graph, steady, ramp_start=1.0)
     assert first == [0.0] * 3
