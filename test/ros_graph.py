@@ -14,8 +14,10 @@ from typing import IO, Any
 import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.msg import Log
 from rclpy.context import Context
 from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
@@ -70,6 +72,9 @@ class Graph:
         self.node.create_subscription(
             DiagnosticArray, "/diagnostics", lambda array: self.diagnostics.extend(array.status), 10
         )
+        self.lines: list[Log] = []
+        past = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.node.create_subscription(Log, "/rosout", self.lines.append, past)
         self._descriptions = self.node.create_publisher(String, "robot_description", qos.LATCHED)
         self._states = self.node.create_publisher(JointState, "joint_states", qos.COMMAND)
         self._references = self.node.create_publisher(JointReference, "feedforward/reference", qos.COMMAND)
@@ -199,6 +204,10 @@ class Graph:
     def torques_for(self, names: Sequence[str], positions: Sequence[float]) -> JointTorques:
         """Publish a joint state and wait for the torques that carry its stamp."""
         return self.answer_to(self.publish_state(names, positions))
+
+    def logged(self, part: str) -> list[Log]:
+        """Answer what nodes have logged that has this part."""
+        return [line for line in self.lines if part in line.msg]
 
     @property
     def level(self) -> bytes | None:

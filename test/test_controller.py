@@ -369,3 +369,23 @@ def test_kill_9_of_the_simulation_and_its_restart(graph: Graph, stack: ExitStack
     ours.state_when(lambda state: abs(state.effort[1]) > 20.0)
     graph.wait_for(lambda: len(ours.states) > 500)
     assert ours.states[-1].position[1] == pytest.approx(-0.3, abs=0.1)
+
+
+def test_a_motion_that_is_forgotten_after_missing_joint_states_is_told(
+    graph: Graph, stack: ExitStack
+) -> None:
+    steady = SteadyClock()
+    ours = controlled(graph, stack, steady, timeout=0.2, ramp_up=0.0)
+    ours.answer([0.1, 0.2, 0.1])
+    ours.refer([0.11, 0.2, 0.1])
+    graph.wait_for(lambda: any(ours.answer([0.1, 0.2, 0.1])))
+    assert not graph.logged("desired motion is forgotten")
+    steady.now += 0.3
+    graph.wait_for(lambda: graph.logged("no good joint states"))
+    assert ours.answer([0.1, 0.2, 0.1]) == [0.0, 0.0, 0.0]
+    graph.wait_for(lambda: graph.logged("desired motion is forgotten"))
+    steady.now += 0.3
+    graph.wait_for(lambda: graph.level == DiagnosticStatus.ERROR)
+    ours.answer([0.1, 0.2, 0.1])
+    graph.wait_for(lambda: graph.level == DiagnosticStatus.OK)
+    assert len(graph.logged("desired motion is forgotten")) == 1

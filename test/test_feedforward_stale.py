@@ -13,10 +13,13 @@ import time
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import State
+from rcl_interfaces.msg import Log
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 
+from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointTorques
+from dyn_nodes.complaints import Complaints
 
 NAMES = ["turn", "lift", "stretch"]
 Q = [0.1, 0.3, 0.05]
@@ -130,6 +133,78 @@ def test_good_data_is_followed_again_with_a_ramp(on_stale: str, graph: Graph, st
         torques = graph.torques_for(NAMES, Q)
     assert (list(torques.total), torques.status) == (total, JointTorques.STATUS_OK)
     graph.wait_for(lambda: graph.level == DiagnosticStatus.OK)
+
+
+REACTIONS = {
+    "hold": "holding the robot where it was last",
+    "ramp": "torques go to zero",
+    "stop": "torques are zero, or not sent",
+}
+
+
+@pytest.mark.parametrize("on_stale", REACTIONS)
+def test_the_log_has_a_line_when_data_is_stale_and_one_when_it_is_good_again(
+    on_stale: str, graph: Graph, steady: Steady
+) -> None:
+    start(graph, steady, on_stale=on_stale)
+    steady.now += 0.3
+    graph.wait_for(lambda: graph.logged("no good joint states"))
+    steady.now += 2.0
+    graph.diagnostics.clear()
+    graph.wait_for(lambda: len(graph.diagnostics) > 1)
+    graph.torques_for(NAMES, Q)
+    graph.wait_for(lambda: graph.logged("again after"))
+    (stale,), (good,) = graph.logged("no good joint states"), graph.logged("again after")
+    assert stale.msg == f"no good joint states for 0.3 s (no data): {REACTIONS[on_stale]}"
+    assert good.msg == "good joint states again after 2.3 s"
+    assert (stale.level, good.level) == (Log.WARN, Log.INFO)
+
+
+def test_data_that_flickers_does_not_flood_the_log_and_what_lasts_is_said(
+    graph: Graph, steady: Steady
+) -> None:
+    node, _ = start(graph, steady)
+    said: list[str] = []
+    node._complaints = Complaints(said.append, 5.0, steady)
+    for _ in range(4):
+        steady.now += 0.3
+        graph.wait_for(lambda: node._running.maker.stage.watch.status is Status.HOLDING)
+        graph.torques_for(NAMES, Q)
+    assert len(said) == 1
+    assert len(graph.logged("again after")) <= 1
+    steady.now += 6.0
+    graph.wait_for(lambda: len(said) == 2)
+    assert said[1].startswith("no good joint states for 6.0 s")
+
+
+def test_a_motion_goes_on_without_joint_states_and_that_is_told(graph: Graph, steady: Steady) -> None:
+    start(graph, steady, mode="inverse_dynamics")
+    sentence = "the torques of the desired motion go on"
+    for _ in range(3):
+        steady.now += 0.16
+        moving = graph.answer_to(graph.refer(NAMES, Q, [0.0] * 3, [1.0] * 3))
+    assert moving.status == JointTorques.STATUS_OK
+    graph.wait_for(lambda: graph.logged(sentence))
+    graph.wait_for(lambda: sentence in graph.diagnostics[-1].message)
+    assert graph.level == DiagnosticStatus.WARN
+    assert "no good joint states for 0.5 s" in graph.diagnostics[-1].message
+    graph.publish_state(NAMES, Q)
+    graph.wait_for(lambda: graph.level == DiagnosticStatus.OK)
+    (line,) = graph.logged(sentence)
+    assert line.level == Log.WARN
+
+
+def test_a_motion_without_any_joint_states_is_in_order(graph: Graph, steady: Steady) -> None:
+    graph.feedforward(
+        steady, timeout=0.2, description_file=str(ROBOTS["rrp"]), mode="inverse_dynamics", ramp_up=0.0
+    )
+    for _ in range(3):
+        steady.now += 0.15
+        graph.answer_to(graph.refer(NAMES, Q, [0.0] * 3, [1.0] * 3))
+    graph.diagnostics.clear()
+    graph.wait_for(lambda: len(graph.diagnostics) > 1)
+    assert graph.level == DiagnosticStatus.OK
+    assert not graph.logged("go on")
 
 
 def test_the_first_torques_can_have_a_ramp(graph: Graph, steady: Steady) -> None:

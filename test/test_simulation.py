@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import Inertia
+from geometry_msgs.msg import Inertia, Vector3
 from numpy.testing import assert_allclose, assert_array_equal
 from rclpy.exceptions import ParameterException
 from robot_files import ROBOTS, urdf
@@ -255,6 +255,20 @@ def test_a_payload_acts_at_once(graph: Graph) -> None:
     for _ in range(100):
         expected.step()
     assert_array_equal(with_payload.position, expected.state.q)
+
+
+def test_payloads_stay_when_the_description_is_replaced(graph: Graph) -> None:
+    inertia = Inertia(m=4.0, com=Vector3(x=0.6))
+    with simulated(graph) as (ours, node):
+        graph.describe(urdf("rrp"))
+        ours.next_state()
+        for link in ("slider", "arm"):
+            assert ours.call("set_payload", payload=Payload(link_name=link, inertia=inertia)).success
+        present = node._running
+        graph.describe(urdf("rrp").replace('value="3.0"', 'value="3.5"'))
+        graph.wait_for(lambda: node._running is not present)
+        assert node._running.robot.simulator.payloads == present.robot.simulator.payloads
+        assert present.robot.simulator.payloads["slider"] == (4.0, (0.6, 0.0, 0.0), (0.0,) * 6)
 
 
 def test_payload_and_model_error_can_be_parameters(graph: Graph) -> None:

@@ -26,13 +26,17 @@ class Complaints:
         self._steady = steady
         self._said: dict[str, float] = {}
 
-    def say(self, sentence: str, cause: str) -> None:
-        """Warn with a sentence, unless its cause was warned of just now."""
+    def say(self, sentence: str, cause: str) -> bool:
+        """Warn with a sentence, unless its cause was warned of just now; answer whether it was said."""
         now = self._steady()
         # Causes may name what came in messages: those that are long past are not kept.
         self._said = {c: at for c, at in self._said.items() if now - at < self._every_s}
-        if len(self._said) >= _MOST and cause not in self._said:
+        if cause in self._said:
+            return False
+        told = len(self._said) < _MOST
+        if not told:
             cause, sentence = _MORE, f"{_MORE}: see /diagnostics"
         if cause not in self._said:
             self._said[cause] = now
             self._warn(sentence)
+        return told

@@ -29,6 +29,7 @@ from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_nodes import qos
 from dyn_nodes.controller_parameters import declare_controller_parameters
+from dyn_nodes.desired_motion import Kind
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_controller import JointController
 from dyn_nodes.joint_efforts import named_efforts
@@ -89,7 +90,14 @@ class Controller(TorqueNode[JointController]):
             stamp = message.stamp
             t = self.time_of("joint state", stamp)
             q, qd = measured_motion(message, running.states, velocities=True)
+            wanted = running.maker.desired.kind is not Kind.NOTHING
             output = running.maker.measure(q, qd, t, self.steady())
+            if wanted and running.maker.desired.kind is Kind.NOTHING:
+                self._complaints.say(
+                    "joint states began anew: the desired motion is forgotten, "
+                    "and the robot is held where it is until there is another",
+                    "the desired motion is forgotten",
+                )
         except Rejection as problem:
             self.withhold("joint states refused", "joint_states", problem)
             return

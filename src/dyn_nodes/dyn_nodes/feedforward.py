@@ -32,11 +32,13 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
+from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointReference, ModelInfo
 from dyn_nodes import messages, qos
 from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.controller_state import controller_state_type
 from dyn_nodes.desired_motion import Kind
+from dyn_nodes.diagnostics import Failure
 from dyn_nodes.feedforward_settings import declared_settings
 from dyn_nodes.joint_reader import JointReader
 from dyn_nodes.model_service import ModelService
@@ -64,6 +66,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         super().__init__("feedforward", steady=steady, **node_options)
         given = self._settings = declared_settings(self)
         self._clock_watch = ClockWatch(given.max_age)
+        self._unmeasured_told = False
         self.publishing = Publishing(given.watch.timeout, given.rate, given.max_age, given.command_joints)
         self.start()
 
@@ -211,6 +214,28 @@ class Feedforward(TorqueNode[TorqueSource]):
             self.withhold("torques withheld", "~/torques", problem)
 
     # Diagnostics.
+
+    def problem(self) -> str | Failure | None:
+        """What is wrong at the moment, for /diagnostics."""
+        problem, running = super().problem(), self.active
+        if running is None or isinstance(problem, Failure):
+            return problem
+        return self._unmeasured(running) or problem
+
+    def look_further(self, running: Running[TorqueSource]) -> None:
+        """See whether torques go on without joint states."""
+        sentence = self._unmeasured(running)
+        if sentence is None:
+            self._unmeasured_told = False
+        elif not self._unmeasured_told:
+            self._unmeasured_told = self._complaints.say(sentence, "no joint states")
+            self._diagnostics.look_again()
+
+    def _unmeasured(self, running: Running[TorqueSource]) -> str | None:
+        silence = running.maker.unmeasured(self.steady())
+        if silence is None or running.maker.stage.watch.status not in (Status.RECOVERING, Status.GOOD):
+            return None
+        return f"no good joint states for {silence:.1f} s: the torques of the desired motion go on"
 
     def values(self) -> dict[str, str]:
         """Values for /diagnostics."""

@@ -33,8 +33,13 @@ class RunningSimulation:
     message: JointState
     warnings: tuple[str, ...]
 
-    def take_over(self, before: RunningSimulation) -> str | None:
-        """Begin where another robot is, joint by joint of the same name; answer why not, or None."""
+    def take_over(self, before: RunningSimulation) -> list[str]:
+        """Begin where another robot is, joint by joint of the same name, with what its links hold.
+
+        Returns:
+            A sentence about each thing that could not be taken over.
+        """
+        left = self.robot.take_payloads(before.robot)
         old = before.robot.simulator
         kept = [j for j, name in enumerate(old.joint_names) if name in self.robot.simulator.joint_names]
         q = {old.joint_names[j]: float(old.state.q[j]) for j in kept}
@@ -42,8 +47,8 @@ class RunningSimulation:
         try:
             self.robot.place(q, qd)
         except DynError as problem:
-            return f"the robot begins in its initial state: {problem}"
-        return None
+            left.append(f"the robot begins in its initial state: {problem}")
+        return left
 
     def joint_states(self, stamp: Time) -> JointState:
         """Answer what the sensors say."""

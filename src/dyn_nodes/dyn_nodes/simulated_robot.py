@@ -116,6 +116,24 @@ class SimulatedRobot:
         """Replace the payload of a link, as `Simulator.set_payload`."""
         self.simulator.set_payload(link, mass, centre, inertia)
 
+    def take_payloads(self, before: SimulatedRobot) -> list[str]:
+        """Hold what another robot holds, on links of the same name.
+
+        Returns:
+            A sentence about each payload that no link can hold.
+        """
+        left: list[str] = []
+        held = before.simulator.payloads
+        for link in set(self.simulator.payloads) - set(held):
+            # It was put down since a parameter had it held.
+            self.attach(link, 0.0, (0.0,) * 3, (0.0,) * 6)
+        for link, payload in held.items():
+            try:
+                self.attach(link, *payload)
+            except DynError as problem:
+                left.append(f"the payload of link '{link}' is forgotten: {problem}")
+        return left
+
     @property
     def _now(self) -> float:
         return self._periods * self.simulator.settings.step

@@ -135,10 +135,10 @@ class Simulation(RobotNode[RunningSimulation]):
 
     def use(self, prepared: RunningSimulation) -> None:
         """Simulate another robot from now on, where the last one is."""
-        left = None if self._running is None else prepared.take_over(self._running)
+        left = [] if self._running is None else prepared.take_over(self._running)
         self._running = prepared
         self._loop.restart()
-        for sentence in (*prepared.warnings, *((left,) if left else ())):
+        for sentence in (*prepared.warnings, *left):
             self.get_logger().warning(sentence)
         robot, order = prepared.described.robot, prepared.order
         self.get_logger().info(

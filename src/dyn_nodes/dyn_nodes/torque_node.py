@@ -27,6 +27,7 @@ from dyn_nodes.joint_state_bytes import JointStateBytes, Stamp
 from dyn_nodes.node_time import NodeTime
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.outputs import Outputs
+from dyn_nodes.plausible import one_line
 from dyn_nodes.position_range import outside
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_node import RobotNode
@@ -135,6 +136,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self.joint_states = JointStateBytes()
         self._running: Running[Maker] | None = None
         self._last_refusal: str | None = None
+        self._stale_told = False
         self._epoch = 0
         self._last_answer = steady()
         self._watch_timer: Timer | None = None
@@ -188,6 +190,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         if self._running is not None:
             self._running.maker.restart()
         self._last_answer = self.steady()
+        self._stale_told = False
         self._watch_timer = self.create_timer(
             self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -236,7 +239,12 @@ class TorqueNode(RobotNode[Running[Maker]]):
     def answer(self, running: Running[Maker], output: Output, stamp: Time | Stamp) -> None:
         """Publish torques for good data."""
         running.outputs.publish(output, stamp)
-        self._last_answer = self.steady()
+        now = self.steady()
+        if self._stale_told:
+            self._stale_told = False
+            silence = now - self._last_answer
+            self.get_logger().info(f"good {running.maker.needs} again after {silence:.1f} s")
+        self._last_answer = now
         self._last_refusal = None
         if output.excess is not None:
             self.say_limited(output.excess)
@@ -271,13 +279,11 @@ class TorqueNode(RobotNode[Running[Maker]]):
         running = self.active
         if running is None:
             return None
+        if (stale := self._stale(running)) is not None:
+            return Failure(stale)
         silence = self.steady() - self._last_answer
-        cause = "no data" if self._last_refusal is None else f"the last was refused, {self._last_refusal}"
-        reaction = _REACTIONS.get(running.maker.stage.watch.status)
-        if reaction is not None:
-            return Failure(f"no good {running.maker.needs} for {silence:.1f} s ({cause}): {reaction}")
         if silence > _SILENCE_S:
-            return f"no torques for {silence:.1f} s ({cause})"
+            return f"no torques for {silence:.1f} s ({self._cause})"
         position = running.maker.position
         if position is not None and (sentence := outside(running.robot, position)) is not None:
             return sentence
@@ -286,6 +292,22 @@ class TorqueNode(RobotNode[Running[Maker]]):
             if count > 1:
                 return f"{count} publishers send on {topic}: receivers get the torques of all"
         return None
+
+    def _stale(self, running: Running[Maker]) -> str | None:
+        """Answer a sentence about data that is stale and what is done about it, or None."""
+        reaction = _REACTIONS.get(running.maker.stage.watch.status)
+        if reaction is None:
+            return None
+        silence = self.steady() - self._last_answer
+        return f"no good {running.maker.needs} for {silence:.1f} s ({self._cause}): {reaction}"
+
+    @property
+    def _cause(self) -> str:
+        """Why there are no torques for good data."""
+        return "no data" if self._last_refusal is None else f"the last was refused, {self._last_refusal}"
+
+    def look_further(self, running: Running[Maker]) -> None:
+        """Look at what else may be wrong, as often as at live data."""
 
     @property
     def _live_period(self) -> float:
@@ -307,6 +329,10 @@ class TorqueNode(RobotNode[Running[Maker]]):
             self.withhold("torques withheld", "~/torques", problem)
         idle = stage.watch.status in _REACTIONS
         timer.timer_period_ns = round(1e9 * (1.0 / self.publishing.rate if idle else self._live_period))
+        if not self._stale_told and (stale := self._stale(running)) is not None:
+            # What is throttled now is said later, if it lasts.
+            self._stale_told = self._complaints.say(one_line(stale), "stale data")
+        self.look_further(running)
         if stage.watch.status is not before:
             self._diagnostics.look_again()
 

@@ -219,6 +219,16 @@ class TorqueSource:
         """Answer the measured position (rad or m), None where it is not known at time `now`."""
         return self.position if now - self._measured_at <= self._timeout else None
 
+    def unmeasured(self, now: float) -> float | None:
+        """Answer for how long (s) torques go on without joint states that came before; None where not.
+
+        Those of a desired motion do so under inverse dynamics.
+        """
+        if self._mode != "inverse_dynamics" or self.desired.kind is Kind.NOTHING:
+            return None
+        silence = now - self._measured_at
+        return silence if self._timeout < silence < math.inf else None
+
     def _computed(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
         if qd is None:
             (qd,) = self._velocities.update(t, q)

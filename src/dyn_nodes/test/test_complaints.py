@@ -41,3 +41,12 @@ def test_what_is_bad_in_ever_new_ways_does_not_flood_the_log() -> None:
     log.now += 5.0
     log.complaints.say("later", "later")
     assert log.lines[-1] == "later"
+
+
+def test_whether_it_was_said_is_answered() -> None:
+    log = Log()
+    assert log.complaints.say("sentence", "a")
+    assert not log.complaints.say("sentence", "a")
+    assert [log.complaints.say("sentence", f"b{k}") for k in range(11)] == [True] * 9 + [False] * 2
+    log.now += 5.0
+    assert log.complaints.say("sentence", "a")

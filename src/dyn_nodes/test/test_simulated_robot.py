@@ -118,3 +118,27 @@ def test_places_that_will_not_do_change_nothing(q: dict[str, float]) -> None:
     with pytest.raises((DynError, ValueError), match=r"joint '(x|y)'"):
         robot.place(q, {})
     assert robot.simulator.state.q.tolist() == [0.0]
+
+
+def test_payloads_stay_with_links_of_the_same_name() -> None:
+    before, after = slider(), slider()
+    before.attach("block", 2.0, (0.0,) * 3, (0.0,) * 6)
+    assert after.take_payloads(before) == []
+    after.command(np.array([4.0]))
+    assert advance(after, 100) == pytest.approx(1.0)  # 4 N on 2 + 2 kg for 1 s
+
+
+def test_a_payload_that_was_put_down_is_not_held_again() -> None:
+    before, after = slider(), slider()
+    after.attach("block", 2.0, (0.0,) * 3, (0.0,) * 6)
+    assert after.take_payloads(before) == []
+    assert dict(after.simulator.payloads) == {}
+
+
+def test_a_payload_of_a_link_that_is_no_more_is_named() -> None:
+    before = slider()
+    before.attach("block", 2.0, (0.0,) * 3, (0.0,) * 6)
+    after = SimulatedRobot(Simulator(dyn_core.load_robot(SLIDER.replace("block", "brick"))))
+    (sentence,) = after.take_payloads(before)
+    assert sentence.startswith("the payload of link 'block' is forgotten: ")
+    assert dict(after.simulator.payloads) == {}

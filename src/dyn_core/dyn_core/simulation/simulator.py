@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from operator import ge, gt, le, or_
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -106,6 +107,11 @@ class Simulator:
     def command(self) -> Array:
         """Efforts that were asked for (N m or N)."""
         return np.array(self._command)
+
+    @property
+    def payloads(self) -> Mapping[str, tuple[float, tuple[float, ...], tuple[float, ...]]]:
+        """What links hold now, by link: mass, centre and inertia, as `set_payload` takes them."""
+        return MappingProxyType(self._payloads)
 
     @property
     def effort(self) -> Array:
