@@ -389,3 +389,23 @@ def test_a_motion_that_is_forgotten_after_missing_joint_states_is_told(
     ours.answer([0.1, 0.2, 0.1])
     graph.wait_for(lambda: graph.level == DiagnosticStatus.OK)
     assert len(graph.logged("desired motion is forgotten")) == 1
+
+
+def without_limits(text: str) -> str:
+    """The robot rrp with a joint whose effort limit is 0, which is not known, and one that has none."""
+    return text.replace('effort="60"', 'effort="0"').replace(' effort="120"', "")
+
+
+def test_joints_without_an_effort_limit_are_named(graph: Graph, stack: ExitStack) -> None:
+    sentence = "no effort limit is known of 'turn', 'stretch': their torques are not limited"
+    description = overrides(robot_description=without_limits(urdf("rrp")))
+    for kind in (Controller, Feedforward):
+        stack.enter_context(hosted(graph, kind, parameter_overrides=description))
+    graph.wait_for(lambda: len(graph.logged(sentence)) == 2)
+    assert {line.name for line in graph.logged(sentence)} == {"controller", "feedforward"}
+
+
+def test_nothing_is_said_where_all_joints_have_an_effort_limit(graph: Graph, stack: ExitStack) -> None:
+    controlled(graph, stack)
+    graph.wait_for(lambda: graph.logged("using robot"))
+    assert not graph.logged("effort limit")

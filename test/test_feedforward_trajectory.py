@@ -257,6 +257,10 @@ BAD = {
     "time that does not increase": (with_point(time_from_start=Duration(sec=1)), "times have to increase"),
     "out of range": (with_point(positions=[9.0, 0.0, 0.0]), "joint 'stretch' to 9"),
     "ends moving": (with_point(velocities=[0.0, 0.1, 0.0]), "has to end at rest"),
+    "due at once": (
+        bad(points=[point(0.0, GOAL, 0.0, 0.0)]),
+        "the last is due at its start, give it a time",
+    ),
     "over": (bad(header=Header(stamp=Time(sec=1))), "no point of the trajectory is still to come"),
 }
 

@@ -223,6 +223,10 @@ BAD_STATES = {
     ),
     "not a number": ({"name": ["lift"], "position": [math.nan]}, "joint 'lift' is nan"),
     "infinite": ({"name": ["lift"], "position": [0.0], "velocity": [math.inf]}, "joint 'lift' is inf"),
+    "too fast": (
+        {"name": ["turn", "lift"], "position": [0.0, 0.0], "velocity": [2.0, -1e6]},
+        "the velocity -1e+06 rad/s of joint 'lift' is above its limit 2 rad/s",
+    ),
     "beyond a stop": ({"name": ["lift"], "position": [9.0]}, "not between its limits"),
 }
 

@@ -193,8 +193,11 @@ def test_one_point() -> None:
     assert [trajectory.sample(t).phase for t in (3.9, 4.0, 4.1)] == [Phase.BEFORE, Phase.DONE, Phase.DONE]
     np.testing.assert_array_equal(trajectory.sample_many([3.9, 4.0, 4.1]).q, [[1.0, 2.0, 3.0]] * 3)
     np.testing.assert_array_equal(trajectory.sample_many([3.9, 4.0, 4.1]).phase, [0, 2, 2])
-    with pytest.raises(DynError, match="no point of the trajectory is still to come"):
-        planned(points, 4.0, start=START)
+    for stamp in (None, 4.0, 5.0):
+        with pytest.raises(DynError, match=r"still to come when it begins: the last is due at its start"):
+            planned(points, 4.0, stamp, start=START)
+    with pytest.raises(DynError, match=r"the last was due 0.25 s before"):
+        planned(points, 4.0, 3.75, start=START)
 
 
 def test_points_that_the_clock_cannot_tell_apart() -> None:

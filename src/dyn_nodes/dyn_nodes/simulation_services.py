@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from std_srvs.srv import SetBool, Trigger
 
-from dyn_core import DynError
+from dyn_core import DynError, Robot
 from dyn_msgs.srv import SetPayload, SetSimulationState, StepSimulation
 from dyn_nodes.payload_message import payload_of
 from dyn_nodes.plausible import culprit, one_line, plausible
@@ -61,6 +61,7 @@ class SimulationServices:
             q = _by_joint("positions", request.name, request.position)
             at_rest = [0.0] * len(request.name)
             qd = _by_joint("velocities", request.name, request.velocity or at_rest)
+            _check_speeds(running.described.robot, qd)
             running.robot.place(q, qd)
 
         return self._answer(response, place)
@@ -115,6 +116,18 @@ class SimulationServices:
             return response
         response.success = True
         return response
+
+
+def _check_speeds(robot: Robot, qd: Mapping[str, float]) -> None:
+    """Refuse velocities (rad/s or m/s) above the limits of joints, which are not known where they are 0."""
+    for joint in robot.independent_joints:
+        limit, rate = joint.limits.velocity, qd.get(joint.name, 0.0)
+        if limit and abs(rate) > limit:
+            unit = joint.position_unit
+            raise DynError(
+                f"the velocity {rate:g} {unit}/s of joint '{joint.name}' is above "
+                f"its limit {limit:g} {unit}/s"
+            )
 
 
 def _by_joint(what: str, names: list[str], values: Any) -> dict[str, float]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ from rclpy.timer import Timer
 from std_msgs.msg import Float64MultiArray
 
 from dyn_core import Robot
+from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.watchdog import Status
+from dyn_core.errors import listed
 from dyn_core.facade.arrays import Array
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
@@ -175,7 +178,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         if self._running is not None:
             left = prepared.maker.take_over(self._running.maker, self.steady())
         self._running = prepared
-        for sentence in left:
+        for sentence in (*left, *_unlimited(prepared.maker.stage.limits)):
             self.get_logger().warning(sentence)
         self.get_logger().info(f"using robot '{prepared.robot.name}' with {prepared.robot.dof} joints")
 
@@ -335,6 +338,13 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self.look_further(running)
         if stage.watch.status is not before:
             self._diagnostics.look_again()
+
+
+def _unlimited(limits: EffortLimits) -> list[str]:
+    """Answer a sentence about the joints whose torques have no limit, if there are any."""
+    given = zip(limits.joint_names, limits.limits.tolist(), strict=True)
+    names = [name for name, limit in given if math.isinf(limit)]
+    return [f"no effort limit is known of {listed(names)}: their torques are not limited"] if names else []
 
 
 def nanoseconds_of(stamp: Time | Stamp) -> int:

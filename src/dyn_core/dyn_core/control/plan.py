@@ -51,6 +51,11 @@ def planned(
     begin = _begin(now, stamp)
     times = points.times + (now if stamp is None else stamp)
     q, qd, qdd = points.q, points.qd, points.qdd
+    if start is not None and points.times[-1] == 0.0 and times[-1] >= now:
+        raise DynError(
+            "no point of the trajectory is still to come when it begins: the last is due at its start, "
+            "give it a time from there (time_from_start) in which the joints can reach it"
+        )
     if times[-1] < now or (start is not None and times[-1] <= begin):
         raise DynError(
             "no point of the trajectory is still to come: "
