@@ -256,6 +256,18 @@ BAD = {
     "infinite acceleration": (with_point(accelerations=[math.inf, 0.0, 0.0]), "joint 'stretch'"),
     "time that does not increase": (with_point(time_from_start=Duration(sec=1)), "times have to increase"),
     "out of range": (with_point(positions=[9.0, 0.0, 0.0]), "joint 'stretch' to 9"),
+    "acceleration that no joint has": (
+        trajectory(point(0.0, START, 0.0, 1e8), point(1.0, START, 0.0, 0.0)),
+        "the trajectory takes joint 'stretch' to 1.728e+06 between its points, 0.4 s after it begins",
+    ),
+    "out of range between points": (
+        trajectory(point(1.0, START, {"turn": 0.0, "lift": 1.9, "stretch": 0.0}), point(6.0, START, 0.0)),
+        "the trajectory takes joint 'lift' to ",
+    ),
+    "too fast between points": (
+        trajectory(point(1.0, START, 0.0), point(1.5, {**START, "turn": 1.0}, 0.0)),
+        "the trajectory gives joint 'turn' the velocity 2.7",
+    ),
     "ends moving": (with_point(velocities=[0.0, 0.1, 0.0]), "has to end at rest"),
     "due at once": (
         bad(points=[point(0.0, GOAL, 0.0, 0.0)]),
@@ -321,11 +333,18 @@ def test_too_many_points_are_refused(graph: Graph) -> None:
     assert "longer effort_period" in arm.refused(trajectory(point(1000.0, GOAL, 0.0, 0.0)))
 
 
+def too_fast() -> JointTrajectory:
+    """Within ranges, but with accelerations that take more than the limits of efforts."""
+    return trajectory(
+        point(0.0, START, 0.0, 10000.0), point(0.02, START, 0.0, 0.0), point(1.0, GOAL, 0.0, 0.0)
+    )
+
+
 def test_efforts_are_within_their_limits(graph: Graph) -> None:
     """So fast that the arm cannot: the sentence names point and joint."""
-    arm = Fixture(graph)
+    arm = Fixture(graph, max_reference_speed=100.0)
     limits = dict(zip(graph.models[-1].joint_name, graph.models[-1].effort_limit, strict=True))
-    arm.send(trajectory(point(0.0, START, 0.0, 10000.0), point(1.0, GOAL, 0.0, 0.0)))
+    arm.send(too_fast())
     efforts = dict(zip(arm.answers[-1].joint_names, arm.answers[-1].points[0].effort, strict=True))
     assert efforts == limits
     graph.wait_for(lambda: graph.diagnosis("torques limited"))
@@ -333,7 +352,6 @@ def test_efforts_are_within_their_limits(graph: Graph) -> None:
 
 
 def test_trajectories_that_are_too_fast_can_be_refused(graph: Graph) -> None:
-    arm = Fixture(graph, on_limit="withhold")
-    message = trajectory(point(0.0, START, 0.0, 10000.0), point(1.0, GOAL, 0.0, 0.0))
-    assert "point 0 of the trajectory: joint" in arm.refused(message)
+    arm = Fixture(graph, on_limit="withhold", max_reference_speed=100.0)
+    assert "point 0 of the trajectory: joint" in arm.refused(too_fast())
     assert not arm.answers

@@ -15,10 +15,15 @@ from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned, replaced
 from dyn_core.control.trajectory import Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
+from dyn_core.control.trajectory_ranges import MARGIN, check_ranges
 from dyn_core.facade.arrays import Array
 from dyn_nodes.feedforward_settings import ReferenceSettings
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.rejection import Rejection
+
+_TURNING_S = 1e-3
+"""Least time in which a joint goes from its greatest speed to the same backwards (s). Robots need 10 to 100
+times as long, and references are hardly sent more often: what is faster is no motion of a robot."""
 
 
 class Kind(Enum):
@@ -42,6 +47,7 @@ class DesiredMotion:
         """Begin with nothing that is desired; references older than `timeout` (s) are stale."""
         names = robot.joint_names
         self.kind = Kind.NOTHING
+        self._limits = robot.limits
         self._timeout = timeout
         self._carry = settings.carry
         self._jumps = JumpLimit(names, _speeds(robot, settings.max_speed), settings.slack)
@@ -73,7 +79,7 @@ class DesiredMotion:
                 to be near to it, or to where the trajectory is.
 
         Raises:
-            Rejection: it is older than the last one, or jumps. The last one stays.
+            Rejection: it is older than the last one, jumps, or is faster than its joints. The last one stays.
         """
         last_t = self._reference_t
         following = self.kind is Kind.REFERENCE and self.fresh(now)
@@ -89,6 +95,7 @@ class DesiredMotion:
         jump = jumps[-1] if jumps and None not in jumps else None
         if jump is not None:
             raise Rejection(jump.sentence, f"the reference of joint '{jump.joint}' jumps")
+        self._check_derivatives(given)
         motion = self._completed(given, t)
         self.kind = Kind.REFERENCE
         self._reference, self._reference_t, self._reference_at = motion, t, now
@@ -99,6 +106,8 @@ class DesiredMotion:
         self, points: TrajectoryPoints, t: float, stamp: float | None, start: Motion | None
     ) -> Trajectory:
         """Answer the trajectory through points that goes on from what is desired; DynError if there is none.
+
+        The trajectory through the points alone is checked as well: controllers that get them follow that.
 
         Args:
             points: the points.
@@ -115,6 +124,9 @@ class DesiredMotion:
             present = self.at(t)
             trajectory = planned(points, t, stamp, start if present is None else present)
         self._check_speed(trajectory)
+        names, speed = self._jumps.joint_names, self._jumps.speed
+        check_ranges(planned(points, 0.0, 0.0), names, self._limits, speed)
+        check_ranges(trajectory, names, self._limits, speed, self._jumps.slack)
         return trajectory
 
     def follow(self, trajectory: Trajectory) -> None:
@@ -162,6 +174,29 @@ class DesiredMotion:
         if motion is None or self._trajectory is None or t < self._trajectory.end:
             return False
         return self._jumps.jump(self._trajectory.last, motion.q, 0.0) is not None
+
+    def _check_derivatives(self, given: GivenMotion) -> None:
+        """Refuse a motion that no joint has.
+
+        Raises:
+            Rejection: a velocity is above the speed of its joint, or would be there within `_TURNING_S`.
+        """
+        fastest = MARGIN * self._jumps.speed
+        for what, values, greatest in (
+            ("velocity", given.qd, fastest),
+            ("acceleration", given.qdd, 2.0 * fastest / _TURNING_S),
+        ):
+            if values is None:
+                continue
+            beyond = np.abs(values) > greatest
+            if beyond.any():
+                j = int(beyond.argmax())
+                name = self._jumps.joint_names[j]
+                raise Rejection(
+                    f"the reference of joint '{name}' has the {what} {values[j]:.4g}, "
+                    f"at most {greatest[j]:.4g} is allowed",
+                    f"the {what} of the reference of joint '{name}' is too great",
+                )
 
     def _check_speed(self, trajectory: Trajectory) -> None:
         """Refuse a trajectory that goes from one point to the next as a reference may not.

@@ -289,6 +289,66 @@ def test_references_that_jump_are_refused_and_the_last_one_stays() -> None:
     assert measured(ours, ZERO, 0.02) == pytest.approx([0.0, 5.0])
 
 
+@pytest.mark.parametrize(
+    ("qd", "qdd", "sentence"),
+    [
+        ((0.0, -1e3), (0.0, 0.0), "joint 'b' has the velocity -1000, at most 2.2 is allowed"),
+        ((0.0, 2.3), None, "joint 'b' has the velocity 2.3"),
+        ((0.0, 0.0), (1e6, 0.0), r"joint 'a' has the acceleration 1e\+06, at most 4400 is allowed"),
+        ((1e3, 0.0), (1e6, 0.0), "joint 'a' has the velocity 1000"),
+    ],
+)
+def test_references_that_are_faster_than_a_joint_are_refused_and_the_last_one_stays(
+    qd: tuple[float, ...], qdd: tuple[float, ...] | None, sentence: str
+) -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    refer(ours, vector(0.01, 0.02), 0.005)
+    given = GivenMotion(ZERO, vector(*qd), None if qdd is None else vector(*qdd))
+    with pytest.raises(Rejection, match=sentence):
+        ours.refer(given, 0.008, 0.008)
+    assert measured(ours, ZERO, 0.01) == pytest.approx([1.0, 2.0])
+
+
+def test_references_as_fast_as_the_joints_are_taken() -> None:
+    ours = controller(references=ReferenceSettings(max_speed=1e4, carry=0.0))
+    measured(ours, ZERO, 0.0)
+    ours.refer(GivenMotion(ZERO, vector(1e3, 0.0), vector(1e6, 0.0)), 0.01, 0.01)
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    ours.refer(GivenMotion(ZERO, vector(2.0, -2.0), vector(4000.0, -4000.0)), 0.01, 0.01)
+
+
+def trajectory(
+    times: list[float], a: list[float], qd: list[float], qdd: list[float] | None = None
+) -> TrajectoryPoints:
+    """Points of a trajectory of joint a with derivatives; joint b stays at zero."""
+    q, v = ([[value, 0.0] for value in values] for values in (a, qd))
+    w = [[value, 0.0] for value in qdd] if qdd else [()] * len(a)
+    return trajectory_points(ROBOT.joint_names, ROBOT.joint_names, times, q, v, w, ROBOT.limits)
+
+
+@pytest.mark.parametrize(
+    ("points", "sentence"),
+    [
+        (trajectory([0.0, 1.0], [0.0, 0.0], [0.0, 0.0], [1e8, 0.0]), r"takes joint 'a' to 1\.728e\+06"),
+        (trajectory([0.1, 1.0], [0.0, 0.0], [0.0, 0.0], [1e8, 0.0]), "takes joint 'a' to"),
+        (trajectory([1.0], [0.0], [0.0], [1e8]), "takes joint 'a' to"),
+        (trajectory([3.0, 8.0], [2.0, 2.0], [2.0, 0.0]), r"takes joint 'a' to 3\.48"),
+        (trajectory([1.0], [1.9], [0.0]), "gives joint 'a' the velocity 2.85"),
+    ],
+)
+def test_trajectories_that_leave_ranges_between_points_are_refused(
+    points: TrajectoryPoints, sentence: str
+) -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    ours.follow(None, 0.0, None, 0.0)
+    with pytest.raises(DynError, match=sentence):
+        ours.follow(points, 0.0, None, 0.0)
+    assert measured(ours, ZERO, 0.01) == pytest.approx([0.0, 0.0])
+
+
 def test_the_last_torques_are_zero() -> None:
     ours = controller()
     measured(ours, ZERO, 0.0)
