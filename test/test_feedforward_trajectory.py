@@ -258,7 +258,7 @@ BAD = {
     "out of range": (with_point(positions=[9.0, 0.0, 0.0]), "joint 'stretch' to 9"),
     "acceleration that no joint has": (
         trajectory(point(0.0, START, 0.0, 1e8), point(1.0, START, 0.0, 0.0)),
-        "the trajectory takes joint 'stretch' to 1.728e+06 between its points, 0.4 s after it begins",
+        "the trajectory takes joint 'turn' to 1.728e+06 between its points, 0.4 s after it begins",
     ),
     "out of range between points": (
         trajectory(point(1.0, START, {"turn": 0.0, "lift": 1.9, "stretch": 0.0}), point(6.0, START, 0.0)),
