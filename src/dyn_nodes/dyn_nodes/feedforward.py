@@ -35,6 +35,7 @@ from dyn_core import DynError
 from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointReference, ModelInfo
 from dyn_nodes import messages, qos
+from dyn_nodes.beat import Beat
 from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.controller_state import controller_state_type
 from dyn_nodes.desired_motion import Kind
@@ -66,6 +67,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         super().__init__("feedforward", steady=steady, **node_options)
         given = self._settings = declared_settings(self)
         self._clock_watch = ClockWatch(given.max_age)
+        self._beat = Beat(given.rate)
         self._unmeasured_told = False
         self.publishing = Publishing(given.watch.timeout, given.rate, given.max_age, given.command_joints)
         self.start()
@@ -191,6 +193,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             self.say_limited(excess)
         self._cycle_timer.reset()
         self._clock_watch.restart()
+        self._beat.begin(self.node_time)
         self._on_cycle()
 
     def _on_cycle(self) -> None:
@@ -201,15 +204,15 @@ class Feedforward(TorqueNode[TorqueSource]):
         if running.maker.desired.kind is not Kind.TRAJECTORY:
             self._cycle_timer.cancel()
             return
-        present, now = self.get_clock().now(), self.steady()
-        t = self.time_from(present.nanoseconds)
+        t, now = self.node_time, self.steady()
         # Simulated time may go faster or stand still; of its leaps we are told.
         if not self._simulated_time and self._clock_watch.was_set(t, now):
             self.forget_time()
         try:
-            output = running.maker.advance(t, now)
-            if output is not None:
-                self.answer(running, output, present.to_msg())
+            for due in self._beat.due(t):
+                output = running.maker.advance(due, now)
+                if output is not None:
+                    self.answer(running, output, self.stamp_at(due))
         except Rejection as problem:
             self.withhold("torques withheld", "~/torques", problem)
 

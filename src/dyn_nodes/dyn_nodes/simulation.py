@@ -40,6 +40,7 @@ from dyn_nodes.process import run
 from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.robot_source import DescribedRobot
 from dyn_nodes.running_simulation import RunningSimulation
+from dyn_nodes.same_moment import same_moment
 from dyn_nodes.simulation_inputs import SimulationInputs
 from dyn_nodes.simulation_loop import LIMITS, SimulationLoop, time_message
 from dyn_nodes.simulation_parameters import SimulationParameters
@@ -156,8 +157,8 @@ class Simulation(RobotNode[RunningSimulation]):
         self.get_logger().error(f"the simulation has stopped until it is reset: {fault}")
         self._diagnostics.look_again()
 
-    def _tell(self, late: float) -> None:
-        """Publish the present state, which should have been published some time ago (s)."""
+    def _tell(self, due: float) -> None:
+        """Publish the present state, which should have been published at a time of the steady clock (s)."""
         running = self._running
         if running is None:
             return
@@ -165,7 +166,8 @@ class Simulation(RobotNode[RunningSimulation]):
             stamp = self._loop.time
             self._clocks.publish(ClockMessage(clock=stamp))
         else:
-            stamp = time_message(max(0, self.get_clock().now().nanoseconds - round(1e9 * late)))
+            now, present = same_moment(self._steady, lambda: self.get_clock().now().nanoseconds)
+            stamp = time_message(max(0, present - round(1e9 * (now - due))))
         self._states.publish(running.joint_states(stamp))
 
     # Diagnostics.

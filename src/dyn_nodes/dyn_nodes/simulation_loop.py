@@ -36,7 +36,7 @@ class SimulationLoop:
         Args:
             given: the parameters.
             steady: the clock that simulated time keeps up with (s).
-            tell: publishes the state, given the time since it should have been published (s).
+            tell: publishes the state, given when it should have been published (s).
             failed: is told why the motion could not be computed.
         """
         self.paused = given.paused
@@ -78,13 +78,13 @@ class SimulationLoop:
         if self.paused or robot.fault is not None:
             if self._pacing.overdue(now) >= 0.0:
                 self._pacing.restart(now)
-                self._tell(0.0)
+                self._tell(now)
             return
         while (late := self._pacing.overdue(now)) >= 0.0:
             self._pacing.count()
             self._advance(robot)
             # What the period took is not in its stamp: stamps would not be in order.
-            self._tell(late + self._steady() - now)
+            self._tell(now - late)
             now = self._steady()
             if now > until:
                 break
@@ -93,7 +93,7 @@ class SimulationLoop:
         """Simulate and tell one period, whether it is due or not."""
         self._advance(robot)
         if robot.fault is None:
-            self._tell(0.0)
+            self._tell(self._steady())
 
     def real_time_factor(self) -> float | None:
         """Simulated time for each second; None where time stands still, or before it is known."""

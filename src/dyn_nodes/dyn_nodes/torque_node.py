@@ -266,6 +266,10 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Answer a time of the clock of the node (s), from an epoch so near that a float is exact."""
         return 1e-9 * (nanoseconds - self._epoch)
 
+    def stamp_at(self, t: float) -> Stamp:
+        """Answer the stamp of a time (s) that `time_from` has answered."""
+        return Stamp(*divmod(round(1e9 * t) + self._epoch, 1_000_000_000))
+
     @property
     def node_time(self) -> float:
         """The present on the clock of the node (s), from the epoch of its stamps."""
