@@ -44,7 +44,16 @@ def files(directory: Path) -> dict[str, str]:
     (directory / "passive.yaml").write_text("passive: [lift]\n")
     (directory / "loop.yaml").write_text(LOOP)
     (directory / "heavy.urdf").write_text(HEAVY)
+    for name, text in (("rate", ".nan"), ("ramp_up", ".inf")):
+        parameters = f"feedforward:\n  ros__parameters:\n    {name}: {text}\n"
+        (directory / f"{name}.yaml").write_text(parameters)
+    (directory / "not_utf8.urdf").write_bytes(b"<robot name='\xff\xfe'/>")
+    (directory / "empty.urdf").write_text("")
     return {
+        "no_number": str(directory / "rate.yaml"),
+        "infinite": str(directory / "ramp_up.yaml"),
+        "not_utf8": str(directory / "not_utf8.urdf"),
+        "empty": str(directory / "empty.urdf"),
         "broken": str(directory / "broken.urdf"),
         "xacro": str(directory / "robot.xacro"),
         "fixed": str(directory / "fixed.urdf"),
@@ -64,6 +73,11 @@ NODE_MISTAKES = {
     "wrong type": (["-p", "max_age:=1"], "max_age"),
     "wrong type in a file": (["--params-file", "{yaml}"], "max_age"),
     "out of range": (["-p", "max_age:=-1.0"], "max_age"),
+    "no number": (["-p", "max_age:=.nan"], "max_age"),
+    "no number in a file": (["--params-file", "{no_number}"], "rate"),
+    "infinite in a file": (["--params-file", "{infinite}"], "ramp_up"),
+    "not UTF-8": (["-p", "description_file:={not_utf8}"], "not_utf8.urdf"),
+    "empty description": (["-p", "description_file:={empty}"], "empty.urdf"),
     "gravity too short": (["-p", "gravity:=[0.0, 9.81]", "-p", "description_file:={rrp}"], "gravity"),
     "gravity too short, no robot yet": (["-p", "gravity:=[0.0, 9.81]"], "gravity"),
     "gravity is no number": (["-p", "gravity:=[0.0, 0.0, .nan]"], "gravity"),

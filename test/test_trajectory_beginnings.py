@@ -83,3 +83,13 @@ def test_a_trajectory_that_is_too_fast_is_refused_and_what_runs_goes_on(loose: L
     loose.tick()
     assert wanted(loose) == THERE
     assert "piece 0 of the trajectory moves joint 'turn' by 1 in 0.05 s, at most 0.2" in said(loose)
+
+
+def test_a_trajectory_of_too_many_points_is_refused(loose: LooseNode) -> None:
+    points = [JointTrajectoryPoint(positions=HERE, time_from_start=Duration(sec=k)) for k in range(1, 10_002)]
+    loose.send("joint_trajectory", JointTrajectory(joint_names=NAMES, points=points))
+    loose.tick()
+    assert "the trajectory has 10001 points: give at most 10000" in said(loose)
+    assert wanted(loose) == THERE
+    loose.send("joint_trajectory", JointTrajectory(joint_names=NAMES, points=points[:-1]))
+    assert len(loose.published["joint_trajectory_effort"][-1].points) == 10_000

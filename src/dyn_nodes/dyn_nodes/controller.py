@@ -37,7 +37,8 @@ from dyn_nodes.motion_message import measured_motion, reference_motion
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_source import DescribedRobot
-from dyn_nodes.torque_node import Publishing, Running, TorqueNode, nanoseconds_of
+from dyn_nodes.torque_maker import Running
+from dyn_nodes.torque_node import Publishing, TorqueNode, nanoseconds_of
 from dyn_nodes.trajectory_message import points_of
 
 _FADING = (Status.RAMPING_DOWN, Status.STOPPED)

@@ -205,9 +205,11 @@ class DesiredMotion:
             DynError: it does.
         """
         positions = trajectory.sample_many(np.array(trajectory.knots)).q
-        steps = zip(positions[:-1], positions[1:], trajectory.durations, strict=True)
-        for k, (before, after, duration) in enumerate(steps):
-            jump = self._jumps.jump(before, after, duration)
+        durations = np.array(trajectory.durations)
+        allowed = durations[:, None] * self._jumps.speed + self._jumps.slack
+        too_fast = np.flatnonzero((np.abs(np.diff(positions, axis=0)) > allowed).any(axis=1))
+        for k in too_fast.tolist():
+            jump = self._jumps.jump(positions[k], positions[k + 1], trajectory.durations[k])
             if jump is not None:
                 raise DynError(
                     f"piece {k} of the trajectory moves joint '{jump.joint}' by {jump.step:.4g} "

@@ -49,7 +49,8 @@ from dyn_nodes.parameter_interface import ParameterInterface
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_source import DescribedRobot
-from dyn_nodes.torque_node import Publishing, Running, TorqueNode, nanoseconds_of
+from dyn_nodes.torque_maker import Running
+from dyn_nodes.torque_node import Publishing, TorqueNode, nanoseconds_of
 from dyn_nodes.torque_source import TorqueSource
 from dyn_nodes.trajectory_input import follow
 

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from rclpy.clock import Clock, JumpThreshold
@@ -21,19 +21,19 @@ from dyn_core import Robot
 from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.watchdog import Status
 from dyn_core.errors import listed
-from dyn_core.facade.arrays import Array
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.joint_state_bytes import JointStateBytes, Stamp
 from dyn_nodes.node_time import NodeTime
-from dyn_nodes.output_stage import Output, OutputStage
+from dyn_nodes.output_stage import Output
 from dyn_nodes.outputs import Outputs
 from dyn_nodes.plausible import one_line
 from dyn_nodes.position_range import outside
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_node import RobotNode
+from dyn_nodes.torque_maker import Maker, Running
 
 _SILENCE_S = 1.0
 _LOOKS_PER_TIMEOUT = 4
@@ -47,57 +47,6 @@ _REACTIONS = {
     Status.RAMPING_DOWN: "torques go to zero",
     Status.STOPPED: "torques are zero, or not sent",
 }
-
-
-class TorqueMaker(Protocol):
-    """What makes the torques of one robot."""
-
-    stage: OutputStage
-
-    def restart(self) -> None:
-        """Forget the motions and wait for data as at first."""
-
-    def forget_time(self, t: float, now: float) -> None:
-        """Go on after the clock of the stamps was set to another time t (s)."""
-
-    @property
-    def position(self) -> Array | None:
-        """The last measured positions (rad or m), (n,); None before any."""
-
-    @property
-    def needs(self) -> str:
-        """What torques follow from, for sentences."""
-
-    def idle(self, now: float) -> Output | None:
-        """Answer what to send because no good data has come, if anything; Rejection if it cannot be sent."""
-
-    def last(self) -> Output:
-        """Answer the last torques to send; Rejection if they cannot be sent."""
-
-    def take_over(self, before: Any, now: float) -> list[str]:
-        """Go on from the torques of another robot; answer a sentence about each thing that is forgotten."""
-
-
-Maker = TypeVar("Maker", bound=TorqueMaker)
-
-
-@dataclass(frozen=True)
-class Running(Generic[Maker]):
-    """The robot in use and all that belongs to it alone. Another robot is another one of these.
-
-    Attributes:
-        robot: the robot.
-        maker: makes the torques.
-        outputs: publishes them.
-        states: reads joint states.
-        references: reads references.
-    """
-
-    robot: Robot
-    maker: Maker
-    outputs: Outputs
-    states: JointReader
-    references: JointReader
 
 
 @dataclass(frozen=True)

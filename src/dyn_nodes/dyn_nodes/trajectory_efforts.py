@@ -17,7 +17,8 @@ from dyn_core.control.trajectory import Samples, Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_nodes.gate import passed
 
-_MOST_POINTS = 100_000
+MOST_POINTS = 10_000
+"""More would take the node some tenths of a second, in which it answers nothing else."""
 
 
 def samples_at_points(points: TrajectoryPoints) -> Samples:
@@ -28,7 +29,7 @@ def samples_at_points(points: TrajectoryPoints) -> Samples:
 def sampling_times(trajectory: Trajectory, begin: float, period: float) -> NDArray[np.float64]:
     """Answer the times of a trajectory after `begin`, one in each period and its end (all s)."""
     count = int(np.ceil((trajectory.end - begin) / period - 1e-9))
-    if count > _MOST_POINTS:
+    if count > MOST_POINTS:
         raise DynError(
             f"the trajectory lasts {trajectory.end - begin:g} s, which would be {count} points: "
             "give a longer effort_period"

@@ -15,11 +15,14 @@ from dyn_core import DynError, Robot
 from dyn_core.control.trajectory import Samples
 from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
 from dyn_nodes.plausible import LARGEST
+from dyn_nodes.trajectory_efforts import MOST_POINTS
 
 
 def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
     """Answer the points of a trajectory of a robot; DynError where they are none."""
     points = message.points
+    if len(points) > MOST_POINTS:
+        raise DynError(f"the trajectory has {len(points)} points: give at most {MOST_POINTS}")
     checked = trajectory_points(
         robot.joint_names,
         message.joint_names,
@@ -43,28 +46,17 @@ def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
 def with_efforts(
     message: JointTrajectory, joint_names: Iterable[str], efforts: NDArray[np.float64]
 ) -> JointTrajectory:
-    """Answer a trajectory with the same points and these efforts.
+    """Give the points of a trajectory these efforts, and answer it.
 
     Args:
-        message: the trajectory.
+        message: the trajectory, which is changed: to make as many points again would take long.
         joint_names: order of the efforts.
         efforts: one row for each point (N m or N), (N, n).
     """
     order = _order(message, joint_names)
-    return JointTrajectory(
-        header=message.header,
-        joint_names=message.joint_names,
-        points=[
-            JointTrajectoryPoint(
-                positions=point.positions,
-                velocities=point.velocities,
-                accelerations=point.accelerations,
-                effort=_doubles(row[order]),
-                time_from_start=point.time_from_start,
-            )
-            for point, row in zip(message.points, efforts, strict=True)
-        ],
-    )
+    for point, row in zip(message.points, efforts[:, order], strict=True):
+        point.effort = _doubles(row)
+    return message
 
 
 def sampled_trajectory(
