@@ -95,10 +95,10 @@ def with_random_parameters(robot: Robot, seed: int = 1) -> Robot:
     return robot.with_parameters(values.tolist())
 
 
-def random_rows(random: np.random.Generator, joints: int) -> list[Row]:
-    """A tree of any shape with parallel, perpendicular, odd and almost special axes."""
+def random_rows(random: np.random.Generator, joints: int, almost: bool = False) -> list[Row]:
+    """A tree of any shape with parallel, perpendicular and odd axes, and some that are almost special."""
     straight, sliding = random.choice([0.5, 0.8, 1.0]), random.choice([0.0, 0.2, 0.6])
-    angles = [0.0, 0.0, 0.0, _R, -_R, math.pi, 0.7, -0.3, 1e-3]
+    angles = [0.0, 0.0, 0.0, _R, -_R, math.pi, 0.7, -0.3, *([1e-3, 1e-9] if almost else [])]
     lengths = [0.0, 0.0, 0.0, 0.3, -0.5]
 
     def angle() -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dyn_core.grouping.inertial_maps import Matrix
 
-CLEAR = 1e-6
+CLEAR = 5e-3
 """Sine of the least angle at which a parameter is clear of those before it.
 
 Where it is less, the parameter is not taken while others are clear: what is grouped in it would be

@@ -35,7 +35,7 @@ from dyn_core.model.joint import Joint
 Mount: TypeAlias = Literal["fixed", "tilted", "moving"]
 """How the base is mounted: it stands still; it stands still in various attitudes; it moves in any way."""
 
-NEGLIGIBLE = 1e-11
+NEGLIGIBLE = 1e-12
 """What counts as 0 of what a parameter does at unit speeds, lengths divided by the size of the robot."""
 
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from dyn_core.dynamics.regressor import regressor_on_base
 from dyn_core.grouping.base_parameters import PER_BODY
-from dyn_core.grouping.effects import NEGLIGIBLE, Mount
+from dyn_core.grouping.dependent_columns import dependent_columns
+from dyn_core.grouping.effects import Mount
 from dyn_core.grouping.inertial_maps import Matrix
-from dyn_core.grouping.relations import Relations, size_of, units_of
+from dyn_core.grouping.relations import Relations, settled, size_of, units_of
 from dyn_core.kinematics.link_motion import AT_REST, LinkMotion
 from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.vec3 import Vec3
@@ -23,12 +24,10 @@ from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import PER_JOINT
 
-DEPENDENT = 1e-9
-"""Greatest part of a column, independent of those before it, that is taken for rounding."""
-
-_ROUNDING = 1e-11
-
 SAMPLES = 40
+
+FARTHEST = 100.0
+"""How far a coordinate may go for the sake of what follows it (rad or m)."""
 
 
 def random_regressor(robot: Robot, mount: Mount, seed: int, samples: int = SAMPLES) -> Matrix:
@@ -42,7 +41,7 @@ def random_regressor(robot: Robot, mount: Mount, seed: int, samples: int = SAMPL
     """
     random = np.random.default_rng(seed)
     size = size_of(robot)
-    reach = [size if joint.sigma is Sigma.PRISMATIC else math.pi for joint in robot.independent_joints]
+    reach = _reach(robot, size)
     q, qd, qdd = (list(random.uniform(-1.0, 1.0, (robot.dof, samples))) for _ in range(3))
     q = [limit * value for limit, value in zip(reach, q, strict=True)]
     moving = _random_base(robot, mount, random, samples, size)
@@ -51,9 +50,23 @@ def random_regressor(robot: Robot, mount: Mount, seed: int, samples: int = SAMPL
     columns = zip(*regressor_on_base(robot, q, qd, qdd, moving), strict=True)
     inertial = [column for k, column in enumerate(columns) if k % PER_JOINT < len(PER_BODY)]
     gathered = [coordinate_torques(robot, column) for column in inertial]
-    W = [np.concatenate([np.broadcast_to(value, samples) for value in column]) for column in gathered]
-    stacked: Matrix = np.array(W, dtype=np.float64).reshape(len(inertial), robot.dof * samples).T
+    W = np.zeros((len(inertial), robot.dof, samples))
+    for column, values in zip(W, gathered, strict=True):
+        for row, value in zip(column, values, strict=True):
+            row[:] = value
+    stacked: Matrix = W.reshape(len(inertial), robot.dof * samples).T
     return stacked
+
+
+def _reach(robot: Robot, size: float) -> list[float]:
+    """Answer how far each coordinate goes (rad or m): far enough that what follows it turns, too."""
+    reach = dict.fromkeys(robot.coordinates, 0.0)
+    for j, joint in enumerate(robot.joints, start=1):
+        leader, multiplier = (joint.mimic.leader, joint.mimic.multiplier) if joint.mimic else (j, 1.0)
+        if multiplier != 0.0:
+            own = size if joint.sigma is Sigma.PRISMATIC else math.pi
+            reach[leader] = max(reach[leader], min(own / abs(multiplier), FARTHEST))
+    return [reach[j] for j in robot.coordinates]
 
 
 def _random_base(
@@ -73,8 +86,9 @@ def _random_base(
 
 def numeric_relations(robot: Robot, mount: Mount, seed: int) -> Relations:
     """Answer the grouping relations of a robot from its regressor in random states."""
-    W = random_regressor(robot, mount, seed)
-    return dependent_columns(W, units_of(robot.joints, size_of(robot)))
+    units = units_of(robot.joints, size_of(robot))
+    found = dependent_columns(random_regressor(robot, mount, seed) * units)
+    return settled(Relations(found.columns, found.relations), units)
 
 
 def coupled_relations(robot: Robot, mount: Mount, of_tree: Relations, seed: int) -> Relations:
@@ -89,30 +103,9 @@ def coupled_relations(robot: Robot, mount: Mount, of_tree: Relations, seed: int)
         of_tree: relations where all joints move by themselves.
         seed: of the random numbers.
     """
-    kept = list(of_tree.kept)
-    W = random_regressor(robot, mount, seed)[:, kept]
-    more = dependent_columns(W, units_of(robot.joints, size_of(robot))[kept])
-    return Relations(tuple(kept[k] for k in more.kept), more.matrix @ of_tree.matrix)
-
-
-def dependent_columns(W: Matrix, units: Matrix) -> Relations:
-    """Answer the first independent columns of a matrix, and the others as combinations of them.
-
-    Args:
-        W: the matrix; it has more rows than columns, unless it has no rows.
-        units: what each column is to be multiplied with first.
-    """
-    W = W * units
-    lengths = np.linalg.norm(W, axis=0)
-    floor = NEGLIGIBLE * lengths.max(initial=0.0)
-    present = np.flatnonzero(lengths > floor)
-    W1 = W[:, present] / lengths[present]
-    remainders = np.abs(np.diag(np.linalg.qr(W1, mode="r")))  # (A3-4)
-    kept = present[(remainders > DEPENDENT) & (remainders * lengths[present] > floor)]  # (A3-5)
-    matrix = np.zeros((len(kept), W.shape[1]))
-    Q1, R1 = np.linalg.qr(W[:, kept] / lengths[kept])  # (A3-7)
-    matrix[:, present] = np.linalg.solve(R1, Q1.T @ W1)  # (A3-11)
-    matrix[:, kept] = np.eye(len(kept))
-    matrix[np.abs(matrix) <= _ROUNDING] = 0.0
-    relations = lengths * matrix / lengths[kept, None]
-    return Relations(tuple(kept.tolist()), units[kept, None] * relations / units)
+    units = units_of(robot.joints, size_of(robot))
+    kept = np.array(of_tree.kept, dtype=int)
+    found = dependent_columns((random_regressor(robot, mount, seed) * units)[:, kept])
+    without_units = of_tree.matrix * units / units[kept, None]
+    more = Relations(tuple(kept[list(found.columns)].tolist()), found.relations @ without_units)
+    return settled(more, units)
