@@ -116,3 +116,17 @@ def test_rank_of_the_regressor_of_pinocchio(seed: int, joints: int, compound: bo
         rows.append(pin.computeJointTorqueRegressor(model, data, q, v, a)[6:, 10:])
     moving = dyn_core.base_parameters(robot, mount="moving", rotor_inertia=False)
     assert rank(np.vstack(rows)) == len(moving.kept)
+
+
+@examples(40)
+@given(seed=seeds, joints=st.integers(1, 6), mount=mounts)
+def test_symbols_of_any_robot(seed: int, joints: int, mount: str) -> None:
+    """Polynomials in the lengths have the values of the matrix, joints that mimic others included."""
+    robot = dyn_core.load_robot(random_driven_urdf(seed, joints, angles=EXACT_ANGLES))
+    found = dyn_core.base_parameters(robot, mount=mount, symbols=True)
+    assert found.coefficients is not None
+    values = np.array(
+        [[eval(x.text, {}, found.lengths) for x in row] for row in found.coefficients], dtype=float
+    )
+    scale = max(1.0, np.abs(found.matrix).max(initial=0.0))
+    np.testing.assert_allclose(values.reshape(found.matrix.shape), found.matrix, rtol=0.0, atol=1e-9 * scale)

@@ -74,3 +74,33 @@ def test_closed_loops_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
         "has the loops 'rod': base parameters of closed loops are not available yet"
         in capsys.readouterr().err
     )
+
+
+def test_other_commands_group_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same values from fewer operations, counted and in source code."""
+    state = ["--q", "0.1", "0.2", "0.3", "--qd", "1", "2", "3", "--qdd", "3", "2", "1", "--json"]
+    commands = {
+        "eval": ["eval", RRP, "inverse_dynamics", *state],
+        "counts": ["counts", RRP, "--json"],
+        "emit": ["emit", RRP, "--function", "inverse_dynamics", "--lang", "c"],
+    }
+    outputs = {}
+    for name, words in commands.items():
+        for option in ([], ["--base-parameters"]):
+            assert main([*words, *option]) == 0
+            outputs[name, bool(option)] = capsys.readouterr().out
+    values = [json.loads(outputs["eval", grouped])["values"] for grouped in (False, True)]
+    assert values[1] == pytest.approx(values[0], rel=1e-12)
+    counts = [json.loads(outputs["counts", grouped])["operations"] for grouped in (False, True)]
+    assert counts[1]["inverse_dynamics"]["mul"] < counts[0]["inverse_dynamics"]["mul"]
+    assert outputs["emit", True].count("*") < outputs["emit", False].count("*")
+
+
+def test_symbols(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(ROBOTS / "rx90.urdf")
+    assert main(["base", path, "--symbols"]) == 0
+    assert "MXR2 = MX2 + d3*M3 + d3*M4 + d3*M5 + d3*M6\n" in capsys.readouterr().out
+    assert main(["base", path, "--symbols", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lengths"] == {"d3": 0.45, "r4": 0.45}
+    assert main(["base", path, "--symbols", "--method", "numeric"]) == 1
+    assert "dyn: error: --symbols goes with --method symbolic" in capsys.readouterr().err

@@ -19,6 +19,7 @@ from geometric_tables import (
     robot_of,
     with_random_parameters,
 )
+from random_drives import random_driven_urdf
 
 import dyn_core
 from dyn_core.model.robot import Robot
@@ -162,3 +163,31 @@ def test_nothing_is_left_of_what_cancels() -> None:
     names = [name for name in robot.parameter_names if name[:2] not in ("M6", "ZZ")]
     round_ = robot.with_parameters(dict.fromkeys(names, 0.0) | {"XX6": 0.1, "YY6": 0.1 + 1e-18})
     assert dyn_core.with_base_parameters(round_).bodies[6].XX == 0.0
+
+
+def test_base_columns_of_the_regressor() -> None:
+    robot = robot_of(PANDA)
+    model = dyn_core.compile_model(robot, backend="python", friction=False)
+    found = dyn_core.base_parameters(robot)
+    q, qd, qdd = states(robot.dof)
+    Y = model.regressor(q, qd, qdd)[:, :, found.regressor_columns]
+    values = found.values(dict(zip(robot.parameter_names, robot.parameters, strict=True)))
+    want = model.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(Y @ values, want, rtol=0.0, atol=1e-9 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_joints_that_mimic_others(seed: int) -> None:
+    robot = dyn_core.load_robot(random_driven_urdf(seed, 6))
+    for kind in ("baked", "runtime"):
+        plain, grouped = models(robot, kind)
+        assert_same_functions(plain, grouped)
+
+
+def test_a_base_set_as_a_par_file() -> None:
+    """What SYMORO+ writes as "robot-namebase.par" (sec. 5.8.1)."""
+    lighter = dyn_core.with_base_parameters(dyn_core.load_robot(ROBOTS / "rx90.urdf"))
+    again = dyn_core.load_robot(dyn_core.write_par(lighter))
+    np.testing.assert_array_equal(again.parameters, lighter.parameters)
+    with pytest.raises(dyn_core.DynError, match="has first moments but no mass, as base parameters have"):
+        dyn_core.write_urdf(lighter)

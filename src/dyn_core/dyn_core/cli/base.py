@@ -10,6 +10,7 @@ from typing import get_args
 
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.robot_options import robot_of
+from dyn_core.errors import DynError
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import Method, base_parameters
 from dyn_core.grouping.effects import Mount
@@ -24,6 +25,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="by grouping rules (default), or by a QR decomposition of the regressor in random states",
     )
     parser.add_argument(
+        "--symbols",
+        action="store_true",
+        help="write lengths of the robot as the symbols d3, r4, b5 of its geometric parameters (see dyn mdh)",
+    )
+    parser.add_argument(
         "--mount",
         choices=get_args(Mount),
         default="fixed",
@@ -34,7 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def base(arguments: Namespace) -> Answer:
     """Answer the base parameters with their values, and what became of the others."""
     robot = robot_of(arguments)
-    found = base_parameters(robot, arguments.method, arguments.mount)
+    if arguments.symbols and arguments.method != "symbolic":
+        raise DynError("--symbols goes with --method symbolic")
+    found = base_parameters(robot, arguments.method, arguments.mount, symbols=arguments.symbols)
     values = found.values(dict(zip(robot.parameter_names, robot.parameters, strict=True))).tolist()
     return Answer(_json(found, values) if arguments.json else _text(found, values))
 
@@ -73,6 +81,7 @@ def _json(found: BaseParameters, values: list[float]) -> str:
             {"name": name, "kept": kept, "expression": expression, "terms": own, "value": value}
             for name, kept, expression, own, value in columns
         ],
+        "lengths": dict(found.lengths),
         "grouped": {name: list(into) for name, into in found.grouped.items()},
         "no_effect": list(found.no_effect),
     }

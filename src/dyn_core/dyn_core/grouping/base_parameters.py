@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dyn_core.grouping.inertial_maps import Matrix
-from dyn_core.model.standard_parameters import INERTIAL
+from dyn_core.grouping.polynomial import polynomial
+from dyn_core.model.standard_parameters import INERTIAL, parameter_names
 
 PER_BODY = (*INERTIAL, "Ia")
 """Inertial parameters of a body and of the rotor of its joint."""
@@ -30,6 +31,8 @@ class BaseParameters:
         kept: the standard parameter that each base parameter stands in the place of, in their order.
         matrix: ``base = matrix @ standard`` (SI units), the unit matrix in the columns of `kept`.
         method: ``"symbolic"`` or ``"numeric"``.
+        coefficients: entries of `matrix` as polynomials in lengths of the robot; None where they are numbers.
+        lengths: those lengths by symbol (m): b, d and r of the joints.
     """
 
     robot_name: str
@@ -37,6 +40,8 @@ class BaseParameters:
     kept: tuple[str, ...]
     matrix: Matrix
     method: str
+    coefficients: Matrix | None = None
+    lengths: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Answer how many there are, and of which robot."""
@@ -52,16 +57,24 @@ class BaseParameters:
 
     @property
     def expressions(self) -> tuple[str, ...]:
-        """The base parameters as text, ``XXR2 = XX2 - YY2``, with numbers of 15 digits."""
+        """The base parameters as text that Python reads, ``XXR2 = XX2 - YY2``, with numbers of 15 digits."""
+        coefficients = self.matrix if self.coefficients is None else self.coefficients
         return tuple(
-            f"{name} = {combination(kept, row, self.standard_names)}"
-            for name, kept, row in zip(self.names, self.kept, self.matrix, strict=True)
+            f"{name} = {combination(kept, self.standard_names, row, np.flatnonzero(numbers).tolist())}"
+            for name, kept, row, numbers in zip(self.names, self.kept, coefficients, self.matrix, strict=True)
         )
 
     @property
     def columns(self) -> tuple[int, ...]:
         """Places of `kept` in `standard_names`."""
         place = {name: k for k, name in enumerate(self.standard_names)}
+        return tuple(place[name] for name in self.kept)
+
+    @property
+    def regressor_columns(self) -> tuple[int, ...]:
+        """Places of `kept` in `Robot.parameter_names`, and among the columns of a regressor."""
+        joints = _split(self.standard_names[-1])[1] if self.standard_names else 0
+        place = {name: k for k, name in enumerate(parameter_names(joints))}
         return tuple(place[name] for name in self.kept)
 
     @property
@@ -93,15 +106,30 @@ class BaseParameters:
 
 def grouped_name(name: str) -> str:
     """Answer the name of a parameter that others were grouped in: XX2 becomes XXR2."""
+    letters, number = _split(name)
+    return f"{letters}R{number}"
+
+
+def _split(name: str) -> tuple[str, int]:
+    """Answer the letters and the number of the joint in the name of a parameter."""
     letters = name.rstrip("0123456789")
-    return f"{letters}R{name[len(letters) :]}"
+    return letters, int(name[len(letters) :])
 
 
-def combination(first: str, row: Matrix, names: Sequence[str]) -> str:
-    """Answer a linear combination as text that begins with one of its terms, of coefficient 1."""
+def combination(first: str, names: Sequence[str], coefficients: Matrix, places: Iterable[int]) -> str:
+    """Answer a linear combination as text that begins with one of its terms, of coefficient 1.
+
+    Args:
+        first: the name that the text begins with.
+        names: all names.
+        coefficients: their coefficients, numbers or polynomials.
+        places: places of the names that are in the text.
+    """
     terms = [first]
-    for k in np.flatnonzero(row).tolist():
+    for k in places:
         if names[k] != first:
-            sign, size = "-" if row[k] < 0.0 else "+", f"{abs(row[k]):.15g}"
-            terms.append(f"{sign} {names[k]}" if size == "1" else f"{sign} {size}*{names[k]}")
+            factor = polynomial(coefficients[k])
+            sign, text = ("-", (-factor).text) if factor.text.startswith("-") else ("+", factor.text)
+            text = f"({text})" if len(factor.terms) > 1 else text
+            terms.append(f"{sign} {names[k]}" if text == "1" else f"{sign} {text}*{names[k]}")
     return " ".join(terms)

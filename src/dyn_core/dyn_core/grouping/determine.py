@@ -10,6 +10,7 @@ import numpy as np
 from dyn_core.errors import DynError, listed
 from dyn_core.grouping.base_parameters import PER_BODY, BaseParameters, standard_names
 from dyn_core.grouping.effects import Mount
+from dyn_core.grouping.lengths import WithLengths, with_lengths
 from dyn_core.grouping.numeric import coupled_relations, numeric_relations
 from dyn_core.grouping.relations import Relations
 from dyn_core.grouping.symbolic import tree_relations
@@ -23,6 +24,7 @@ def base_parameters(
     method: Method = "symbolic",
     mount: Mount = "fixed",
     rotor_inertia: bool = True,
+    symbols: bool = False,
     seed: int = 0,
 ) -> BaseParameters:
     """Answer independent combinations of inertial parameters that give all joint torques of a robot.
@@ -36,6 +38,8 @@ def base_parameters(
         mount: ``"fixed"``: the base stands still; ``"tilted"``: it stands still in various attitudes,
             so that gravity can have any direction; ``"moving"``: it moves in any way, which is known.
         rotor_inertia: whether the inertias of rotors are among the standard parameters.
+        symbols: whether expressions have symbols for the lengths of the robot that are not 0, ``d3``,
+            ``r4``, ``b5``; only by rules.
         seed: of the random states.
 
     Raises:
@@ -43,19 +47,31 @@ def base_parameters(
     """
     if method not in get_args(Method):
         raise ValueError(f"method: expected 'symbolic' or 'numeric', but it is {method!r}")
+    if symbols and method != "symbolic":
+        raise ValueError("symbols: only the symbolic method has them")
     found = relations(robot, method, mount, seed)
     names = standard_names(len(robot.joints))
     columns = [k for k in range(len(names)) if rotor_inertia or k % len(PER_BODY) < len(PER_BODY) - 1]
     rows = [row for row, k in enumerate(found.kept) if k in set(columns)]
     matrix = np.ascontiguousarray(found.matrix[np.ix_(rows, columns)])
     matrix.flags.writeable = False
+    lengths = _with_symbols(robot, mount, found) if symbols else None
     return BaseParameters(
         robot.name,
         tuple(names[k] for k in columns),
         tuple(names[found.kept[row]] for row in rows),
         matrix,
         method,
+        lengths.coefficients[np.ix_(rows, columns)] if lengths else None,
+        lengths.values if lengths else {},
     )
+
+
+def _with_symbols(robot: Robot, mount: Mount, found: Relations) -> WithLengths:
+    """Answer the relations with symbols; what joints that mimic others group in addition stays numbers."""
+    kept = tree_relations(robot, mount).kept
+    of_tree = with_lengths(robot, mount)
+    return of_tree._replace(coefficients=found.matrix[:, kept] @ of_tree.coefficients)
 
 
 def relations(robot: Robot, method: Method, mount: Mount, seed: int = 0) -> Relations:

@@ -46,13 +46,11 @@ class Effects(NamedTuple):
         rows: rows that span what they show of the ten parameters, together with the rotor.
         own: the row ``s_j I s_j`` that the rotor is added to.
         without_rotor: rows that span what they show apart from the rotor.
-        to_antecedent: parameters in frame a(j) of what does not vary with q_j.
     """
 
     rows: Matrix
     own: Matrix
     without_rotor: Matrix
-    to_antecedent: Matrix
 
 
 class _Reach(NamedTuple):
@@ -91,8 +89,7 @@ def effects(
         rows = span(np.vstack([without_rotor, own]))
         constant = span(np.vstack([moved @ average(joint.sigma), rows]))
         reach.append(_Reach(span(np.vstack([twists, own_axis])), constant))
-        to_antecedent = moved_parameters(T_i_j) @ average(joint.sigma)
-        found.append(Effects(rows, own[0], without_rotor, to_antecedent))
+        found.append(Effects(rows, own[0], without_rotor))
     return found
 
 

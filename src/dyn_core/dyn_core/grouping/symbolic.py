@@ -9,76 +9,91 @@ base, is what `effects` says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from dyn_core.geometry.joint_transform import joint_transform
 from dyn_core.grouping.base_parameters import PER_BODY
-from dyn_core.grouping.chosen import first_independent, without_rounding
+from dyn_core.grouping.chosen import CLEAR, first_independent, without_rounding
 from dyn_core.grouping.effects import Effects, Mount, effects
-from dyn_core.grouping.inertial_maps import Matrix
+from dyn_core.grouping.inertial_maps import Matrix, average, moved_parameters
 from dyn_core.grouping.relations import Relations, size_of, units_of
 from dyn_core.linalg import vec3
 from dyn_core.linalg.transform import Transform
+from dyn_core.model.joint import Joint
 from dyn_core.model.robot import Robot
 
 
 def tree_relations(robot: Robot, mount: Mount) -> Relations:
     """Answer the grouping relations of a robot whose joints all move by themselves."""
     size = size_of(robot)
-    placements = [_scaled(joint_transform(joint, 0.0), size) for joint in robot.joints]
-    links = [_Link(e) for e in effects(robot.joints, placements, robot.gravity_0, mount)]
+    links = divisions(robot, mount)
+    moves = [moved_parameters(_placement(joint, size)) @ average(joint.sigma) for joint in robot.joints]
+    kept = tuple(len(PER_BODY) * j + place for j, link in enumerate(links) for place in link.kept)
+    units = units_of(robot.joints, size)
+    matrix = without_rounding(gathered(robot.joints, links, moves))
+    return Relations(kept, units[list(kept), None] * matrix / units)
+
+
+def gathered(joints: Sequence[Joint], links: Sequence[Division], moves: Sequence[Matrix]) -> Matrix:
+    """Answer base parameters from standard ones, each sent towards the base until nothing of it is left.
+
+    Args:
+        joints: n joints.
+        links: how the parameters of bodies 1 to n are divided.
+        moves: by body, its parameters in the frame of its antecedent, of what does not vary with the joint.
+    """
     width = len(PER_BODY)
     starts = np.cumsum([0, *(len(link.kept) for link in links)])
-    matrix = np.zeros((int(starts[-1]), width * len(links)))
+    matrix = np.zeros((int(starts[-1]), width * len(links)), dtype=np.result_type(*moves) if moves else float)
     for j in range(1, len(links) + 1):
         moving, i = np.eye(width), j
         while i > 0:
-            stays, moving = links[i - 1].regroup(moving)
+            stays = links[i - 1].relations @ moving
             matrix[starts[i - 1] : starts[i], width * (j - 1) : width * j] = stays
-            i = robot.joints[i - 1].antecedent
-    kept = tuple(width * j + place for j, link in enumerate(links) for place in link.kept)
-    units = units_of(robot.joints, size)
-    exact = without_rounding(matrix)
-    return Relations(kept, units[list(kept), None] * exact / units)
+            rest = moving.astype(matrix.dtype)
+            rest[list(links[i - 1].kept)] -= stays
+            moving = np.zeros_like(rest)
+            moving[:10] = moves[i - 1] @ rest[:10]
+            i = joints[i - 1].antecedent
+    return matrix
 
 
-class _Link:
+def divisions(robot: Robot, mount: Mount) -> list[Division]:
+    """Answer how the parameters of bodies 1 to n are divided, lengths divided by the size of the robot."""
+    placements = [_placement(joint, size_of(robot)) for joint in robot.joints]
+    return [link_division(effect) for effect in effects(robot.joints, placements, robot.gravity_0, mount)]
+
+
+class Division(NamedTuple):
     """How the parameters of one body, and the rotor of its joint, are divided.
+
+    The torques show a rotor in one joint alone: where it is taken as a part of the body, the body becomes
+    lighter for the joints before.
 
     Attributes:
         kept: places of what stays, the rotor's being 10.
+        relations: what stays of all 11; the rest goes to the antecedent.
     """
 
-    def __init__(self, effect: Effects) -> None:
-        """Choose what stays."""
-        choice = first_independent(directions_of(effect.rows))
-        self._to_antecedent = effect.to_antecedent
-        seen = directions_of(effect.without_rotor)
-        alone = effect.own - seen.T @ (seen @ effect.own)  # what of it no other torque shows
-        rotor = np.zeros((len(choice.columns), 1))
-        self.kept = choice.columns
-        if np.linalg.norm(alone) <= _SHOWN:
-            self.kept = (*choice.columns, 10)
-            self._relations = np.block([[choice.relations, rotor], [np.zeros((1, 10)), np.ones((1, 1))]])
-        else:
-            rotor[:, 0] = without_rounding(choice.relations @ alone / (alone @ alone))
-            self._relations = np.hstack([choice.relations, rotor])
-
-    def regroup(self, parameters: Matrix) -> tuple[Matrix, Matrix]:
-        """Answer what stays of parameters of this body, by columns, and what arrives at its antecedent.
-
-        The torques show a rotor in one joint alone: where it is taken as a part of the body, the
-        body becomes lighter for the joints before.
-        """
-        stays = self._relations @ parameters
-        rest = parameters.copy()
-        rest[list(self.kept)] -= stays
-        arrives = np.zeros_like(parameters)
-        arrives[:10] = self._to_antecedent @ rest[:10]
-        return stays, arrives
+    kept: tuple[int, ...]
+    relations: Matrix
 
 
-_SHOWN = 1e-6
+def link_division(effect: Effects) -> Division:
+    """Choose what stays of the parameters of one body."""
+    seen = directions_of(effect.without_rotor)
+    alone = effect.own - seen.T @ (seen @ effect.own)  # what of it no other torque shows
+    if np.linalg.norm(alone) > CLEAR:
+        columns, relations = first_independent(directions_of(effect.rows))
+        rotor = without_rounding(relations @ alone / (alone @ alone))
+        return Division(columns, np.hstack([relations, rotor[:, None]]))
+    columns, relations = first_independent(seen)
+    own = without_rounding(alone - alone[list(columns)] @ relations)
+    zeros = np.zeros((len(columns), 1))
+    return Division((*columns, 10), np.block([[relations, zeros], [own[None, :], np.ones((1, 1))]]))
 
 
 def directions_of(rows: Matrix) -> Matrix:
@@ -87,5 +102,7 @@ def directions_of(rows: Matrix) -> Matrix:
     return unit
 
 
-def _scaled(T: Transform, size: float) -> Transform:
-    return Transform(T.R, vec3.scale(1.0 / size, T.p))
+def _placement(joint: Joint, size: float) -> Transform:
+    """Placement of a joint at its position 0, lengths divided by a size (m)."""
+    R, p = joint_transform(joint, 0.0)
+    return Transform(R, vec3.scale(1.0 / size, p))
