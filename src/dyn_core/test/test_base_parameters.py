@@ -50,6 +50,8 @@ def rotors(found: dyn_core.BaseParameters) -> list[str]:
 def assert_same_torques(robot: Robot, found: dyn_core.BaseParameters, mount: str = "fixed") -> None:
     """The formulas hold: each column is the combination that it is said to be, to 1e-9 of the greatest."""
     W = random_regressor(robot, mount, seed=7)
+    if not any(name.startswith("Ia") for name in found.standard_names):
+        W = np.delete(W, np.s_[10::11], axis=1)
     np.testing.assert_allclose(
         W[:, found.columns] @ found.matrix, W, rtol=0.0, atol=1e-9 * max(np.abs(W).max(initial=0.0), 1.0)
     )

@@ -34,10 +34,11 @@ def test_both_methods_agree_with_each_other_and_with_random_data(seed: int, join
 def test_axes_that_are_almost_parallel_or_perpendicular(seed: int, joints: int, mount: str) -> None:
     """By 1e-3 and 1e-9 rad: what tells parameters apart may be small, and coefficients have fewer digits."""
     robot = random_robot(seed, joints, almost=True)
-    found = [dyn_core.base_parameters(robot, method, mount) for method in ("symbolic", "numeric")]
-    assert found[0].kept == found[1].kept
-    for one in found:
-        assert_same_torques(robot, one, mount)
+    for rotors in (True, False):
+        found = [dyn_core.base_parameters(robot, method, mount, rotors) for method in ("symbolic", "numeric")]
+        assert found[0].kept == found[1].kept
+        for one in found:
+            assert_same_torques(robot, one, mount)
 
 
 @examples(100)

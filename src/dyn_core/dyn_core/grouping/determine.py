@@ -49,32 +49,31 @@ def base_parameters(
         raise ValueError(f"method: expected 'symbolic' or 'numeric', but it is {method!r}")
     if symbols and method != "symbolic":
         raise ValueError("symbols: only the symbolic method has them")
-    found = relations(robot, method, mount, seed)
+    found = relations(robot, method, mount, seed, rotor_inertia)
     names = standard_names(len(robot.joints))
     columns = [k for k in range(len(names)) if rotor_inertia or k % len(PER_BODY) < len(PER_BODY) - 1]
-    rows = [row for row, k in enumerate(found.kept) if k in set(columns)]
-    matrix = np.ascontiguousarray(found.matrix[np.ix_(rows, columns)])
+    matrix = np.ascontiguousarray(found.matrix[:, columns])
     matrix.flags.writeable = False
-    lengths = _with_symbols(robot, mount, found) if symbols else None
+    lengths = _with_symbols(robot, mount, found, rotor_inertia) if symbols else None
     return BaseParameters(
         robot.name,
         tuple(names[k] for k in columns),
-        tuple(names[found.kept[row]] for row in rows),
+        tuple(names[k] for k in found.kept),
         matrix,
         method,
-        lengths.coefficients[np.ix_(rows, columns)] if lengths else None,
+        lengths.coefficients[:, columns] if lengths else None,
         lengths.values if lengths else {},
     )
 
 
-def _with_symbols(robot: Robot, mount: Mount, found: Relations) -> WithLengths:
+def _with_symbols(robot: Robot, mount: Mount, found: Relations, rotors: bool) -> WithLengths:
     """Answer the relations with symbols; what joints that mimic others group in addition stays numbers."""
-    kept = tree_relations(robot, mount).kept
-    of_tree = with_lengths(robot, mount)
+    kept = tree_relations(robot, mount, rotors).kept
+    of_tree = with_lengths(robot, mount, rotors)
     return of_tree._replace(coefficients=found.matrix[:, kept] @ of_tree.coefficients)
 
 
-def relations(robot: Robot, method: Method, mount: Mount, seed: int = 0) -> Relations:
+def relations(robot: Robot, method: Method, mount: Mount, seed: int = 0, rotors: bool = True) -> Relations:
     """Answer the grouping relations of a robot: see `base_parameters`."""
     if mount not in get_args(Mount):
         raise ValueError(f"mount: expected 'fixed', 'tilted' or 'moving', but it is {mount!r}")
@@ -86,8 +85,8 @@ def relations(robot: Robot, method: Method, mount: Mount, seed: int = 0) -> Rela
             element=f"loop '{robot.loops[0].name}'",
         )
     if method == "numeric":
-        return numeric_relations(robot, mount, seed)
-    of_tree = tree_relations(robot, mount)
+        return numeric_relations(robot, mount, seed, rotors)
+    of_tree = tree_relations(robot, mount, rotors)
     if robot.dof == len(robot.joints):
         return of_tree
     return coupled_relations(robot, mount, of_tree, seed)

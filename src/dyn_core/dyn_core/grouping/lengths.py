@@ -38,14 +38,14 @@ class WithLengths(NamedTuple):
     values: Mapping[str, float]
 
 
-def with_lengths(robot: Robot, mount: Mount) -> WithLengths:
+def with_lengths(robot: Robot, mount: Mount, rotors: bool) -> WithLengths:
     """Answer the grouping relations of a tree with symbols for d, b and r of each joint that are not 0."""
     size = size_of(robot)
     width = len(PER_BODY)
     units = units_of(robot.joints, size).reshape(-1, width)
     links = [
         link._replace(relations=own[list(link.kept), None] * link.relations / own)
-        for link, own in zip(divisions(robot, mount), units, strict=True)
+        for link, own in zip(divisions(robot, mount, rotors), units, strict=True)
     ]
     values: dict[str, float] = {}
     moves = []

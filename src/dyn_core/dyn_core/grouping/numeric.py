@@ -84,10 +84,20 @@ def _random_base(
     return LinkMotion(w, wd, mat3.add(mat3.skew(wd), mat3.skew_squared(w)), vector(size))
 
 
-def numeric_relations(robot: Robot, mount: Mount, seed: int) -> Relations:
-    """Answer the grouping relations of a robot from its regressor in random states."""
+def numeric_relations(robot: Robot, mount: Mount, seed: int, rotors: bool = True) -> Relations:
+    """Answer the grouping relations of a robot from its regressor in random states.
+
+    Args:
+        robot: the robot.
+        mount: how the base is mounted.
+        seed: of the random numbers.
+        rotors: whether there are inertias of rotors.
+    """
     units = units_of(robot.joints, size_of(robot))
-    found = dependent_columns(random_regressor(robot, mount, seed) * units)
+    W = random_regressor(robot, mount, seed) * units
+    if not rotors:
+        W[:, len(PER_BODY) - 1 :: len(PER_BODY)] = 0.0
+    found = dependent_columns(W)
     return settled(Relations(found.columns, found.relations), units)
 
 

@@ -26,10 +26,16 @@ from dyn_core.model.joint import Joint
 from dyn_core.model.robot import Robot
 
 
-def tree_relations(robot: Robot, mount: Mount) -> Relations:
-    """Answer the grouping relations of a robot whose joints all move by themselves."""
+def tree_relations(robot: Robot, mount: Mount, rotors: bool = True) -> Relations:
+    """Answer the grouping relations of a robot whose joints all move by themselves.
+
+    Args:
+        robot: the robot.
+        mount: how the base is mounted.
+        rotors: whether there are inertias of rotors.
+    """
     size = size_of(robot)
-    links = divisions(robot, mount)
+    links = divisions(robot, mount, rotors)
     moves = [moved_parameters(_placement(joint, size)) @ average(joint.sigma) for joint in robot.joints]
     kept = tuple(len(PER_BODY) * j + place for j, link in enumerate(links) for place in link.kept)
     units = units_of(robot.joints, size)
@@ -61,10 +67,11 @@ def gathered(joints: Sequence[Joint], links: Sequence[Division], moves: Sequence
     return matrix
 
 
-def divisions(robot: Robot, mount: Mount) -> list[Division]:
+def divisions(robot: Robot, mount: Mount, rotors: bool) -> list[Division]:
     """Answer how the parameters of bodies 1 to n are divided, lengths divided by the size of the robot."""
     placements = [_placement(joint, size_of(robot)) for joint in robot.joints]
-    return [link_division(effect) for effect in effects(robot.joints, placements, robot.gravity_0, mount)]
+    found = effects(robot.joints, placements, robot.gravity_0, mount)
+    return [link_division(effect, rotors) for effect in found]
 
 
 class Division(NamedTuple):
@@ -82,8 +89,11 @@ class Division(NamedTuple):
     relations: Matrix
 
 
-def link_division(effect: Effects) -> Division:
+def link_division(effect: Effects, rotors: bool) -> Division:
     """Choose what stays of the parameters of one body."""
+    if not rotors:
+        columns, relations = first_independent(directions_of(effect.rows))
+        return Division(columns, np.hstack([relations, np.zeros((len(columns), 1))]))
     seen = directions_of(effect.without_rotor)
     alone = effect.own - seen.T @ (seen @ effect.own)  # what of it no other torque shows
     if np.linalg.norm(alone) > CLEAR:
