@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
+from base_agreement import assert_methods_agree, assert_same_torques, rank
 from geometric_tables import random_gravity, random_rows, robot_of
 from properties import examples, given, st
 from random_drives import random_driven_urdf
 from random_urdf import EXACT_ANGLES, random_urdf
-from test_base_parameters import assert_methods_agree, assert_same_torques, rank
 
 import dyn_core
 from dyn_core.model.joint import Sigma
