@@ -8,6 +8,9 @@ from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
 from dyn_core.facade.write import write_par, write_urdf
+from dyn_core.grouping.base_parameters import BaseParameters
+from dyn_core.grouping.determine import base_parameters
+from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.model_error import with_model_error
 from dyn_core.simulation.sensors import Measurement, SensorSettings
@@ -16,6 +19,7 @@ from dyn_core.simulation.simulator import Simulator
 from dyn_core.simulation.state import State
 
 __all__ = [
+    "BaseParameters",
     "DynError",
     "Finding",
     "Measurement",
@@ -27,9 +31,11 @@ __all__ = [
     "SimulationSettings",
     "Simulator",
     "State",
+    "base_parameters",
     "check_robot",
     "compile_model",
     "load_robot",
+    "with_base_parameters",
     "with_model_error",
     "write_par",
     "write_urdf",

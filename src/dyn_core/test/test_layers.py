@@ -15,8 +15,8 @@ import dyn_core
 
 PACKAGE = Path(dyn_core.__file__).parent
 LAYERS = (
-    *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "dynamics", "codegen", "facade"),
-    *("simulation", "check", "control", "report", "cli"),
+    *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "dynamics", "grouping"),
+    *("codegen", "facade", "simulation", "check", "control", "report", "cli"),
 )
 ENTRIES = {"__init__": "cli", "__main__": "cli"}  # files above a layer may import from it
 MODULES = sorted(PACKAGE.rglob("*.py"))

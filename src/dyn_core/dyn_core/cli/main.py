@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from dyn_core.cli.answer import Answer
+from dyn_core.cli.base import add_arguments as add_base
+from dyn_core.cli.base import base
 from dyn_core.cli.check import check
 from dyn_core.cli.counts import counts
 from dyn_core.cli.emit import emit
@@ -128,6 +130,18 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(table)
     add_link(table)
     table.set_defaults(run=counts)
+
+    table = commands.add_parser(
+        "base",
+        help="print the base (minimum) inertial parameters",
+        description="Print the base parameters of a robot: independent combinations of inertial parameters "
+        "that give all joint torques, with their values (SI units), then what was grouped in them and what "
+        "has no effect on any torque.",
+    )
+    add_robot(table, gravity=True)
+    _add_json(table)
+    add_base(table)
+    table.set_defaults(run=base)
 
     source = commands.add_parser(
         "emit",

@@ -10,7 +10,7 @@ from typing import Any
 from dyn_core.cli.numbers import Once, numbers, tolerance
 from dyn_core.cli.standard_input import source_of
 from dyn_core.facade.load import load_robot
-from dyn_core.facade.programs import with_terms
+from dyn_core.facade.programs import grouped, with_terms
 from dyn_core.io.snap import checked_snap
 from dyn_core.model.robot import Robot
 
@@ -60,7 +60,7 @@ def robot_of(arguments: Namespace) -> Robot:
 
 
 def add_terms(parser: ArgumentParser) -> None:
-    """Let a command leave out friction or rotors."""
+    """Let a command leave out friction or rotors, or group parameters."""
     for name in ("friction", "rotor-inertia"):
         parser.add_argument(
             f"--{name}",
@@ -68,8 +68,14 @@ def add_terms(parser: ArgumentParser) -> None:
             default=True,
             help=f"with {name.replace('-', ' ')}, or without",
         )
+    parser.add_argument(
+        "--base-parameters",
+        action="store_true",
+        help="group the inertial parameters first: the same results from fewer operations",
+    )
 
 
 def dynamic_robot_of(arguments: Namespace) -> Robot:
     """Answer the robot with the terms that the command line wants."""
-    return with_terms(robot_of(arguments), arguments.friction, arguments.rotor_inertia)
+    robot = with_terms(robot_of(arguments), arguments.friction, arguments.rotor_inertia)
+    return grouped(robot, arguments.base_parameters, gravity_changes=False)
