@@ -8,7 +8,12 @@ from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
 from dyn_core.facade.write import write_par, write_urdf
+from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
+from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
+from dyn_core.signals.condition import condition
+from dyn_core.signals.protocol import Protocol
+from dyn_core.signals.signals import Signals
 from dyn_core.simulation.model_error import with_model_error
 from dyn_core.simulation.sensors import Measurement, SensorSettings
 from dyn_core.simulation.settings import SimulationSettings
@@ -18,18 +23,26 @@ from dyn_core.simulation.state import State
 __all__ = [
     "DynError",
     "Finding",
+    "Log",
+    "LogReport",
     "Measurement",
     "Model",
     "ModelWarning",
+    "Protocol",
     "Robot",
     "SensorSettings",
     "Severity",
+    "Signals",
     "SimulationSettings",
     "Simulator",
     "State",
     "check_robot",
     "compile_model",
+    "condition",
+    "examine_log",
     "load_robot",
+    "log_of_arrays",
+    "read_log",
     "with_model_error",
     "write_par",
     "write_urdf",

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a CSV file is written: separator, decimal sign, names of columns, where the numbers begin."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+
+from dyn_core.errors import DynError, shortened
+from dyn_core.logs.units import UNITS, unit
+
+_NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
+)
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+([eE][+-]?\d+)?", re.ASCII)
+_EMPTY = {"", "null", "none", "na", "n/a", "-", "--"}
+WHITESPACE = " "
+SEPARATORS = (",", ";", "\t", "|", WHITESPACE)
+HEADER_LINES = 60
+"""Lines before the first number, at most."""
+
+
+@dataclass(frozen=True)
+class CsvLayout:
+    """How a file is written.
+
+    Attributes:
+        separator: character between two values; a space stands for any number of spaces and tabs.
+        decimal_comma: whether ``0,5`` is a half.
+        names: of the columns; numbers from 1 where the file has none.
+        has_names: whether the names are in the file.
+        units: what a second line of the header says of each column; empty where there is none.
+        first: number of lines before the first numbers.
+    """
+
+    separator: str
+    decimal_comma: bool
+    names: tuple[str, ...]
+    has_names: bool
+    units: tuple[str, ...]
+    first: int
+
+
+def split(line: str, separator: str) -> list[str]:
+    """Answer the values of a line."""
+    if separator == WHITESPACE:
+        return [word.strip("\"'") for word in line.split()]
+    if '"' in line:
+        return [word.strip() for word in next(csv.reader([line], delimiter=separator), [])]
+    return [word.strip() for word in line.split(separator)]
+
+
+def csv_layout(lines: list[str]) -> CsvLayout:
+    """Answer how a file is written, from its first lines.
+
+    Raises:
+        DynError: there is no line of numbers among them.
+    """
+    for number, line in enumerate(lines[:HEADER_LINES]):
+        if not line.strip() or line.lstrip().startswith(("#", "%")):
+            continue
+        for separator in SEPARATORS:
+            for decimal_comma in (False, True):
+                if _is_data(line, separator, decimal_comma):
+                    return _with_names(lines, number, separator, decimal_comma)
+    shown = next((line for line in lines if line.strip()), "")
+    raise DynError(
+        f"no line of numbers among the first {min(len(lines), HEADER_LINES)}; the first line is "
+        f"'{shortened(shown.strip(), 60)}': give a file with a line of names of columns and lines of numbers"
+    )
+
+
+def _is_data(line: str, separator: str, decimal_comma: bool) -> bool:
+    if decimal_comma and separator == ",":
+        return False
+    words = split(line.rstrip(), separator)
+    if len(words) < 2:
+        return False
+    numbers = [
+        word for word in words if (_COMMA_NUMBER if decimal_comma else _NUMBER).fullmatch(word) is not None
+    ]
+    others = [word for word in words if word.lower() not in _EMPTY and word not in numbers]
+    # Columns of text, such as the mode of a controller, are allowed beside numbers.
+    return len(numbers) >= 2 and len(numbers) > len(others)
+
+
+def _with_names(lines: list[str], first: int, separator: str, decimal_comma: bool) -> CsvLayout:
+    count = len(split(lines[first].rstrip(), separator))
+    before = [line for line in lines[:first] if line.strip()]
+    rows: list[list[str]] = []
+    for line in reversed(before):
+        words = _words(line, separator, count)
+        if len(words) == count:
+            rows.append(words)
+        elif not rows and not line.lstrip().startswith(("#", "%")):
+            raise _unlike(len(words), count, first, line)
+    if not rows:
+        names = tuple(str(k + 1) for k in range(count))
+        return CsvLayout(separator, decimal_comma, names, False, (), first)
+    # Of two lines like that the first has the names and the second the units.
+    has_units = len(rows) > 1 and all(_is_unit(word) for word in rows[0])
+    names = tuple(rows[1] if has_units else rows[0])
+    return CsvLayout(separator, decimal_comma, names, True, tuple(rows[0]) if has_units else (), first)
+
+
+def _is_unit(word: str) -> bool:
+    bare = word.strip("[]() ")
+    return bare in ("", "-", "1") or any(unit(quantity, bare) is not None for quantity in UNITS)
+
+
+def _words(line: str, separator: str, count: int) -> list[str]:
+    bare = line.strip().lstrip("#% ")
+    words = split(bare, separator)
+    # Numbers may be aligned by spaces while names are separated by commas, and the other way round.
+    if len(words) != count:
+        words = next((w for s in SEPARATORS if len(w := split(bare, s)) == count), words)
+    return words
+
+
+def _unlike(names: int, values: int, first: int, line: str) -> DynError:
+    return DynError(
+        f"line {first + 1} has {values} values, but there are {names} names in "
+        f"'{shortened(line.strip(), 60)}': give one name for each column",
+        line=first + 1,
+    )

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals that look as no sensor of a moving robot does: stuck, clipped, coarse, with spikes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dyn_core.facade.arrays import Array
+from dyn_core.logs.holes import runs
+
+SPIKE = 30.0
+"""A single sample is a spike where it is this many usual second differences away from its neighbours."""
+FLAT = 3
+"""Samples in a row at the greatest value from which on they are a flat top."""
+CLIPPED = 0.002
+"""Part of the samples on flat tops from which on a signal is clipped."""
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """A signal that has a flat top, or bottom.
+
+    Attributes:
+        level: the value there.
+        count: how many samples are there.
+        tops: how many stretches they make.
+    """
+
+    level: float
+    count: int
+    tops: int
+
+
+def without_spikes(values: Array) -> tuple[Array, np.ndarray]:
+    """Answer values in which single samples off a smooth course are replaced by the mean of their neighbours.
+
+    A spike of height h shows in the distances ``d_i = x_i - (x_(i-1) + x_(i+1)) / 2`` as ``-h/2, h, -h/2``.
+    """
+    none = np.empty(0, dtype=int)
+    if len(values) < 7:
+        return values, none
+    d = np.zeros(len(values))
+    d[1:-1] = values[1:-1] - 0.5 * (values[2:] + values[:-2])
+    usual = 1.4826 * float(np.median(np.abs(d[1:-1])))
+    span = float(values.max() - values.min())
+    least = max(SPIKE * usual, 1e-3 * span)
+    high = np.flatnonzero(np.abs(d) > least)
+    high = high[(high > 1) & (high < len(values) - 2)]
+    if not len(high):
+        return values, none
+    before, after = d[high - 1] / d[high], d[high + 1] / d[high]
+    spikes = high[(np.abs(before + 0.5) < 0.2) & (np.abs(after + 0.5) < 0.2)]
+    if not len(spikes):
+        return values, none
+    repaired = values.copy()
+    repaired[spikes] = 0.5 * (values[spikes - 1] + values[spikes + 1])
+    return repaired, spikes
+
+
+def clipping(values: Array) -> Clipping | None:
+    """Answer where a signal is cut off at its greatest or least value; None where it is not.
+
+    A top is flat where the value stays the same, to 1e-6 of the range, for at least `FLAT` samples; a signal
+    at rest, which stays the same at values that are not its extremes too, and one of few values are none.
+    """
+    span = float(values.max() - values.min())
+    if span == 0.0:
+        return None
+    still = np.abs(np.diff(values)) <= 1e-6 * span
+    for level, sign in ((float(values.max()), 1.0), (float(values.min()), -1.0)):
+        at = sign * (level - values) <= 1e-6 * span
+        tops = [(a, b) for a, b in runs(at) if b - a >= FLAT]
+        count = sum(b - a for a, b in tops)
+        if count < max(CLIPPED * len(values), 2 * FLAT):
+            continue
+        # How often the signal stands still where it is not at its extremes.
+        inside = ~(at[1:] | at[:-1])
+        usual = float(still[inside].mean()) if inside.any() else 1.0
+        here = float(still[at[1:] & at[:-1]].mean())
+        if usual < 0.5 * here and count > 5.0 * _expected(values, level, span):
+            return Clipping(level, count, len(tops))
+    return None
+
+
+def _expected(values: Array, level: float, span: float) -> float:
+    """Answer how many samples the next level below the extreme has, in steps of the resolution."""
+    step = max(resolution(values), 1e-3 * span)
+    near = (np.abs(values - level) > 1e-6 * span) & (np.abs(values - level) <= step * 1.5)
+    return float(near.sum()) / 1.5
+
+
+def resolution(values: Array) -> float:
+    """Answer the step between two values of a signal; 0 where it takes any value."""
+    levels = np.unique(np.round(values / max(float(np.abs(values).max()), 1e-300), 10))
+    if len(levels) < 2:
+        return 0.0
+    if len(levels) > 0.7 * len(values):
+        return 0.0
+    step = float(np.quantile(np.diff(levels), 0.1))
+    return step * float(np.abs(values).max())
+
+
+def longest_still(values: Array) -> tuple[int, int]:
+    """Answer the longest stretch of one and the same value."""
+    found = runs(np.concatenate((np.diff(values) == 0.0, [False])))
+    a, b = max(found, key=lambda run: run[1] - run[0], default=(0, 0))
+    return a, b + 1 if b > a else b
