@@ -304,6 +304,9 @@ def _best(
         usable = [c for c in found if not c.meaning.is_wanted] or found
     if not usable:
         return None
+    # Beside an effort in N m, a current is only another word for it.
+    in_si = [c for c in usable if c.meaning.unit is None or not c.meaning.unit.is_raw]
+    usable = in_si or usable
     # The same column of the same topic in several streams: messages name different sets of joints.
     names = sorted({(recording.streams[c.stream].source, c.name) for c in usable})
     if len(names) > 1:

@@ -16,8 +16,8 @@ from dyn_core.logs.holes import bridged
 from dyn_core.logs.joint_side import coupled, drive_side
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_map import JOINT, QUANTITIES, JointMap, LogMap
+from dyn_core.logs.pace import GAP, between_gaps, period_of
 from dyn_core.logs.suspects import without_spikes
-from dyn_core.logs.time_order import GAP, between_gaps, period_of
 from dyn_core.logs.units import EFFORT, POSITION, VELOCITY
 from dyn_core.logs.wrapping import unwrapped
 

@@ -30,7 +30,7 @@ _WANTED = {
     *("goal", "error", "err"),
 }
 _CURRENTS = {"current", "currents"}
-_NOISE = {"joint_states", "joint_state", "field", "data", "msg", "state", "states"}
+_NOISE = {"joint_states", "joint_state", "of", "field", "data", "msg", "state", "states"}
 _UNIT_WORDS = {
     *("rad", "deg", "nm", "ms", "us", "ns", "s", "sec", "rads", "rpm", "mm", "amp", "amps"),
     *("radps", "degps"),

@@ -12,8 +12,9 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.assignment import Assignment
 from dyn_core.logs.log_map import LogMap
+from dyn_core.logs.pace import GAP, period_of
 from dyn_core.logs.stream import Recording
-from dyn_core.logs.time_order import GAP, Timed, in_order, period_of
+from dyn_core.logs.time_order import Timed, in_order
 from dyn_core.logs.time_unit import seconds
 
 
@@ -49,7 +50,8 @@ def merged(recording: Recording, assignment: Assignment, said: LogMap) -> Merged
         stream = recording.streams[s]
         time, found = seconds(stream, said)
         places[s] = sorted({x.column for x in assignment.sources.values() if x.stream == s})
-        timed[s] = in_order(time + (stream.epoch - epoch), stream.values[:, places[s]], stream.source)
+        shifted = time + (stream.epoch - epoch)
+        timed[s] = in_order(shifted, stream.values[:, places[s]], stream.source, len(used) == 1)
         findings += [*found, *timed[s].findings]
     if not used:
         raise DynError("there is no signal of a joint in it")

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from dyn_core.logs.gather import Gather, cut_finding
 from dyn_core.logs.stream import Recording, Selection, Stream
 
 BLOCK = 4_000_000
+PACKED_BLOCK = 64_000
+"""Bytes that are unpacked at once: at most a thousand times as many come of it."""
+GZIP = b"\x1f\x8b"
 MAX_LINE = 1_000_000
 MOST_BAD = 0.1
 """Part of the lines that may be unusable before the file is refused."""
@@ -29,8 +32,8 @@ def read_csv(path: Path, select: Selection, max_values: int) -> Recording:
     Raises:
         DynError: there is no table in it.
     """
-    with _opened(path) as file:
-        blocks = _blocks(file)
+    with path.open("rb") as file:
+        blocks = _blocks(_data(file))
         lines = next(blocks, None)
         if lines is None:
             raise DynError("the file is empty: give a log with names of columns and lines of numbers")
@@ -50,10 +53,20 @@ def read_csv(path: Path, select: Selection, max_values: int) -> Recording:
     return Recording("CSV", (stream,), tuple(table.findings()))
 
 
-def _opened(path: Path) -> BinaryIO:
-    with path.open("rb") as file:
-        is_gzip = file.read(2) == b"\x1f\x8b"
-    return cast(BinaryIO, gzip.open(path, "rb")) if is_gzip else path.open("rb")
+def _data(file: BinaryIO) -> Iterator[bytes]:
+    """Answer the bytes of a file piece by piece; of one that gzip has made smaller, those before."""
+    start = file.read(2)
+    file.seek(0)
+    if start != GZIP:
+        while data := file.read(BLOCK):
+            yield data
+        return
+    gzip = zlib.decompressobj(wbits=31)
+    try:
+        while not gzip.eof and (data := file.read(PACKED_BLOCK)):
+            yield gzip.decompress(data)
+    except zlib.error as error:
+        raise DynError(f"the file cannot be unpacked: {error}") from error
 
 
 class _Lines:
@@ -63,32 +76,21 @@ class _Lines:
         self.lines, self.whole = lines, whole
 
 
-def _blocks(file: BinaryIO) -> Iterator[_Lines]:
+def _blocks(pieces: Iterator[bytes]) -> Iterator[_Lines]:
     """Answer the lines of a file in blocks."""
     rest = b""
     encoding = ""
-    while True:
-        try:
-            data = file.read(BLOCK)
-        except (EOFError, OSError, ValueError) as error:
-            if not isinstance(error, EOFError):
-                raise DynError(f"the file cannot be read: {error}") from error
-            data = b""  # a compressed file that was cut
-        encoding = encoding or _encoding(data)
-        ended = not data
-        data = rest + data
-        if ended:
-            if data.strip():
-                yield _Lines(data.decode(encoding, "replace").splitlines(), False)
-            return
-        cut = data.rfind(b"\n") + 1
-        if cut == 0:
-            cut = data.rfind(b"\r") + 1
-        if cut == 0 and len(data) > MAX_LINE:
+    for piece in pieces:
+        encoding = encoding or _encoding(piece)
+        data = rest + piece
+        cut = data.rfind(b"\n") + 1 or data.rfind(b"\r") + 1
+        if not cut and len(data) > MAX_LINE:
             raise DynError(f"no end of a line in {len(data)} bytes: this is no table in text")
         rest = data[cut:]
         if cut:
             yield _Lines(data[:cut].decode(encoding, "replace").splitlines(), True)
+    if rest.strip():
+        yield _Lines(rest.decode(encoding, "replace").splitlines(), False)
 
 
 def _encoding(start: bytes) -> str:

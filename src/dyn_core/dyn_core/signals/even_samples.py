@@ -2,9 +2,9 @@
 """Samples with irregular time stamps at even times.
 
 Stamps are irregular for one of two reasons: the samples were taken at irregular times, and the stamps say
-when; or they were taken evenly, and the stamps came late. What it was shows in the positions, which are
-smooth: the wrong times make them rough. The roughness is how far each position is off the cubic through the
-two before and the two after.
+when; or they were taken evenly, and the stamps came late, one by one or in bursts. What it was shows in the
+positions, which are smooth: the wrong times make them rough. The roughness is how far each position is off
+the cubic through the two before and the two after.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from dyn_core.logs.log import Log
 EVEN = 0.02
 """Stamps that are at most so many periods off even times are even."""
 SMOOTHER = 0.7
-"""Stamps are not believed where even times make the positions at least this much smoother."""
+"""Stamps are not believed where even times make the positions rougher by at most this factor."""
+CLOSE = 0.25
+"""Samples that are closer (periods) are replaced by their mean: a spline through both would overshoot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,39 +40,39 @@ class EvenSegment:
 
 
 def even_segment(log: Log, segment: tuple[int, int], arrays: tuple[Array, ...], period: float) -> EvenSegment:
-    """Answer a stretch of a log at even times, `period` (s) apart."""
+    """Answer a stretch of a log at even times, `period` (s) apart.
+
+    Args:
+        log: the log.
+        segment: first sample and the one after the last.
+        arrays: columns of the log, each (N, ...), of all samples.
+        period: time between two samples of the answer (s).
+    """
     a, b = segment
     time = log.time[a:b]
     parts = tuple(array[a:b] for array in arrays)
-    index = np.arange(b - a)
-    if abs(period / log.period - 1.0) < 1e-12:
-        slots = _slots(time, period)
-        start = float(np.mean(time - slots * period))
-        off = np.abs(time - slots * period - start).max()
-        if slots[-1] == index[-1] and off <= EVEN * period:
-            return EvenSegment(start + period * index.astype(np.float64), parts, "even")
-        if off > EVEN * period and _roughness(slots.astype(float), log.q[a:b]) < SMOOTHER * _roughness(
-            (time - time[0]) / period, log.q[a:b]
-        ):
-            wanted = np.arange(slots[-1] + 1)
-            spaced = tuple(_at(wanted.astype(float), slots.astype(float), part) for part in parts)
-            return EvenSegment(start + wanted * period, spaced, "stamps ignored")
-    wanted = time[0] + np.arange(int((time[-1] - time[0]) / period + 1e-9) + 1) * period
-    return EvenSegment(wanted, tuple(_at(wanted, time, part) for part in parts), "resampled")
+    slots = _slots(time, log.period)
+    start = float(np.mean(time - slots * log.period))
+    even = start + log.period * slots
+    how = "even" if np.abs(time - even).max() <= EVEN * log.period else "resampled"
+    if how == "resampled" and _roughness(even, log.q[a:b]) < SMOOTHER * _roughness(time, log.q[a:b]):
+        how, time = "stamps ignored", even
+    if how == "even" and abs(period / log.period - 1.0) < 1e-12 and slots[-1] == b - a - 1:
+        return EvenSegment(even, parts, how)
+    first, last = float(time[0]), float(time[-1])
+    wanted = first + period * np.arange(int((last - first) / period + 1e-6) + 1, dtype=np.float64)
+    thinned = _thinned(time, parts, CLOSE * log.period)
+    resampled = tuple(_at(wanted, thinned[0], part) for part in thinned[1])
+    return EvenSegment(wanted, resampled, "resampled" if how == "even" else how)
 
 
 def _slots(time: Array, period: float) -> np.ndarray:
-    """Answer which even time each stamp belongs to: each to one of its own, none where samples are lost."""
-    count = len(time)
+    """Answer which even time each sample belongs to, if they were taken evenly: each to one of its own."""
     position = (time - time[0]) / period
-    index = np.arange(count)
-    # Where nothing was lost, the number of the sample is all there is to know.
-    if (
-        abs(position[-1] - (count - 1)) < 0.5
-        and np.abs(position - index - np.mean(position - index)).max() < 3.0
-    ):
+    index = np.arange(len(time))
+    # Where none was lost, the number of the sample is all there is to know.
+    if abs(position[-1] - index[-1]) < 0.5:
         return index
-    # Each gets a place after the one before: as early as its stamp and theirs allow.
     return np.asarray(np.maximum.accumulate(np.round(position).astype(int) - index) + index)
 
 
@@ -87,9 +89,28 @@ def _roughness(at: Array, q: Array) -> float:
             if j != i:
                 weight = weight * x[j] / (x[j] - x[i])
         expected += weight[:, None] * y[i]
-    off = q[2:-2] - expected
     scale = np.maximum(np.ptp(q, axis=0), 1e-9)
-    return float(np.sqrt(np.mean((off / scale) ** 2)))
+    # The median: where two stamps are all but the same, the cubic is anywhere.
+    return float(np.median(np.abs((q[2:-2] - expected) / scale).max(axis=1)))
+
+
+def _thinned(time: Array, parts: tuple[Array, ...], close: float) -> tuple[Array, tuple[Array, ...]]:
+    """Answer samples of which those that are too close are replaced by their mean."""
+    if np.diff(time).min() >= close:
+        return time, parts
+    # Samples of one cell of a grid make a group.
+    cell = np.floor((time - time[0]) / (2.0 * close)).astype(int)
+    group = np.concatenate(([0], np.cumsum(np.diff(cell) > 0)))
+    count = np.bincount(group)
+
+    def mean(values: Array) -> Array:
+        columns = values.reshape(len(values), -1)
+        sums = [np.bincount(group, weights=columns[:, k]) / count for k in range(columns.shape[1])]
+        return np.column_stack(sums).reshape(len(count), *values.shape[1:])
+
+    middle = mean(time)
+    keep = np.concatenate(([True], np.diff(middle) >= 0.5 * close))
+    return middle[keep], tuple(mean(part)[keep] for part in parts)
 
 
 def _at(wanted: Array, time: Array, values: Array) -> Array:
