@@ -85,12 +85,12 @@ def test_gzip(m: Motion, tmp_path: Path) -> None:
     "names",
     [
         "t,q1,q2,q3,qd1,qd2,qd3,tau1,tau2,tau3",
-        "timestamp,actual_q_0,actual_q_1,actual_q_2,actual_qd_0,actual_qd_1,actual_qd_2,effort0,effort1,effort2",
-        "Time [s],position[0],position[1],position[2],velocity[0],velocity[1],velocity[2],effort[0],effort[1],"
-        "effort[2]",
+        "timestamp,actual_q_0,actual_q_1,actual_q_2,actual_qd_0,actual_qd_1,actual_qd_2,tau0,tau1,tau2",
+        "Time [s],position[0],position[1],position[2],velocity[0],velocity[1],velocity[2],effort[0],"
+        "effort[1],effort[2]",
         "time_s,q_1,q_2,q_3,dq_1,dq_2,dq_3,torque_1_Nm,torque_2_Nm,torque_3_Nm",
-        "%time,field.position0,field.position1,field.position2,field.velocity0,field.velocity1,field.velocity2,"
-        "field.effort0,field.effort1,field.effort2",
+        "%time,field.position0,field.position1,field.position2,field.velocity0,field.velocity1,"
+        "field.velocity2,field.effort0,field.effort1,field.effort2",
     ],
 )
 def test_numbered_columns(m: Motion, names: str, tmp_path: Path) -> None:

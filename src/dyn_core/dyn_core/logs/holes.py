@@ -14,22 +14,38 @@ def runs(mask: np.ndarray) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def bridged(time: Array, values: Array, longest: float) -> tuple[Array, int, np.ndarray]:
-    """Bridge holes between two values that are at most `longest` (s) apart by a straight line.
+def bridged(time: Array, values: Array, longest: float) -> tuple[Array, int]:
+    """Bridge holes between two values that are at most `longest` (s) apart.
+
+    The bridge is the cubic through the two values before and the two after, or a straight line where there
+    are not as many near.
 
     Returns:
-        the values, how many were bridged, and where values are still missing.
+        the values, NaN in holes that are longer, and how many were bridged.
     """
     missing = ~np.isfinite(values)
-    if not missing.any():
-        return values, 0, missing
     filled = np.where(missing, np.nan, values)
-    known = np.flatnonzero(~missing)
     count = 0
     for a, b in runs(missing):
         if a == 0 or b == len(values) or time[b] - time[a - 1] > longest:
             continue
-        filled[a:b] = np.interp(time[a:b], time[known], values[known])
-        missing[a:b] = False
+        around = np.array([a - 2, a - 1, b, b + 1])
+        if (
+            a < 2
+            or b + 1 >= len(values)
+            or missing[[a - 2, b + 1]].any()
+            or time[b + 1] - time[a - 2] > 2.0 * longest
+        ):
+            around = around[1:3]
+        filled[a:b] = _through(time[around], values[around], time[a:b])
         count += b - a
-    return filled, count, missing
+    return filled, count
+
+
+def _through(time: Array, values: Array, wanted: Array) -> Array:
+    """Answer the polynomial through a few values (Lagrange)."""
+    result = np.zeros(len(wanted))
+    for i in range(len(time)):
+        others = np.delete(time, i)
+        result += values[i] * np.prod((wanted[:, None] - others) / (time[i] - others), axis=1)
+    return result

@@ -143,9 +143,9 @@ def _velocities(log: Log) -> Iterator[Finding]:
         for a, b in log.segments:
             if b - a > 10:
                 slopes.append(
-                    (log.q[a + 4 : b, k] - log.q[a : b - 4, k]) / (log.time[a + 4 : b] - log.time[a : b - 4])
+                    (log.q[a + 2 : b, k] - log.q[a : b - 2, k]) / (log.time[a + 2 : b] - log.time[a : b - 2])
                 )
-                measured.append(log.qd[a + 2 : b - 2, k])
+                measured.append(log.qd[a + 1 : b - 1, k])
         if not slopes:
             continue
         x, y = np.concatenate(slopes), np.concatenate(measured)
@@ -162,9 +162,13 @@ def _velocities(log: Log) -> Iterator[Finding]:
             Severity.WARNING,
             "joint",
             (joint,),
-            f"its velocity is {factor:.4g} times the derivative of its position{why}: check units, ratio "
+            f"its velocity is {_short(factor)} times the derivative of its position{why}: check units, ratio "
             "and sign",
         )
+
+
+def _short(factor: float) -> str:
+    return f"{factor:.0f}" if abs(factor) >= 10.0 else f"{factor:.2g}"
 
 
 def _limits(log: Log, robot: Robot) -> Iterator[Finding]:

@@ -33,29 +33,39 @@ class Clipping:
     tops: int
 
 
-def without_spikes(values: Array) -> tuple[Array, np.ndarray]:
-    """Answer values in which single samples off a smooth course are replaced by the mean of their neighbours.
+def without_spikes(time: Array, values: Array) -> tuple[Array, np.ndarray]:
+    """Answer values in which single samples off a smooth course are replaced by what is between their
+    neighbours.
 
-    A spike of height h shows in the distances ``d_i = x_i - (x_(i-1) + x_(i+1)) / 2`` as ``-h/2, h, -h/2``.
+    A spike of height h shows in the distances d from the straight lines between neighbours: h where it is,
+    and beside it, where it is a neighbour itself, -h times its weight, which is 1/2 at even times.
+
+    Args:
+        time: increasing (s), (N,).
+        values: finite, (N,).
+
+    Returns:
+        the values, and which samples were spikes.
     """
     none = np.empty(0, dtype=int)
     if len(values) < 7:
         return values, none
-    d = np.zeros(len(values))
-    d[1:-1] = values[1:-1] - 0.5 * (values[2:] + values[:-2])
-    usual = 1.4826 * float(np.median(np.abs(d[1:-1])))
-    span = float(values.max() - values.min())
-    least = max(SPIKE * usual, 1e-3 * span)
+    # Weights of the neighbours before and after, for samples 1 to N - 2.
+    after = (time[1:-1] - time[:-2]) / (time[2:] - time[:-2])
+    between = (1.0 - after) * values[:-2] + after * values[2:]
+    d = np.concatenate(([0.0], values[1:-1] - between, [0.0]))
+    least = max(SPIKE * 1.4826 * float(np.median(np.abs(d[1:-1]))), 1e-3 * float(np.ptp(values)))
     high = np.flatnonzero(np.abs(d) > least)
     high = high[(high > 1) & (high < len(values) - 2)]
-    if not len(high):
-        return values, none
-    before, after = d[high - 1] / d[high], d[high + 1] / d[high]
-    spikes = high[(np.abs(before + 0.5) < 0.2) & (np.abs(after + 0.5) < 0.2)]
+    # Sample k is the neighbour after of k - 1, whose weight is after[k - 2], and the one before of k + 1.
+    spikes = high[
+        (np.abs(d[high - 1] / d[high] + after[high - 2]) < 0.2)
+        & (np.abs(d[high + 1] / d[high] + 1.0 - after[high]) < 0.2)
+    ]
     if not len(spikes):
         return values, none
     repaired = values.copy()
-    repaired[spikes] = 0.5 * (values[spikes - 1] + values[spikes + 1])
+    repaired[spikes] = between[spikes - 1]
     return repaired, spikes
 
 

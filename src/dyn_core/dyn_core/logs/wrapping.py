@@ -27,6 +27,8 @@ def unwrapped(values: Array, unit: Unit | None, gain: float | None) -> tuple[Arr
     Returns:
         the values, the number of jumps, and the size of a turn.
     """
+    if not len(values):
+        return values, 0, 0.0
     for turn in _turns(values, unit, gain):
         if values.max() - values.min() > turn * 1.001 or values.max() - values.min() < 0.5 * turn:
             continue

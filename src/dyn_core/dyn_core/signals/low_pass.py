@@ -19,7 +19,7 @@ import numpy as np
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 
-SETTLING = 2.0
+SETTLING = 3.0
 """Periods of the cutoff after which an end is forgotten."""
 
 
