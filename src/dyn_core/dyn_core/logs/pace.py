@@ -43,13 +43,16 @@ def period_of(time: Array) -> float:
 
 def _pace(time: Array, stretches: list[tuple[int, int]], slots: Array) -> tuple[float, float]:
     """Answer the period if steps are so many periods each, and by how many periods stamps are off then."""
-    off = 0.0
+    passed_by_time, passed_squared, off = 0.0, 0.0, 0.0
     for a, b in stretches:
         passed = np.concatenate(([0.0], np.cumsum(slots[a : b - 1])))
-        own = float(time[b - 1] - time[a]) / passed[-1]
-        off += float(np.sum(((time[a:b] - time[a]) / own - passed) ** 2))
-    lasts = sum(float(time[b - 1] - time[a]) for a, b in stretches)
-    return lasts / sum(float(slots[a : b - 1].sum()) for a, b in stretches), off
+        passed -= passed.mean()
+        own = time[a:b] - time[a:b].mean()
+        slope = float(passed @ own) / float(passed @ passed)
+        off += float(np.sum((own / slope - passed) ** 2))
+        passed_by_time += float(passed @ own)
+        passed_squared += float(passed @ passed)
+    return passed_by_time / passed_squared, off
 
 
 def between_gaps(time: Array, period: float) -> tuple[tuple[int, int], ...]:
@@ -58,7 +61,7 @@ def between_gaps(time: Array, period: float) -> tuple[tuple[int, int], ...]:
     behind = time - period * np.arange(len(time))
     gaps = [
         k
-        for k in np.flatnonzero(steps > GAP * period)
+        for k in np.flatnonzero(steps > GAP * period).tolist()
         if _median_after(behind, steps, k, period) - _median_before(behind, steps, k, period) > 0.5 * steps[k]
     ]
     edges = np.concatenate(([0], np.array(gaps, dtype=int) + 1, [len(time)]))

@@ -34,8 +34,7 @@ class Clipping:
 
 
 def without_spikes(time: Array, values: Array) -> tuple[Array, np.ndarray]:
-    """Answer values in which single samples off a smooth course are replaced by what is between their
-    neighbours.
+    """Answer values without single samples off a smooth course: they get what is between their neighbours.
 
     A spike of height h shows in the distances d from the straight lines between neighbours: h where it is,
     and beside it, where it is a neighbour itself, -h times its weight, which is 1/2 at even times.

@@ -19,6 +19,10 @@ from dyn_core.signals.protocol import Protocol
 from dyn_core.signals.signals import Signals
 
 USUAL = Protocol()
+PARALLEL = 5.0
+"""Bands of the motion that parallel filtering lets through."""
+FEWEST = 500
+"""Samples that decimation leaves at least."""
 _HOW = {
     "even": "samples are even in time",
     "resampled": "resampled to even times by cubic splines",
@@ -44,12 +48,11 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
         *(f"{count} segments: {_HOW[how]}" for how, count in Counter(p.how for p in parts).items()),
     ]
     done[-1] += f", at {rate:.5g} Hz"
-    cutoff = protocol.cutoff
-    if cutoff is None:
-        proposal = propose_cutoff(
-            np.concatenate([part.arrays[0] for part in parts]), rate, _segments(parts), log.joint_names
-        )
-        cutoff = proposal.cutoff
+    proposal = propose_cutoff(
+        np.concatenate([part.arrays[0] for part in parts]), rate, _segments(parts), log.joint_names
+    )
+    cutoff = proposal.cutoff if protocol.cutoff is None else protocol.cutoff
+    if protocol.cutoff is None:
         done.append(proposal.reason)
     margin = protocol.margin if protocol.margin is not None else settling_samples(rate, cutoff)
     margin = max(margin, protocol.half_width)
@@ -59,13 +62,12 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
         longest = max(len(part.time) for part in parts)
         raise DynError(
             f"nothing is left of the log: {margin} samples at each end of a segment are left out, and the "
-            "longest has "
-            f"{longest}; give a higher cutoff or a smaller margin"
+            f"longest has {longest}; give a higher cutoff or a smaller margin"
         )
     time, q, qd, qdd, tau = (np.concatenate(columns) for columns in zip(*made, strict=True))
     decimate = protocol.decimate
     if decimate is None:
-        decimate = max(int(0.5 * EDGE * rate / cutoff), 1)
+        decimate = _decimation(rate, min(PARALLEL * proposal.band, cutoff), len(time))
     done += _sentences(protocol, cutoff, rate, margin, len(parts) - len(made), decimate)
     ends = np.cumsum([len(columns[0]) for columns in made])
     return Signals(
@@ -82,6 +84,11 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
         train=protocol.train,
         done=tuple(done),
     )
+
+
+def _decimation(rate: float, passed: float, count: int) -> int:
+    """Answer how many samples to make one of, so that frequencies up to `passed` (Hz) are left."""
+    return max(min(int(0.5 * EDGE * rate / passed), count // FEWEST), 1)
 
 
 def _segments(parts: list[EvenSegment]) -> list[tuple[int, int]]:

@@ -40,10 +40,12 @@ class CutoffProposal:
     Attributes:
         cutoff: (Hz).
         reason: a sentence.
+        band: greatest band of the motion of a joint (Hz); the highest cutoff where no joint moves.
     """
 
     cutoff: float
     reason: str
+    band: float
 
 
 def propose_cutoff(
@@ -59,7 +61,8 @@ def propose_cutoff(
         found.append((_end(frequency, power), _band(frequency, power), joint))
     highest = HIGHEST * rate
     if not found:
-        return CutoffProposal(highest, f"no joint moves: cutoff at {HIGHEST:g} of the rate, {highest:.3g} Hz")
+        reason = f"no joint moves: cutoff at {HIGHEST:g} of the rate, {highest:.3g} Hz"
+        return CutoffProposal(highest, reason, highest)
     end, _, joint = max(found)
     _, band, widest = max(found, key=lambda item: item[1])
     cutoff = min(max(end, BANDS * band), highest)
@@ -71,7 +74,7 @@ def propose_cutoff(
         reason = f"beyond it the position of every joint is noise, of '{joint}' last"
     else:
         reason = f"{BANDS:g} times the {band:.3g} Hz below which is 99.9 % of the motion of '{widest}'"
-    return CutoffProposal(cutoff, f"cutoff {cutoff:.3g} Hz: {reason}")
+    return CutoffProposal(cutoff, f"cutoff {cutoff:.3g} Hz: {reason}", band)
 
 
 def _spectrum(q: Array, rate: float, segments: Sequence[tuple[int, int]]) -> tuple[Array, Array] | None:

@@ -16,10 +16,12 @@ import numpy as np
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.log import Log
 
-EVEN = 0.02
+EVEN = 1e-3
 """Stamps that are at most so many periods off even times are even."""
 SMOOTHER = 0.7
 """Stamps are not believed where even times make the positions rougher by at most this factor."""
+ENDS = 10
+"""Samples at an end that say how late it is."""
 CLOSE = 0.25
 """Samples that are closer (periods) are replaced by their mean: a spline through both would overshoot."""
 
@@ -70,8 +72,9 @@ def _slots(time: Array, period: float) -> np.ndarray:
     """Answer which even time each sample belongs to, if they were taken evenly: each to one of its own."""
     position = (time - time[0]) / period
     index = np.arange(len(time))
+    late = position - index
     # Where none was lost, the number of the sample is all there is to know.
-    if abs(position[-1] - index[-1]) < 0.5:
+    if abs(np.median(late[-ENDS:]) - np.median(late[:ENDS])) < 0.5:
         return index
     return np.asarray(np.maximum.accumulate(np.round(position).astype(int) - index) + index)
 
@@ -90,8 +93,8 @@ def _roughness(at: Array, q: Array) -> float:
                 weight = weight * x[j] / (x[j] - x[i])
         expected += weight[:, None] * y[i]
     scale = np.maximum(np.ptp(q, axis=0), 1e-9)
-    # The median: where two stamps are all but the same, the cubic is anywhere.
-    return float(np.median(np.abs((q[2:-2] - expected) / scale).max(axis=1)))
+    # Not the mean: where two stamps are all but the same, the cubic is anywhere.
+    return float(np.quantile(np.abs((q[2:-2] - expected) / scale).max(axis=1), 0.9))
 
 
 def _thinned(time: Array, parts: tuple[Array, ...], close: float) -> tuple[Array, tuple[Array, ...]]:

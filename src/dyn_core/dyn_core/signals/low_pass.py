@@ -6,7 +6,7 @@ A Butterworth filter of order n runs forwards and then backwards, so that its ph
     |G(f)| = 1 / (1 + (f / fc)^(2 n))     (analogue; the digital one is warped near the Nyquist frequency)
 
 1/2 at the cutoff fc. The slowest part of its answer to an end decays as exp(-2 pi fc sin(pi / (2 n)) t): for
-n = 4 to 1 % within `SETTLING` / fc.
+n = 4 to 0.1 % within `SETTLING` / fc.
 """
 
 from __future__ import annotations
