@@ -12,17 +12,19 @@ from dyn_core.check.finding import Finding, Severity
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.assignment import Assignment
-from dyn_core.logs.column_repairs import Repaired, repaired
+from dyn_core.logs.column_repairs import BEYOND, Repaired, repaired
 from dyn_core.logs.joint_side import coupled, drive_side
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_map import JOINT, QUANTITIES, JointMap, LogMap
 from dyn_core.logs.pace import GAP, between_gaps, period_of
-from dyn_core.logs.units import POSITION, VELOCITY
+from dyn_core.logs.units import EFFORT, POSITION, VELOCITY
 
 SHORTEST, FEWEST = 1.0, 100
 """A log with less (s, samples) says nothing."""
 SLOWEST, FASTEST = 5.0, 100_000.0
 """Rates (Hz) beyond which the unit of time is wrong, or the log is of no use."""
+FARTHEST, STRONGEST = 1e6, 1e9
+"""Positions (rad or m) and efforts (N m or N) that no robot has."""
 SHORTEST_SEGMENT = 30
 """Samples of a stretch between gaps below which it is left out."""
 
@@ -69,6 +71,8 @@ def clean_log(
     if not joints:
         raise DynError("there is no position of a joint in it: name the columns, or give a map")
     q, qd, tau = (_joint_side(columns, joints, what, len(time), assignment, said) for what in QUANTITIES)
+    _check_size(joints, q, POSITION, FARTHEST)
+    _check_size(joints, tau, EFFORT, STRONGEST)
     tau = _measured(joints, tau, course)
     usable = np.isfinite(q).all(axis=1) & (np.isfinite(tau) | np.isnan(tau).all(axis=0)).all(axis=1)
     if not usable.all():
@@ -116,6 +120,18 @@ def _check_rate(period: float) -> None:
         )
 
 
+def _check_size(joints: Sequence[str], values: Array, quantity: str, greatest: float) -> None:
+    sizes = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    k = int(np.argmax(sizes))
+    if sizes[k] > greatest:
+        raise DynError(
+            f"joint '{joints[k]}': its {quantity} is up to {sizes[k]:.3g}, which no robot has: give unit, "
+            "ratio and "
+            "gain in a map, or the right column",
+            element=f"joint '{joints[k]}'",
+        )
+
+
 def _repaired(
     time: Array,
     columns: dict[tuple[str, str], Array],
@@ -127,7 +143,7 @@ def _repaired(
     result: dict[tuple[str, str], Array] = {}
     counts: dict[str, int] = {}
     for (joint, quantity), values in columns.items():
-        if not np.isfinite(values).any():
+        if not (np.abs(values) < BEYOND).any():
             if quantity != VELOCITY:
                 course.say(Severity.WARNING, "joint", (joint,), f"its {quantity} has no values at all")
             continue

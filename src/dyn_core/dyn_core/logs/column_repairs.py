@@ -14,6 +14,9 @@ from dyn_core.logs.suspects import without_spikes
 from dyn_core.logs.units import POSITION, VELOCITY
 from dyn_core.logs.wrapping import unwrapped
 
+BEYOND = 1e30
+"""Values from here on stand for none, as the greatest numbers of a format do."""
+
 
 @dataclass(frozen=True, eq=False)
 class Repaired:
@@ -44,7 +47,7 @@ def repaired(time: Array, values: Array, quantity: str, source: Source, longest:
         source: where it comes from.
         longest: longest hole that is bridged (s).
     """
-    known = np.flatnonzero(np.isfinite(values))
+    known = np.flatnonzero(np.abs(values) < BEYOND)
     course = values[known]
     jumps, turn, spikes = 0, 0.0, np.empty(0, dtype=int)
     if quantity == POSITION and len(course) > 2:

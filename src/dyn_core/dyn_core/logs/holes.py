@@ -25,18 +25,15 @@ def bridged(time: Array, values: Array, longest: float) -> tuple[Array, int]:
     """
     missing = ~np.isfinite(values)
     filled = np.where(missing, np.nan, values)
+    known = np.flatnonzero(~missing)
     count = 0
     for a, b in runs(missing):
         if a == 0 or b == len(values) or time[b] - time[a - 1] > longest:
             continue
-        around = np.array([a - 2, a - 1, b, b + 1])
-        if (
-            a < 2
-            or b + 1 >= len(values)
-            or missing[[a - 2, b + 1]].any()
-            or time[b + 1] - time[a - 2] > 2.0 * longest
-        ):
-            around = around[1:3]
+        after = int(np.searchsorted(known, b))
+        around = known[max(after - 2, 0) : after + 2]
+        if len(around) < 4 or time[around[-1]] - time[around[0]] > 3.0 * longest:
+            around = np.array([a - 1, b])
         filled[a:b] = _through(time[around], values[around], time[a:b])
         count += b - a
     return filled, count

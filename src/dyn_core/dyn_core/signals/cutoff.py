@@ -27,6 +27,8 @@ from dyn_core.facade.arrays import Array
 POWER = 0.999
 BANDS = 2.4
 ABOVE = 4.0
+LOWEST = 1.0
+"""Lowest cutoff (Hz)."""
 HIGHEST = 0.4
 """Highest cutoff, in parts of the rate."""
 WINDOW = 4.0
@@ -65,11 +67,14 @@ def propose_cutoff(
         return CutoffProposal(highest, reason, highest)
     end, _, joint = max(found)
     _, band, widest = max(found, key=lambda item: item[1])
-    cutoff = min(max(end, BANDS * band), highest)
+    band = max(band, LOWEST / BANDS)
+    cutoff = min(max(end, BANDS * band, LOWEST), highest)
     if cutoff == highest:
         reason = (
             f"the positions have signal up to {end:.3g} Hz: {HIGHEST:g} of the rate is as high as it can be"
         )
+    elif cutoff == LOWEST:
+        reason = "the positions hold next to no motion: the lowest that is proposed"
     elif end >= BANDS * band:
         reason = f"beyond it the position of every joint is noise, of '{joint}' last"
     else:
@@ -112,4 +117,4 @@ def _band(frequency: Array, power: Array) -> float:
     limit = _end(frequency, power)
     velocity = np.where(frequency <= limit, power * frequency**2, 0.0)
     share = np.cumsum(velocity) / max(float(velocity.sum()), 1e-300)
-    return float(frequency[int(np.searchsorted(share, POWER))])
+    return float(frequency[min(int(np.searchsorted(share, POWER)), len(frequency) - 1)])
