@@ -15,6 +15,7 @@ from log_case import Motion, assert_same, motion, said
 
 import dyn_core
 from dyn_core import DynError
+from dyn_core.logs.mat_elements import variables
 
 
 @pytest.fixture
@@ -102,6 +103,67 @@ def test_matlab(m: Motion, tmp_path: Path) -> None:
     scipy.io.savemat(tmp_path / "log.mat", {"data": {"t": m.time, "q": m.q, "tau": m.tau}})
     mapping = {"time": {"column": "data.t", "unit": "s"}}
     np.testing.assert_allclose(dyn_core.read_log(tmp_path / "log.mat", mapping).q, m.q)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_variables_of_matlab_are_those_that_scipy_reads(compressed: bool) -> None:
+    generator = np.random.default_rng(0)
+    contents = {
+        "table": generator.standard_normal((5, 3)),
+        "cube": generator.standard_normal((2, 3, 4)),
+        "short": np.arange(7, dtype=np.int16),
+        "long": np.arange(3, dtype=np.uint64),
+        "flags": np.array([True, False]),
+        "none": np.zeros((0, 0)),
+        "single": np.float32([1.5, 2.5]),
+        "whole": np.array([[1.0, 2.0, 300.0]]),
+    }
+    file = io.BytesIO()
+    scipy.io.savemat(file, contents, do_compression=compressed)
+    ours = dict(variables(file.getvalue()))
+    theirs = scipy.io.loadmat(io.BytesIO(file.getvalue()))
+    assert list(ours) == list(contents)
+    for name, array in ours.items():
+        np.testing.assert_array_equal(array, theirs[name])
+
+
+def test_other_variables_of_matlab() -> None:
+    file = io.BytesIO()
+    contents = {
+        "log": {"names": np.array(["left", "right"], dtype=object), "inner": {"q": [1.0, 2.0]}},
+        "text": "hello",
+        "complex": np.array([1.0 + 2.0j]),
+        "several": np.array([(1, 2.0), (3, 4.0)], dtype=[("a", int), ("b", float)]),
+    }
+    scipy.io.savemat(file, contents)
+    ours = dict(variables(file.getvalue()))
+    assert ours["log"]["names"] == [["left"], ["right"]]
+    np.testing.assert_array_equal(ours["log"]["inner"]["q"], [[1.0, 2.0]])
+    assert ours["text"] == ["hello"]
+    assert ours["complex"] is None
+    assert ours["several"] is None
+
+
+def test_names_of_joints_in_a_structure_of_matlab(m: Motion, tmp_path: Path) -> None:
+    names = np.array(m.joints, dtype=object)
+    log = {"data": {"time_s": m.time, "q": m.q, "tau": m.tau, "joints": names}}
+    scipy.io.savemat(tmp_path / "log.mat", log)
+    assert_same(dyn_core.read_log(tmp_path / "log.mat"), m)
+
+
+def test_damaged_files_of_matlab_end_in_a_sentence(m: Motion, tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    path = tmp_path / "log.mat"
+    for compressed in (False, True):
+        scipy.io.savemat(path, {"t": m.time, "q": m.q, "tau": m.tau}, do_compression=compressed)
+        whole = path.read_bytes()
+        for _ in range(100):
+            data = bytearray(whole)
+            place = int(generator.choice([generator.integers(0, 400), generator.integers(0, len(data))]))
+            data[place : place + 4] = generator.bytes(4)
+            path.write_bytes(data)
+            report = dyn_core.examine_log(path)
+            assert (report.log is None) == any(str(f.severity) == "error" for f in report.findings)
 
 
 def test_matlab_of_the_version_that_is_hdf5(tmp_path: Path) -> None:

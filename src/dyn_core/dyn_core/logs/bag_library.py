@@ -49,14 +49,25 @@ class BagLibrary:
         """Import it; ImportError where it is not installed."""
         from rosbags.highlevel import AnyReader, AnyReaderError
         from rosbags.rosbag2 import ReaderError
-        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+        from rosbags.serde import SerdeError
+        from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
 
         self._reader: Any = AnyReader
         self._parse: Any = get_types_from_msg
         self._new_store: Any = get_typestore
         self._latest = Stores.LATEST
         self.damaged: tuple[type[BaseException], ...] = (
-            *(AnyReaderError, struct.error, ValueError, KeyError, IndexError, AttributeError, TypeError),
+            *(
+                AnyReaderError,
+                SerdeError,
+                TypesysError,
+                struct.error,
+                ValueError,
+                KeyError,
+                IndexError,
+                AttributeError,
+                TypeError,
+            ),
             *(AssertionError, UnicodeDecodeError, OverflowError),
         )
         self.errors = (

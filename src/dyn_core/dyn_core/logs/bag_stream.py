@@ -17,9 +17,13 @@ from dyn_core.logs.stream import Stream
 from dyn_core.logs.units import EFFORT
 
 NANOSECOND = 1e-9
+LATEST = 2**63
+"""Stamps (ns) that bags can hold."""
+RARE = 1e-3
+"""Part of the messages of a topic below which a set of joints is none of it."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Rows:
     """Messages that name the same joints and have the same quantities."""
 
@@ -58,6 +62,9 @@ class TopicRows:
     def add(self, said: JointValues, stamp: int, received: int) -> None:
         """Keep what a message says; `stamp` and `received` in ns."""
         self.messages += 1
+        if not (0 <= stamp < LATEST and 0 <= received < LATEST):
+            self.bad += 1
+            return
         count = len(said.names)
         present = [(quantity, values) for quantity, values in said.values if len(values)]
         if said.names:
@@ -94,8 +101,8 @@ class TopicRows:
         return len(self._orders) - len({frozenset(names) for names in self._orders})
 
     def streams(self) -> Iterator[Stream]:
-        """Answer a stream for each set of joints."""
-        for rows in self._rows.values():
+        """Answer a stream for each set of joints that more than a few messages name."""
+        for rows in self._usual():
             columns = rows.columns()
             values = np.frombuffer(rows.values, dtype=np.float64).reshape(len(rows.stamps), len(columns))
             time, epoch = _seconds(rows.stamps, rows.received)
@@ -108,8 +115,23 @@ class TopicRows:
                 meanings=tuple(meaning for _, meaning in columns),
             )
 
+    def _usual(self) -> list[_Rows]:
+        most = max((len(rows.stamps) for rows in self._rows.values()), default=0)
+        return [rows for rows in self._rows.values() if len(rows.stamps) >= max(RARE * most, 2)]
+
     def findings(self) -> Iterator[Finding]:
         """Answer what is wrong with the messages."""
+        usual = self._usual()
+        rare = [rows for rows in self._rows.values() if rows not in usual]
+        if rare:
+            yield Finding(
+                Severity.WARNING,
+                "topic",
+                (self._topic,),
+                f"{sum(len(rows.stamps) for rows in rare)} messages name joints, or have values, that "
+                "hardly any other "
+                "has: they are left out",
+            )
         if self.bad:
             yield Finding(
                 Severity.WARNING,
@@ -125,7 +147,7 @@ class TopicRows:
                 (self._topic,),
                 f"joints come in {self.orders + 1} different orders: they are sorted by name of joint",
             )
-        sets = {frozenset(rows.names) for rows in self._rows.values()}
+        sets = {frozenset(rows.names) for rows in usual}
         if len(sets) > 1:
             yield Finding(
                 Severity.NOTE,

@@ -112,9 +112,10 @@ def _check_length(time: Array) -> None:
 
 
 def _check_rate(period: float) -> None:
-    if not SLOWEST <= 1.0 / period <= FASTEST:
+    rate = 1.0 / max(period, 1e-30)
+    if not SLOWEST <= rate <= FASTEST:
         raise DynError(
-            f"{1.0 / period:.3g} samples a second are no rate of a robot: give the unit of time in a map, "
+            f"{rate:.3g} samples a second are no rate of a robot: give the unit of time in a map, "
             "as in "
             "'units: {time: ms}', or record at 100 Hz to 10 kHz"
         )

@@ -92,7 +92,8 @@ def _samples(arrays: Mapping[str, Any]) -> int:
 def _joint_names(arrays: Mapping[str, Any]) -> tuple[str, ...]:
     """Answer the names of the joints, where an array of text has them."""
     for name, array in arrays.items():
-        if name.lower() in ("joint_names", "joints", "names", "name") and isinstance(array, np.ndarray):
+        is_names = name.rsplit(".", 1)[-1].lower() in ("joint_names", "joints", "names", "name")
+        if is_names and isinstance(array, np.ndarray):
             flat = array.reshape(-1)
             if array.dtype.kind in "US":
                 return tuple(str(word).strip() for word in flat.astype(str))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MATLAB files up to version 7, by SciPy."""
+"""MATLAB files up to version 7."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import numpy as np
 from dyn_core.errors import DynError
 from dyn_core.logs.flatten import table_of
 from dyn_core.logs.gather import cut_finding
+from dyn_core.logs.mat_elements import Damaged, Value, variables
 from dyn_core.logs.stream import Recording, Selection
 
-LARGEST_FILE = 1_000_000_000
+LARGEST_FILE = 2_000_000_000
 """Bytes of a file, which is read whole."""
+_VERSION_7_3 = b"MATLAB 7.3"
+_HDF5 = b"\x89HDF"
 
 
 def read_matlab(path: Path, select: Selection, max_values: int) -> Recording:
@@ -23,37 +26,36 @@ def read_matlab(path: Path, select: Selection, max_values: int) -> Recording:
     Raises:
         DynError: it cannot be read.
     """
-    from scipy.io import loadmat
-
     if (size := path.stat().st_size) > LARGEST_FILE:
         raise DynError(
             f"the file has {size} bytes, more than the {LARGEST_FILE} that are read: save fewer samples"
         )
-    try:
-        contents = loadmat(path, squeeze_me=True, struct_as_record=True)
-    except NotImplementedError as error:
-        raise DynError("it is a MATLAB file of version 7.3: save it with -v7") from error
-    except Exception as error:  # SciPy raises what its parser stumbles over
-        raise DynError(f"it is no MATLAB file, or one that was cut: {error}") from error
+    data = path.read_bytes()
+    if data.startswith((_VERSION_7_3, _HDF5)):
+        raise DynError("it is a MATLAB file of version 7.3: save it with -v7")
     arrays: dict[str, Any] = {}
-    for name, value in contents.items():
-        if not name.startswith("__"):
-            _collect(name, value, arrays, 0)
+    try:
+        for name, value in variables(data):
+            _collect(name, value, arrays)
+    except Damaged as error:
+        raise DynError(
+            f"it is no MATLAB file of version 5 to 7, or one that was cut: {error}; save it with -v7"
+        ) from error
     stream, count = table_of(arrays, select, max_values)
     findings = (cut_finding(len(stream.values)),) if len(stream.values) < count else ()
     return Recording("MATLAB", (stream,), findings)
 
 
-def _collect(name: str, value: Any, arrays: dict[str, Any], depth: int) -> None:
-    """Collect the arrays of a variable and of its fields."""
-    if not isinstance(value, (np.ndarray, np.void)):
-        return
-    if value.dtype.names and depth < 5:
-        if value.size == 1:
-            record = value if isinstance(value, np.void) else value.reshape(-1)[0]
-            for field in value.dtype.names:
-                _collect(f"{name}.{field}", record[field], arrays, depth + 1)
-    elif isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
-        _collect(name, value.reshape(-1)[0], arrays, depth + 1)
-    elif isinstance(value, np.ndarray):
+def _collect(name: str, value: Value, arrays: dict[str, Any]) -> None:
+    """Collect the arrays of a variable and of its fields, and the text of cells and rows."""
+    if isinstance(value, dict):
+        for field, inner in value.items():
+            _collect(f"{name}.{field}", inner, arrays)
+    elif isinstance(value, list):
+        words = [item[0] if isinstance(item, list) and len(item) == 1 else item for item in value]
+        if len(words) == 1 and isinstance(words[0], (dict, np.ndarray)):
+            _collect(name, words[0], arrays)
+        elif words and all(isinstance(word, str) for word in words):
+            arrays[name] = np.array(words)
+    elif value is not None:
         arrays[name] = value

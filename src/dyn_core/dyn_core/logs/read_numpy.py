@@ -30,7 +30,9 @@ def read_npz(path: Path, select: Selection, max_values: int) -> Recording:
             )
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: array for name in file.files if (array := _array(file, name)) is not None}
-    except (zipfile.BadZipFile, OSError, ValueError, EOFError) as error:
+    except DynError:
+        raise
+    except Exception as error:  # NumPy raises what its parsers stumble over
         raise DynError(f"it is no .npz, or one that was cut: {error}") from error
     return _recording("NumPy .npz", arrays, select, max_values)
 
@@ -39,7 +41,7 @@ def read_npy(path: Path, select: Selection, max_values: int) -> Recording:
     """Answer the selected columns of an .npy; DynError where it cannot be read."""
     try:
         array = np.load(path, allow_pickle=False, mmap_mode="r")
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # NumPy raises what its parsers stumble over
         raise DynError(f"it is no .npy, or one that was cut: {error}") from error
     if array.dtype.names:
         return _recording("NumPy .npy", {name: array[name] for name in array.dtype.names}, select, max_values)

@@ -36,6 +36,8 @@ def remaining_messages(path: Path) -> Iterator[RawMessage]:
                 return
             (page,) = struct.unpack_from(">H", head, _PAGE_SIZE)
             page = 65536 if page == 1 else page
+            if not page:
+                return
             file.truncate(size // page * page)
             file.seek(_PAGES)
             file.write(struct.pack(">I", size // page))

@@ -16,6 +16,8 @@ from dyn_core.logs.pace import GAP
 
 LATE, LATE_SAMPLES = 1.0, 20
 """Samples that come at most so late (s, or periods) are sorted in; what is later begins a new recording."""
+LONGEST = 1e7
+"""Stamps that are further (s) from the others are absurd."""
 MOST_BACK = 0.3
 """Part of the steps that may go back before the stamps are no time."""
 MOST_RECORDINGS = 100
@@ -63,10 +65,15 @@ def in_order(time: Array, values: Array, where: str = "", alone: bool = True) ->
     def say(severity: Severity, sentence: str) -> None:
         findings.append(Finding(severity, "time", (where,) if where else (), sentence))
 
-    finite = np.isfinite(time)
-    if not finite.all():
-        say(Severity.WARNING, f"{int((~finite).sum())} samples have no time: they are left out")
-        time, values = time[finite], values[finite]
+    known = np.isfinite(time)
+    if known.any():
+        known &= np.abs(time - np.median(time[known])) < LONGEST
+    if not known.all():
+        say(
+            Severity.WARNING,
+            f"{int((~known).sum())} samples have no time, or an absurd one: they are left out",
+        )
+        time, values = time[known], values[known]
     if not len(time):
         raise DynError("there are no samples: record the robot while it moves")
     time, values = _forwards(time, values, say, alone)

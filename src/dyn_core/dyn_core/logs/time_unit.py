@@ -32,16 +32,20 @@ def seconds(stream: Stream, said: LogMap) -> tuple[Array, list[Finding]]:
     columns = _columns(stream, said)
     if isinstance(columns, tuple):
         whole, part = (stream.values[:, k] for k in columns)
-        first = whole[np.isfinite(whole)][:1]
-        return (whole - (first[0] if len(first) else 0.0)) + part * 1e-9, []
+        return (whole - _middle(whole)) + part * 1e-9, []
     raw = stream.values[:, columns]
-    finite = raw[np.isfinite(raw)]
-    raw = raw - (finite[0] if len(finite) else 0.0)
+    raw = raw - _middle(raw)
     meaning = meaning_of(stream.names[columns], ())
     known = said.time.unit or said.units.get(TIME) or (meaning.unit if meaning is not None else None)
     if known is not None:
         return raw * known.factor, []
     return _guessed(raw, stream.names[columns])
+
+
+def _middle(stamps: Array) -> float:
+    """Answer a time that stamps are near to, so that differences from it keep their digits."""
+    finite = stamps[np.isfinite(stamps)]
+    return float(np.sort(finite)[len(finite) // 2]) if len(finite) else 0.0
 
 
 def _columns(stream: Stream, said: LogMap) -> int | tuple[int, int]:
