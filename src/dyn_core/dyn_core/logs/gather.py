@@ -8,8 +8,8 @@ import numpy as np
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.facade.arrays import Array
 
-MAX_VALUES = 32_000_000
-"""Values of one log that are kept: 256 MB, for 7 joints with three quantities 24 minutes at 1 kHz."""
+MAX_VALUES = 16_000_000
+"""Values of one log that are kept: 128 MB, for 7 joints with three quantities 12 minutes at 1 kHz."""
 
 
 class Gather:

@@ -118,6 +118,8 @@ class _Bag:
     ) -> None:
         rows = self._topics.setdefault(topic, TopicRows(topic))
         try:
+            if not isinstance(received, int):
+                raise TypeError("the time at which it was received is no number")
             message = deserialize(data, kind)
             said = EXTRACT[kind](message)
         except self._library.damaged:

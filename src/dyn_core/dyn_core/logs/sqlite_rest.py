@@ -51,8 +51,10 @@ def _messages(database: sqlite3.Connection) -> Iterator[RawMessage]:
         definitions = _definitions(database)
         for number, received, data in database.execute("SELECT topic_id, timestamp, data FROM messages"):
             topic, kind = topics.get(number, ("", ""))
-            yield RawMessage(topic, kind, definitions.get(kind, ""), received, data)
-    except sqlite3.Error:
+            # SQLite keeps any type in any column: what is damaged may be of another.
+            if all(isinstance(text, str) for text in (topic, kind)) and isinstance(data, bytes):
+                yield RawMessage(topic, kind, definitions.get(kind, ""), received, data)
+    except (sqlite3.Error, UnicodeDecodeError):
         return
 
 

@@ -18,6 +18,10 @@ CLIPPED = 0.002
 """Part of the samples on flat tops from which on a signal is clipped."""
 
 
+WHOLE = 0.05
+"""Distance from whole numbers, in the mean, up to which steps are multiples of the smallest."""
+
+
 @dataclass(frozen=True)
 class Clipping:
     """A signal that has a flat top, or bottom.
@@ -101,14 +105,15 @@ def _expected(values: Array, level: float, span: float) -> float:
 
 
 def resolution(values: Array) -> float:
-    """Answer the step between two values of a signal; 0 where it takes any value."""
-    levels = np.unique(np.round(values / max(float(np.abs(values).max()), 1e-300), 10))
-    if len(levels) < 2:
+    """Answer the step of which all values of a signal are multiples; 0 where there is none."""
+    greatest = max(float(np.abs(values).max()), 1e-300)
+    levels = np.unique(np.round(values / greatest, 10))
+    if len(levels) < 2 or len(levels) > 0.7 * len(values):
         return 0.0
-    if len(levels) > 0.7 * len(values):
-        return 0.0
-    step = float(np.quantile(np.diff(levels), 0.1))
-    return step * float(np.abs(values).max())
+    steps = np.diff(levels)
+    step = float(steps.min())
+    whole = steps / step
+    return step * greatest if float(np.abs(whole - np.round(whole)).mean()) < WHOLE else 0.0
 
 
 def longest_still(values: Array) -> tuple[int, int]:
