@@ -125,6 +125,116 @@ def test_named_columns_of_a_known_robot(m: Motion, pattern: str, tmp_path: Path)
     assert_same(dyn_core.read_log(path, robot=robot), m)
 
 
+@pytest.mark.parametrize(
+    ("names", "note"),
+    [
+        (
+            "{what} {n}",
+            "the columns number the joints 1 to 3: taken for 'shoulder', 'elbow', 'wrist', in this",
+        ),
+        (
+            "J{n} {what}",
+            "the columns number the joints 1 to 3: taken for 'shoulder', 'elbow', 'wrist', in this",
+        ),
+        ("Axis {n} {what} (SI)", "the columns number the joints 1 to 3"),
+        ("{what}_{name}_joint", "names of joints taken: 'shoulder_joint' for 'shoulder', 'elbow_joint' for"),
+        ("{what}.{NAME}", "names of joints taken: 'SHOULDER' for 'shoulder'"),
+    ],
+)
+def test_joints_that_the_robot_calls_otherwise(m: Motion, names: str, note: str, tmp_path: Path) -> None:
+    columns = ["time"]
+    for what in ("position", "velocity", "effort"):
+        columns += [
+            names.format(what=what, n=k + 1, name=joint, NAME=joint.upper())
+            for k, joint in enumerate(m.joints)
+        ]
+    robot = dyn_core.load_robot(arm(m.joints))
+    log = dyn_core.read_log(write_csv(tmp_path / "log.csv", m.table, columns), robot=robot)
+    assert_same(log, m)
+    assert note in said(log)
+
+
+def test_as_many_numbers_as_the_robot_has_joints(m: Motion, tmp_path: Path) -> None:
+    names = ["t", "q1", "q2", "q3", "qd1", "qd2", "qd3", "tau1", "tau2", "tau3"]
+    path = write_csv(tmp_path / "log.csv", m.table, names)
+    robot = dyn_core.load_robot(arm((*m.joints, "finger")))
+    with pytest.raises(DynError, match="the columns number 3 joints, but there are 4: 'shoulder', 'elbow'"):
+        dyn_core.read_log(path, robot=robot)
+
+
+def test_numbers_of_joints_in_two_ways(m: Motion, tmp_path: Path) -> None:
+    names = ["t", "q_1", "q_2", "q_3", "dq_1", "dq_2", "dq_3", "tau_J1", "tau_J2", "tau_J3"]
+    log = dyn_core.read_log(write_csv(tmp_path / "log.csv", m.table, names))
+    np.testing.assert_allclose(log.tau, m.tau, atol=1e-7)
+    assert log.joint_names == ("joint_1", "joint_2", "joint_3")
+
+
+def test_columns_of_the_tool_are_none_of_joints(m: Motion, tmp_path: Path) -> None:
+    others = [
+        "actual_TCP_speed_0",
+        "actual_TCP_force_0",
+        "pose.position.x",
+        "wrench.force.z",
+        "joint_temperatures_0",
+    ]
+    names = ["timestamp"]
+    names += [f"actual_{what}_{k}" for what in ("q", "qd", "effort") for k in range(3)]
+    table = np.column_stack([m.table, np.zeros((len(m.time), len(others)))])
+    log = dyn_core.read_log(write_csv(tmp_path / "log.csv", table, [*names, *others]))
+    np.testing.assert_allclose(log.tau, m.tau, atol=1e-7)
+    assert log.findings == ()
+
+
+def test_motors_by_the_names_of_columns(m: Motion, tmp_path: Path) -> None:
+    names = [
+        "time",
+        *(f"motor_{what}_{joint}" for what in ("position", "velocity", "torque") for joint in m.joints),
+    ]
+    path = write_csv(tmp_path / "log.csv", m.table, names)
+    text = said(dyn_core.read_log(path))
+    assert (
+        "joints 'shoulder', 'elbow', 'wrist': its position is that of the motor, by the name of the column"
+        in text
+    )
+    ratios = {"joints": {joint: {"ratio": 50.0} for joint in m.joints}}
+    log = dyn_core.read_log(path, ratios)
+    assert log.findings == ()
+    np.testing.assert_allclose(log.tau, 50.0 * m.tau, atol=1e-6)
+    both = [*names, *(f"joint_position_{joint}" for joint in m.joints)]
+    table = np.column_stack([m.table, m.q / 50.0])
+    log = dyn_core.read_log(write_csv(tmp_path / "log.csv", table, both))
+    np.testing.assert_allclose(log.q, m.q / 50.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "2024-05-31 23:59:{:09.6f}",
+        "2024-05-31T23:59:{:09.6f}Z",
+        "2024/05/31 23:59:{:09.6f}+02:00",
+        "23:59:{:09.6f}",
+        "2024-05-31 23:59:{:012.9f}",
+    ],
+)
+def test_dates(m: Motion, form: str, tmp_path: Path) -> None:
+    path = motion_csv(tmp_path / "log.csv", m)
+    lines = path.read_text().splitlines()
+    for k, t in enumerate(m.time):
+        lines[k + 1] = form.format(t) + lines[k + 1][lines[k + 1].index(",") :]
+    path.write_text("\n".join(lines) + "\n")
+    log = dyn_core.read_log(path)
+    np.testing.assert_allclose(log.time, m.time, atol=1e-6)
+    np.testing.assert_allclose(log.q, m.q, atol=1e-9)
+    assert log.findings == ()
+
+
+def test_decimal_commas_between_spaces(m: Motion, tmp_path: Path) -> None:
+    names = ["t", "q", "tau"]
+    path = write_csv(tmp_path / "log.txt", m.table[:, [0, 1, 7]], names, " ", digits=9)
+    path.write_text(path.read_text().replace(".", ","))
+    np.testing.assert_allclose(dyn_core.read_log(path).q[:, 0], m.q[:, 0], atol=1e-6)
+
+
 def test_units_in_a_second_line(m: Motion, tmp_path: Path) -> None:
     table = m.table.copy()
     table[:, 0] *= 1e3

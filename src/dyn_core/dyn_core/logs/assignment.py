@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from dyn_core.logs.log_map import QUANTITIES, ColumnMap, JointMap, LogMap
 from dyn_core.logs.stream import Recording, Stream
 from dyn_core.logs.units import EFFORT, POSITION, TIME, Unit
 
-SI = {"rad", "m", "rad/s", "m/s", "N m", "N"}
+_NUMBERED = re.compile(r"(?:j|joint|a|axis|ax|m|motor|drive|dof)[ _]?0*(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,7 @@ def _recognised(recording: Recording, said: LogMap, robot_joints: Sequence[str] 
     candidates, joints = _named(candidates, known, robot_joints, said, findings)
     topic = _topic(recording, candidates, said, findings)
     sources: dict[tuple[str, str], Source] = {}
+    of_motors: set[str] = set()
     for joint in joints:
         mapped = said.joints.get(joint, JointMap())
         for quantity in QUANTITIES:
@@ -176,6 +178,8 @@ def _recognised(recording: Recording, said: LogMap, robot_joints: Sequence[str] 
             )
             if found is not None:
                 unit = column.unit or found.meaning.unit or said.units.get(quantity)
+                if found.meaning.is_motor and quantity == POSITION:
+                    of_motors.add(joint)
                 sources[joint, quantity] = Source(
                     found.stream, found.column, unit, column, found.meaning.is_wanted
                 )
@@ -189,11 +193,43 @@ def _recognised(recording: Recording, said: LogMap, robot_joints: Sequence[str] 
                 "no effort was measured: what was commanded is taken for it",
             )
         )
+    motors = [
+        joint for joint in joints if joint in of_motors and said.joints.get(joint, JointMap()).ratio == 1.0
+    ]
+    if motors:
+        findings.append(
+            Finding(
+                Severity.WARNING,
+                "joint",
+                tuple(motors),
+                "its position is that of the motor, by the name of the column: give the ratio in a map",
+            )
+        )
     return Assignment(joints, sources, tuple(findings))
 
 
 def _meaning(stream: Stream, k: int, joints: Sequence[str]) -> ColumnName | None:
     return stream.meanings[k] if stream.meanings else meaning_of(stream.names[k], joints)
+
+
+def _numbered_alike(candidates: list[_Candidate], known: tuple[str, ...]) -> list[_Candidate]:
+    """Answer candidates with numbers for names such as J1, where others are called 1, or by other names."""
+    labels = {c.meaning.joint for c in candidates}
+    numbers = {label for label in labels if label.isdecimal()}
+    short = {label: match.group(1) for label in labels if (match := _NUMBERED.fullmatch(label)) is not None}
+    is_mixed = bool(numbers) and set(short.values()) <= numbers
+    is_numbered = bool(known) and len(short) == len(labels)
+    if labels & set(known) or not (is_mixed or is_numbered):
+        return candidates
+    return [
+        replace(c, meaning=replace(c.meaning, joint=short.get(c.meaning.joint, c.meaning.joint)))
+        for c in candidates
+    ]
+
+
+def _spelling(name: str) -> str:
+    """Answer a name without what people write in different ways."""
+    return re.sub(r"[^a-z0-9]|joint", "", name.lower()) or name
 
 
 def _named(
@@ -204,11 +240,15 @@ def _named(
     findings: list[Finding],
 ) -> tuple[list[_Candidate], tuple[str, ...]]:
     """Answer the candidates with names of joints instead of numbers, and the joints in order."""
+    candidates = _numbered_alike(candidates, known)
     labels = list(dict.fromkeys(c.meaning.joint for c in candidates))
     names = {label: label for label in labels}
-    spelled = {name.lower(): name for name in known}
-    for label in labels:
-        names[label] = spelled.get(label.lower(), label)
+    spelled = {_spelling(name): name for name in known}
+    if len(spelled) == len(known):
+        names = {label: label if label in known else spelled.get(_spelling(label), label) for label in labels}
+    other = [f"'{label}' for '{name}'" for label, name in names.items() if label != name]
+    if other:
+        findings.append(Finding(Severity.NOTE, "log", (), f"names of joints taken: {', '.join(other[:12])}"))
     numbers = sorted(
         (label for label in labels if label.isdecimal() or label == ""), key=lambda x: int(x or 0)
     )
@@ -307,6 +347,7 @@ def _best(
     # Beside an effort in N m, a current is only another word for it.
     in_si = [c for c in usable if c.meaning.unit is None or not c.meaning.unit.is_raw]
     usable = in_si or usable
+    usable = [c for c in usable if not c.meaning.is_motor] or usable
     # The same column of the same topic in several streams: messages name different sets of joints.
     names = sorted({(recording.streams[c.stream].source, c.name) for c in usable})
     if len(names) > 1:

@@ -24,17 +24,22 @@ _QUANTITIES = {
     ),
     **dict.fromkeys(("qdd", "ddq", "qddot", "acc", "accel", "acceleration", "accelerations"), ACCELERATION),
 }
-_MEASURED = {"actual", "act", "measured", "meas", "feedback", "fb", "sensor", "estimated"}
+_CURRENTS = {"current", "currents"}
 _WANTED = {
     *("target", "desired", "des", "cmd", "command", "commanded", "ref", "reference", "setpoint", "sp"),
     *("goal", "error", "err"),
 }
-_CURRENTS = {"current", "currents"}
-_NOISE = {"joint_states", "joint_state", "of", "field", "data", "msg", "state", "states"}
+_MOTOR = {"motor", "motors", "rotor"}
+_SKIPPED = {
+    *(*_WANTED, *_MOTOR),
+    *("actual", "act", "measured", "meas", "msr", "feedback", "fb", "sensor", "estimated", "of"),
+    *("joint_states", "joint_state", "field", "data", "msg", "state", "states"),
+}
 _UNIT_WORDS = {
     *("rad", "deg", "nm", "ms", "us", "ns", "s", "sec", "rads", "rpm", "mm", "amp", "amps"),
     *("radps", "degps"),
 }
+_NOT_OF_JOINTS = {"tcp", "ee", "eef", "cartesian", "cart", "pose", "wrench", "ft", "imu", "orientation"}
 _CARTESIAN = {"x", "y", "z", "w", "roll", "pitch", "yaw", "rx", "ry", "rz"}
 _TIMES = {"time", "t", "timestamp", "stamp", "timestamps", "times", "clock"}
 _SECONDS, _NANOSECONDS = {"sec", "secs"}, {"nanosec", "nsec", "nsecs", "nanosecs"}
@@ -52,6 +57,7 @@ class ColumnName:
         joint: the rest of the name: that of the joint, or a number, or nothing.
         unit: the unit, where the name has one.
         is_wanted: whether this is a target, a command or an error, which nobody has measured.
+        is_motor: whether it says that this is the motor's.
         part: of a time that has two columns ``sec`` or ``nanosec``.
     """
 
@@ -59,61 +65,84 @@ class ColumnName:
     joint: str = ""
     unit: Unit | None = None
     is_wanted: bool = False
+    is_motor: bool = False
     part: str = ""
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Where the joint is among the words of a name, and what the others say."""
+
+    first: int
+    last: int
+    quantity: str
+    unit: str
 
 
 def column_name(name: str) -> ColumnName | None:
     """Answer what a name says; None where it says nothing of a joint or of time."""
-    bare, text = _without_unit(name.strip())
-    tokens = [(match.group().lower(), match.span()) for match in _TOKEN.finditer(bare)]
-    if not tokens:
+    bare, bracket = _without_unit(name.strip())
+    tokens = list(_TOKEN.finditer(bare))
+    words = [token.group().lower() for token in tokens]
+    if not words:
         return None
-    words = [word for word, _ in tokens]
-    stamp = _time(words, text)
+    stamp = _time(words, bracket)
     if stamp is not None:
         return stamp
-    is_wanted = False
-    quantity: str | None = None
-    word_unit = text
-    has_other = any(_QUANTITIES.get(word) and word not in _CURRENTS for word in words)
-    first, last = 0, len(tokens)
-    # The words around the joint, from both ends; the quantity is one of them.
-    for step in ("left", "right"):
-        while first < last:
-            word = words[first] if step == "left" else words[last - 1]
-            found = _QUANTITIES.get(word)
-            if word in _CURRENTS and has_other:
-                found = None
-            elif quantity is not None or found is None:
-                is_wanted = is_wanted or word in _WANTED
-                is_unit = step == "right" and word in _UNIT_WORDS and not word_unit and last - first > 1
-                if is_unit:
-                    word_unit = word
-                elif word not in _WANTED | _MEASURED | _NOISE:
-                    break
-            quantity = quantity or found
-            first, last = (first + 1, last) if step == "left" else (first, last - 1)
-    inner = [k for k in range(first, last - 1) if words[k] in _QUANTITIES and words[k] not in _CURRENTS]
-    if quantity is None and len(inner) == 1:
-        quantity, first = _QUANTITIES[words[inner[0]]], inner[0] + 1
-    if quantity is None:
+    found = None if _NOT_OF_JOINTS & set(words) else _around_the_joint(words)
+    if found is None:
         return None
-    joint = bare[tokens[first][1][0] : tokens[last - 1][1][1]] if first < last else ""
+    joint = (
+        bare[tokens[found.first].start() : tokens[found.last - 1].end()] if found.first < found.last else ""
+    )
     joint = joint.rsplit("/", 1)[-1]
     if joint.lower() in _CARTESIAN:
         return None
-    known = None if quantity == ACCELERATION else _unit(quantity, word_unit)
-    if known is None and any(word in _CURRENTS for word in words) and quantity == EFFORT:
-        known = unit(EFFORT, "A")
-    return ColumnName(quantity, joint, known, is_wanted)
+    return ColumnName(
+        found.quantity,
+        joint,
+        _unit(found.quantity, bracket or found.unit, words),
+        is_wanted=bool(_WANTED & set(words)),
+        is_motor=bool(_MOTOR & set(words)),
+    )
+
+
+def _around_the_joint(words: list[str]) -> _Words | None:
+    """Leave out the words around the joint; the quantity is one of them, or the only one within."""
+    # A current beside another quantity is no quantity: `current_position`.
+    others = [word for word in words if word in _QUANTITIES and word not in _CURRENTS]
+    skipped = _SKIPPED | _CURRENTS if others else _SKIPPED
+    quantity: str | None = None
+    unit_word = ""
+    first, last = 0, len(words)
+    while first < last and (words[first] in skipped or (quantity is None and words[first] in _QUANTITIES)):
+        if words[first] not in skipped:
+            quantity = _QUANTITIES[words[first]]
+        first += 1
+    while first < last:
+        word = words[last - 1]
+        is_ampere = word == "a" and last - first > 1 and words[last - 2].isdecimal()
+        if (word in _UNIT_WORDS or is_ampere) and not unit_word and last - first > 1:
+            unit_word = word
+        elif quantity is None and word in _QUANTITIES and word not in skipped:
+            quantity = _QUANTITIES[word]
+        elif word not in skipped:
+            break
+        last -= 1
+    inner = [k for k in range(first, last - 1) if words[k] in others]
+    if quantity is None and len(inner) == 1:
+        quantity, first = _QUANTITIES[words[inner[0]]], inner[0] + 1
+        while first < last - 1 and words[first] in skipped:
+            first += 1
+    return None if quantity is None else _Words(first, last, quantity, unit_word)
 
 
 def _time(words: list[str], text: str) -> ColumnName | None:
-    rest = [word for word in words if word not in _NOISE and word != "header"]
+    rest = [word for word in words if word not in _SKIPPED and word != "header"]
     if rest and rest[0] in _TIMES:
         tail = rest[1:]
         if not tail:
-            return ColumnName(TIME, unit=_unit(TIME, text))
+            return ColumnName(TIME, unit=unit(TIME, text) if text else None)
         if len(tail) == 1 and tail[0] in _NANOSECONDS and "stamp" in rest:
             return ColumnName(TIME, part="nanosec")
         if len(tail) == 1 and tail[0] in _SECONDS and "stamp" in rest:
@@ -135,9 +164,14 @@ def _without_unit(name: str) -> tuple[str, str]:
     return name[: match.start()], match.group(1)
 
 
-def _unit(quantity: str, text: str) -> Unit | None:
+def _unit(quantity: str, text: str, words: list[str]) -> Unit | None:
+    """Answer the unit that a text in brackets, or a word at the end, means for a quantity."""
+    if quantity == ACCELERATION:
+        return None
     if quantity == VELOCITY and text in ("rads", "radps", "rad"):
         text = "rad/s"
     if quantity == VELOCITY and text in ("degps", "deg"):
         text = "deg/s"
+    if quantity == EFFORT and not text and _CURRENTS & set(words):
+        text = "A"
     return unit(quantity, text) if text else None

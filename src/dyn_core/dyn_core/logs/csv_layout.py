@@ -17,7 +17,7 @@ _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+([eE][+-]?\d+)?
 _EMPTY = {"", "null", "none", "na", "n/a", "-", "--"}
 WHITESPACE = " "
 SEPARATORS = (",", ";", "\t", "|", WHITESPACE)
-HEADER_LINES = 60
+HEADER_LINES = 200
 """Lines before the first number, at most."""
 
 
@@ -60,10 +60,11 @@ def csv_layout(lines: list[str]) -> CsvLayout:
     for number, line in enumerate(lines[:HEADER_LINES]):
         if not line.strip() or line.lstrip().startswith(("#", "%")):
             continue
-        for separator in SEPARATORS:
-            for decimal_comma in (False, True):
-                if _is_data(line, separator, decimal_comma):
-                    return _with_names(lines, number, separator, decimal_comma)
+        ways = [(separator, comma) for separator in SEPARATORS for comma in (False, True)]
+        scores = [_score(line, separator, comma) for separator, comma in ways]
+        best = max(scores)
+        if best > 0:
+            return _with_names(lines, number, *ways[scores.index(best)])
     shown = next((line for line in lines if line.strip()), "")
     raise DynError(
         f"no line of numbers among the first {min(len(lines), HEADER_LINES)}; the first line is "
@@ -71,18 +72,15 @@ def csv_layout(lines: list[str]) -> CsvLayout:
     )
 
 
-def _is_data(line: str, separator: str, decimal_comma: bool) -> bool:
+def _score(line: str, separator: str, decimal_comma: bool) -> int:
+    """Answer how many more values of a line are numbers than are not; 0 where it is no line of numbers."""
     if decimal_comma and separator == ",":
-        return False
-    words = split(line.rstrip(), separator)
-    if len(words) < 2:
-        return False
-    numbers = [
-        word for word in words if (_COMMA_NUMBER if decimal_comma else _NUMBER).fullmatch(word) is not None
-    ]
-    others = [word for word in words if word.lower() not in _EMPTY and word not in numbers]
-    # Columns of text, such as the mode of a controller, are allowed beside numbers.
-    return len(numbers) >= 2 and len(numbers) > len(others)
+        return 0
+    words = [word for word in split(line.rstrip(), separator) if word.lower() not in _EMPTY]
+    pattern = _COMMA_NUMBER if decimal_comma else _NUMBER
+    # Columns of text, such as the mode of a controller, or a date, are allowed beside numbers.
+    numbers = sum(pattern.fullmatch(word) is not None for word in words)
+    return 2 * numbers - len(words) if numbers >= 2 else 0
 
 
 def _with_names(lines: list[str], first: int, separator: str, decimal_comma: bool) -> CsvLayout:

@@ -14,6 +14,7 @@ from dyn_core.check.finding import Finding, Severity
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.csv_layout import HEADER_LINES, WHITESPACE, CsvLayout, csv_layout, split
+from dyn_core.logs.date_time import seconds_of
 from dyn_core.logs.gather import Gather, cut_finding
 from dyn_core.logs.stream import Recording, Selection, Stream
 
@@ -168,6 +169,9 @@ class _Table:
         try:
             return float(word.replace(",", ".") if self._layout.decimal_comma else word)
         except ValueError:
+            moment = seconds_of(word) if ":" in word else None
+            if moment is not None:
+                return moment
             self._unreadable += bool(word)
             return float("nan")
 

@@ -31,15 +31,20 @@ def seconds(stream: Stream, said: LogMap) -> tuple[Array, list[Finding]]:
         return stream.time, []
     columns = _columns(stream, said)
     if isinstance(columns, tuple):
-        whole, part = (stream.values[:, k] for k in columns)
+        whole, part = (_believable(stream.values[:, k]) for k in columns)
         return (whole - _middle(whole)) + part * 1e-9, []
-    raw = stream.values[:, columns]
+    raw = _believable(stream.values[:, columns])
     raw = raw - _middle(raw)
     meaning = meaning_of(stream.names[columns], ())
     known = said.time.unit or said.units.get(TIME) or (meaning.unit if meaning is not None else None)
     if known is not None:
         return raw * known.factor, []
     return _guessed(raw, stream.names[columns])
+
+
+def _believable(stamps: Array) -> Array:
+    """Answer stamps, with NaN for those that are no time in any unit."""
+    return np.where(np.abs(stamps) < 1e25, stamps, np.nan)
 
 
 def _middle(stamps: Array) -> float:
