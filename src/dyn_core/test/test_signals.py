@@ -293,11 +293,18 @@ EMPS = {
 }
 
 
-def test_the_protocol_of_emps_finds_what_was_published() -> None:
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        Protocol(cutoff=100.0, order=4, filter_effort=False, half_width=1, margin=100, decimate=10),
+        Protocol(),
+    ],
+    ids=["published", "by_the_data"],
+)
+def test_emps_has_the_parameters_that_were_published(protocol: Protocol) -> None:
     """Janot, Gautier and Brunot 2019: IDIM-LS of the electro-mechanical positioning system."""
     log = dyn_core.read_log(datasets() / "emps" / "DATA_EMPS.mat", EMPS)
     assert log.units == ("m",)
-    protocol = Protocol(cutoff=100.0, order=4, filter_effort=False, half_width=1, margin=100, decimate=10)
     signals = dyn_core.condition(log, protocol)
     v = signals.qd[:, 0]
     W, tau = signals.parallel(

@@ -19,7 +19,6 @@ from dyn_core.logs.gather import MAX_VALUES
 from dyn_core.logs.log import Log, raw_log
 from dyn_core.logs.log_map import LogMap, read_log_map
 from dyn_core.logs.merge import merged
-from dyn_core.logs.open_log import open_log
 from dyn_core.logs.plausibility import suspicious
 from dyn_core.logs.stream import Recording, Stream
 from dyn_core.logs.units import EFFORT, POSITION, VELOCITY
@@ -79,6 +78,9 @@ def examine_log(
     Raises:
         DynError: the mapping cannot be used.
     """
+    # Readers import what takes long, and few who import the library read logs.
+    from dyn_core.logs.open_log import open_log
+
     said = read_log_map(mapping)
     names = () if robot is None else robot.joint_names
     findings: list[Finding] = []
