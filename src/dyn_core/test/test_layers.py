@@ -19,7 +19,7 @@ LAYERS = (
     *("simulation", "check", "control", "report", "logs", "signals", "cli"),
 )
 BORROWED = {
-    "logs": {"rosbags", "pyarrow", "apsw", "lz4", "compression", "backports", "scipy"},
+    "logs": {"rosbags", "pyarrow", "apsw", "lz4", "compression", "backports"},
     "signals": {"scipy"},
 }
 """What a layer imports of other people's, beside NumPy and YAML, and only where it is used."""
