@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -294,6 +295,56 @@ def test_a_file_that_is_larger_than_what_is_read(m: Motion, tmp_path: Path) -> N
     assert len(log.time) == 1000
     np.testing.assert_allclose(log.q, m.q[:1000], atol=1e-9)
     assert "it is larger than what is read at once: only its first 1000 samples are used" in said(log)
+
+
+def test_memory_is_bounded(m: Motion, tmp_path: Path) -> None:
+    path = motion_csv(tmp_path / "log.csv", m)
+    lines = path.read_bytes()
+    with path.open("ab") as file:
+        for _ in range(200):
+            file.write(lines[lines.index(b"\n") + 1 :])
+    assert path.stat().st_size > 30_000_000
+    dyn_core.examine_log(path, max_values=1000)
+    tracemalloc.start()
+    try:
+        log = dyn_core.examine_log(path, max_values=100_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 25_000_000
+    assert "it is larger than what is read at once" in str(log.findings[0])
+
+
+def test_columns_that_are_there_twice(m: Motion, tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "log.csv", np.column_stack([m.table, m.q[:, 0]]), [*m.names, m.names[1]])
+    with pytest.raises(DynError, match="several columns could be the position of joint 'shoulder': 'posi"):
+        dyn_core.read_log(path)
+
+
+def test_the_time_of_the_table_beside_those_of_headers(m: Motion, tmp_path: Path) -> None:
+    names = ["__time", "/joint_states/header/stamp", "/other/header/stamp", *m.names[1:]]
+    table = np.column_stack([m.time, m.time * 0.9, m.time * 0.8, m.table[:, 1:]])
+    assert_same(dyn_core.read_log(write_csv(tmp_path / "log.csv", table, names)), m)
+
+
+def test_joint_states_as_ros2_topic_echo_writes_them(m: Motion, tmp_path: Path) -> None:
+    lines = [
+        ",".join(
+            [
+                str(1_700_000_000 + int(t)),
+                str(round(t % 1.0 * 1e9)),
+                "base",
+                *m.joints,
+                *(f"{value:.12g}" for values in (m.q[k], m.qd[k], m.tau[k]) for value in values),
+            ]
+        )
+        for k, t in enumerate(m.time)
+    ]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(lines) + "\n")
+    log = dyn_core.read_log(path)
+    assert_same(log, m)
+    assert log.findings == ()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -171,6 +172,34 @@ def test_the_part_that_fits_and_the_part_that_is_held_out() -> None:
     np.testing.assert_array_equal(np.concatenate([train.qdd, held_out.qdd]), signals.qdd)
     assert train.segments == ((0, 1998), (1998, len(train.time)))
     assert held_out.segments == ((0, len(held_out.time)),)
+
+
+def test_pieces_that_a_cut_leaves() -> None:
+    m = motion(rate=RATE, duration=10.0)
+    keep = np.r_[0:3240, 3600:5000]
+    signals = dyn_core.condition(log_of(m.part(keep)), Protocol(cutoff=30.0, margin=10, decimate=8))
+    assert signals.segments == ((0, 3220), (3220, 4600))
+    train, held_out = replace(signals, train=0.699).split()
+    # The last 5 samples of the first segment are too few to be decimated.
+    assert (len(train.time), len(held_out.time)) == (3215, 1380)
+    assert held_out.segments == ((0, 1380),)
+    for part in (train, held_out):
+        (filtered,) = part.parallel(part.qdd)
+        assert len(filtered) == part.decimated_segments[-1][1]
+    whole, nothing = replace(signals, train=1.0).split()
+    assert len(whole.time) == 4600
+    assert nothing.segments == ()
+    assert nothing.parallel(nothing.qdd)[0].shape == (0, 3)
+
+
+def test_joints_at_rest_have_no_say_in_what_stamps_are_worth() -> None:
+    generator = np.random.default_rng(0)
+    m = motion(rate=RATE, duration=10.0)
+    q = m.q.copy()
+    q[:, 1:] = 0.3 + 1e-5 * generator.standard_normal((len(q), 2))
+    late = np.sort(m.time + 0.3 / RATE * generator.exponential(1.0, len(m.time)))
+    signals = dyn_core.condition(dyn_core.log_of_arrays(m.joints, late, q, m.tau), Protocol(cutoff=40.0))
+    assert "taken as even in time" in " ".join(signals.done)
 
 
 def test_settings_that_make_no_sense() -> None:

@@ -350,7 +350,9 @@ def _best(
     usable = [c for c in usable if not c.meaning.is_motor] or usable
     # The same column of the same topic in several streams: messages name different sets of joints.
     names = sorted({(recording.streams[c.stream].source, c.name) for c in usable})
-    if len(names) > 1:
+    is_twice = len({c.stream for c in usable}) < len(usable)
+    if len(names) > 1 or is_twice:
+        names = sorted((recording.streams[c.stream].source, c.name) for c in usable)
         shown = [name if not source else f"{source}: {name}" for source, name in names]
         raise DynError(f"several columns could be the {what}: {listed(shown)}; give a map that names the one")
     return max(usable, key=lambda c: len(recording.streams[c.stream].values))

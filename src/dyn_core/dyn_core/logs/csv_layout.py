@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from dyn_core.errors import DynError, shortened
+from dyn_core.logs.joint_state_csv import joint_state_columns
 from dyn_core.logs.units import UNITS, unit
 
 _NUMBER = re.compile(
@@ -93,6 +94,8 @@ def _with_names(lines: list[str], first: int, separator: str, decimal_comma: boo
             rows.append(words)
         elif not rows and not line.lstrip().startswith(("#", "%")):
             raise _unlike(len(words), count, first, line)
+    if not rows and (named := joint_state_columns(split(lines[first].rstrip(), separator))):
+        return CsvLayout(separator, decimal_comma, named, True, (), first)
     if not rows:
         names = tuple(str(k + 1) for k in range(count))
         return CsvLayout(separator, decimal_comma, names, False, (), first)

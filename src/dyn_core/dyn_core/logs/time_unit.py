@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from dyn_core.check.finding import Finding, Severity
@@ -68,6 +70,10 @@ def _columns(stream: Stream, said: LogMap) -> int | tuple[int, int]:
     parts = [[k for k, found in times if found.part == part] for part in ("sec", "nanosec")]
     if len(whole) == 1:
         return whole[0]
+    # Beside the time of a table, headers of messages have theirs.
+    plain = [k for k in whole if not re.search("/|header", stream.names[k].lower())]
+    if len(plain) == 1:
+        return plain[0]
     if not whole and all(len(columns) == 1 for columns in parts):
         return parts[0][0], parts[1][0]
     if not whole and len(parts[0]) == 1:

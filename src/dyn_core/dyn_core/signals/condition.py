@@ -11,7 +11,7 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.log import Log
 from dyn_core.signals.cutoff import propose_cutoff
-from dyn_core.signals.decimation import EDGE
+from dyn_core.signals.decimation import EDGE, shortest
 from dyn_core.signals.differences import differences, gains
 from dyn_core.signals.even_samples import EvenSegment, even_segment
 from dyn_core.signals.low_pass import low_pass, settling_samples
@@ -57,7 +57,11 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
     margin = protocol.margin if protocol.margin is not None else settling_samples(rate, cutoff)
     margin = max(margin, protocol.half_width)
     made = [_differentiated(part, period, cutoff, protocol, margin) for part in parts]
-    made = [columns for columns in made if len(columns[0])]
+    decimate = protocol.decimate
+    if decimate is None:
+        left = sum(len(columns[0]) for columns in made)
+        decimate = _decimation(rate, min(PARALLEL * proposal.band, cutoff), left)
+    made = [columns for columns in made if len(columns[0]) >= shortest(decimate)]
     if not made:
         longest = max(len(part.time) for part in parts)
         raise DynError(
@@ -65,9 +69,6 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
             f"longest has {longest}; give a higher cutoff or a smaller margin"
         )
     time, q, qd, qdd, tau = (np.concatenate(columns) for columns in zip(*made, strict=True))
-    decimate = protocol.decimate
-    if decimate is None:
-        decimate = _decimation(rate, min(PARALLEL * proposal.band, cutoff), len(time))
     done += _sentences(protocol, cutoff, rate, margin, len(parts) - len(made), decimate)
     ends = np.cumsum([len(columns[0]) for columns in made])
     return Signals(

@@ -15,7 +15,7 @@ import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
-from dyn_core.signals.low_pass import both_ways
+from dyn_core.signals.low_pass import FEWEST, both_ways
 
 ORDER, RIPPLE, EDGE = 8, 0.05, 0.8
 """Chebyshev filter (ripple in dB, edge in parts of the new Nyquist frequency), as is usual for decimation."""
@@ -49,13 +49,20 @@ def parallel_filtered(
     sections = cheby1(ORDER, RIPPLE, EDGE / factor, output="sos")
     stretches = segments if segments is not None else ((0, lengths.pop()),)
     for a, b in stretches:
-        if b - a < 3 * factor:
+        if b - a < shortest(factor):
             raise DynError(
                 f"a segment of {b - a} samples is too short to keep one of {factor}: use a smaller factor"
             )
+    if not stretches:
+        return tuple(array[:0] for array in arrays)
     return tuple(
         np.concatenate([both_ways(sections, array[a:b])[::factor] for a, b in stretches]) for array in arrays
     )
+
+
+def shortest(factor: int) -> int:
+    """Answer how many samples a segment must have to be decimated."""
+    return 1 if factor == 1 else max(3 * factor, FEWEST)
 
 
 def decimated_segments(segments: Sequence[tuple[int, int]], factor: int) -> tuple[tuple[int, int], ...]:

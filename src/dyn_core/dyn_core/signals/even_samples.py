@@ -57,7 +57,7 @@ def even_segment(log: Log, segment: tuple[int, int], arrays: tuple[Array, ...], 
     start = float(np.mean(time - slots * log.period))
     even = start + log.period * slots
     how = "even" if np.abs(time - even).max() <= EVEN * log.period else "resampled"
-    if how == "resampled" and _roughness(even, log.q[a:b]) < SMOOTHER * _roughness(time, log.q[a:b]):
+    if how == "resampled" and _is_smoother(even, time, log.q[a:b]):
         how, time = "stamps ignored", even
     if how == "even" and abs(period / log.period - 1.0) < 1e-12 and slots[-1] == b - a - 1:
         return EvenSegment(even, parts, how)
@@ -79,10 +79,16 @@ def _slots(time: Array, period: float) -> np.ndarray:
     return np.asarray(np.maximum.accumulate(np.round(position).astype(int) - index) + index)
 
 
-def _roughness(at: Array, q: Array) -> float:
-    """Answer how far positions are off the cubic through their four neighbours."""
+def _is_smoother(even: Array, stamps: Array, q: Array) -> bool:
+    """Tell whether even times make the positions smoother, of the joint to which it matters most."""
+    ratio = _roughness(even, q) / _roughness(stamps, q)
+    return bool(ratio[np.argmax(np.abs(np.log(ratio)))] < SMOOTHER)
+
+
+def _roughness(at: Array, q: Array) -> Array:
+    """Answer how far positions of each joint are off the cubic through their four neighbours."""
     if len(at) < 9:
-        return 0.0
+        return np.ones(q.shape[1])
     x = [at[k : len(at) - 4 + k] - at[2:-2] for k in (0, 1, 3, 4)]
     y = [q[k : len(at) - 4 + k] for k in (0, 1, 3, 4)]
     expected = np.zeros_like(q[2:-2])
@@ -92,9 +98,9 @@ def _roughness(at: Array, q: Array) -> float:
             if j != i:
                 weight = weight * x[j] / (x[j] - x[i])
         expected += weight[:, None] * y[i]
-    scale = np.maximum(np.ptp(q, axis=0), 1e-9)
     # Not the mean: where two stamps are all but the same, the cubic is anywhere.
-    return float(np.quantile(np.abs((q[2:-2] - expected) / scale).max(axis=1), 0.9))
+    rough = np.quantile(np.abs(q[2:-2] - expected), 0.9, axis=0)
+    return np.asarray(rough + 1e-12 * (1.0 + np.abs(q).max(axis=0)))
 
 
 def _thinned(time: Array, parts: tuple[Array, ...], close: float) -> tuple[Array, tuple[Array, ...]]:

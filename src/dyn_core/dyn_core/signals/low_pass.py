@@ -19,6 +19,8 @@ import numpy as np
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 
+FEWEST = 8
+"""Samples that can be filtered."""
 SETTLING = 3.0
 """Periods of the cutoff after which an end is forgotten."""
 
@@ -55,7 +57,7 @@ def both_ways(sections: Any, values: Array) -> Array:
     """
     from scipy.signal import sosfiltfilt
 
-    if len(values) < 8:
+    if len(values) < FEWEST:
         raise DynError(f"{len(values)} samples are too few to be filtered: give longer segments")
     usual = 3 * (2 * len(sections) + 1 - min((sections[:, 2] == 0).sum(), (sections[:, 5] == 0).sum()))
     return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=min(int(usual), len(values) - 1)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dyn_core.facade.arrays import Array
-from dyn_core.signals.decimation import decimated_segments, parallel_filtered
+from dyn_core.signals.decimation import decimated_segments, parallel_filtered, shortest
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,23 +63,25 @@ class Signals:
         return decimated_segments(self.segments, self.decimate)
 
     def split(self) -> tuple[Signals, Signals]:
-        """Answer the part that fits, and the part that is held out, which begins where the other ends."""
-        count = round(self.train * len(self.time))
-        return self._part(0, count), self._part(count, len(self.time))
+        """Answer the part that fits, and the part that is held out, which begins where the other ends.
 
-    def _part(self, first: int, last: int) -> Signals:
-        segments = tuple(
-            (max(a, first) - first, min(b, last) - first)
-            for a, b in self.segments
-            if min(b, last) > max(a, first)
-        )
-        take = slice(first, last)
+        What a cut leaves of a segment is left out where it is too short to be decimated.
+        """
+        count = round(self.train * len(self.time))
+        return self.part(0, count), self.part(count, len(self.time))
+
+    def part(self, first: int, last: int) -> Signals:
+        """Answer the samples from `first` up to, and without, `last`, in segments that can be decimated."""
+        kept = [(max(a, first), min(b, last)) for a, b in self.segments]
+        kept = [(a, b) for a, b in kept if b - a >= shortest(self.decimate)]
+        index = np.concatenate([np.arange(0), *(np.arange(a, b) for a, b in kept)])
+        ends = np.cumsum([b - a for a, b in kept])
         return replace(
             self,
-            time=self.time[take],
-            q=self.q[take],
-            qd=self.qd[take],
-            qdd=self.qdd[take],
-            tau=self.tau[take],
-            segments=segments,
+            time=self.time[index],
+            q=self.q[index],
+            qd=self.qd[index],
+            qdd=self.qdd[index],
+            tau=self.tau[index],
+            segments=tuple((int(end) - (b - a), int(end)) for end, (a, b) in zip(ends, kept, strict=True)),
         )
