@@ -139,7 +139,8 @@ def test_noise_and_quantisation() -> None:
     generator = np.random.default_rng(0)
     q = np.round((m.q + 2e-5 * generator.standard_normal(m.q.shape)) / 1e-4) * 1e-4
     tau = m.tau + 0.5 * generator.standard_normal(m.tau.shape)
-    signals = dyn_core.condition(dyn_core.log_of_arrays(m.joints, m.time, q, tau))
+    log = dyn_core.log_of_arrays(m.joints, m.time, q, tau)
+    signals = dyn_core.condition(log, Protocol(filter_effort=True))
     truth = motion(time=signals.time)
     for name, share in (("q", 2e-4), ("qd", 1e-3), ("qdd", 0.02), ("tau", 0.01)):
         error = getattr(signals, name) - getattr(truth, name)
@@ -325,7 +326,7 @@ EMPS = {
 @pytest.mark.parametrize(
     "protocol",
     [
-        Protocol(cutoff=100.0, order=4, filter_effort=False, half_width=1, margin=100, decimate=10),
+        Protocol(cutoff=100.0, order=4, half_width=1, margin=100, decimate=10),
         Protocol(),
     ],
     ids=["published", "by_the_data"],
@@ -352,7 +353,9 @@ def test_the_protocol_of_ur10() -> None:
     log = dyn_core.read_log(datasets() / "ur10_unisa" / "ur10_exciting_trajectory.db3")
     assert log.joint_names[0] == "shoulder_pan_joint"
     assert len(log.time) == 3441
-    signals = dyn_core.condition(log, Protocol(cutoff=10.0, margin=25, decimate=1, half_width=1))
+    signals = dyn_core.condition(
+        log, Protocol(cutoff=10.0, filter_effort=True, margin=25, decimate=1, half_width=1)
+    )
     sections = scipy.signal.butter(4, 10.0, fs=125.0, output="sos")
     for ours, raw in ((signals.q, log.q), (signals.tau, log.tau)):
         np.testing.assert_allclose(ours, scipy.signal.sosfiltfilt(sections, raw, axis=0)[25:-25], atol=1e-9)

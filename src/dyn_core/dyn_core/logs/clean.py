@@ -17,6 +17,7 @@ from dyn_core.logs.joint_side import coupled, drive_side
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_map import JOINT, QUANTITIES, JointMap, LogMap
 from dyn_core.logs.pace import GAP, between_gaps, period_of
+from dyn_core.logs.suspects import LONGEST_SPIKE
 from dyn_core.logs.units import EFFORT, POSITION, VELOCITY
 
 SHORTEST, FEWEST = 1.0, 100
@@ -177,14 +178,14 @@ def _say_repairs(joint: str, quantity: str, unit: str, found: Repaired, course: 
             "counted, so "
             "that it goes on",
         )
-    if len(found.spikes):
+    if found.spikes:
         course.say(
             Severity.WARNING,
             "joint",
             (joint,),
-            f"its {quantity} has {len(found.spikes)} spikes of one sample, the first at sample "
-            f"{found.spikes[0] + 1}: "
-            "replaced by the mean of their neighbours",
+            f"its {quantity} has {len(found.spikes)} spikes of at most {LONGEST_SPIKE} samples, the first "
+            "at sample "
+            f"{found.spikes[0] + 1}: they are bridged",
         )
 
 

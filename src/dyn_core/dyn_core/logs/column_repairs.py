@@ -10,10 +10,12 @@ import numpy as np
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.assignment import Source
 from dyn_core.logs.holes import bridged
-from dyn_core.logs.suspects import without_spikes
-from dyn_core.logs.units import POSITION, VELOCITY
+from dyn_core.logs.suspects import spikes
+from dyn_core.logs.units import EFFORT, POSITION
 from dyn_core.logs.wrapping import unwrapped
 
+SPIKES = {POSITION: 0.02, EFFORT: 0.5}
+"""Least height of spikes that are removed, in parts of the usual range: efforts may well go up and down."""
 BEYOND = 1e30
 """Values from here on stand for none, as the greatest numbers of a format do."""
 
@@ -27,14 +29,14 @@ class Repaired:
         bridged: how many values were bridged.
         jumps: how many jumps by a turn were removed.
         turn: how large a turn is, in the unit of the column.
-        spikes: samples that were spikes.
+        spikes: first sample of each spike.
     """
 
     values: Array
     bridged: int
     jumps: int
     turn: float
-    spikes: np.ndarray
+    spikes: tuple[int, ...]
 
 
 def repaired(time: Array, values: Array, quantity: str, source: Source, longest: float) -> Repaired:
@@ -49,12 +51,20 @@ def repaired(time: Array, values: Array, quantity: str, source: Source, longest:
     """
     known = np.flatnonzero(np.abs(values) < BEYOND)
     course = values[known]
-    jumps, turn, spikes = 0, 0.0, np.empty(0, dtype=int)
+    jumps, turn = 0, 0.0
     if quantity == POSITION and len(course) > 2:
         course, jumps, turn = unwrapped(course, source.unit, source.said.gain)
-    if quantity != VELOCITY:
-        course, spikes = without_spikes(time[known], course)
+    found = spikes(course, SPIKES[quantity]) if quantity in SPIKES else []
     result = np.full(len(values), np.nan)
     result[known] = course
-    result, count = bridged(time, result, longest)
-    return Repaired(result, count, jumps, turn, known[spikes])
+    was_missing = np.isnan(result)
+    for a, b in found:
+        result[known[a:b]] = np.nan
+    result = bridged(time, result, longest)
+    return Repaired(
+        values=result,
+        bridged=int(np.isfinite(result[was_missing]).sum()),
+        jumps=jumps,
+        turn=turn,
+        spikes=tuple(int(known[a]) for a, _ in found),
+    )

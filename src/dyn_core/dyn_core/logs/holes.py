@@ -14,19 +14,15 @@ def runs(mask: np.ndarray) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def bridged(time: Array, values: Array, longest: float) -> tuple[Array, int]:
-    """Bridge holes between two values that are at most `longest` (s) apart.
+def bridged(time: Array, values: Array, longest: float) -> Array:
+    """Answer values with bridges over holes between two values that are at most `longest` (s) apart.
 
     The bridge is the cubic through the two values before and the two after, or a straight line where there
-    are not as many near.
-
-    Returns:
-        the values, NaN in holes that are longer, and how many were bridged.
+    are not as many near. Longer holes stay NaN.
     """
     missing = ~np.isfinite(values)
     filled = np.where(missing, np.nan, values)
     known = np.flatnonzero(~missing)
-    count = 0
     for a, b in runs(missing):
         if a == 0 or b == len(values) or time[b] - time[a - 1] > longest:
             continue
@@ -35,8 +31,7 @@ def bridged(time: Array, values: Array, longest: float) -> tuple[Array, int]:
         if len(around) < 4 or time[around[-1]] - time[around[0]] > 3.0 * longest:
             around = np.array([a - 1, b])
         filled[a:b] = _through(time[around], values[around], time[a:b])
-        count += b - a
-    return filled, count
+    return filled
 
 
 def _through(time: Array, values: Array, wanted: Array) -> Array:

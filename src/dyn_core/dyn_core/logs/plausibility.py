@@ -119,7 +119,8 @@ def _effort(log: Log, k: int, joint: str, robot: Robot | None) -> Iterator[Findi
     a, b = longest_still(tau)
     still = float(log.time[b - 1] - log.time[a]) if b > a else 0.0
     moved = float(np.ptp(log.q[a:b, k])) if b > a else 0.0
-    if still > STUCK and moved > 0.02 * float(np.ptp(log.q[:, k])) and clipped is None:
+    moves = moved > 0.02 * float(np.ptp(log.q[:, k]))
+    if still > STUCK and moves and clipped is None and _jumps_after(tau, a, b):
         yield Finding(
             Severity.WARNING,
             "joint",

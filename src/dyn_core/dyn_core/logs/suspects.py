@@ -10,8 +10,14 @@ import numpy as np
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.holes import runs
 
-SPIKE = 30.0
-"""A single sample is a spike where it is this many usual second differences away from its neighbours."""
+STEEP = 3.0
+"""Usual steps that a spike is high at least."""
+LONGEST_SPIKE = 3
+"""Samples of a spike at most."""
+MOST_SPIKES = 0.02
+"""Part of the samples that may be spikes."""
+STEPS = 4.0
+"""Steps of its resolution that a signal may go up and down without a spike."""
 FLAT = 3
 """Samples in a row at the greatest value from which on they are a flat top."""
 CLIPPED = 0.002
@@ -37,39 +43,38 @@ class Clipping:
     tops: int
 
 
-def without_spikes(time: Array, values: Array) -> tuple[Array, np.ndarray]:
-    """Answer values without single samples off a smooth course: they get what is between their neighbours.
+def spikes(values: Array, share: float) -> list[tuple[int, int]]:
+    """Answer where a signal leaves its course for at most `LONGEST_SPIKE` samples and comes back.
 
-    A spike of height h shows in the distances d from the straight lines between neighbours: h where it is,
-    and beside it, where it is a neighbour itself, -h times its weight, which is 1/2 at even times.
+    All samples of a spike are far from the straight line between the samples before and after, which are
+    about as far apart as those of the course are.
 
     Args:
-        time: increasing (s), (N,).
         values: finite, (N,).
+        share: least height of a spike, in parts of the usual range of the values.
 
     Returns:
-        the values, and which samples were spikes.
+        first sample of each spike, and the one after its last.
     """
-    none = np.empty(0, dtype=int)
-    if len(values) < 7:
-        return values, none
-    # Weights of the neighbours before and after, for samples 1 to N - 2.
-    after = (time[1:-1] - time[:-2]) / (time[2:] - time[:-2])
-    between = (1.0 - after) * values[:-2] + after * values[2:]
-    d = np.concatenate(([0.0], values[1:-1] - between, [0.0]))
-    least = max(SPIKE * 1.4826 * float(np.median(np.abs(d[1:-1]))), 1e-3 * float(np.ptp(values)))
-    high = np.flatnonzero(np.abs(d) > least)
-    high = high[(high > 1) & (high < len(values) - 2)]
-    # Sample k is the neighbour after of k - 1, whose weight is after[k - 2], and the one before of k + 1.
-    spikes = high[
-        (np.abs(d[high - 1] / d[high] + after[high - 2]) < 0.2)
-        & (np.abs(d[high + 1] / d[high] + 1.0 - after[high]) < 0.2)
-    ]
-    if not len(spikes):
-        return values, none
-    repaired = values.copy()
-    repaired[spikes] = between[spikes - 1]
-    return repaired, spikes
+    if len(values) < 10:
+        return []
+    low, high = np.quantile(values, (0.005, 0.995))
+    step = float(np.quantile(np.abs(np.diff(values)), 0.95))
+    least = max(share * float(high - low), STEEP * step, STEPS * resolution(values))
+    found: list[tuple[int, int]] = []
+    taken = np.zeros(len(values), dtype=bool)
+    for length in range(LONGEST_SPIKE, 0, -1):
+        before, after = values[: -length - 1], values[length + 1 :]
+        slope = (after - before) / (length + 1)
+        inner = [values[k : len(values) - length - 1 + k] - before - k * slope for k in range(1, length + 1)]
+        off = np.abs(inner).min(axis=0)
+        is_course = np.abs(after - before) < 0.3 * off + 1.5 * (length + 1) * step
+        for a in (np.flatnonzero((off > least) & is_course) + 1).tolist():
+            if not taken[a - 1 : a + length + 1].any():
+                taken[a : a + length] = True
+                found.append((a, a + length))
+    # What leaves its course all the time has none.
+    return sorted(found) if taken.mean() < MOST_SPIKES else []
 
 
 def clipping(values: Array) -> Clipping | None:

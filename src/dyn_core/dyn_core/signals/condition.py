@@ -10,7 +10,7 @@ import numpy as np
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.log import Log
-from dyn_core.signals.cutoff import propose_cutoff
+from dyn_core.signals.cutoff import BANDS, propose_cutoff
 from dyn_core.signals.decimation import EDGE, shortest
 from dyn_core.signals.differences import differences, gains
 from dyn_core.signals.even_samples import EvenSegment, even_segment
@@ -54,6 +54,11 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
     cutoff = proposal.cutoff if protocol.cutoff is None else protocol.cutoff
     if protocol.cutoff is None:
         done.append(proposal.reason)
+    elif cutoff < BANDS * proposal.band:
+        done.append(
+            f"the cutoff of {cutoff:.3g} Hz takes a part of the motion, whose band goes up to "
+            f"{proposal.band:.3g} Hz"
+        )
     margin = protocol.margin if protocol.margin is not None else settling_samples(rate, cutoff)
     margin = max(margin, protocol.half_width)
     made = [_differentiated(part, period, cutoff, protocol, margin) for part in parts]

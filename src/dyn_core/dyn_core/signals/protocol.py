@@ -15,7 +15,10 @@ class Protocol:
     Attributes:
         cutoff: of the low-pass filter (Hz); None: proposed by the spectrum of the positions.
         order: of the Butterworth filter, which runs forwards and backwards.
-        filter_effort: whether efforts get the same filter as positions.
+        filter_effort: whether efforts get the same filter as positions. Parallel filtering treats both sides
+        alike;
+            this does not where the regressor has steps, as Coulomb friction makes them, and takes a part of
+            them off.
         rate: samples a second (Hz) at which irregular logs are resampled; None: their own.
         half_width: of the central differences; see `differences`.
         margin: samples that are left out at each end of each segment; None: until the filter has settled.
@@ -25,7 +28,7 @@ class Protocol:
 
     cutoff: float | None = None
     order: int = 4
-    filter_effort: bool = True
+    filter_effort: bool = False
     rate: float | None = None
     half_width: int = 2
     margin: int | None = None
