@@ -11,7 +11,12 @@ from dyn_core.facade.write import write_par, write_urdf
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.grouping.regroup import with_base_parameters
+from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
+from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
+from dyn_core.signals.condition import condition
+from dyn_core.signals.protocol import Protocol
+from dyn_core.signals.signals import Signals
 from dyn_core.simulation.model_error import with_model_error
 from dyn_core.simulation.sensors import Measurement, SensorSettings
 from dyn_core.simulation.settings import SimulationSettings
@@ -22,19 +27,27 @@ __all__ = [
     "BaseParameters",
     "DynError",
     "Finding",
+    "Log",
+    "LogReport",
     "Measurement",
     "Model",
     "ModelWarning",
+    "Protocol",
     "Robot",
     "SensorSettings",
     "Severity",
+    "Signals",
     "SimulationSettings",
     "Simulator",
     "State",
     "base_parameters",
     "check_robot",
     "compile_model",
+    "condition",
+    "examine_log",
     "load_robot",
+    "log_of_arrays",
+    "read_log",
     "with_base_parameters",
     "with_model_error",
     "write_par",

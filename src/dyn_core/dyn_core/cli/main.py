@@ -23,6 +23,8 @@ from dyn_core.cli.emit import emit
 from dyn_core.cli.evaluate import evaluate
 from dyn_core.cli.functions import EMITTED, EVALUATED, OF_LINK, VECTORS
 from dyn_core.cli.link_options import add_link
+from dyn_core.cli.log import add_arguments as add_log
+from dyn_core.cli.log import log
 from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import Once, joined, no_number
 from dyn_core.cli.robot_options import GRAVITY, add_robot, add_terms
@@ -179,6 +181,17 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(motion)
     add_simulation(motion)
     motion.set_defaults(run=simulate)
+
+    recorded = commands.add_parser(
+        "log",
+        help="tell what is in a log",
+        description="Tell what is in a log of a robot: joints, rate, gaps, ranges, and what is suspicious, "
+        "the worst "
+        "first; exit code 1 where it cannot be used for identification.",
+    )
+    add_log(recorded)
+    _add_json(recorded)
+    recorded.set_defaults(run=log)
     return parser
 
 
