@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a motion to parameters with their deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dyn_core.errors import DynError, listed
+from dyn_core.facade.arrays import Array
+from dyn_core.identification.base_columns import BaseColumns, base_columns
+from dyn_core.identification.bool_array import BoolArray
+from dyn_core.identification.decimation import Decimation
+from dyn_core.identification.deviations import deviations, residual_rows, residuals
+from dyn_core.identification.essential import essential
+from dyn_core.identification.expected import WEIGHT, Consistent, consistent_parameters, expected_bodies
+from dyn_core.identification.factors import Factors, factors
+from dyn_core.identification.friction import FrictionModel, unit
+from dyn_core.identification.friction_selection import candidates, grams, selected
+from dyn_core.identification.identified import (
+    Errors,
+    Identified,
+    IdentifiedParameter,
+    JointFriction,
+    Protocol,
+    TorqueError,
+)
+from dyn_core.identification.least_squares import Solution, own_columns, weighted
+from dyn_core.identification.motion import Motion
+from dyn_core.identification.robust import reweighted
+from dyn_core.identification.rows import Rows
+from dyn_core.identification.standard_friction import nearest_standard
+from dyn_core.identification.units import unit_of
+from dyn_core.model.robot import Robot
+
+ROUNDS = 3
+"""Fits in which friction that depends on the load takes it from the fit before."""
+
+
+@dataclass(frozen=True)
+class IdentificationSettings:
+    """How parameters are identified.
+
+    Attributes:
+        train: part of the time, from the beginning, that is fitted; the rest is held out. 1 holds out none.
+        decimation: one equation in so many is kept, behind a filter of both sides.
+        friction: friction of each joint; None to choose it by cross-validation within the fitted part.
+        loaded: whether friction that is chosen may depend on the load.
+        parts: parts of the fitted time in cross-validation.
+        robust: whether outliers count less.
+        prior_weight: weight of the description among physically consistent parameters.
+    """
+
+    train: float = 0.65
+    decimation: int = 1
+    friction: tuple[FrictionModel, ...] | None = None
+    loaded: bool = True
+    parts: int = 5
+    robust: bool = False
+    prior_weight: float = WEIGHT
+
+
+DEFAULTS = IdentificationSettings()
+
+
+def identify(robot: Robot, motion: Motion, settings: IdentificationSettings = DEFAULTS) -> Identified:
+    """Answer the parameters of a robot that a motion shows.
+
+    Args:
+        robot: the robot; its parameters are what is expected.
+        motion: what was measured.
+        settings: how.
+
+    Raises:
+        DynError: the motion is not that of the robot, too short, or a joint does not move.
+    """
+    _check(robot, motion, settings)
+    base = base_columns(robot)
+    fitted, held_out = (motion, None) if settings.train >= 1.0 else motion.split(settings.train)
+    task = _Task(robot, base, Decimation(settings.decimation), settings)
+    models, tried = task.friction(fitted)
+    rows, solution, data = task.fit(fitted, models)
+    errors = residual_rows(rows, solution.x)
+    spread = deviations(rows, solution, errors)
+    needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
+    consistent = consistent_parameters(
+        robot, base, models, data, solution.sigma, solution.x, settings.prior_weight
+    )
+    plain = task.errors(fitted, held_out, models, solution.x)
+    physical = task.errors(fitted, held_out, models, consistent.x)
+    own = own_columns(data)
+    shared = len(base.kept)
+    prior = base.matrix @ np.array(
+        [dict(zip(robot.parameter_names, robot.parameters, strict=True))[k] for k in base.standard_names]
+    )
+    friction_spread = np.concatenate([np.full(shared, np.inf), consistent.friction_deviations])
+    return Identified(
+        robot.name,
+        robot.joint_names,
+        _base(robot, base, solution.x, spread, prior, needed, solution.identifiable),
+        _friction(robot, models, own, solution.x, spread, needed, solution.identifiable, tried),
+        _standard(robot, models, fitted, consistent, own),
+        _friction(robot, models, own, consistent.x, friction_spread, needed, solution.identifiable, tried),
+        _base(robot, base, consistent.x, spread, prior, needed, solution.identifiable),
+        plain,
+        physical,
+        solution.condition,
+        tuple(residuals(errors).whiteness.tolist()),
+        Protocol(
+            len(motion),
+            motion.period,
+            settings.train,
+            settings.decimation,
+            len(rows),
+            "irls" if settings.robust else "wls",
+            settings.parts,
+            settings.prior_weight,
+        ),
+        _remarks(robot, base, solution),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    robot: Robot
+    base: BaseColumns
+    decimation: Decimation
+    settings: IdentificationSettings
+
+    def load(self, motion: Motion, x: Array) -> Array:
+        """Torques that the bodies exert by the base parameters (N m or N), (N, n)."""
+        load = np.empty_like(motion.tau)
+        for first in range(0, len(motion), _PIECE):
+            part = motion.part(first, first + _PIECE)
+            load[first : first + _PIECE] = (
+                self.base.columns(part.q, part.qd, part.qdd) @ x[: len(self.base.kept)]
+            )
+        return load
+
+    def rows(self, motion: Motion, models: Sequence[FrictionModel], load: Array | None) -> Rows:
+        return Rows(motion, self.base, tuple((model,) for model in models), self.decimation, load)
+
+    def friction(
+        self, motion: Motion
+    ) -> tuple[tuple[FrictionModel, ...], list[tuple[tuple[str, float], ...]]]:
+        """The friction of each joint, and what was tried on the way to it."""
+        n = self.robot.dof
+        if self.settings.friction is not None:
+            return self.settings.friction, [()] * n
+        start = (FrictionModel(),) * n
+        solution = weighted(factors(self.rows(motion, start, None)))
+        terms = tuple(
+            candidates(speed, self.settings.loaded) for speed in np.abs(motion.qd).max(axis=0).tolist()
+        )
+        load = self.load(motion, solution.x) if self.settings.loaded else None
+        choices = selected(
+            grams(Rows(motion, self.base, terms, self.decimation, load), self.settings.parts, solution.sigma),
+            start,
+        )
+        return tuple(choice.model for choice in choices), [choice.tried for choice in choices]
+
+    def fit(self, motion: Motion, models: Sequence[FrictionModel]) -> tuple[Rows, Solution, Factors]:
+        rows = self.rows(motion, models, None)
+        loaded = any(model.loaded for model in models)
+        if loaded:
+            first = weighted(factors(self.rows(motion, (FrictionModel(),) * self.robot.dof, None)))
+            rows = self.rows(motion, models, self.load(motion, first.x))
+        for _ in range(ROUNDS if loaded else 1):
+            data = factors(rows)
+            solution = weighted(data)
+            if self.settings.robust:
+                solution, weights = reweighted(rows, solution.x)
+                data = factors(rows, weights=weights)
+            if loaded:
+                rows = self.rows(motion, models, self.load(motion, solution.x))
+        return rows, solution, data
+
+    def errors(
+        self, fitted: Motion, held_out: Motion | None, models: Sequence[FrictionModel], x: Array
+    ) -> Errors:
+        return Errors(
+            self._error(fitted, models, x), None if held_out is None else self._error(held_out, models, x)
+        )
+
+    def _error(self, motion: Motion, models: Sequence[FrictionModel], x: Array) -> TorqueError:
+        load = self.load(motion, x) if any(model.loaded for model in models) else None
+        rows = self.rows(motion, models, load)
+        squares = np.sum(residual_rows(rows, x) ** 2, axis=0)
+        torques = np.sum(residual_rows(rows, np.zeros_like(x)) ** 2, axis=0)
+        return TorqueError(
+            float(np.sqrt(squares.sum() / torques.sum())),
+            tuple(np.sqrt(squares / torques).tolist()),
+            tuple(np.sqrt(squares / len(rows)).tolist()),
+        )
+
+
+_PIECE = 8192
+
+
+def _check(robot: Robot, motion: Motion, settings: IdentificationSettings) -> None:
+    if motion.dof != robot.dof:
+        raise DynError(
+            f"the motion has {motion.dof} joints, but robot '{robot.name}' has {robot.dof}: "
+            f"give the columns {listed(robot.joint_names)} in this order"
+        )
+    if settings.friction is not None and len(settings.friction) != robot.dof:
+        raise DynError(f"friction was given for {len(settings.friction)} joints, but there are {robot.dof}")
+    if not 0.0 < settings.train <= 1.0:
+        raise ValueError(f"train: expected a part of the time, in (0, 1], but it is {settings.train!r}")
+
+
+def _base(
+    robot: Robot,
+    base: BaseColumns,
+    x: Array,
+    spread: Array,
+    prior: Array,
+    needed: BoolArray,
+    identifiable: BoolArray,
+) -> tuple[IdentifiedParameter, ...]:
+    return tuple(
+        IdentifiedParameter(
+            name,
+            float(x[k]),
+            float(spread[k]),
+            float(prior[k]),
+            unit_of(kept, robot),
+            bool(needed[k]),
+            bool(identifiable[k]),
+        )
+        for k, (name, kept) in enumerate(zip(base.names, base.kept, strict=True))
+    )
+
+
+def _friction(
+    robot: Robot,
+    models: Sequence[FrictionModel],
+    own: Sequence[range],
+    x: Array,
+    spread: Array,
+    needed: BoolArray,
+    identifiable: BoolArray,
+    tried: Sequence[tuple[tuple[str, float], ...]],
+) -> tuple[JointFriction, ...]:
+    found = []
+    for i, (model, columns) in enumerate(zip(models, own, strict=True)):
+        number, joint = robot.coordinates[i], robot.independent_joints[i]
+        standard = {"viscous": joint.friction.Fv, "coulomb": joint.friction.Fs, "offset": joint.friction.Fo}
+        parameters = tuple(
+            IdentifiedParameter(
+                name,
+                float(x[k]),
+                float(spread[k]),
+                standard.get(term),
+                unit(term, joint),
+                bool(needed[k]),
+                bool(identifiable[k]),
+            )
+            for name, term, k in zip(model.names(number), model.terms, columns, strict=True)
+        )
+        found.append(JointFriction(model, parameters, tried[i]))
+    return tuple(found)
+
+
+def _standard(
+    robot: Robot,
+    models: Sequence[FrictionModel],
+    motion: Motion,
+    consistent: Consistent,
+    own: Sequence[range],
+) -> tuple[IdentifiedParameter, ...]:
+    """All standard parameters, in the order of `Robot.parameter_names`."""
+    prior = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    place = {number: i for i, number in enumerate(robot.coordinates)}
+    found = []
+    for j, joint in enumerate(robot.joints, start=1):
+        values = [*consistent.standard[j - 1], consistent.Ia[j - 1]]
+        spreads = consistent.deviations[j - 1].tolist()
+        informed = consistent.informed[j - 1].tolist()
+        friction = [joint.friction.Fv, joint.friction.Fs, joint.friction.Fo]
+        if j in place:
+            i = place[j]
+            x = consistent.x[list(own[i])]
+            friction = list(nearest_standard(models[i], x, motion.qd[:, i]))
+            of_friction = consistent.friction_deviations[[k - len(consistent.x) for k in own[i]]]
+            by_term = dict(zip(models[i].terms, of_friction.tolist(), strict=True))
+            spreads += [by_term.get(term, np.inf) for term in ("viscous", "coulomb", "offset")]
+            informed += [1.0] * 3
+        else:
+            spreads += [np.inf] * 3
+            informed += [0.0] * 3
+        names = robot.parameter_names[14 * (j - 1) : 14 * j]
+        for name, value, spread, share in zip(names, [*values, *friction], spreads, informed, strict=True):
+            found.append(
+                IdentifiedParameter(
+                    name,
+                    float(value),
+                    float(spread),
+                    float(prior[name]),
+                    unit_of(name, robot),
+                    abs(value) > 3.3 * spread,
+                    share > INFORMED,
+                )
+            )
+    return tuple(found)
+
+
+INFORMED = 0.5
+"""Part of what is known of a standard parameter that has to come from the measurement."""
+
+
+def _remarks(robot: Robot, base: BaseColumns, solution: Solution) -> tuple[str, ...]:
+    remarks = []
+    _, impossible = expected_bodies(robot)
+    if impossible:
+        names = listed(robot.joints[j - 1].name for j in impossible)
+        remarks.append(
+            f"no body can have the inertia that the description gives to what {names} carry: "
+            "the nearest possible one is expected instead"
+        )
+    missing = [name for name, known in zip(base.names, solution.identifiable, strict=False) if not known]
+    if missing:
+        remarks.append(f"the motion does not show {listed(missing, 14)}: excite the joints more")
+    return tuple(remarks)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units of the standard dynamic parameters."""
+
+from __future__ import annotations
+
+from dyn_core.identification.friction import unit
+from dyn_core.model.joint import Sigma
+from dyn_core.model.robot import Robot
+
+
+def unit_of(name: str, robot: Robot) -> str:
+    """Unit of a parameter, by its name, which ends in the number of its joint."""
+    letters = name.rstrip("0123456789")
+    joint = robot.joints[int(name[len(letters) :]) - 1]
+    match letters:
+        case "M":
+            return "kg"
+        case "MX" | "MY" | "MZ":
+            return "kg m"
+        case "Ia":
+            return "kg" if joint.sigma is Sigma.PRISMATIC else "kg m^2"
+        case "Fv":
+            return unit("viscous", joint)
+        case "Fs" | "Fo":
+            return unit("coulomb", joint)
+        case _:
+            return "kg m^2"
