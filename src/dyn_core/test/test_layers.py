@@ -16,7 +16,7 @@ import dyn_core
 PACKAGE = Path(dyn_core.__file__).parent
 LAYERS = (
     *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "dynamics", "codegen", "facade"),
-    *("simulation", "identification", "check", "control", "cli"),
+    *("simulation", "check", "control", "identification", "cli"),
 )
 ENTRIES = {"__init__": "cli", "__main__": "cli"}  # files above a layer may import from it
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -36,12 +36,14 @@ class BaseColumns:
         standard_names: names of the standard inertial parameters and rotor inertias, 11 for each joint.
         matrix: ``base = matrix @ standard`` (SI units).
         columns: the columns (N, n, p) at positions, velocities and accelerations (N, n).
+        robot: the robot.
     """
 
     kept: tuple[str, ...]
     standard_names: tuple[str, ...]
     matrix: Array
     columns: Callable[[Array, Array, Array], Array]
+    robot: Robot
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,7 +66,7 @@ def base_columns(robot: Robot) -> BaseColumns:
         (robot.dof, len(kept)),
     )
     names = tuple(robot.parameter_names[k] for k in standard)
-    return BaseColumns(tuple(names[k] for k in kept), names, matrix, _function(robot, program))
+    return BaseColumns(tuple(names[k] for k in kept), names, matrix, run_by(robot, program), robot)
 
 
 def independent_columns(W: Array) -> tuple[list[int], Array]:
@@ -86,7 +88,8 @@ def independent_columns(W: Array) -> tuple[list[int], Array]:
     return [int(k) for k in kept], scales * matrix / scales[kept, None]
 
 
-def _function(robot: Robot, program: Program) -> Callable[[Array, Array, Array], Array]:
+def run_by(robot: Robot, program: Program) -> Callable[..., Array]:
+    """Answer a program of a robot as a function of arrays of one shape, compiled where that can be."""
     compiled = compiled_or_none(robot, [program], "auto") or runnables([program], "python")
     return partial(compiled[0].run, ())
 

@@ -17,6 +17,9 @@ import numpy as np
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.rows import Rows
 
+WAITING = 16384
+"""Rows of a joint that are gathered before their factor is computed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Factors:
@@ -73,7 +76,7 @@ def triangular(rows: Array) -> Array:
 
 def stacked(matrices: Sequence[Array]) -> Array:
     """Answer the factor of the rows of several matrices."""
-    return triangular(np.concatenate(matrices)) if len(matrices) > 1 else matrices[0]
+    return triangular(np.concatenate(matrices) if len(matrices) > 1 else matrices[0])
 
 
 def factors(rows: Rows, parts: int = 1, weights: Array | None = None) -> Factors:
@@ -90,15 +93,19 @@ def factors(rows: Rows, parts: int = 1, weights: Array | None = None) -> Factors
     if len(rows) < parts:
         raise ValueError(f"{len(rows)} equations cannot be divided into {parts} parts: measure for longer")
     borders = [len(rows) * b // parts for b in range(parts + 1)]
-    n = len(rows.frictions)
-    waiting: list[list[Array]] = [[] for _ in range(n)]
-    done: list[tuple[Array, ...]] = []
-    for which, pieces in rows.pieces(borders):
-        for i, piece in enumerate(pieces):
-            weighted = piece if weights is None else piece * weights[which, i, None]
-            waiting[i] = [stacked([*waiting[i], triangular(weighted)])]
-        if which.stop == borders[len(done) + 1]:
-            done.append(tuple(of_joint[0] for of_joint in waiting))
-            waiting = [[] for _ in range(n)]
-    counts = tuple(last - first for first, last in pairwise(borders))
-    return Factors(rows.shared, tuple(done), counts)
+    waiting: list[list[list[Array]]] = [[[] for _ in range(rows.dof)] for _ in range(parts)]
+    for which, pieces in rows.pieces():
+        for b, (first, last) in enumerate(pairwise(borders)):
+            inside = slice(max(first - which.start, 0), max(last - which.start, 0))
+            for i, piece in enumerate(pieces):
+                part = piece[inside]
+                if len(part):
+                    weighted = part if weights is None else part * weights[which, i, None][inside]
+                    waiting[b][i] = _compressed([*waiting[b][i], weighted])
+    done = tuple(tuple(stacked(of_joint) for of_joint in part) for part in waiting)
+    return Factors(rows.shared, done, tuple(last - first for first, last in pairwise(borders)))
+
+
+def _compressed(matrices: list[Array]) -> list[Array]:
+    """Answer the factor of matrices in their place where they have many rows."""
+    return [stacked(matrices)] if sum(map(len, matrices)) > WAITING else matrices

@@ -12,9 +12,9 @@ more than the solution of small equations.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -111,10 +111,11 @@ def grams(rows: Rows, parts: int, sigma: Array) -> Grams:
     borders = [len(rows) * b // parts for b in range(parts + 1)]
     sizes = [rows.shared + len(models) + 1 for models in rows.frictions]
     products = tuple(np.zeros((parts, size, size)) for size in sizes)
-    for which, pieces in rows.pieces(borders):
-        b = bisect_right(borders, which.start) - 1
-        for product, piece, s in zip(products, pieces, sigma, strict=True):
-            product[b] += piece.T @ piece / s**2
+    for which, pieces in rows.pieces():
+        for b, (first, last) in enumerate(pairwise(borders)):
+            inside = slice(max(first - which.start, 0), max(last - which.start, 0))
+            for product, piece, s in zip(products, pieces, sigma, strict=True):
+                product[b] += piece[inside].T @ piece[inside] / s**2
     places = ({model: rows.shared + k for k, model in enumerate(models)} for models in rows.frictions)
     return Grams(rows.shared, tuple(places), products)
 

@@ -14,6 +14,7 @@ from dyn_core.identification.base_columns import BaseColumns, base_columns
 from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.deviations import deviations, residual_rows, residuals
+from dyn_core.identification.equations import PIECE, Equations
 from dyn_core.identification.essential import essential
 from dyn_core.identification.expected import WEIGHT, Consistent, consistent_parameters, expected_bodies
 from dyn_core.identification.factors import Factors, factors
@@ -79,17 +80,23 @@ def identify(robot: Robot, motion: Motion, settings: IdentificationSettings = DE
     _check(robot, motion, settings)
     base = base_columns(robot)
     fitted, held_out = (motion, None) if settings.train >= 1.0 else motion.split(settings.train)
-    task = _Task(robot, base, Decimation(settings.decimation), settings)
-    models, tried = task.friction(fitted)
-    rows, solution, data = task.fit(fitted, models)
+    task = _Task(robot, base, settings)
+    equations = task.equations(fitted)
+    models, tried = task.friction(equations)
+    rows, solution, data = task.fit(equations, models)
     errors = residual_rows(rows, solution.x)
     spread = deviations(rows, solution, errors)
     needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
     consistent = consistent_parameters(
         robot, base, models, data, solution.sigma, solution.x, settings.prior_weight
     )
-    plain = task.errors(fitted, held_out, models, solution.x)
-    physical = task.errors(fitted, held_out, models, consistent.x)
+    unseen = None if held_out is None else task.equations(held_out)
+    plain, physical = (
+        Errors(
+            torque_error(equations, models, x), None if unseen is None else torque_error(unseen, models, x)
+        )
+        for x in (solution.x, consistent.x)
+    )
     own = own_columns(data)
     shared = len(base.kept)
     prior = base.matrix @ np.array(
@@ -126,77 +133,72 @@ def identify(robot: Robot, motion: Motion, settings: IdentificationSettings = DE
 class _Task:
     robot: Robot
     base: BaseColumns
-    decimation: Decimation
     settings: IdentificationSettings
 
-    def load(self, motion: Motion, x: Array) -> Array:
-        """Torques that the bodies exert by the base parameters (N m or N), (N, n)."""
-        load = np.empty_like(motion.tau)
-        for first in range(0, len(motion), _PIECE):
-            part = motion.part(first, first + _PIECE)
-            load[first : first + _PIECE] = (
-                self.base.columns(part.q, part.qd, part.qdd) @ x[: len(self.base.kept)]
-            )
-        return load
-
-    def rows(self, motion: Motion, models: Sequence[FrictionModel], load: Array | None) -> Rows:
-        return Rows(motion, self.base, tuple((model,) for model in models), self.decimation, load)
+    def equations(self, motion: Motion) -> Equations:
+        return Equations(motion, self.base, Decimation(self.settings.decimation))
 
     def friction(
-        self, motion: Motion
+        self, equations: Equations
     ) -> tuple[tuple[FrictionModel, ...], list[tuple[tuple[str, float], ...]]]:
         """The friction of each joint, and what was tried on the way to it."""
         n = self.robot.dof
         if self.settings.friction is not None:
             return self.settings.friction, [()] * n
         start = (FrictionModel(),) * n
-        solution = weighted(factors(self.rows(motion, start, None)))
-        terms = tuple(
-            candidates(speed, self.settings.loaded) for speed in np.abs(motion.qd).max(axis=0).tolist()
-        )
-        load = self.load(motion, solution.x) if self.settings.loaded else None
-        choices = selected(
-            grams(Rows(motion, self.base, terms, self.decimation, load), self.settings.parts, solution.sigma),
-            start,
-        )
+        solution = weighted(factors(_rows(equations, start)))
+        speeds = np.abs(equations.motion.qd).max(axis=0).tolist()
+        terms = tuple(candidates(speed, self.settings.loaded) for speed in speeds)
+        load = rigid_torques(equations, solution.x) if self.settings.loaded else None
+        rows = Rows(equations, terms, load)
+        choices = selected(grams(rows, self.settings.parts, solution.sigma), start)
         return tuple(choice.model for choice in choices), [choice.tried for choice in choices]
 
-    def fit(self, motion: Motion, models: Sequence[FrictionModel]) -> tuple[Rows, Solution, Factors]:
-        rows = self.rows(motion, models, None)
-        loaded = any(model.loaded for model in models)
-        if loaded:
-            first = weighted(factors(self.rows(motion, (FrictionModel(),) * self.robot.dof, None)))
-            rows = self.rows(motion, models, self.load(motion, first.x))
-        for _ in range(ROUNDS if loaded else 1):
-            data = factors(rows)
-            solution = weighted(data)
-            if self.settings.robust:
-                solution, weights = reweighted(rows, solution.x)
-                data = factors(rows, weights=weights)
-            if loaded:
-                rows = self.rows(motion, models, self.load(motion, solution.x))
+    def fit(self, equations: Equations, models: Sequence[FrictionModel]) -> tuple[Rows, Solution, Factors]:
+        """The equations, the parameters that fit them best, and their factors."""
+        if not any(model.loaded for model in models):
+            return self._fitted(_rows(equations, models))
+        start = (FrictionModel(),) * self.robot.dof
+        x = weighted(factors(_rows(equations, start))).x
+        for _ in range(ROUNDS):
+            found = self._fitted(_rows(equations, models, rigid_torques(equations, x)))
+            x = found[1].x
+        return found
+
+    def _fitted(self, rows: Rows) -> tuple[Rows, Solution, Factors]:
+        data = factors(rows)
+        solution = weighted(data)
+        if self.settings.robust:
+            solution, weights = reweighted(rows, solution.x)
+            data = factors(rows, weights=weights)
         return rows, solution, data
 
-    def errors(
-        self, fitted: Motion, held_out: Motion | None, models: Sequence[FrictionModel], x: Array
-    ) -> Errors:
-        return Errors(
-            self._error(fitted, models, x), None if held_out is None else self._error(held_out, models, x)
-        )
 
-    def _error(self, motion: Motion, models: Sequence[FrictionModel], x: Array) -> TorqueError:
-        load = self.load(motion, x) if any(model.loaded for model in models) else None
-        rows = self.rows(motion, models, load)
-        squares = np.sum(residual_rows(rows, x) ** 2, axis=0)
-        torques = np.sum(residual_rows(rows, np.zeros_like(x)) ** 2, axis=0)
-        return TorqueError(
-            float(np.sqrt(squares.sum() / torques.sum())),
-            tuple(np.sqrt(squares / torques).tolist()),
-            tuple(np.sqrt(squares / len(rows)).tolist()),
-        )
+def _rows(equations: Equations, models: Sequence[FrictionModel], load: Array | None = None) -> Rows:
+    return Rows(equations, tuple((model,) for model in models), load)
 
 
-_PIECE = 8192
+def rigid_torques(equations: Equations, x: Array) -> Array:
+    """Torques that bodies and rotors exert by the base parameters, at all samples of a motion, (N, n)."""
+    motion, shared = equations.motion, x[: equations.shared]
+    load = np.empty_like(motion.tau)
+    for first in range(0, len(motion), PIECE):
+        part = slice(first, first + PIECE)
+        load[part] = equations.base.columns(motion.q[part], motion.qd[part], motion.qdd[part]) @ shared
+    return load
+
+
+def torque_error(equations: Equations, models: Sequence[FrictionModel], x: Array) -> TorqueError:
+    """How far the torques by parameters are from those of a motion."""
+    load = rigid_torques(equations, x) if any(model.loaded for model in models) else None
+    rows = _rows(equations, models, load)
+    squares = np.sum(residual_rows(rows, x) ** 2, axis=0)
+    torques = np.sum(residual_rows(rows, np.zeros_like(x)) ** 2, axis=0)
+    return TorqueError(
+        float(np.sqrt(squares.sum() / torques.sum())),
+        tuple(np.sqrt(squares / torques).tolist()),
+        tuple(np.sqrt(squares / len(rows)).tolist()),
+    )
 
 
 def _check(robot: Robot, motion: Motion, settings: IdentificationSettings) -> None:
