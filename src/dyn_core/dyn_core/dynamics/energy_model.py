@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy as a product with the dynamic parameters (SYMORO+ 2003, eqs. (3.109) to (3.113), (A5-8) to (A5-11))."""
+"""The energy as a product with the dynamic parameters (SYMORO+ 2003, eqs. (3.111), (A5-8) to (A5-11))."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from dyn_core.kinematics.link_velocity import body_velocities
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.screw import Screw
-from dyn_core.linalg.step import Translation, compose, inverse, rotated
-from dyn_core.linalg.transform import Transform
+from dyn_core.linalg.step import Translation, inverse, rotated
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.robot import Robot
-from dyn_core.model.standard_parameters import INERTIAL
 
 
 def energy_row(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], gravity_0: Vec3) -> list[Scalar]:
@@ -48,9 +46,7 @@ def kinetic_coefficients(velocity: Screw) -> list[Scalar]:
     v, (x, y, z) = velocity
     MS = vec3.cross(v, velocity.angular)
     squares = 0.5 * (x * x), x * y, x * z, 0.5 * (y * y), y * z, 0.5 * (z * z)
-    coefficients: list[Scalar] = [*squares, *(MS), 0.5 * vec3.dot(v, v)]
-    assert len(coefficients) == len(INERTIAL)
-    return coefficients
+    return [*squares, *MS, 0.5 * vec3.dot(v, v)]
 
 
 def _potentials(robot: Robot, q: Sequence[Scalar], gravity_0: Vec3) -> list[tuple[Vec3, Scalar]]:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dynamic model without accelerations: ``torques = (d/dt D1 + D2) K`` (SYMORO+ 2003, eq. (3.116), app. 4.5).
+"""The dynamic model without accelerations, ``torques = (d/dt D1 + D2) K`` (SYMORO+ 2003, eq. (3.116)).
 
 With E the kinetic and U the potential energy, ``D1 K = dE/dqd`` and ``D2 K = -dE/dq + dU/dq``: Lagrange's
-equations. A filter F on both sides leaves ``F torques = (s F D1 + F D2) K`` (3.117), where s F is a filter too
-that needs no derivative of a signal.
+equations. A filter F on both sides leaves ``F torques = (s F D1 + F D2) K`` (3.117), where s F is a filter
+too that needs no derivative of a signal.
 
-A parameter's part of E is ``p(V) . V / 2``, p its unit momentum at the velocity V of the body. So its entry in
-row i of D1 is ``p . a_i``, the axis screw of joint i in the frame of the body. A displacement of joint i alone
-turns the velocity that comes from the joints before it about the axis: in the frame of the body, V changes
-by ``b_i = [V_i, a_i]``, the bracket of screws, which is fixed to link i like a_i. So the entry in D2 is
-``-p . b_i``, and ``-w . a_i`` for the unit wrench w of gravity.
+A parameter's part of E is ``p(V) . V / 2``, p its unit momentum at the velocity V of the body. So its entry
+in row i of D1 is ``p . a_i``, the axis screw of joint i in the frame of the body. A displacement of joint i
+alone turns the velocity that comes from the joints before it about the axis: in the frame of the body, V
+changes by ``b_i = [V_i, a_i]``, the bracket of screws, which is fixed to link i like a_i. So the entry in
+D2 is ``-p . b_i``, and ``-w . a_i`` for the unit wrench w of gravity. The derivatives of the velocities that
+appendix 4.5 sums up for each joint are these brackets, carried from frame to frame.
 """
 
 from __future__ import annotations
@@ -42,9 +43,7 @@ class FilteredModel(NamedTuple):
     D2: list[list[Scalar]]
 
 
-def filtered_model(
-    robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], gravity_0: Vec3
-) -> FilteredModel:
+def filtered_model(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], gravity_0: Vec3) -> FilteredModel:
     """Matrices D1 and D2, friction and rotors included.
 
     Args:

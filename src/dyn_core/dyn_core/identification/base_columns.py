@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,6 +16,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compiled_or_none
 from dyn_core.facade.programs import Vector
 from dyn_core.facade.runnable import runnables
+from dyn_core.identification.motor_coupling import MotorCoupling, coupling_columns
 from dyn_core.model.coupling import coordinate_torques, joint_positions, joint_rates
 from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
@@ -33,7 +34,8 @@ class BaseColumns:
 
     Attributes:
         kept: the standard parameter that each base parameter stands in the place of.
-        standard_names: names of the standard inertial parameters and rotor inertias, 11 for each joint.
+        standard_names: names of the standard inertial parameters and rotor inertias, 11 for each joint, and
+            of the parameters of motors that move several joints.
         matrix: ``base = matrix @ standard`` (SI units).
         columns: the columns (N, n, p) at positions, velocities and accelerations (N, n).
         robot: the robot.
@@ -54,19 +56,41 @@ class BaseColumns:
         )
 
 
-def base_columns(robot: Robot) -> BaseColumns:
-    """Answer the columns of the base parameters of a robot, compiled for it alone."""
+def base_columns(robot: Robot, couplings: Sequence[MotorCoupling] = ()) -> BaseColumns:
+    """Answer the columns of the base parameters of a robot, compiled for it alone.
+
+    Args:
+        robot: the robot.
+        couplings: motors that move several joints, whose parameters come after the others.
+    """
     standard = [k for k in range(PER_JOINT * len(robot.joints)) if k % PER_JOINT <= len(INERTIAL)]
-    W = _random_columns(robot, standard)
-    kept, matrix = independent_columns(W)
+    states = _random_states(robot)
+    W = np.concatenate(
+        [_standard_columns(robot, standard, *states), coupling_columns(robot, couplings, *states[1:])], axis=2
+    )
+    kept, matrix = independent_columns(np.concatenate(list(W.transpose(1, 0, 2))))
+    of_bodies = [standard[k] for k in kept if k < len(standard)]
+    of_motors = [k - len(standard) for k in kept if k >= len(standard)]
     program = trace(
         "base_regressor",
-        partial(_columns, robot, [standard[k] for k in kept]),
+        partial(_columns, robot, of_bodies),
         {"q": robot.dof, "qd": robot.dof, "qdd": robot.dof},
-        (robot.dof, len(kept)),
+        (robot.dof, len(of_bodies)),
     )
-    names = tuple(robot.parameter_names[k] for k in standard)
-    return BaseColumns(tuple(names[k] for k in kept), names, matrix, run_by(robot, program), robot)
+    compiled = run_by(robot, program)
+
+    def columns(q: Array, qd: Array, qdd: Array) -> Array:
+        rigid: Array = compiled(q, qd, qdd)
+        if not of_motors:
+            return rigid
+        motors = coupling_columns(robot, couplings, qd, qdd)[..., of_motors]
+        return np.concatenate([rigid, motors], axis=-1)
+
+    names = (
+        *(robot.parameter_names[k] for k in standard),
+        *(name for coupling in couplings for name in coupling.parameter_names),
+    )
+    return BaseColumns(tuple(names[k] for k in kept), names, matrix, columns, robot)
 
 
 def independent_columns(W: Array) -> tuple[list[int], Array]:
@@ -101,14 +125,19 @@ def _columns(robot: Robot, wanted: list[int], q: Vector, qd: Vector, qdd: Vector
     return [value for row in zip(*gathered, strict=True) for value in row]
 
 
-def _random_columns(robot: Robot, wanted: list[int]) -> Array:
+def _random_states(robot: Robot) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations that excite everything, (N, n) each."""
     random = np.random.default_rng(0)
-    q, qd, qdd = random.uniform(-1.0, 1.0, (3, robot.dof, _STATES))
+    q, qd, qdd = random.uniform(-1.0, 1.0, (3, _STATES, robot.dof))
     reach = [1.0 if joint.sigma is Sigma.PRISMATIC else math.pi for joint in robot.independent_joints]
-    states = [list(np.array(reach)[:, None] * q), list(qd), list(qdd)]
-    values = [np.broadcast_to(value, _STATES) for value in _columns(robot, wanted, *states)]
-    W: Array = np.array(values).reshape(robot.dof, len(wanted), _STATES)
-    return np.concatenate(list(W.transpose(0, 2, 1)))
+    return np.array(reach) * q, qd, qdd
+
+
+def _standard_columns(robot: Robot, wanted: list[int], q: Array, qd: Array, qdd: Array) -> Array:
+    states = [list(np.ascontiguousarray(values.T)) for values in (q, qd, qdd)]
+    values = [np.broadcast_to(value, len(q)) for value in _columns(robot, wanted, *states)]
+    W: Array = np.array(values).reshape(robot.dof, len(wanted), len(q))
+    return np.moveaxis(W, 2, 0)
 
 
 def _grouped(name: str) -> str:

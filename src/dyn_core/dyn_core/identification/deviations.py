@@ -8,7 +8,8 @@ scores ``s_t = sum_i w_it e_it / sigma_i^2``, whose sum is 0 at the solution, th
     C (sum_t s_t s_t^T + sum_l (1 - l / (L + 1)) sum_t (s_t s_t+l^T + s_t+l s_t^T)) C
 
 (Newey, West 1987), where L is where the residuals have forgotten. The deviations that are reported are the
-greater of the two, for each parameter.
+greater of the two, for each parameter, times `SAFETY` for what residuals do not show: the noise of the
+positions, which the columns are made of, and that the deviations are estimates themselves.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from dyn_core.facade.arrays import Array
 from dyn_core.identification.least_squares import Solution
 from dyn_core.identification.rows import Rows
 
+SAFETY = 1.2
+"""Factor of the deviations; see bench/coverage.py for what they are worth with and without it."""
 LONGEST = 0.1
 """Greatest lag that is looked at, as a part of the samples."""
 
@@ -91,7 +94,7 @@ def deviations(rows: Rows, solution: Solution, errors: Array) -> Array:
     lag = int(residuals(errors).memory.max())
     M = _score_products(rows, solution, errors, lag)
     robust = np.sqrt(np.maximum(np.diag(C @ M @ C), 0.0))
-    return np.where(kept, np.maximum(robust, solution.deviations), np.inf)
+    return np.where(kept, SAFETY * np.maximum(robust, solution.deviations), np.inf)
 
 
 def _score_products(rows: Rows, solution: Solution, errors: Array, lag: int) -> Array:

@@ -15,15 +15,15 @@ from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.least_squares import weighted
 from dyn_core.identification.mixed_up import mixed_up
-from dyn_core.identification.robust import reweighted
 from dyn_core.identification.rows import Rows
-from dyn_core.identification.saturation import saturation_findings
+from dyn_core.identification.saturation import flat_parts, saturation_findings
 
 
 def diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Finding, ...]:
     """Answer what is wrong with the signals: signs, swapped joints, saturation, delays.
 
-    Where signs are wrong or joints swapped, nothing else is asked: all would look wrong.
+    Where signs are wrong or joints swapped, nothing else is asked, and no delay where torques are cut: all
+    would look wrong.
 
     Args:
         equations: the equations, of torques that are not filtered.
@@ -32,11 +32,29 @@ def diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[
     found = mixed_up(equations, friction)
     if found:
         return tuple(found)
+    cut = saturation_findings(
+        equations.base.robot, equations.motion.tau, _without_flat_parts(equations, friction)
+    )
+    return tuple(cut) or tuple(delay_findings(equations, friction))
+
+
+def _without_flat_parts(equations: Equations, friction: Sequence[FrictionModel]) -> Array:
+    """Torques by a model that was fitted to the samples at which no torque is at its greatest or least."""
     rows = Rows(equations, tuple((model,) for model in friction))
-    solution, _ = reweighted(rows, weighted(factors(rows)).x)
-    expected = _torques(equations, friction, solution.x)
-    cut = saturation_findings(equations.base.robot, equations.motion.tau, expected)
-    return (*cut, *delay_findings(equations, friction))
+    weights = np.ones((len(rows), rows.dof))
+    reach = equations.decimation.reach
+    for joint, _, samples in flat_parts(equations.motion.tau):
+        # A filtered equation is one of them if any sample near its middle is.
+        near = np.convolve(samples, np.ones(2 * (reach // 4) + 1), mode="same") > 0.0
+        at = np.searchsorted(equations.motion.t, equations.times)
+        weights[:, joint] *= np.where(near[at], 0.0, 1.0)
+    enough = weights.sum(axis=0) > _FEWEST
+    data = factors(rows, weights=np.where(enough, weights, 1.0))
+    return _torques(equations, friction, weighted(data).x)
+
+
+_FEWEST = 100
+"""Equations of a joint that have to be left for a fit without its flat parts."""
 
 
 def _torques(equations: Equations, friction: Sequence[FrictionModel], x: Array) -> Array:

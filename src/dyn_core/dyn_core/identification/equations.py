@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -61,6 +62,11 @@ class Equations:
         """Answer the number of equations of each joint."""
         return sum(self._counts)
 
+    @cached_property
+    def measured(self) -> tuple[bool, ...]:
+        """Whether the torque of each joint was measured."""
+        return self.motion.measured
+
     @property
     def shared(self) -> int:
         """Number of columns that the joints share."""
@@ -101,7 +107,10 @@ class Equations:
             both_terms = self.momenta(motion.q[part], motion.qd[part])
             columns = self.decimation.derivative(both_terms[:, 0]) / motion.period
             columns += self.decimation.of(both_terms[:, 1])
-        both = columns, self.decimation.of(motion.tau[part])
+        measured = np.array(self.measured)
+        # Zeros say nothing: a joint whose torque is not known has no equations.
+        columns[:, ~measured] = 0.0
+        both = columns, self.decimation.of(np.where(measured, motion.tau[part], 0.0))
         if len(self) * motion.dof * self.shared * 8 <= KEPT:
             self._known[piece.which.start] = both
         return both

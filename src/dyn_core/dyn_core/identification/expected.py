@@ -82,18 +82,21 @@ def consistent_parameters(
     n, p0 = len(robot.joints), whole.shared
     to_base = _standard_to_base(base, n)
     places = own_columns(whole)
+    drives = to_base.shape[1] - 10 * n  # rotors, and motors that move several joints
     friction = len(start) - p0
     maps = []
     for columns in places:
-        to_own = np.zeros((p0 + len(columns), 11 * n + friction))
-        to_own[:p0, : 11 * n] = to_base
-        to_own[range(p0, p0 + len(columns)), [11 * n + k - p0 for k in columns]] = 1.0
+        to_own = np.zeros((p0 + len(columns), to_base.shape[1] + friction))
+        to_own[:p0, : to_base.shape[1]] = to_base
+        to_own[range(p0, p0 + len(columns)), [to_base.shape[1] + k - p0 for k in columns]] = 1.0
         maps.append(to_own)
     bodies, _ = expected_bodies(robot)
     held = [term in NONNEGATIVE for model in models for term in model.terms]
-    nonnegative = np.array([True] * n + held, dtype=bool)
-    scales = np.concatenate([_rotor_scales(robot, bodies), _friction_scales(whole, sigma)])
-    count = n + friction
+    nonnegative = np.array([True] * drives + held, dtype=bool)
+    rotors = _rotor_scales(robot, bodies)
+    motors = np.full(drives - n, rotors.mean())
+    scales = np.concatenate([rotors, motors, _friction_scales(whole, sigma)])
+    count = drives + friction
     prior = Prior(
         bodies, weight, scales, np.full(count, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
     )
@@ -109,19 +112,21 @@ def _answer(solution: ConsistentSolution, to_base: Array, n: int) -> Consistent:
     def table(values: Array) -> Array:
         return np.column_stack([values[: 10 * n].reshape(n, 10), values[10 * n : 11 * n]])
 
+    known = to_base.shape[1]
     return Consistent(
-        np.concatenate([to_base @ x[: 11 * n], x[11 * n :]]),
+        np.concatenate([to_base @ x[:known], x[known:]]),
         x[: 10 * n].reshape(n, 10),
         x[10 * n : 11 * n],
         table(spread),
         table(informed),
-        spread[11 * n :],
+        spread[known:],
     )
 
 
 def _standard_to_base(base: BaseColumns, n: int) -> Array:
-    """Answer the matrix of the base parameters, bodies first and then rotors."""
+    """Answer the matrix of the base parameters: bodies first, then rotors, then motors of several joints."""
     order = [11 * k + j for k in range(n) for j in range(10)] + [11 * k + 10 for k in range(n)]
+    order += range(11 * n, len(base.standard_names))
     return base.matrix[:, order]
 
 

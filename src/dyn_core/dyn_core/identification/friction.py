@@ -50,7 +50,7 @@ SYMBOLS: dict[Term, str] = {
 }
 SIGNED: frozenset[Term] = frozenset({"coulomb", "stribeck", "load"})
 """Terms with s(qd)."""
-NONNEGATIVE: frozenset[Term] = frozenset({"viscous", "coulomb", "saturating", "load"})
+NONNEGATIVE: frozenset[Term] = frozenset({"viscous", "coulomb", "saturating", "stribeck", "load"})
 """Terms that would drive the joint if their parameter were negative; the others only shape the curve."""
 _VELOCITY: dict[Term, str] = {"stribeck": "vt", "saturating": "vx"}
 LOADED: frozenset[Term] = frozenset({"load", "load_viscous"})

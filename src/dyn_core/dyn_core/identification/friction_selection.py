@@ -19,13 +19,15 @@ from itertools import pairwise
 import numpy as np
 
 from dyn_core.facade.arrays import Array
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.friction import NONNEGATIVE, FrictionModel
 from dyn_core.identification.rows import Rows
 
 GAIN = 0.02
 """Least part of the error (of the squares) that a change has to take away."""
 DOUBT = 1.0
 """Least gain, in standard deviations of what it is as a sum over the parts of the time."""
+NEGLIGIBLE = 0.01
+"""Part of the torque by which a term that can only brake may drive the joint."""
 ROUNDS = 12
 
 V0 = (0.0, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2)
@@ -76,7 +78,10 @@ def selected(grams: Grams, start: Sequence[FrictionModel]) -> list[Choice]:
     models = list(start)
     choices = []
     for i in range(len(start)):
-        choices.append(_of_joint(grams, _others(grams, models, i), i, models[i]))
+        if np.any(grams.parts[i][:, -1, -1]):
+            choices.append(_of_joint(grams, _others(grams, models, i), i, models[i]))
+        else:  # its torque was not measured
+            choices.append(Choice(models[i], 0.0, ()))
         models[i] = choices[-1].model
     return choices
 
@@ -141,14 +146,17 @@ def _of_joint(grams: Grams, others: Array, joint: int, start: FrictionModel) -> 
     power = float(parts[:, -1, -1].sum())
 
     def errors(model: FrictionModel) -> Array:
+        """By part of the time, the error where it is left out; inf for a model that drives the joint."""
         keep = [*range(shared), *grams.columns(joint, model), len(everything) - 1]
-        found = np.empty(len(parts))
-        for b, part in enumerate(parts):
-            fitted = (everything - part)[np.ix_(keep, keep)]
-            fitted[:shared, :shared] += others[b][:-1, :-1]
-            fitted[:shared, -1] += others[b][:-1, -1]
-            x = np.append(_solved(fitted[:-1, :-1], fitted[:-1, -1]), -1.0)
-            found[b] = x @ part[np.ix_(keep, keep)] @ x
+        left_out = parts[np.ix_(range(len(parts)), keep, keep)]
+        fitted = everything[np.ix_(keep, keep)] - left_out
+        fitted[:, :shared, :shared] += others[:, :-1, :-1]
+        fitted[:, :shared, -1] += others[:, :-1, -1]
+        x = _solved(fitted[:, :-1, :-1], fitted[:, :-1, -1:])
+        x = np.concatenate([x, np.full((len(parts), 1, 1), -1.0)], axis=1)[..., 0]
+        if model != start and _drives(model, x[:, shared:-1], fitted[:, shared:, shared:]):
+            return np.full(len(parts), np.inf)
+        found: Array = np.einsum("bi,bij,bj->b", x, left_out, x)
         return found
 
     def relative(found: Array) -> float:
@@ -160,6 +168,8 @@ def _of_joint(grams: Grams, others: Array, joint: int, start: FrictionModel) -> 
         found = [(new, errors(new)) for new in _changes(model, places)]
         new, lowest = min(found, key=lambda pair: float(pair[1].sum()))
         gain = best - lowest
+        if not np.isfinite(gain).all():
+            break
         doubt = np.std(gain, ddof=1) * np.sqrt(len(gain))
         if gain.sum() < max(GAIN * best.sum(), DOUBT * doubt):
             break
@@ -189,11 +199,23 @@ def _all_changes(model: FrictionModel, places: Mapping[FrictionModel, int]) -> I
             yield model.without(term)
 
 
+def _drives(model: FrictionModel, x: Array, fitted: Array) -> bool:
+    """Whether a term that can only brake drives the joint, by more than next to nothing.
+
+    Args:
+        model: the model.
+        x: its parameters by part of the time that is left out, (B, terms).
+        fitted: products of its columns and the torque, (B, terms + 1, terms + 1).
+    """
+    sizes = np.sqrt(np.diagonal(fitted, axis1=1, axis2=2))
+    shares = (x * sizes[:, :-1] / sizes[:, -1:]).mean(axis=0)
+    braking = np.array([term in NONNEGATIVE for term in model.terms])
+    return bool(np.any(shares[braking] < -NEGLIGIBLE))
+
+
 def _solved(A: Array, b: Array) -> Array:
-    """Solution of equations with a matrix that is symmetric and may be singular, columns of equal length."""
-    scales = 1.0 / np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
-    scaled = A * scales[:, None] * scales[None, :]
-    scaled[np.diag_indices(len(A))] += 1e-10
-    right = b * (scales if b.ndim == 1 else scales[:, None])
-    x = np.linalg.solve(scaled, right)
-    return x * (scales if b.ndim == 1 else scales[:, None])
+    """Solution of equations with symmetric matrices that may be singular, (..., k, k) and (..., k, m)."""
+    scales = 1.0 / np.sqrt(np.maximum(np.diagonal(A, axis1=-2, axis2=-1), np.finfo(float).tiny))[..., None]
+    scaled = A * scales * np.swapaxes(scales, -1, -2) + 1e-10 * np.eye(A.shape[-1])
+    found: Array = scales * np.linalg.solve(scaled, scales * b)
+    return found

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dyn_core.check.finding import Finding
 from dyn_core.identification.friction import FrictionModel
 
 
@@ -125,6 +126,7 @@ class Identified:
         whiteness: by joint, the probability that independent residuals look less independent.
         protocol: how it was done.
         remarks: what to know before believing it, in sentences.
+        findings: what is wrong with the signals.
     """
 
     robot_name: str
@@ -140,6 +142,7 @@ class Identified:
     whiteness: tuple[float, ...]
     protocol: Protocol
     remarks: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
     @property
     def parameters(self) -> Mapping[str, float]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from dyn_core.identification.base_columns import BaseColumns, base_columns
 from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.deviations import deviations, residual_rows, residuals
+from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import PIECE, Equations
 from dyn_core.identification.essential import essential
 from dyn_core.identification.expected import WEIGHT, Consistent, consistent_parameters, expected_bodies
@@ -30,6 +31,7 @@ from dyn_core.identification.identified import (
 )
 from dyn_core.identification.least_squares import Solution, own_columns, weighted
 from dyn_core.identification.motion import Motion
+from dyn_core.identification.motor_coupling import MotorCoupling
 from dyn_core.identification.robust import reweighted
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.standard_friction import nearest_standard
@@ -52,6 +54,8 @@ class IdentificationSettings:
         parts: parts of the fitted time in cross-validation.
         robust: whether outliers count less.
         prior_weight: weight of the description among physically consistent parameters.
+        couplings: motors that move several joints.
+        diagnose: whether to look for wrong signs, swapped joints, saturation and delays.
     """
 
     train: float = 0.65
@@ -61,6 +65,8 @@ class IdentificationSettings:
     parts: int = 5
     robust: bool = False
     prior_weight: float = WEIGHT
+    couplings: tuple[MotorCoupling, ...] = ()
+    diagnose: bool = True
 
 
 DEFAULTS = IdentificationSettings()
@@ -78,10 +84,14 @@ def identify(robot: Robot, motion: Motion, settings: IdentificationSettings = DE
         DynError: the motion is not that of the robot, too short, or a joint does not move.
     """
     _check(robot, motion, settings)
-    base = base_columns(robot)
+    base = base_columns(robot, settings.couplings)
     fitted, held_out = (motion, None) if settings.train >= 1.0 else motion.split(settings.train)
     task = _Task(robot, base, settings)
     equations = task.equations(fitted)
+    _check_length(equations, settings)
+    if held_out is not None:
+        _check_length(task.equations(held_out), replace(settings, parts=1))
+    findings = diagnosis(equations, (FrictionModel(),) * robot.dof) if settings.diagnose else ()
     models, tried = task.friction(equations)
     rows, solution, data = task.fit(equations, models)
     errors = residual_rows(rows, solution.x)
@@ -99,9 +109,8 @@ def identify(robot: Robot, motion: Motion, settings: IdentificationSettings = DE
     )
     own = own_columns(data)
     shared = len(base.kept)
-    prior = base.matrix @ np.array(
-        [dict(zip(robot.parameter_names, robot.parameters, strict=True))[k] for k in base.standard_names]
-    )
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    prior = base.matrix @ np.array([known.get(name, 0.0) for name in base.standard_names])
     friction_spread = np.concatenate([np.full(shared, np.inf), consistent.friction_deviations])
     return Identified(
         robot.name,
@@ -125,7 +134,8 @@ def identify(robot: Robot, motion: Motion, settings: IdentificationSettings = DE
             settings.parts,
             settings.prior_weight,
         ),
-        _remarks(robot, base, solution),
+        _remarks(robot, base, motion, models, solution),
+        findings,
     )
 
 
@@ -188,12 +198,15 @@ def rigid_torques(equations: Equations, x: Array) -> Array:
     return load
 
 
+_TINY = float(np.finfo(float).tiny)
+
+
 def torque_error(equations: Equations, models: Sequence[FrictionModel], x: Array) -> TorqueError:
     """How far the torques by parameters are from those of a motion."""
     load = rigid_torques(equations, x) if any(model.loaded for model in models) else None
     rows = _rows(equations, models, load)
     squares = np.sum(residual_rows(rows, x) ** 2, axis=0)
-    torques = np.sum(residual_rows(rows, np.zeros_like(x)) ** 2, axis=0)
+    torques = np.maximum(np.sum(residual_rows(rows, np.zeros_like(x)) ** 2, axis=0), _TINY)
     return TorqueError(
         float(np.sqrt(squares.sum() / torques.sum())),
         tuple(np.sqrt(squares / torques).tolist()),
@@ -211,6 +224,29 @@ def _check(robot: Robot, motion: Motion, settings: IdentificationSettings) -> No
         raise DynError(f"friction was given for {len(settings.friction)} joints, but there are {robot.dof}")
     if not 0.0 < settings.train <= 1.0:
         raise ValueError(f"train: expected a part of the time, in (0, 1], but it is {settings.train!r}")
+    if settings.parts < 2:
+        raise ValueError(f"parts: expected 2 or more for cross-validation, but it is {settings.parts!r}")
+    if not any(_moves(motion)):
+        raise DynError("no joint moves in this motion: nothing can be identified from it")
+
+
+def _check_length(equations: Equations, settings: IdentificationSettings) -> None:
+    needed = max(2 * settings.parts, equations.shared)
+    if len(equations) < needed:
+        duration = len(equations.motion) * equations.motion.period
+        raise DynError(
+            f"{duration:.3g} s of motion give {len(equations)} equations for each joint, but {needed} are "
+            f"needed for {equations.shared} base parameters: measure for longer, or decimate less than by "
+            f"{settings.decimation}"
+        )
+
+
+def _moves(motion: Motion) -> list[bool]:
+    return [bool(moves) for moves in np.ptp(motion.q, axis=0) > STILL]
+
+
+STILL = 1e-4
+"""Greatest range of the positions of a joint that does not move (rad or m)."""
 
 
 def _base(
@@ -313,7 +349,13 @@ INFORMED = 0.5
 """Part of what is known of a standard parameter that has to come from the measurement."""
 
 
-def _remarks(robot: Robot, base: BaseColumns, solution: Solution) -> tuple[str, ...]:
+def _remarks(
+    robot: Robot,
+    base: BaseColumns,
+    motion: Motion,
+    models: Sequence[FrictionModel],
+    solution: Solution,
+) -> tuple[str, ...]:
     remarks = []
     _, impossible = expected_bodies(robot)
     if impossible:
@@ -322,7 +364,23 @@ def _remarks(robot: Robot, base: BaseColumns, solution: Solution) -> tuple[str, 
             f"no body can have the inertia that the description gives to what {names} carry: "
             "the nearest possible one is expected instead"
         )
-    missing = [name for name, known in zip(base.names, solution.identifiable, strict=False) if not known]
+    still = [name for name, moves in zip(robot.joint_names, _moves(motion), strict=True) if not moves]
+    if still:
+        remarks.append(f"{listed(still)} did not move: their friction and rotors stay unknown")
+    silent = [name for name, known in zip(robot.joint_names, motion.measured, strict=True) if not known]
+    if silent:
+        remarks.append(f"the torque of {listed(silent)} was not measured: they have no equations")
+    own = [name for j, m in zip(robot.coordinates, models, strict=True) for name in m.names(j)]
+    parameters = (*base.names, *own)
+    missing = [name for name, known in zip(parameters, solution.identifiable, strict=True) if not known]
     if missing:
         remarks.append(f"the motion does not show {listed(missing, 14)}: excite the joints more")
+    if solution.condition > ILL_CONDITIONED:
+        remarks.append(
+            f"the condition number of the equations is {solution.condition:.3g}: parameters cannot be told "
+            "from each other well; excite the joints more, see dyn excite"
+        )
     return tuple(remarks)
+
+
+ILL_CONDITIONED = 1e3

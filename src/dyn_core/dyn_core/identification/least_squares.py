@@ -169,7 +169,7 @@ def deviations_of_residuals(whole: Factors, solution: Solution) -> Array:
     ):
         places = [*range(whole.shared), *columns]
         W = R[:, :-1] / s
-        share = float(np.einsum("ij,jk,ik->", W, covariance[np.ix_(places, places)], W))
+        share = float(np.sum((W @ covariance[np.ix_(places, places)]) * W))
         deviations.append(np.sqrt(square / max(whole.count - share, 1.0)))
     least = 1e-12 * np.sqrt(torque_squares(whole) / whole.count)
     found: Array = np.maximum(np.array(deviations), np.maximum(least, np.finfo(float).tiny))

@@ -9,14 +9,12 @@ swapped, exchanging them leaves much less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from dyn_core.check.finding import Finding, Severity
-from dyn_core.facade.arrays import Array
 from dyn_core.identification.channels import Channels, channels, misfit
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import FrictionModel
@@ -24,10 +22,18 @@ from dyn_core.identification.least_squares import Solution
 from dyn_core.identification.motion import Motion
 
 BETTER = 0.7
-"""Least gain in misfit: the residuals of two joints are halved together."""
+"""Least gain in misfit by another sign: the residuals of two joints are divided by the square root of 2."""
+DRIVING = 1.4
+"""What friction that drives a joint counts, in misfit."""
+CLEAR, PERHAPS = 0.3, 0.1
+"""Least gains in misfit of signals that are swapped, and that may be."""
 NEGATIVE = 5.0
 """Deviations by which friction is less than 0 where a sign is wrong."""
-SAMPLES = 3000
+LIKELY = 4
+"""Exchanges that are looked at closely."""
+UNLIKELY = 1.0
+"""Misfit above that of no exchange at which an exchange is not looked at."""
+SAMPLES = 1500
 """Samples of a motion that are enough to see what was mixed up."""
 
 
@@ -57,12 +63,11 @@ def mixed_up(equations: Equations, friction: Sequence[FrictionModel]) -> list[Fi
     robot, n = equations.base.robot, equations.motion.dof
     seen = channels(equations, friction)
     start, _, _ = misfit(seen.assigned(range(n), [1.0] * n))
-    signs = _signs(seen, tuple(range(n)), [1.0] * n)
-    best = Hypothesis(
-        tuple(signs), tuple(range(n)), tuple(range(n)), misfit(seen.assigned(range(n), signs))[0]
-    )
-    swapped = min(_swaps(equations, friction, seen, best), key=lambda h: h.misfit, default=best)
-    found = swapped if swapped.misfit < best.misfit - BETTER else best
+    signs = _signs(seen)
+    best = Hypothesis(signs, tuple(range(n)), tuple(range(n)), misfit(seen.assigned(range(n), signs))[0])
+    swapped = _swapped(equations, friction, best)
+    gained = best.misfit - swapped.misfit
+    found = swapped if gained > PERHAPS else best
     names = robot.joint_names
     shrunk = np.exp((start - found.misfit) / n)
     gain = f", and the residuals are {shrunk:.3g} times smaller on average" if shrunk > 1.1 else ""
@@ -79,9 +84,13 @@ def mixed_up(equations: Equations, friction: Sequence[FrictionModel]) -> list[Fi
     ]
     for i, k in combinations(range(n), 2):
         if k in (found.torques[i], found.positions[i]):
-            message = f"their {_what(found, i)} are swapped: exchanged, the residuals are {shrunk:.3g} times "
-            message += "smaller on average; correct the mapping of the log"
-            findings.append(Finding(Severity.ERROR, "joint", (names[i], names[k]), message))
+            sure = gained > CLEAR
+            message = (
+                f"their {_what(found, i)} {'are' if sure else 'may be'} swapped: exchanged, the residuals of "
+                f"two joints are {np.exp(gained / 2.0):.3g} times smaller; correct the mapping of the log"
+            )
+            severity = Severity.ERROR if sure else Severity.WARNING
+            findings.append(Finding(severity, "joint", (names[i], names[k]), message))
     return findings
 
 
@@ -91,27 +100,27 @@ def _what(hypothesis: Hypothesis, joint: int) -> str:
     return "torques" if hypothesis.positions[joint] == joint else "positions and torques"
 
 
-def _signs(seen: Channels, torques: Sequence[int], signs: list[float]) -> list[float]:
-    """Signs of the torques with which no friction drives and that fit best, one change after the other."""
-    signs = list(signs)
-    for _ in range(2 * seen.dof):
-        before, _, solution = misfit(seen.assigned(torques, signs))
-        driving = _drives(seen, solution)
-        changed = [_with_other_sign(signs, i) for i in range(seen.dof)]
-        after = [misfit(seen.assigned(torques, new)) for new in changed]
-        gains = [
-            before - value + (BETTER if driving[i] and not _drives(seen, fit)[i] else 0.0)
-            for i, (value, _, fit) in enumerate(after)
-        ]
-        best = int(np.argmax(gains))
-        if gains[best] < BETTER:
-            break
-        signs = changed[best]
-    # The signs of all may be wrong together, which fits as well but for friction.
-    before, _, solution = misfit(seen.assigned(torques, signs))
-    if np.mean(_drives(seen, solution)) > 0.5:
-        signs = [-sign for sign in signs]
-    return signs
+def _signs(seen: Channels) -> tuple[float, ...]:
+    """Signs of the torques with which little friction drives and that fit well."""
+
+    def score(signs: list[float]) -> float:
+        left, _, solution = misfit(seen.assigned(range(seen.dof), signs))
+        return left + DRIVING * sum(_drives(seen, solution))
+
+    found = []
+    for start in (1.0, -1.0):  # those of all may be wrong together, which fits as well
+        signs = [start] * seen.dof
+        lowest = score(signs)
+        for _ in range(2 * seen.dof):
+            changed = [_with_other_sign(signs, i) for i in range(seen.dof)]
+            scores = [score(new) for new in changed]
+            best = int(np.argmin(scores))
+            if scores[best] > lowest - BETTER:
+                break
+            signs, lowest = changed[best], scores[best]
+        found.append((lowest, signs))
+    (plain, signs), (opposite, others) = found
+    return tuple(others if opposite < plain - BETTER else signs)
 
 
 def _with_other_sign(signs: Sequence[float], joint: int) -> list[float]:
@@ -131,47 +140,58 @@ def _drives(seen: Channels, solution: Solution) -> list[bool]:
     return found
 
 
-def _swaps(
-    equations: Equations, friction: Sequence[FrictionModel], seen: Channels, start: Hypothesis
+def _swapped(equations: Equations, friction: Sequence[FrictionModel], start: Hypothesis) -> Hypothesis:
+    """The best of what two joints could have exchanged.
+
+    Few samples that are not filtered say which are likely; all of them say which of these is the best.
+    """
+    some = _some(equations)
+    unfiltered = misfit(channels(some, friction).assigned(start.torques, start.signs))[0]
+    likely = sorted(_exchanges(some, friction, start), key=lambda h: h.misfit)[:LIKELY]
+    found = [start]
+    for one in likely:
+        if one.misfit < unfiltered + UNLIKELY:
+            data = channels(_moved(equations, one.positions), friction)
+            found.append(one._replace(misfit=misfit(data.assigned(one.torques, one.signs))[0]))
+    return min(found, key=lambda h: h.misfit)
+
+
+def _exchanges(
+    equations: Equations, friction: Sequence[FrictionModel], start: Hypothesis
 ) -> Iterator[Hypothesis]:
     """Two joints with their torques, their positions, or both exchanged, with the signs that suit."""
-    n = seen.dof
-    some = _some(equations)
-    scale = misfit(channels(some, friction).assigned(start.torques, start.signs))[0] - start.misfit
+    n = equations.motion.dof
+    as_it_is = channels(equations, friction)
     for i, k in combinations(range(n), 2):
         order = list(range(n))
         order[i], order[k] = k, i
-        if _could_be_swapped(equations.motion.tau, i, k):
-            for signs in _sign_choices(start.signs, i, k):
-                yield Hypothesis(signs, tuple(order), tuple(range(n)), misfit(seen.assigned(order, signs))[0])
-        moved = channels(_exchanged(some, order), friction)
-        for torques in (range(n), order):
-            for signs in _sign_choices(start.signs, i, k):
-                yield Hypothesis(
-                    signs, tuple(torques), tuple(order), misfit(moved.assigned(torques, signs))[0] - scale
-                )
+        moved = channels(_moved(equations, order), friction)
+        for torques, positions, data in (
+            (order, range(n), as_it_is),
+            (range(n), order, moved),
+            (order, order, moved),
+        ):
+            for signs in _sign_choices(start.signs):
+                left = misfit(data.assigned(torques, signs))[0]
+                yield Hypothesis(signs, tuple(torques), tuple(positions), left)
 
 
-def _sign_choices(signs: Sequence[float], i: int, k: int) -> list[tuple[float, ...]]:
+def _sign_choices(signs: Sequence[float]) -> list[tuple[float, ...]]:
     """The signs that were found, and none changed: which was found may be due to the exchange."""
     plain = tuple(1.0 for _ in signs)
     return [tuple(signs)] if tuple(signs) == plain else [tuple(signs), plain]
 
 
-def _could_be_swapped(tau: Array, i: int, k: int) -> bool:
-    return bool(np.any(tau[:, i] != tau[:, k]))
-
-
 def _some(equations: Equations) -> Equations:
-    """The equations of a part of the motion that is long enough."""
+    """Equations of samples all over the motion, as few as are enough, which are not filtered."""
     motion = equations.motion
-    keep = SAMPLES * max(equations.decimation.factor // 4, 1)
-    return replace(equations, motion=motion.part(0, min(keep, len(motion))), _known={})
+    every = slice(None, None, max(1, len(motion) // SAMPLES))
+    t, q, qd, qdd, tau = (a[every] for a in (motion.t, motion.q, motion.qd, motion.qdd, motion.tau))
+    return Equations(Motion(t, q, qd, qdd, tau, ((0, len(t)),)), equations.base)
 
 
-def _exchanged(equations: Equations, order: Sequence[int]) -> Equations:
-    motion = equations.motion
-    changed = Motion(
-        motion.t, motion.q[:, order], motion.qd[:, order], motion.qdd[:, order], motion.tau, motion.segments
-    )
-    return replace(equations, motion=changed, _known={})
+def _moved(equations: Equations, order: Sequence[int]) -> Equations:
+    """The equations if the motion of each joint were that of another."""
+    motion, k = equations.motion, list(order)
+    changed = Motion(motion.t, motion.q[:, k], motion.qd[:, k], motion.qdd[:, k], motion.tau, motion.segments)
+    return Equations(changed, equations.base, equations.decimation)

@@ -21,7 +21,8 @@ class Motion:
         q: positions (rad or m), (N, n).
         qd: velocities (rad/s or m/s), (N, n).
         qdd: accelerations (rad/s^2 or m/s^2), (N, n).
-        tau: torques of the actuators, as the joints feel them (N m or N), (N, n).
+        tau: torques of the actuators, as the joints feel them (N m or N), (N, n); NaN all over for a joint
+            whose torque was not measured.
         segments: stretches of evenly spaced samples without gaps, as first sample and the one after the last.
     """
 
@@ -52,6 +53,11 @@ class Motion:
         segments = tuple((a, b) for a, b in inside if b > a)
         t, q, qd, qdd, tau = (array[first:last] for array in (self.t, self.q, self.qd, self.qdd, self.tau))
         return Motion(t, q, qd, qdd, tau, segments)
+
+    @property
+    def measured(self) -> tuple[bool, ...]:
+        """Whether the torque of each joint was measured; it is NaN where it was not."""
+        return tuple(bool(np.isfinite(torque).all()) for torque in self.tau.T)
 
     def split(self, fraction: float) -> tuple[Motion, Motion]:
         """Answer the first part and the rest: what is fitted, and what is held out.
@@ -100,7 +106,10 @@ def motion(
                 f"{name}: expected a row for each of the {len(times)} times and the columns of q, "
                 f"but it has the shape {array.shape}"
             )
-    for name, array in {"t": times, **arrays}.items():
+    missing = np.isnan(arrays["tau"]).all(axis=0)
+    if missing.all():
+        raise ValueError("tau: no torque was measured, of no joint")
+    for name, array in {"t": times, **arrays, "tau": arrays["tau"][:, ~missing]}.items():
         if not np.isfinite(array).all():
             place = int(np.flatnonzero(~np.isfinite(array).reshape(len(times), -1).all(axis=1))[0])
             raise ValueError(f"{name}: sample {place} is not finite: repair or drop it first")

@@ -23,7 +23,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.factors import Factors
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import weighted
+from dyn_core.identification.least_squares import Solution, own_columns, weighted
 from dyn_core.identification.momenta import momenta
 
 _SETTLING = 10.0
@@ -43,6 +43,8 @@ class RecursiveEstimate:
         sigma: deviation of the residuals of each joint (N m or N).
         samples: samples since the beginning.
         moved: greatest change since the estimate before, in deviations; inf in the first.
+        doubt: deviation of the torques that the parameters make, as a part of those torques; the greatest
+            of the joints.
         condition: condition number of the equations, columns of unit length.
     """
 
@@ -52,18 +54,18 @@ class RecursiveEstimate:
     sigma: Array
     samples: int
     moved: float
+    doubt: float
     condition: float
 
-    def converged(self, relative: float = 0.1, moved: float = 1.0) -> bool:
-        """Whether parameters have settled: those that matter have small deviations, and none moves.
+    def converged(self, doubt: float = 0.02, moved: float = 1.0) -> bool:
+        """Whether the parameters have settled: all are known, the torques are certain, and none moves.
 
         Args:
-            relative: greatest deviation of the parameters as a part of the torques that they make, roughly.
+            doubt: greatest deviation of the torques, as a part of them.
             moved: greatest change from estimate to estimate, in deviations.
         """
-        known = np.isfinite(self.deviations)
-        certain = self.deviations <= relative * np.maximum(np.abs(self.values), 1.0)
-        return bool(known.all() and certain.all() and self.moved <= moved)
+        known = bool(np.isfinite(self.deviations).all())
+        return known and self.doubt <= doubt and self.moved <= moved
 
 
 class RecursiveEstimator:
@@ -162,7 +164,8 @@ class RecursiveEstimator:
         for G, model in zip(self._grams, self._friction, strict=True):
             keep = [*range(len(self._base.kept) + len(model.terms)), G.shape[0] - 1]
             parts.append(_root(G[np.ix_(keep, keep)]))
-        solution = weighted(Factors(len(self._base.kept), (tuple(parts),), (round(self._weight),)))
+        data = Factors(len(self._base.kept), (tuple(parts),), (round(self._weight),))
+        solution = weighted(data)
         deviations = solution.deviations * math.sqrt(self._independent)
         known = solution.identifiable
         moved = math.inf
@@ -170,7 +173,14 @@ class RecursiveEstimator:
             moved = float(np.max(np.abs(solution.x - self._before)[known] / deviations[known]))
         self._before = solution.x
         return RecursiveEstimate(
-            self.names, solution.x, deviations, solution.sigma, self._samples, moved, solution.condition
+            self.names,
+            solution.x,
+            deviations,
+            solution.sigma,
+            self._samples,
+            moved,
+            math.sqrt(self._independent) * _doubt(data, solution),
+            solution.condition,
         )
 
     def _empty_buffer(self) -> None:
@@ -207,6 +217,18 @@ class _Columns:
         for i, model in enumerate(self._models):
             columns[i, : len(model.terms)] = model.columns(qd[i : i + 1], nothing)[0]
         return columns
+
+
+def _doubt(data: Factors, solution: Solution) -> float:
+    """Deviation of the torques by the parameters, as a part of the torques; the greatest of the joints."""
+    covariance = solution.covariance
+    found = 0.0
+    for R, own in zip(data.parts[0], own_columns(data), strict=True):
+        places = [*range(data.shared), *own]
+        W = R[:, :-1]
+        spread = float(np.sum((W @ covariance[np.ix_(places, places)]) * W))
+        found = max(found, math.sqrt(max(spread, 0.0) / max(float(R[:, -1] @ R[:, -1]), 1e-300)))
+    return found
 
 
 def _root(G: Array) -> Array:

@@ -67,15 +67,11 @@ class Rows:
         part = slice(piece.first, piece.last)
         qd = self.equations.motion.qd[part]
         load = np.zeros_like(qd) if self.load is None else self.load[part]
-        own = [
-            self.equations.decimation.of(
-                np.concatenate(
-                    [np.zeros((len(qd), 0)), *(model.columns(qd[:, i], load[:, i]) for model in models)],
-                    axis=1,
-                )
-            )
-            for i, models in enumerate(self.frictions)
-        ]
+        own = []
+        for i, models in enumerate(self.frictions):
+            columns = [np.zeros((len(qd), 0)), *(model.columns(qd[:, i], load[:, i]) for model in models)]
+            known = 1.0 if self.equations.measured[i] else 0.0
+            own.append(self.equations.decimation.of(known * np.concatenate(columns, axis=1)))
         if len(self) * sum(columns.shape[1] for columns in own) * 8 <= KEPT:
             self._known[piece.which.start] = own
         return own

@@ -7,9 +7,13 @@ from dyn_core.identification.friction import unit
 from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
 
+_OF_MOTORS = {"Iam": "kg m^2", "Fvm": "N m s/rad", "Fsm": "N m"}
+
 
 def unit_of(name: str, robot: Robot) -> str:
     """Unit of a parameter, by its name, which ends in the number of its joint."""
+    if name not in robot.parameter_names:
+        return _OF_MOTORS[name[:3]]
     letters = name.rstrip("0123456789")
     joint = robot.joints[int(name[len(letters) :]) - 1]
     match letters:
