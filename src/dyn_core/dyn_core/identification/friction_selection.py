@@ -3,7 +3,7 @@
 
 The time is divided into parts. Each in turn is left out of a fit and predicted: the sum of the squares of
 its residuals is the error of a model. From the standard model, the change that lowers the error most is made
-(a term more or less, another velocity of a transition) as long as it lowers it by `GAIN` of what it is, and
+(a term more or less, another velocity of a transition), as long as it lowers it by `GAIN` of what it is, and
 by more than it could by chance, as the parts say. Joint by joint, the models of the others stay meanwhile.
 
 All the columns that any model would need are multiplied with each other once: that a model is tried costs no
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -28,6 +28,8 @@ DOUBT = 1.0
 """Least gain, in standard deviations of what it is as a sum over the parts of the time."""
 NEGLIGIBLE = 0.01
 """Part of the torque by which a term that can only brake may drive the joint."""
+FINER = (0.7, 0.85, 1.0, 1.2, 1.4)
+"""Velocities that are tried around those of the model that was chosen, as parts of them."""
 ROUNDS = 12
 
 V0 = (0.0, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2)
@@ -58,6 +60,8 @@ def candidates(speed: float, loaded: bool = True) -> tuple[FrictionModel, ...]:
         speed: its greatest speed (rad/s or m/s).
         loaded: whether friction may depend on the load.
     """
+    if speed <= 0.0:
+        return FrictionModel().elements
     plain = [FrictionModel((term,)) for term in ("viscous", "offset", "asymmetry", "quadratic", "cubic")]
     shapes = [FrictionModel(("coulomb",), v0=speed * v) for v in V0]
     shapes += [FrictionModel(("stribeck",), v0=speed * v, vt=speed * w) for v in V0 for w in VT if v < w]
@@ -68,18 +72,34 @@ def candidates(speed: float, loaded: bool = True) -> tuple[FrictionModel, ...]:
     return (*plain, *shapes)
 
 
-def selected(grams: Grams, start: Sequence[FrictionModel]) -> list[Choice]:
+def finer(model: FrictionModel) -> tuple[FrictionModel, ...]:
+    """Answer the terms of a model with velocities around its own."""
+    near = {
+        FrictionModel(("offset",)),
+        *(
+            element
+            for v0, vt, vx in product(
+                *([v * factor for factor in FINER] for v in (model.v0, model.vt, model.vx))
+            )
+            for element in replace(model, v0=v0, vt=vt, vx=vx).elements
+        ),
+    }
+    return tuple(sorted(near, key=lambda element: (element.terms, element.v0, element.vt, element.vx)))
+
+
+def selected(grams: Grams, start: Sequence[FrictionModel], gain: float = GAIN) -> list[Choice]:
     """Answer the friction of each joint.
 
     Args:
         grams: of the equations in two parts of the time or more, with all candidates as columns.
         start: the models to begin with.
+        gain: least part of the error (of the squares) that a change has to take away.
     """
     models = list(start)
     choices = []
     for i in range(len(start)):
         if np.any(grams.parts[i][:, -1, -1]):
-            choices.append(_of_joint(grams, _others(grams, models, i), i, models[i]))
+            choices.append(_of_joint(grams, _others(grams, models, i), i, models[i], gain))
         else:  # its torque was not measured
             choices.append(Choice(models[i], 0.0, ()))
         models[i] = choices[-1].model
@@ -140,7 +160,7 @@ def _others(grams: Grams, models: Sequence[FrictionModel], joint: int) -> Array:
     return total
 
 
-def _of_joint(grams: Grams, others: Array, joint: int, start: FrictionModel) -> Choice:
+def _of_joint(grams: Grams, others: Array, joint: int, start: FrictionModel, least: float) -> Choice:
     shared, parts, places = grams.shared, grams.parts[joint], grams.places[joint]
     everything = parts.sum(axis=0)
     power = float(parts[:, -1, -1].sum())
@@ -166,12 +186,14 @@ def _of_joint(grams: Grams, others: Array, joint: int, start: FrictionModel) -> 
     tried = [(model.description, relative(best))]
     for _ in range(ROUNDS):
         found = [(new, errors(new)) for new in _changes(model, places)]
+        if not found:
+            break
         new, lowest = min(found, key=lambda pair: float(pair[1].sum()))
         gain = best - lowest
         if not np.isfinite(gain).all():
             break
         doubt = np.std(gain, ddof=1) * np.sqrt(len(gain))
-        if gain.sum() < max(GAIN * best.sum(), DOUBT * doubt):
+        if gain.sum() < max(least * best.sum(), DOUBT * doubt):
             break
         model, best = new, lowest
         tried.append((model.description, relative(best)))
@@ -190,8 +212,10 @@ def _all_changes(model: FrictionModel, places: Mapping[FrictionModel, int]) -> I
         (term,) = element.terms
         if term == "coulomb":
             yield replace(model, v0=element.v0)
-        elif term in ("stribeck", "saturating"):
-            yield model.having(term, element.vt or element.vx)
+        elif term == "stribeck":
+            yield model.having(term, element.vt)
+        elif term == "saturating":
+            yield model.having(term, element.vx)
         elif term not in model.terms:
             yield model.having(term)
     for term in model.terms:

@@ -20,7 +20,7 @@ from dyn_core.identification.essential import essential
 from dyn_core.identification.expected import WEIGHT, Consistent, consistent_parameters, expected_bodies
 from dyn_core.identification.factors import Factors, factors
 from dyn_core.identification.friction import FrictionModel, unit
-from dyn_core.identification.friction_selection import candidates, grams, selected
+from dyn_core.identification.friction_selection import candidates, finer, grams, selected
 from dyn_core.identification.identified import (
     Errors,
     Identified,
@@ -38,6 +38,8 @@ from dyn_core.identification.standard_friction import nearest_standard
 from dyn_core.identification.units import unit_of
 from dyn_core.model.robot import Robot
 
+FINE_GAIN = 0.002
+"""Part of the error (of the squares) that another velocity nearby has to take away."""
 ROUNDS = 3
 """Fits in which friction that depends on the load takes it from the fit before."""
 
@@ -84,6 +86,7 @@ def identify(robot: Robot, motion: Motion, settings: IdentificationSettings = DE
         DynError: the motion is not that of the robot, too short, or a joint does not move.
     """
     _check(robot, motion, settings)
+    motion = _at_rest(motion)
     base = base_columns(robot, settings.couplings)
     fitted, held_out = (motion, None) if settings.train >= 1.0 else motion.split(settings.train)
     task = _Task(robot, base, settings)
@@ -157,12 +160,17 @@ class _Task:
             return self.settings.friction, [()] * n
         start = (FrictionModel(),) * n
         solution = weighted(factors(_rows(equations, start)))
+        load = rigid_torques(equations, solution.x) if self.settings.loaded else None
         speeds = np.abs(equations.motion.qd).max(axis=0).tolist()
         terms = tuple(candidates(speed, self.settings.loaded) for speed in speeds)
-        load = rigid_torques(equations, solution.x) if self.settings.loaded else None
         rows = Rows(equations, terms, load)
-        choices = selected(grams(rows, self.settings.parts, solution.sigma), start)
-        return tuple(choice.model for choice in choices), [choice.tried for choice in choices]
+        chosen = selected(grams(rows, self.settings.parts, solution.sigma), start)
+        # Once more, for velocities between those that were tried.
+        models = tuple(choice.model for choice in chosen)
+        rows = Rows(equations, tuple(finer(model) for model in models), load)
+        refined = selected(grams(rows, self.settings.parts, solution.sigma), models, FINE_GAIN)
+        tried = [one.tried + other.tried[1:] for one, other in zip(chosen, refined, strict=True)]
+        return tuple(choice.model for choice in refined), tried
 
     def fit(self, equations: Equations, models: Sequence[FrictionModel]) -> tuple[Rows, Solution, Factors]:
         """The equations, the parameters that fit them best, and their factors."""
@@ -243,6 +251,12 @@ def _check_length(equations: Equations, settings: IdentificationSettings) -> Non
 
 def _moves(motion: Motion) -> list[bool]:
     return [bool(moves) for moves in np.ptp(motion.q, axis=0) > STILL]
+
+
+def _at_rest(motion: Motion) -> Motion:
+    """The motion, with rates of exactly 0 for joints that do not move: noise has a sign, too."""
+    moves = np.array(_moves(motion))
+    return replace(motion, qd=np.where(moves, motion.qd, 0.0), qdd=np.where(moves, motion.qdd, 0.0))
 
 
 STILL = 1e-4

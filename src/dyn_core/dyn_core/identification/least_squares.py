@@ -172,7 +172,8 @@ def deviations_of_residuals(whole: Factors, solution: Solution) -> Array:
         share = float(np.sum((W @ covariance[np.ix_(places, places)]) * W))
         deviations.append(np.sqrt(square / max(whole.count - share, 1.0)))
     least = 1e-12 * np.sqrt(torque_squares(whole) / whole.count)
-    found: Array = np.maximum(np.array(deviations), np.maximum(least, np.finfo(float).tiny))
+    # A joint without torques has no equations, and any deviation.
+    found: Array = np.where(least > 0.0, np.maximum(np.array(deviations), least), 1.0)
     return found
 
 
