@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The delay between positions and torques.
+
+A torque that was recorded d after the position that goes with it is ``tau(t) = model(t - d)``, which is
+``model(t) - d d/dt model(t)`` for a delay that is short beside the motion. The derivative of the torque by
+the model, as one more column, has the parameter -d: an estimate with a deviation. Positions are then taken
+as of d earlier, until nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dyn_core.check.finding import Finding, Severity
+from dyn_core.facade.arrays import Array
+from dyn_core.identification.deviations import residuals
+from dyn_core.identification.equations import PIECE, Equations
+from dyn_core.identification.factors import factors
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.least_squares import weighted
+from dyn_core.identification.motion import Motion
+from dyn_core.identification.rows import Rows
+
+ROUNDS = 4
+SIGNIFICANT = 5.0
+"""Deviations from 0 of a delay that is one."""
+LEAST = 1e-3
+"""Least delay that is worth a word (s)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Delay:
+    """By how much torques are recorded later than positions.
+
+    Attributes:
+        common: of all joints together (s).
+        deviation: its standard deviation (s).
+        by_joint: of each joint (s), (n,).
+        deviations: their standard deviations (s), (n,).
+    """
+
+    common: float
+    deviation: float
+    by_joint: Array
+    deviations: Array
+
+
+def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
+    """Answer by how much the torques of a motion are recorded later than its positions.
+
+    Args:
+        equations: the equations.
+        friction: friction of each joint.
+    """
+    motion = equations.motion
+    shift = 0.0
+    for _ in range(ROUNDS):
+        moved = replace(equations, motion=earlier(motion, shift), _known={})
+        found, spread = _left(moved, friction)
+        weights = 1.0 / spread**2
+        step = float(np.sum(weights * found) / np.sum(weights))
+        shift += step
+        if abs(step) < 0.02 * motion.period:
+            break
+    # Joints that differ among each other by more than they should are no better known than that.
+    scatter = float(np.sum(weights * (found - step) ** 2)) / max(len(found) - 1, 1)
+    common = float(np.sqrt(max(scatter, 1.0) / np.sum(weights)))
+    return Delay(shift, common, shift - step + found, spread)
+
+
+def delay_findings(equations: Equations, friction: Sequence[FrictionModel]) -> list[Finding]:
+    """Answer whether torques are recorded later, or earlier, than positions."""
+    found = delay(equations, friction)
+    names = equations.base.robot.joint_names
+    if _is_one(found.common, found.deviation):
+        return [Finding(Severity.ERROR, "robot", (), _sentence("torques", found.common, found.deviation))]
+    return [
+        Finding(Severity.WARNING, "joint", (name,), _sentence("its torque", value, deviation))
+        for name, value, deviation in zip(
+            names, found.by_joint.tolist(), found.deviations.tolist(), strict=True
+        )
+        if _is_one(value, deviation)
+    ]
+
+
+def _is_one(value: float, deviation: float) -> bool:
+    return abs(value) > max(LEAST, SIGNIFICANT * deviation)
+
+
+def _sentence(what: str, value: float, deviation: float) -> str:
+    order = "later" if value > 0.0 else "earlier"
+    verb = "are" if what == "torques" else "is"
+    return (
+        f"{what} {verb} recorded {1e3 * abs(value):.2g} ms (+- {1e3 * deviation:.1g} ms) {order} than the "
+        "positions that go with them: shift one of them by that in the mapping of the log"
+    )
+
+
+def earlier(motion: Motion, shift: float) -> Motion:
+    """Answer the motion with positions and their rates as they were `shift` (s) earlier; torques stay."""
+    if shift == 0.0:
+        return motion
+    parts = []
+    for first, last in motion.segments:
+        t = motion.t[first:last]
+        parts.append(
+            [
+                _interpolated(t - shift, t, values[first:last], slopes[first:last])
+                for values, slopes in (
+                    (motion.q, motion.qd),
+                    (motion.qd, motion.qdd),
+                    (motion.qdd, np.gradient(motion.qdd, motion.period, axis=0)),
+                )
+            ]
+        )
+    q, qd, qdd = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return replace(motion, q=q, qd=qd, qdd=qdd)
+
+
+def _interpolated(at: Array, t: Array, values: Array, slopes: Array) -> Array:
+    """Cubic Hermite interpolation; beyond the ends, the value there."""
+    k = np.clip(np.searchsorted(t, at) - 1, 0, len(t) - 2)
+    h = (t[k + 1] - t[k])[:, None]
+    s = np.clip((at - t[k])[:, None] / h, 0.0, 1.0)
+    low, high = values[k], values[k + 1]
+    a, b = h * slopes[k] - (high - low), (high - low) - h * slopes[k + 1]
+    found: Array = (1.0 - s) * low + s * high + s * (1.0 - s) * ((1.0 - s) * a + s * b)
+    return found
+
+
+def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Array, Array]:
+    """Delays of the joints that are left, and their deviations (s)."""
+    frictions = tuple((model,) for model in friction)
+    rows = Rows(equations, frictions)
+    solution = weighted(factors(rows))
+    slopes = _slopes(equations, friction, solution.x)
+    n, shared = equations.motion.dof, equations.shared
+    starts = np.cumsum([shared, *(len(model.terms) for model in friction)])
+    R = np.concatenate([solution.R[:, solution.identifiable]])
+    inverse = np.linalg.pinv(R)
+    found, spread = np.zeros(n), np.zeros(n)
+    errors = np.empty((len(rows), n))
+    normal = np.zeros((n, n))
+    right = np.zeros(n)
+    cross = np.zeros((len(solution.x), n))
+    for which, pieces in rows.pieces():
+        for i, piece in enumerate(pieces):
+            own = range(starts[i], starts[i + 1])
+            places = [*range(shared), *own]
+            errors[which, i] = piece[:, -1] - piece[:, :-1] @ solution.x[places]
+            D = -slopes[which, i]
+            s = solution.sigma[i] ** 2
+            normal[i, i] += D @ D / s
+            right[i] += D @ errors[which, i] / s
+            cross[places, i] += piece[:, :-1].T @ D / s
+    # What the parameters could do as well is taken out: the Schur complement of their normal matrix.
+    part = inverse.T @ cross[solution.identifiable]
+    schur = normal - part.T @ part
+    covariance = np.linalg.pinv(schur)
+    found = covariance @ right
+    worth = residuals(errors).effective / len(rows)
+    spread = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny) / worth)
+    return found, spread
+
+
+def _slopes(equations: Equations, friction: Sequence[FrictionModel], x: Array) -> Array:
+    """Filtered derivatives of the torques by the model, at the equations, (N, n)."""
+    motion, shared = equations.motion, equations.shared
+    torque = np.empty_like(motion.tau)
+    for first in range(0, len(motion), PIECE):
+        part = slice(first, first + PIECE)
+        torque[part] = equations.base.columns(motion.q[part], motion.qd[part], motion.qdd[part]) @ x[:shared]
+    start = shared
+    for i, model in enumerate(friction):
+        columns = model.columns(motion.qd[:, i], np.zeros(len(motion)))
+        torque[:, i] += columns @ x[start : start + len(model.terms)]
+        start += len(model.terms)
+    return np.concatenate(
+        [
+            np.gradient(torque[a:b], motion.period, axis=0)
+            if equations.decimation.factor == 1
+            else equations.decimation.derivative(torque[a:b]) / motion.period
+            for a, b in motion.segments
+        ]
+    )
