@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Physically consistent parameters are possible, the best of those, and what is expected where nothing is known."""
+"""Physically consistent parameters are possible, the best of those, and expected where nothing is known."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models without accelerations are what the regressor, the inertia matrix and Pinocchio say; few operations."""
+"""Models without accelerations are what regressor, inertia matrix and Pinocchio say; few operations."""
 
 from __future__ import annotations
 

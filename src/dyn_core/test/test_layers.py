@@ -16,7 +16,18 @@ import dyn_core
 PACKAGE = Path(dyn_core.__file__).parent
 LAYERS = (
     *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "dynamics", "grouping"),
-    *("codegen", "facade", "simulation", "check", "control", "report", "logs", "signals", "identification", "cli"),
+    *(
+        "codegen",
+        "facade",
+        "simulation",
+        "check",
+        "control",
+        "report",
+        "logs",
+        "signals",
+        "identification",
+        "cli",
+    ),
 )
 BORROWED = {
     "logs": {"rosbags", "pyarrow", "apsw", "lz4", "compression", "backports"},

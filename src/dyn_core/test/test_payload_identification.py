@@ -52,7 +52,7 @@ def test_payload_is_found(axes: tuple) -> None:
 
 
 def test_changed_friction_is_no_payload() -> None:
-    """Friction that has changed with the temperature is estimated anew; if it is not, the payload is wrong."""
+    """Friction that has changed with the temperature is estimated anew; else the payload is wrong."""
     robot = with_drives(arm(SIX))
     base = base_columns(robot)
     warmer = robot.with_parameters({f"Fv{j}": 0.7 * robot.joints[j - 1].friction.Fv for j in range(1, 7)})

@@ -139,8 +139,8 @@ def grams(rows: Rows, parts: int, sigma: Array) -> Grams:
     for which, pieces in rows.pieces():
         for b, (first, last) in enumerate(pairwise(borders)):
             inside = slice(max(first - which.start, 0), max(last - which.start, 0))
-            for product, piece, s in zip(products, pieces, sigma, strict=True):
-                product[b] += piece[inside].T @ piece[inside] / s**2
+            for held, piece, s in zip(products, pieces, sigma, strict=True):
+                held[b] += piece[inside].T @ piece[inside] / s**2
     places = ({model: rows.shared + k for k, model in enumerate(models)} for models in rows.frictions)
     return Grams(rows.shared, tuple(places), products)
 
