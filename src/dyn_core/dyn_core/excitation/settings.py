@@ -49,7 +49,7 @@ class ExcitationSettings:
     boxes: tuple[ForbiddenBox, ...] = ()
     seed: int = 0
     tries: int = 4
-    iterations: int = 240
+    iterations: int = 800
 
     def __post_init__(self) -> None:
         """Refuse what leads to no trajectory."""
