@@ -157,7 +157,13 @@ class Search:
             jac=True,
             method="L-BFGS-B",
             callback=step,
-            options={"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": MEMORY, "ftol": 1e-9, "gtol": 1e-7},
+            options={
+                "maxiter": iterations,
+                "maxfun": 2 * iterations,
+                "maxcor": MEMORY,
+                "ftol": 1e-9,
+                "gtol": 1e-7,
+            },
         )
         self._done = done
         improved: Array = result.x

@@ -69,7 +69,12 @@ class ExcitationSettings:
         for joint, limit in self.accelerations.items():
             if not 0.0 < limit < math.inf:
                 raise ValueError(f"the acceleration limit of joint '{joint}' is {limit!r}: give a number > 0")
-        most = {"periods": MOST_PERIODS, "harmonics": MOST_HARMONICS, "tries": MOST_WORK, "iterations": MOST_WORK}
+        most = {
+            "periods": MOST_PERIODS,
+            "harmonics": MOST_HARMONICS,
+            "tries": MOST_WORK,
+            "iterations": MOST_WORK,
+        }
         for name, greatest in most.items():
             value = getattr(self, name)
             if not 1 <= value <= greatest:
