@@ -26,8 +26,8 @@ def rest_position(
 ) -> tuple[Array, str]:
     """Answer the position at rest (rad or m), (n,), and a sentence about it where it was chosen.
 
-    It is the given one; else the middle of all ranges, 0 of all joints, or the random one that is nearest to the
-    middle, whichever is allowed first.
+    It is the given one; else the middle of all ranges, 0 of all joints, or the random one that is nearest to
+    the middle, whichever is allowed first.
 
     Raises:
         DynError: the given position, or all of those, are not allowed; the message says why.
@@ -50,13 +50,15 @@ def rest_position(
         position = middle + 0.95 * half * way
         if _allowed(position, limits, torques, boxes):
             return position, (
-                "the motion begins and ends at a random position: neither the middle of all ranges nor 0 is allowed"
+                "the motion begins and ends at a random position: neither the middle of all ranges nor 0 is "
+                "allowed"
             )
     try:
         refuse_position(middle, limits, torques, boxes)
     except DynError as error:
         raise DynError(
-            f"of {ATTEMPTS} positions the robot may stand at none; in the middle of all ranges, {error.message}",
+            f"of {ATTEMPTS} positions the robot may stand at none; in the middle of all ranges, "
+            f"{error.message}",
             element=error.element,
         ) from error
     raise DynError("the robot may stand at no position")  # pragma: no cover
@@ -67,7 +69,8 @@ def refuse_box_of_everything(box: CoordinateBox, limits: MotionLimits) -> None:
     if ((box.lower < limits.lower[box.joints]) & (box.upper > limits.upper[box.joints])).all():
         k = int(box.joints[0])
         raise DynError(
-            f"box '{box.name}' holds all positions within the limits, as of joint '{limits.joint_names[k]}' those from "
+            f"box '{box.name}' holds all positions within the limits, as of joint '{limits.joint_names[k]}' "
+            "those from "
             f"{limits.lower[k]:.4g} to {limits.upper[k]:.4g} {limits.position_units[k]}: make it smaller",
             element=f"box '{box.name}'",
         )
@@ -80,7 +83,8 @@ def refuse_position(
     k = limits.outside(q)
     if k is not None:
         raise DynError(
-            f"joint '{limits.joint_names[k]}' would stand at {q[k]:.4g} {limits.position_units[k]}, and the range that "
+            f"joint '{limits.joint_names[k]}' would stand at {q[k]:.4g} {limits.position_units[k]}, and the "
+            "range that "
             f"is used is {limits.lower[k]:.4g} to {limits.upper[k]:.4g}: give another start, "
             "or use more of the range",
             element=f"joint '{limits.joint_names[k]}'",
@@ -92,15 +96,18 @@ def refuse_position(
                 f"'{limits.joint_names[j]}' at {q[j]:.4g} {limits.position_units[j]}" for j in box.joints
             )
             raise DynError(
-                f"the start is within box '{box.name}', with {shown}: give another start, or make the box smaller",
+                f"the start is within box '{box.name}', with {shown}: give another start, or make the box "
+                "smaller",
                 element=f"box '{box.name}'",
             )
     needed = _needed(q, torques)
     if not (needed < limits.effort).all():
         k = int(np.argmax(needed / limits.effort))
         raise DynError(
-            f"joint '{limits.joint_names[k]}' needs {needed[k]:.4g} {limits.effort_units[k]} to stand at the start, and "
-            f"{limits.effort[k]:.4g} {limits.effort_units[k]} of its limit are used: give another start, or use more of "
+            f"joint '{limits.joint_names[k]}' needs {needed[k]:.4g} {limits.effort_units[k]} to stand at "
+            "the start, and "
+            f"{limits.effort[k]:.4g} {limits.effort_units[k]} of its limit are used: give another start, or "
+            "use more of "
             "the effort limits",
             element=f"joint '{limits.joint_names[k]}'",
         )
@@ -123,7 +130,8 @@ def _vector(given: Sequence[float] | Mapping[str, float], limits: MotionLimits, 
         for name in given:
             if name not in names:
                 raise DynError(
-                    f"a start is given for joint '{name}', which is not one of those that move by themselves: "
+                    f"a start is given for joint '{name}', which is not one of those that move by "
+                    "themselves: "
                     f"{listed(names)}",
                     element=f"joint '{name}'",
                 )
@@ -134,7 +142,8 @@ def _vector(given: Sequence[float] | Mapping[str, float], limits: MotionLimits, 
         values = np.array(given, dtype=np.float64)
         if values.shape != (len(names),):
             raise ValueError(
-                f"start: expected {len(names)} positions, one for each joint, but it has the shape {values.shape}"
+                f"start: expected {len(names)} positions, one for each joint, but it has the shape "
+                f"{values.shape}"
             )
     if not np.isfinite(values).all():
         k = int(np.flatnonzero(~np.isfinite(values))[0])
