@@ -75,7 +75,7 @@ def test_an_effort_limit_that_matters_is_kept() -> None:
 
 
 def test_coulomb_friction_counts_in_both_directions() -> None:
-    """A joint about a vertical axis: all of its torque is inertia and friction, of which 3 N m are Coulomb's."""
+    """A joint about a vertical axis: of its torque 3 N m are Coulomb friction, the rest is inertia."""
     robot = robot_of(
         joint(1, axis="0 0 1", rest=limit(velocity=20.0, effort=3.5) + '<dynamics friction="3"/>'),
         gravity=(0, 0, 0),
@@ -163,7 +163,7 @@ def test_seven_joints_in_few_iterations(arm_excitation: dyn_core.Excitation) -> 
 
 
 def test_condition_number_by_pinocchio(arm: dyn_core.Robot, arm_excitation: dyn_core.Excitation) -> None:
-    """Its regressor with columns of rotors and friction, of which a QR decomposition keeps what is independent."""
+    """Its regressor with columns of rotors and friction; a QR decomposition keeps what is independent."""
     pin = pytest.importorskip("pinocchio")
     model = pin.buildModelFromXML(dyn_core.write_urdf(simulated_truth.arm(simulated_truth.SEVEN)))
     data = model.createData()
