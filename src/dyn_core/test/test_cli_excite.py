@@ -55,8 +55,8 @@ def test_a_summary_to_read(expected: dyn_core.Excitation, capsys: pytest.Capture
         f"{expected.initial_condition:.4g}) of {len(expected.parameter_names)} columns of unit length"
     )
     assert lines[3].split() == ["joint", "start", "range", "used", "speed", "acceleration", "effort"]
-    assert lines[4].split() == "turn 0 -2.945 to 2.945 rad 1.6 rad/s 3.2 rad/s^2 48 N m".split()
-    assert lines[6].split()[:6] == ["stretch", "0.175", "0.00875", "to", "0.3412", "m"]
+    assert lines[4].split() == ["turn", "0", "-2.945", "to", "2.945", "rad", "1.6", "rad/s", "3.2", "rad/s^2",
+    "48", "N", "m"] assert lines[6].split()[:6] == ["stretch", "0.175", "0.00875", "to", "0.3412", "m"]
     assert [line.split(":")[0] for line in lines[8:12]] == [
         f"tightest {kind}" for kind in ("position", "velocity", "acceleration", "effort")
     ]
@@ -138,7 +138,7 @@ def test_the_joint_trajectory_is_one_that_is_followed(expected: dyn_core.Excitat
     points = trajectory_points(message["joint_names"], NAMES, times, *vectors)
     trajectory = planned(points, 0.0)
     for t in np.random.default_rng(0).uniform(0.0, 10.0, 50):
-        sample = trajectory.at(float(t))
+        sample = trajectory.motion(float(t))
         q, qd, _ = expected.trajectory.at(float(t))
         np.testing.assert_allclose(sample.q, q, atol=1e-6)
         np.testing.assert_allclose(sample.qd, qd, atol=1e-5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories that show parameters: limits, boxes, rest, the condition number, and that they are the same twice."""
+"""Trajectories that show parameters: limits, boxes, rest, condition numbers, and the same result twice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def arm() -> dyn_core.Robot:
 
 @pytest.fixture(scope="module")
 def arm_excitation(arm: dyn_core.Robot) -> dyn_core.Excitation:
-    return excite(arm, ExcitationSettings(tries=1, iterations=40))
+    return excite(arm, ExcitationSettings(duration=20.0, tries=1, iterations=30))
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])

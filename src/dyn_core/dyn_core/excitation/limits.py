@@ -112,7 +112,7 @@ def motion_limits(robot: Robot, settings: ExcitationSettings) -> MotionLimits:
 def without_boxes_of_one_joint(
     limits: MotionLimits, boxes: Sequence[CoordinateBox], start: Array
 ) -> tuple[MotionLimits, tuple[CoordinateBox, ...]]:
-    """Answer the limits cut at boxes of one joint, to the side where `start` is, (n,), and the other boxes."""
+    """Answer the limits cut at boxes of one joint, on the side of `start` (n,), and the other boxes."""
     lower, upper, notes, others = limits.lower.copy(), limits.upper.copy(), list(limits.notes), []
     for box in boxes:
         if len(box.joints) > 1:
