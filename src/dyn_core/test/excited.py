@@ -45,7 +45,7 @@ def two_links(**options: object) -> dyn_core.Robot:
 
 
 def assert_keeps_limits(excitation: dyn_core.Excitation) -> None:
-    """Look at a dense grid, which the library knows nothing of, with the limits of the URDF, scaled by hand."""
+    """Look at a dense grid that the library knows nothing of, with limits of the URDF, scaled by hand."""
     robot, settings = excitation.robot, excitation.settings
     t = np.sort(
         np.concatenate(

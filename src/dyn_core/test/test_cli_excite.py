@@ -55,8 +55,9 @@ def test_a_summary_to_read(expected: dyn_core.Excitation, capsys: pytest.Capture
         f"{expected.initial_condition:.4g}) of {len(expected.parameter_names)} columns of unit length"
     )
     assert lines[3].split() == ["joint", "start", "range", "used", "speed", "acceleration", "effort"]
-    assert lines[4].split() == ["turn", "0", "-2.945", "to", "2.945", "rad", "1.6", "rad/s", "3.2", "rad/s^2",
-    "48", "N", "m"] assert lines[6].split()[:6] == ["stretch", "0.175", "0.00875", "to", "0.3412", "m"]
+    words = ["turn", "0", "-2.945", "to", "2.945", "rad", "1.6", "rad/s", "3.2", "rad/s^2", "48", "N", "m"]
+    assert lines[4].split() == words
+    assert lines[6].split()[:6] == ["stretch", "0.175", "0.00875", "to", "0.3412", "m"]
     assert [line.split(":")[0] for line in lines[8:12]] == [
         f"tightest {kind}" for kind in ("position", "velocity", "acceleration", "effort")
     ]

@@ -12,7 +12,6 @@ import dyn_core
 from dyn_core import DynError, ExcitationSettings, excite
 from dyn_core.excitation.box import ForbiddenBox
 
-
 REFUSALS = ("robot 'random' has no joint", "of 1000 positions the robot may stand at none")
 
 

@@ -126,7 +126,7 @@ def _allowed(q: Array, limits: MotionLimits, boxes: Sequence[CoordinateBox]) -> 
 
 
 def _load(q: Array, limits: MotionLimits, torques: DriveTorques) -> float:
-    """Answer the part of its effort that the joint which needs most of it needs to stand at a position (n,)."""
+    """Answer the greatest part of its effort that a joint needs to stand at a position (n,)."""
     return float((_needed(q, torques) / limits.effort).max())
 
 
