@@ -81,9 +81,9 @@ def run(case: Arm, seed: int, robust: bool = False) -> Run:
     return Run(tuple(p.name for p in parameters), wrong / deviations, essential > 0.0, possible)
 
 
-Mistake = Callable[
-    [np.ndarray, np.ndarray, np.random.Generator], tuple[np.ndarray, np.ndarray, set[int], str]
-]
+Spoiled = tuple[np.ndarray, np.ndarray, set[int], str]
+"""Positions, torques, the joints that are to be named, and the words."""
+Mistake = Callable[[np.ndarray, np.ndarray, np.random.Generator], Spoiled]
 
 
 def wrong_sign(q: np.ndarray, tau: np.ndarray, random: np.random.Generator) -> Spoiled:
