@@ -61,7 +61,7 @@ def test_a_log_along_the_trajectory_gives_all_base_parameters(
 ) -> None:
     sensors = dyn_core.SensorSettings(position_noise=1e-5, effort_noise=0.05, seed=1)
     signals = dyn_core.condition(log_along(excitation, real, sensors), dyn_core.Protocol(cutoff=15.0))
-    # An effort acts from its sample to the next, half a step after its stamp: of this the diagnosis would tell.
+    # An effort acts from its sample to the next, half a step late: the diagnosis would tell of it.
     found = dyn_core.identify(description, signals, dyn_core.IdentificationSettings(diagnose=False))
     parameters = [*found.base, *(one for joint in found.friction for one in joint.parameters[:3])]
     assert all(one.identifiable for one in parameters)
