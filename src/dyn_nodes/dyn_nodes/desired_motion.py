@@ -103,7 +103,7 @@ class DesiredMotion:
         return motion
 
     def planned(
-        self, points: TrajectoryPoints, t: float, stamp: float | None, start: Motion | None
+        self, points: TrajectoryPoints, t: float, stamp: float | None, now: float, start: Motion | None
     ) -> Trajectory:
         """Answer the trajectory through points that goes on from what is desired; DynError if there is none.
 
@@ -113,15 +113,17 @@ class DesiredMotion:
             points: the points.
             t: the present on the clock of the node (s).
             stamp: start of the trajectory (s); None for now.
-            start: the motion that the joints have, where nothing is desired yet, or the last trajectory is
-                over and they are elsewhere.
+            now: the present on the steady clock (s).
+            start: the motion that the joints have, for where nothing is desired yet, or what was is over and
+                they are elsewhere; None to go on from what was desired, wherever they are.
         """
-        if self._trajectory is not None and not self.left(start, t):
-            trajectory = replaced(self._trajectory, points, t, stamp)
-        elif self._trajectory is not None:
+        place = self._place(t, now)
+        if self.left(start, t, now):
             trajectory = planned(points, t, stamp, start)
+        elif self._trajectory is not None:
+            trajectory = replaced(self._trajectory, points, t, stamp)
         else:
-            present = self.at(t)
+            present = self.at(t) if place is None else Motion.at_rest(place)
             trajectory = planned(points, t, stamp, start if present is None else present)
         self._check_speed(trajectory)
         names, speed = self._jumps.joint_names, self._jumps.speed
@@ -169,11 +171,23 @@ class DesiredMotion:
         """Whether what is desired may still be used at a time of the steady clock (s)."""
         return self.kind is not Kind.REFERENCE or now - self._reference_at <= self._timeout
 
-    def left(self, motion: Motion | None, t: float) -> bool:
-        """Whether the joints are elsewhere than at the end of a trajectory that is over at time t (s)."""
-        if motion is None or self._trajectory is None or t < self._trajectory.end:
-            return False
-        return self._jumps.jump(self._trajectory.last, motion.q, 0.0) is not None
+    def left(self, motion: Motion | None, t: float, now: float) -> bool:
+        """Whether the joints are elsewhere than where they are to stand, as what was desired is over.
+
+        Args:
+            motion: the motion that they have; None where it is not known.
+            t: the present on the clock of the node (s).
+            now: the present on the steady clock (s).
+        """
+        place = self._place(t, now)
+        return motion is not None and place is not None and self._jumps.jump(place, motion.q, 0.0) is not None
+
+    def _place(self, t: float, now: float) -> Array | None:
+        """Answer where the joints are to stand (rad or m), as a trajectory is over or references stopped."""
+        if self._trajectory is not None:
+            return self._trajectory.last if t >= self._trajectory.end else None
+        present = None if self.fresh(now) else self.at(t)
+        return None if present is None else present.q
 
     def _check_derivatives(self, given: GivenMotion) -> None:
         """Refuse a motion that no joint has.

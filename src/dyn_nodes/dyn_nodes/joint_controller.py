@@ -133,11 +133,12 @@ class JointController:
         """
         if self._measured(now) is None:
             raise Rejection("there is no good joint state to begin from", "no joint state")
-        if points is None or not self.desired.fresh(now):
-            # Where references have stopped the robot is held, whatever velocity the last one had.
+        if points is None:
             self.desired.stand(t, self._place)
-        if points is not None:
-            self.desired.follow(self.desired.planned(points, t, stamp, Motion.at_rest(self._place)))
+            return
+        # What was desired goes on being held, wherever the robot is: torques have no step.
+        start = Motion.at_rest(self._place) if self.desired.kind is Kind.NOTHING else None
+        self.desired.follow(self.desired.planned(points, t, stamp, now, start))
 
     def feed(self, torques: Array, now: float) -> None:
         """Take torques of a feedforward (N m or N), (n,), which are finite."""

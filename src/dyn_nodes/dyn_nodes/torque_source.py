@@ -150,8 +150,8 @@ class TorqueSource:
         """Answer the trajectory through points from the present motion; DynError where there is none."""
         q = self.measured(now)
         start = None if q is None else Motion.at_rest(q)
-        trajectory = self.desired.planned(points, t, stamp, start)
-        if self.desired.left(start, t):
+        trajectory = self.desired.planned(points, t, stamp, now, start)
+        if self.desired.left(start, t, now):
             self.stage.recover(now)
         return trajectory
 
