@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comes second, or in the other order: torques have no step, and no motion of the past comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from threading import Semaphore
+from typing import Any
+
+import pytest
+from builtin_interfaces.msg import Duration, Time
+from loose_node import LooseNode, loose_node
+from robot_files import ROBOTS, urdf
+from std_msgs.msg import Header, String
+from torque_steps import NAMES, Q, largest_step, send_state, states_for
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from dyn_msgs.msg import JointReference, JointTorques
+from dyn_nodes.controller import Controller
+from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.reload import Loaded
+from dyn_nodes.robot_source import DescribedRobot
+
+STEEPEST = 1.875 / 0.5 * 0.01
+"""Part of the way that a smooth ramp of 0.5 s goes in 0.01 s where it is steepest."""
+AWAY = [0.4, 0.6, 0.15]
+"""Where the robot is pushed to from Q, further than `reference_slack`."""
+RAMPS = {"ramp_start": 0.5, "ramp_up": 0.5, "ramp_down": 0.5}
+PD = {"p": 100.0, "d": 5.0}
+NODES: dict[str, tuple[Callable[..., ManagedNode], dict[str, Any]]] = {
+    "controller": (Controller, PD),
+    "computed torque": (Feedforward, {"mode": "computed_torque"}),
+    "inverse dynamics": (Feedforward, {"mode": "inverse_dynamics"}),
+    "gravity": (Feedforward, {"mode": "gravity"}),
+}
+
+
+@pytest.fixture
+def make(ros_environment: dict[str, str]) -> Iterator[Callable[..., LooseNode]]:
+    """Makes nodes for the arm, and keeps them until the end of the test."""
+    with ExitStack() as nodes:
+
+        def made(case: str, **parameters: Any) -> LooseNode:
+            make_node, own = NODES[case]
+            given = {"description_file": str(ROBOTS["rrp"]), **RAMPS, **own, **parameters}
+            return nodes.enter_context(loose_node(make_node, **given))
+
+        yield made
+
+
+def refer(loose: LooseNode, q: Sequence[float], qd: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
+    header = Header(stamp=loose.stamp)
+    loose.send(
+        "reference",
+        JointReference(
+            header=header, name=NAMES, position=list(q), velocity=list(qd), acceleration=[0.0] * 3
+        ),
+    )
+
+
+def go(loose: LooseNode, goal: Sequence[float], seconds: float, stamp: Time | None = None) -> None:
+    """Send a trajectory to a goal, at rest there."""
+    point = JointTrajectoryPoint(positions=list(goal), velocities=[0.0] * 3)
+    point.time_from_start = Duration(sec=int(seconds), nanosec=round(1e9 * (seconds % 1.0)))
+    header = Header(stamp=stamp or Time())
+    loose.send("joint_trajectory", JointTrajectory(header=header, joint_names=NAMES, points=[point]))
+
+
+def push(loose: LooseNode, start: Sequence[float], end: Sequence[float], seconds: float = 1.0) -> None:
+    """Let the robot move, although it is not wanted to."""
+    steps = round(seconds / 0.01)
+    for k in range(1, steps + 1):
+        send_state(loose, [a + (b - a) * k / steps for a, b in zip(start, end, strict=True)])
+
+
+def wanted(loose: LooseNode) -> list[float] | None:
+    """The position that is desired now."""
+    motion = loose.node.active.maker.desired.at(loose.node.node_time)
+    return None if motion is None else motion.q.tolist()
+
+
+def later(loose: LooseNode, seconds: int, nanoseconds: int = 0) -> Time:
+    s, ns = divmod(loose.ros_now + seconds * 10**9 + nanoseconds, 10**9)
+    return Time(sec=s, nanosec=ns)
+
+
+def smooth(torques: Sequence[JointTorques], swing: float = 120.0) -> bool:
+    """Whether torques have no step that a ramp over `swing` (N m or N) does not explain."""
+    return largest_step(torques) < swing * STEEPEST
+
+
+def since(loose: LooseNode, count: int) -> list[JointTorques]:
+    return loose.published["torques"][count - 1 :]
+
+
+def feed(loose: LooseNode, torques: Sequence[float]) -> None:
+    header = Header(stamp=loose.stamp)
+    loose.send("feedforward", JointTorques(header=header, name=NAMES, total=list(torques)))
+
+
+def test_of_descriptions_that_come_quickly_the_newest_is_in_use(ros_environment: dict[str, str]) -> None:
+    """Also where that is the one that was in use before they came, and another is being loaded."""
+    done, may_go_on = Semaphore(0), Semaphore(1)
+    with loose_node(Controller, **PD) as loose:
+        reload = loose.node._reload
+        reload._worker._woken = done.release
+        prepare = reload._prepare
+
+        def prepared(described: DescribedRobot) -> object:
+            may_go_on.acquire()
+            return prepare(described)
+
+        reload._prepare = prepared
+        loose.send("/robot_description", String(data=urdf("rrp")))
+        done.acquire()
+        reload._on_outcomes()
+        assert loose.node.robot.name == "rrp"
+        # The next is being loaded when the first comes again.
+        loose.send("/robot_description", String(data=urdf("two_branch")))
+        while reload._worker._waiting is not None:
+            pass
+        loose.send("/robot_description", String(data=urdf("rrp")))
+        may_go_on.release(2)
+        done.acquire()
+        done.acquire()
+        reload._on_outcomes()
+        assert loose.node.robot.name == "rrp"
+        # It is not loaded again where nothing else is.
+        present = loose.node.active
+        loose.send("/robot_description", String(data=urdf("rrp")))
+        done.acquire()
+        reload._on_outcomes()
+        assert loose.node.active is present
