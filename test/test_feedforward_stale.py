@@ -19,6 +19,7 @@ from ros_graph import Graph
 
 from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointTorques
+from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.complaints import Complaints
 
 NAMES = ["turn", "lift", "stretch"]
@@ -36,7 +37,9 @@ class Steady:
 
 
 @pytest.fixture
-def steady() -> Steady:
+def steady(monkeypatch: pytest.MonkeyPatch) -> Steady:
+    """The clock of the system goes on while this one stands: it is not to be taken for one that was set."""
+    monkeypatch.setattr(ClockWatch, "was_set", lambda *_: False)
     return Steady()
 
 

@@ -95,6 +95,30 @@ def since(loose: LooseNode, count: int) -> list[JointTorques]:
     return loose.published["torques"][count - 1 :]
 
 
+@pytest.mark.parametrize("by", [-60, 60, 1])
+@pytest.mark.parametrize("case", ["controller", "computed torque", "inverse dynamics"])
+def test_when_the_clock_of_the_system_is_set_no_trajectory_leaps(
+    case: str, by: int, make: Callable[..., LooseNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loose = make(case)
+    monkeypatch.setattr(type(loose.node), "_simulated_time", False, raising=False)
+    monkeypatch.setattr(loose.node._jumps, "_post_callback", lambda _: None)
+    states_for(loose, 1.0)
+    go(loose, [1.5, 1.2, 0.2], 10.0)
+    at = None
+    for _ in range(500):
+        at = wanted(loose)
+        send_state(loose, at)
+    count = len(loose.published["torques"])
+    loose.set_time(loose.ros_now + by * 10**9)
+    for _ in range(100):
+        send_state(loose, at)
+    desired = wanted(loose)
+    if desired is not None:
+        assert desired == pytest.approx(at, abs=0.02)
+    assert smooth(since(loose, count), 40.0)
+
+
 def feed(loose: LooseNode, torques: Sequence[float]) -> None:
     header = Header(stamp=loose.stamp)
     loose.send("feedforward", JointTorques(header=header, name=NAMES, total=list(torques)))

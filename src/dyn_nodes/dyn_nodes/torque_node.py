@@ -23,6 +23,7 @@ from dyn_core.control.watchdog import Status
 from dyn_core.errors import listed
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
+from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.joint_state_bytes import JointStateBytes, Stamp
@@ -108,6 +109,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._time = NodeTime(self.get_clock())
         self._opened.append(self._time.close)
         self._epoch = self._time.nanoseconds()
+        self._clock_watch = ClockWatch(self.publishing.max_age)
         self._torques = self.lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
         self._commands = self.lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
 
@@ -143,6 +145,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
             self._running.maker.restart()
         self._last_answer = self.steady()
         self._stale_told = False
+        self._clock_watch.restart()
         self._watch_timer = self.create_timer(
             self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -153,6 +156,21 @@ class TorqueNode(RobotNode[Running[Maker]]):
             was_set, post_callback=self.contained(lambda _: self.forget_time())
         )
         return super().on_activate(state)
+
+    @property
+    def _simulated_time(self) -> bool:
+        return not self._time.is_of_system
+
+    def heed_clock(self) -> None:
+        """Notice that the clock of the system was set, of which nobody tells us, before it is gone by.
+
+        Simulated time may go faster or stand still; of its leaps we are told.
+        """
+        if self._simulated_time:
+            return
+        begin, t, end = self.steady(), self.node_time, self.steady()
+        if self._clock_watch.was_set(t, begin, end):
+            self.forget_time()
 
     def forget_time(self) -> None:
         """Go on after the clock was set: what was to happen at certain times is forgotten."""
@@ -226,6 +244,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
 
     def time_of(self, what: str, stamp: Time | Stamp) -> float:
         """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
+        self.heed_clock()
         stamp_ns, now_ns = nanoseconds_of(stamp), self._time.nanoseconds()
         check_age(what, stamp_ns, now_ns, self.publishing.max_age)
         return self.time_from(stamp_ns)
