@@ -119,6 +119,27 @@ def test_when_the_clock_of_the_system_is_set_no_trajectory_leaps(
     assert smooth(since(loose, count), 40.0)
 
 
+@pytest.mark.parametrize("how", ["cleanup", "description"])
+def test_torques_that_hold_the_robot_at_last_are_what_the_next_begin_from(
+    how: str, make: Callable[..., LooseNode]
+) -> None:
+    loose = make("gravity", on_shutdown="hold")
+    full = list(states_for(loose, 2.0)[-1].total)
+    loose.node.trigger_deactivate()
+    if how == "cleanup":
+        loose.node.trigger_cleanup()
+        loose.node.trigger_configure()
+        loose.reconnect()
+        loose.node.trigger_activate()
+    else:
+        loose.node.trigger_activate()
+        described = loose.node._source.described(ROBOTS["rrp"].read_text())
+        loose.node._begin_to_use(Loaded(described, loose.node.prepare(described)))
+    again = states_for(loose, 1.0)
+    assert list(again[0].total) == pytest.approx(full)
+    assert smooth(again)
+
+
 def feed(loose: LooseNode, torques: Sequence[float]) -> None:
     header = Header(stamp=loose.stamp)
     loose.send("feedforward", JointTorques(header=header, name=NAMES, total=list(torques)))

@@ -28,7 +28,7 @@ from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.joint_state_bytes import JointStateBytes, Stamp
 from dyn_nodes.node_time import NodeTime
-from dyn_nodes.output_stage import Output
+from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.outputs import Outputs
 from dyn_nodes.plausible import one_line
 from dyn_nodes.position_range import outside
@@ -88,6 +88,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self.steady = steady
         self.joint_states = JointStateBytes()
         self._running: Running[Maker] | None = None
+        self._closed: OutputStage | None = None
         self._last_refusal: str | None = None
         self._stale_told = False
         self._epoch = 0
@@ -128,6 +129,8 @@ class TorqueNode(RobotNode[Running[Maker]]):
         left: list[str] = []
         if self._running is not None:
             left = prepared.maker.take_over(self._running.maker, self.steady())
+        elif self._closed is not None:
+            prepared.maker.stage.begin_from(self._closed)
         self._running = prepared
         for sentence in (*left, *_unlimited(prepared.maker.stage.limits)):
             self.get_logger().warning(sentence)
@@ -137,6 +140,9 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Send the last torques, close the topics, and forget the robot."""
         self.finish()
         self.close_all()
+        if self._running is not None:
+            # Who got the last torques holds them until there are others.
+            self._closed = self._running.maker.stage
         self._running = None
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
