@@ -145,6 +145,19 @@ def feed(loose: LooseNode, torques: Sequence[float]) -> None:
     loose.send("feedforward", JointTorques(header=header, name=NAMES, total=list(torques)))
 
 
+def test_a_feedforward_that_stopped_with_joint_states_does_not_come_back(
+    make: Callable[..., LooseNode],
+) -> None:
+    loose = make("controller")
+    for _ in range(200):
+        feed(loose, [40.0] * 3)
+        send_state(loose)
+    assert list(loose.published["torques"][-1].total) == pytest.approx([40.0] * 3)
+    loose.pass_time(10.0)
+    assert not any(loose.published["torques"][-1].total)
+    assert all(not any(torques.total) for torques in states_for(loose, 2.0))
+
+
 def test_of_descriptions_that_come_quickly_the_newest_is_in_use(ros_environment: dict[str, str]) -> None:
     """Also where that is the one that was in use before they came, and another is being loaded."""
     done, may_go_on = Semaphore(0), Semaphore(1)

@@ -13,7 +13,7 @@ from dyn_core.control.motion import Motion
 from dyn_core.control.pid import Pid
 from dyn_core.control.terms import Terms
 from dyn_core.control.trajectory_points import TrajectoryPoints
-from dyn_core.control.watchdog import NO_DATA, Status, Target, watched
+from dyn_core.control.watchdog import NO_DATA, Status, Target, Watch, watched
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
 from dyn_nodes.believed_positions import BelievedPositions
@@ -101,6 +101,7 @@ class JointController:
         self.stage.notice_silence(now)
         if self.stage.watch.status in _WITHOUT_CONTROL:
             self._believed.forget()
+            self._forget_feedforward(now)
         first = self._believed.last is None
         if not self._believed.follows(t, q):
             if not first:
@@ -188,6 +189,12 @@ class JointController:
             return Motion.at_rest(self._place)
         # References that stop coming do not mean that the robot shall go on for ever.
         return motion if self.desired.fresh(now) else Motion.at_rest(motion.q)
+
+    def _forget_feedforward(self, now: float) -> None:
+        """Fade the feedforward in from nothing, if it still comes: nobody sent any since it was seen last."""
+        self._feedforward_fade.reset()
+        if self._feedforward_watch.status is not Status.NO_DATA:
+            self._feedforward_watch = Watch(Status.STOPPED, now, Target.ZERO, 1.0)
 
     def _fed(self, now: float) -> Array:
         """Answer the torques of the feedforward, faded in and out."""
