@@ -158,6 +158,18 @@ def test_a_feedforward_that_stopped_with_joint_states_does_not_come_back(
     assert all(not any(torques.total) for torques in states_for(loose, 2.0))
 
 
+@pytest.mark.parametrize("case", ["controller", "computed torque"])
+def test_references_that_stopped_are_not_carried_on(case: str, make: Callable[..., LooseNode]) -> None:
+    loose = make(case, reference_carry=1.0)
+    states_for(loose, 0.5)
+    refer(loose, Q, [0.5, 0.0, 0.0])
+    states_for(loose, 0.25)
+    at = wanted(loose)
+    states_for(loose, 2.0)
+    assert wanted(loose) == pytest.approx(at, abs=0.011)
+    assert wanted(loose)[0] == pytest.approx(Q[0] + 0.5 * 0.2, abs=0.01)
+
+
 def test_of_descriptions_that_come_quickly_the_newest_is_in_use(ros_environment: dict[str, str]) -> None:
     """Also where that is the one that was in use before they came, and another is being loaded."""
     done, may_go_on = Semaphore(0), Semaphore(1)

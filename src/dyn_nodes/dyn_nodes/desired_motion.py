@@ -49,7 +49,8 @@ class DesiredMotion:
         self.kind = Kind.NOTHING
         self._limits = robot.limits
         self._timeout = timeout
-        self._carry = settings.carry
+        # References that stop are not carried on for longer than they count.
+        self._carry = min(settings.carry, timeout)
         self._jumps = JumpLimit(names, _speeds(robot, settings.max_speed), settings.slack)
         cutoff = settings.derivative_cutoff
         self._of_positions = DerivativeFilter(names, cutoff, second=True, max_gap=timeout)
