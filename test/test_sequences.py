@@ -95,6 +95,22 @@ def since(loose: LooseNode, count: int) -> list[JointTorques]:
     return loose.published["torques"][count - 1 :]
 
 
+@pytest.mark.parametrize("case", ["controller", "computed torque", "inverse dynamics"])
+def test_a_trajectory_in_the_future_after_a_moving_reference_begins_at_rest(
+    case: str, make: Callable[..., LooseNode]
+) -> None:
+    loose = make(case)
+    states_for(loose, 1.0)
+    for _ in range(10):
+        refer(loose, Q, [0.5, 0.5, 0.1])
+        states_for(loose, 0.01)
+    go(loose, Q, 1.0, later(loose, 2))
+    states_for(loose, 1.0)
+    for _ in range(250):
+        states_for(loose, 0.01)
+        assert wanted(loose) == pytest.approx(Q, abs=1e-6)
+
+
 @pytest.mark.parametrize("by", [-60, 60, 1])
 @pytest.mark.parametrize("case", ["controller", "computed torque", "inverse dynamics"])
 def test_when_the_clock_of_the_system_is_set_no_trajectory_leaps(

@@ -125,6 +125,9 @@ class DesiredMotion:
             trajectory = replaced(self._trajectory, points, t, stamp)
         else:
             present = self.at(t) if place is None else Motion.at_rest(place)
+            if present is not None and stamp is not None and stamp > t:
+                # They stand there until it begins.
+                present = Motion.at_rest(present.q)
             trajectory = planned(points, t, stamp, start if present is None else present)
         self._check_speed(trajectory)
         names, speed = self._jumps.joint_names, self._jumps.speed
