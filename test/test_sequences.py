@@ -95,6 +95,50 @@ def since(loose: LooseNode, count: int) -> list[JointTorques]:
     return loose.published["torques"][count - 1 :]
 
 
+@pytest.mark.parametrize("case", ["controller", "computed torque"])
+@pytest.mark.parametrize("before", ["nothing", "trajectory", "references"])
+@pytest.mark.parametrize("then", ["reference", "trajectory", "stop"])
+def test_what_begins_at_a_robot_that_was_pushed_away_begins_with_a_ramp(
+    case: str, before: str, then: str, make: Callable[..., LooseNode]
+) -> None:
+    loose = make(case)
+    states_for(loose, 1.0)
+    if before == "trajectory":
+        go(loose, Q, 0.5)
+        push(loose, Q, AWAY)
+    elif before == "references":
+        for k in range(100):
+            refer(loose, Q)
+            send_state(loose, [a + (b - a) * (k + 1) / 100 for a, b in zip(Q, AWAY, strict=True)])
+        states_for(loose, 0.26, AWAY)
+    else:
+        push(loose, Q, AWAY)
+    count = len(loose.published["torques"])
+    for _ in range(100):
+        if then == "reference":
+            refer(loose, AWAY)
+        elif _ == 0 and then == "trajectory":
+            go(loose, AWAY, 2.0)
+        elif _ == 0:
+            loose.send("joint_trajectory", JointTrajectory())
+        send_state(loose, AWAY)
+    assert smooth(since(loose, count), 80.0)
+
+
+@pytest.mark.parametrize("case", ["computed torque", "inverse dynamics"])
+def test_a_stop_after_references_stopped_does_not_bring_them_back(
+    case: str, make: Callable[..., LooseNode]
+) -> None:
+    loose = make(case)
+    states_for(loose, 0.5)
+    refer(loose, Q)
+    states_for(loose, 1.0)
+    push(loose, Q, AWAY)
+    loose.send("joint_trajectory", JointTrajectory())
+    states_for(loose, 0.1, AWAY)
+    assert wanted(loose) == pytest.approx(AWAY)
+
+
 @pytest.mark.parametrize("case", ["controller", "computed torque", "inverse dynamics"])
 def test_a_trajectory_in_the_future_after_a_moving_reference_begins_at_rest(
     case: str, make: Callable[..., LooseNode]
@@ -156,6 +200,29 @@ def test_torques_that_hold_the_robot_at_last_are_what_the_next_begin_from(
     assert smooth(again)
 
 
+@pytest.mark.parametrize("case", ["computed torque", "inverse dynamics", "gravity"])
+def test_a_trajectory_does_not_outlive_its_clock(case: str, make: Callable[..., LooseNode]) -> None:
+    loose = make(case)
+    states_for(loose, 1.0)
+    go(loose, AWAY, 2.0)
+    loose.set_time(loose.ros_now - 5 * 10**9)
+    for _ in range(900):
+        send_state(loose)
+        at = wanted(loose)
+        assert at is None or at == pytest.approx(Q, abs=1e-3)
+
+
+@pytest.mark.parametrize("case", ["computed torque", "inverse dynamics"])
+def test_after_a_leap_references_have_to_begin_near_although_no_joint_state_has_come(
+    case: str, make: Callable[..., LooseNode]
+) -> None:
+    loose = make(case)
+    states_for(loose, 1.0)
+    loose.set_time(loose.ros_now + 10**11)
+    refer(loose, AWAY)
+    assert wanted(loose) is None
+
+
 def feed(loose: LooseNode, torques: Sequence[float]) -> None:
     header = Header(stamp=loose.stamp)
     loose.send("feedforward", JointTorques(header=header, name=NAMES, total=list(torques)))
@@ -184,6 +251,19 @@ def test_references_that_stopped_are_not_carried_on(case: str, make: Callable[..
     states_for(loose, 2.0)
     assert wanted(loose) == pytest.approx(at, abs=0.011)
     assert wanted(loose)[0] == pytest.approx(Q[0] + 0.5 * 0.2, abs=0.01)
+
+
+def test_gravity_torques_follow_the_robot_whatever_trajectories_come(make: Callable[..., LooseNode]) -> None:
+    """They are answered with efforts, no more; a ramp at each of them would hold torques back."""
+    loose = make("gravity")
+    states_for(loose, 1.0)
+    go(loose, Q, 0.1)
+    states_for(loose, 0.5)
+    push(loose, Q, AWAY)
+    count = len(loose.published["torques"])
+    go(loose, AWAY, 2.0)
+    states_for(loose, 0.1, AWAY)
+    assert {torques.status for torques in since(loose, count + 1)} == {JointTorques.STATUS_OK}
 
 
 def test_of_descriptions_that_come_quickly_the_newest_is_in_use(ros_environment: dict[str, str]) -> None:

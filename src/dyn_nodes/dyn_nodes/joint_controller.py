@@ -117,7 +117,11 @@ class JointController:
 
     def refer(self, given: GivenMotion, t: float, now: float) -> None:
         """Take a reference; a Rejection if it cannot be used."""
-        self.desired.refer(given, t, now, self._measured(now))
+        desired = self.desired
+        before = None if desired.follows(now) else self._desired(t, now).q
+        motion = desired.refer(given, t, now, self._measured(now))
+        if before is not None and desired.apart(before, motion.q):
+            self.stage.recover(now)
 
     def follow(self, points: TrajectoryPoints | None, t: float, stamp: float | None, now: float) -> None:
         """Follow a trajectory from where the robot is wanted to be now.
@@ -134,12 +138,14 @@ class JointController:
         """
         if self._measured(now) is None:
             raise Rejection("there is no good joint state to begin from", "no joint state")
-        if points is None:
-            self.desired.stand(t, self._place)
-            return
         # What was desired goes on being held, wherever the robot is: torques have no step.
-        start = Motion.at_rest(self._place) if self.desired.kind is Kind.NOTHING else None
-        self.desired.follow(self.desired.planned(points, t, stamp, now, start))
+        desired = self.desired
+        start = Motion.at_rest(self._place) if desired.kind is Kind.NOTHING else None
+        if points is None:
+            trajectory = desired.standing(t, now, start)
+        else:
+            trajectory = desired.planned(points, t, stamp, now, start)
+        desired.follow(trajectory, t)
 
     def feed(self, torques: Array, now: float) -> None:
         """Take torques of a feedforward (N m or N), (n,), which are finite."""
