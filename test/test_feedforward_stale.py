@@ -19,7 +19,6 @@ from ros_graph import Graph
 
 from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointTorques
-from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.complaints import Complaints
 
 NAMES = ["turn", "lift", "stretch"]
@@ -37,9 +36,7 @@ class Steady:
 
 
 @pytest.fixture
-def steady(monkeypatch: pytest.MonkeyPatch) -> Steady:
-    """The clock of the system goes on while this one stands: it is not to be taken for one that was set."""
-    monkeypatch.setattr(ClockWatch, "was_set", lambda *_: False)
+def steady() -> Steady:
     return Steady()
 
 
