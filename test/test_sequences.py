@@ -266,6 +266,18 @@ def test_gravity_torques_follow_the_robot_whatever_trajectories_come(make: Calla
     assert {torques.status for torques in since(loose, count + 1)} == {JointTorques.STATUS_OK}
 
 
+def test_stamps_are_in_order_where_trajectories_replace_each_other(make: Callable[..., LooseNode]) -> None:
+    loose = make("inverse dynamics")
+    states_for(loose, 0.1)
+    for _ in range(60):
+        go(loose, Q, 2.0)
+        loose.pass_time(0.0037)
+    stamps = [torques.header.stamp for torques in loose.published["torques"]]
+    times = [stamp.sec * 10**9 + stamp.nanosec for stamp in stamps]
+    assert len(times) > 40
+    assert times == sorted(times)
+
+
 def test_of_descriptions_that_come_quickly_the_newest_is_in_use(ros_environment: dict[str, str]) -> None:
     """Also where that is the one that was in use before they came, and another is being loaded."""
     done, may_go_on = Semaphore(0), Semaphore(1)

@@ -188,7 +188,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         if excess is not None:
             self.say_limited(excess)
         self._cycle_timer.reset()
-        self._beat.begin(self.node_time)
+        self._beat.begin_again(self.node_time)
         self._on_cycle()
 
     def _on_cycle(self) -> None:
