@@ -113,7 +113,10 @@ def controlled(graph: Graph, stack: ExitStack, steady: Any = time.monotonic, **p
     """The node in this process, with a P gain of 100 unless others are given."""
     ours = Controlled(graph)
     given = overrides(**{"p": 100.0, **RRP, **PATIENT, **parameters})
-    stack.enter_context(hosted(graph, Controller, steady=steady, parameter_overrides=given))
+    node = stack.enter_context(hosted(graph, Controller, steady=steady, parameter_overrides=given))
+    if steady is not time.monotonic:
+        # The clock of the system goes on while that of the test stands: it was not set.
+        node.heed_clock = lambda: None
     ours.connect()
     return ours
 
