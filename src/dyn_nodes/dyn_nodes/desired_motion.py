@@ -26,6 +26,10 @@ _TURNING_S = 1e-3
 times as long, and references are hardly sent more often: what is faster is no motion of a robot."""
 
 
+_LATEST_S = 3600.0
+"""Longest that a trajectory is waited for (s). What is stamped later is stamped by another clock."""
+
+
 class Kind(Enum):
     """Where the desired motion comes from."""
 
@@ -122,6 +126,11 @@ class DesiredMotion:
             start: the motion that the joints have, for where nothing is desired yet, or what was is over and
                 they are elsewhere; None to go on from what was desired, wherever they are.
         """
+        if stamp is not None and stamp - t > _LATEST_S:
+            raise DynError(
+                f"the trajectory is stamped {stamp - t:.6g} s ahead, at most {_LATEST_S:g} s are waited for: "
+                "stamp it by the clock of this node, or with zero for now"
+            )
         place = self._place(t, now)
         if self.left(start, t, now):
             trajectory = planned(points, t, stamp, start)
