@@ -148,6 +148,14 @@ def test_the_next_trajectory_begins_where_the_last_one_has_ended() -> None:
     assert measured(ours, vector(0.5, 0.0), 1.51)[0] == pytest.approx(0.0, abs=1.0)
 
 
+def test_a_trajectory_stamped_by_another_clock_is_refused() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    with pytest.raises(DynError, match="is stamped 1e\\+08 s ahead, at most 3600 s are waited for"):
+        ours.follow(points([1.0], [0.1]), 0.0, 1e8, 0.0)
+    ours.follow(points([1.0], [0.1]), 0.0, 3599.0, 0.0)
+
+
 def test_an_empty_trajectory_stops() -> None:
     ours = controller()
     measured(ours, ZERO, 0.0)
