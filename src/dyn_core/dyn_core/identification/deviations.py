@@ -7,9 +7,10 @@ scores ``s_t = sum_i w_it e_it / sigma_i^2``, whose sum is 0 at the solution, th
 
     C (sum_t s_t s_t^T + sum_l (1 - l / (L + 1)) sum_t (s_t s_t+l^T + s_t+l s_t^T)) C
 
-(Newey, West 1987), where L is where the residuals have forgotten. The deviations that are reported are the
-greater of the two, for each parameter, times `SAFETY` for what residuals do not show: the noise of the
-positions, which the columns are made of, and that the deviations are estimates themselves.
+(Newey, West 1987), where L is where the residuals have forgotten. What the filter of both sides makes of
+white noise is known better than residuals show it (`Decimation.memory`). The deviations that are reported
+are the greater of the two, for each parameter, times `SAFETY`: so all of many parameters together are within
+three of them, for which three exact ones are too few.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from dyn_core.facade.arrays import Array
 from dyn_core.identification.least_squares import Solution
 from dyn_core.identification.rows import Rows
 
-SAFETY = 1.2
-"""Factor of the deviations; see bench/coverage.py for what they are worth with and without it."""
+SAFETY = 1.25
+"""Factor of the deviations; `make truth` measures what they are worth with it."""
 LONGEST = 0.1
 """Greatest lag that is looked at, as a part of the samples."""
 
