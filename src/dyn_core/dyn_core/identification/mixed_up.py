@@ -9,17 +9,16 @@ swapped, exchanging them leaves much less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from dyn_core.check.finding import Finding, Severity
-from dyn_core.identification.channels import Channels, channels, misfit
+from dyn_core.identification.channels import Assignment, Channels, channels
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import Solution
-from dyn_core.identification.motion import Motion
 
 BETTER = 0.7
 """Least gain in misfit by another sign: the residuals of two joints are divided by the square root of 2."""
@@ -60,11 +59,11 @@ def mixed_up(equations: Equations, friction: Sequence[FrictionModel]) -> list[Fi
         equations: the equations.
         friction: friction of each joint.
     """
-    robot, n = equations.base.robot, equations.motion.dof
+    robot, n = equations.base.robot, equations.signals.dof
     seen = channels(equations, friction)
-    start, _, _ = misfit(seen.assigned(range(n), [1.0] * n))
+    start = seen.assigned(range(n), [1.0] * n).misfit
     signs = _signs(seen)
-    best = Hypothesis(signs, tuple(range(n)), tuple(range(n)), misfit(seen.assigned(range(n), signs))[0])
+    best = Hypothesis(signs, tuple(range(n)), tuple(range(n)), seen.assigned(range(n), signs).misfit)
     swapped = _swapped(equations, friction, best)
     gained = best.misfit - swapped.misfit
     found = swapped if gained > PERHAPS else best
@@ -104,8 +103,8 @@ def _signs(seen: Channels) -> tuple[float, ...]:
     """Signs of the torques with which little friction drives and that fit well."""
 
     def score(signs: list[float]) -> float:
-        left, _, solution = misfit(seen.assigned(range(seen.dof), signs))
-        return left + DRIVING * sum(_drives(seen, solution))
+        fit = seen.assigned(range(seen.dof), signs)
+        return fit.misfit + DRIVING * sum(_drives(seen, fit))
 
     found = []
     for start in (1.0, -1.0):  # those of all may be wrong together, which fits as well
@@ -127,16 +126,12 @@ def _with_other_sign(signs: Sequence[float], joint: int) -> list[float]:
     return [-sign if i == joint else sign for i, sign in enumerate(signs)]
 
 
-def _drives(seen: Channels, solution: Solution) -> list[bool]:
+def _drives(seen: Channels, fit: Assignment) -> list[bool]:
     """By joint, whether its viscous or Coulomb friction is negative, and the other no more than nothing."""
-    spread = solution.deviations
-    start, found = seen.shared, []
-    for R in seen.factors:
-        count = R.shape[1] - seen.dof - seen.shared
-        places = [start + k for k in range(min(count, 2))]
-        sizes = [solution.x[k] / spread[k] for k in places]
+    found = []
+    for own in seen.own:
+        sizes = [fit.x[k] / fit.deviations[k] for k in own[:2]]
         found.append(bool(sizes) and min(sizes) < -NEGATIVE and max(sizes) < NEGATIVE)
-        start += count
     return found
 
 
@@ -146,13 +141,13 @@ def _swapped(equations: Equations, friction: Sequence[FrictionModel], start: Hyp
     Few samples that are not filtered say which are likely; all of them say which of these is the best.
     """
     some = _some(equations)
-    unfiltered = misfit(channels(some, friction).assigned(start.torques, start.signs))[0]
+    unfiltered = channels(some, friction).assigned(start.torques, start.signs).misfit
     likely = sorted(_exchanges(some, friction, start), key=lambda h: h.misfit)[:LIKELY]
     found = [start]
     for one in likely:
         if one.misfit < unfiltered + UNLIKELY:
             data = channels(_moved(equations, one.positions), friction)
-            found.append(one._replace(misfit=misfit(data.assigned(one.torques, one.signs))[0]))
+            found.append(one._replace(misfit=data.assigned(one.torques, one.signs).misfit))
     return min(found, key=lambda h: h.misfit)
 
 
@@ -160,7 +155,7 @@ def _exchanges(
     equations: Equations, friction: Sequence[FrictionModel], start: Hypothesis
 ) -> Iterator[Hypothesis]:
     """Two joints with their torques, their positions, or both exchanged, with the signs that suit."""
-    n = equations.motion.dof
+    n = equations.signals.dof
     as_it_is = channels(equations, friction)
     for i, k in combinations(range(n), 2):
         order = list(range(n))
@@ -172,7 +167,7 @@ def _exchanges(
             (order, order, moved),
         ):
             for signs in _sign_choices(start.signs):
-                left = misfit(data.assigned(torques, signs))[0]
+                left = data.assigned(torques, signs).misfit
                 yield Hypothesis(signs, tuple(torques), tuple(positions), left)
 
 
@@ -184,14 +179,15 @@ def _sign_choices(signs: Sequence[float]) -> list[tuple[float, ...]]:
 
 def _some(equations: Equations) -> Equations:
     """Equations of samples all over the motion, as few as are enough, which are not filtered."""
-    motion = equations.motion
-    every = slice(None, None, max(1, len(motion) // SAMPLES))
-    t, q, qd, qdd, tau = (a[every] for a in (motion.t, motion.q, motion.qd, motion.qdd, motion.tau))
-    return Equations(Motion(t, q, qd, qdd, tau, ((0, len(t)),)), equations.base)
+    signals = equations.signals
+    every = slice(None, None, max(1, len(signals) // SAMPLES))
+    t, q, qd, qdd, tau = (a[every] for a in (signals.time, signals.q, signals.qd, signals.qdd, signals.tau))
+    few = replace(signals, time=t, q=q, qd=qd, qdd=qdd, tau=tau, segments=((0, len(t)),), decimate=1)
+    return Equations(few, equations.base)
 
 
 def _moved(equations: Equations, order: Sequence[int]) -> Equations:
     """The equations if the motion of each joint were that of another."""
-    motion, k = equations.motion, list(order)
-    changed = Motion(motion.t, motion.q[:, k], motion.qd[:, k], motion.qdd[:, k], motion.tau, motion.segments)
-    return Equations(changed, equations.base, equations.decimation)
+    signals, k = equations.signals, list(order)
+    changed = replace(signals, q=signals.q[:, k], qd=signals.qd[:, k], qdd=signals.qdd[:, k])
+    return Equations(changed, equations.base)
