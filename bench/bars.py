@@ -35,6 +35,10 @@ REAL_TIME = {("rx90", "rk4"): 1.0 / 20.0}
 """Time that `dyn simulate` takes for a second of a robot with an integrator (s)."""
 ENERGY_DRIFT = 1e-6
 """Relative change of the energy of a swing in 60 s."""
+EXCITATION_CONDITION = 100.0
+"""Condition number of the columns of the parameters of an arm of seven joints along its trajectory."""
+EXCITATION_S = 60.0
+"""Time that the search for the trajectory takes on one core (s)."""
 MOTION_DIFFERENCE = 1e-8
 """From an integration of Pinocchio's direct dynamics after 1 s (rad, rad/s, m, m/s)."""
 LATENCY_MEDIAN = 1.15

@@ -7,6 +7,7 @@ import argparse
 import sys
 
 from bars import Bars
+from excitation import print_excitation
 from functions import print_functions
 from growth import print_growth
 from identification import print_identification
@@ -23,7 +24,15 @@ def main() -> int:
     options = parser.parse_args()
     bars = Bars()
     print(f"dyn_core beside {Pinocchio.name} and {MuJoCo.name}, Python {sys.version.split()[0]}\n")
-    for table in (print_functions, print_loading, print_growth, print_simulation, print_identification):
+    tables = (
+        print_functions,
+        print_loading,
+        print_growth,
+        print_simulation,
+        print_excitation,
+        print_identification,
+    )
+    for table in tables:
         table(bars)
         print()
     print(bars.summary())

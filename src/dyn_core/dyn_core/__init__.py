@@ -4,6 +4,10 @@
 from dyn_core.check.check_robot import check_robot
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.errors import DynError, ModelWarning
+from dyn_core.excitation.box import ForbiddenBox
+from dyn_core.excitation.excitation import Excitation
+from dyn_core.excitation.excite import excite
+from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
@@ -33,7 +37,10 @@ from dyn_core.simulation.state import State
 __all__ = [
     "BaseParameters",
     "DynError",
+    "Excitation",
+    "ExcitationSettings",
     "Finding",
+    "ForbiddenBox",
     "FrictionModel",
     "IdentificationSettings",
     "Identified",
@@ -56,6 +63,7 @@ __all__ = [
     "compile_model",
     "condition",
     "examine_log",
+    "excite",
     "identify",
     "identify_payload",
     "load_robot",
