@@ -14,6 +14,8 @@ from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
+from dyn_core.results.load_parameters import load_parameters
+from dyn_core.results.parameter_set import ParameterSet
 from dyn_core.signals.condition import condition
 from dyn_core.signals.protocol import Protocol
 from dyn_core.signals.signals import Signals
@@ -32,6 +34,7 @@ __all__ = [
     "Measurement",
     "Model",
     "ModelWarning",
+    "ParameterSet",
     "Protocol",
     "Robot",
     "SensorSettings",
@@ -45,6 +48,7 @@ __all__ = [
     "compile_model",
     "condition",
     "examine_log",
+    "load_parameters",
     "load_robot",
     "log_of_arrays",
     "read_log",

@@ -26,6 +26,7 @@ LAYERS = (
         "logs",
         "signals",
         "identification",
+        "results",
         "cli",
     ),
 )
