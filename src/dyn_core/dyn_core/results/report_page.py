@@ -130,7 +130,7 @@ def _unseen(result: Result) -> Iterator[str]:
     if not rows:
         yield "<p>The log shows every parameter that torques depend on.</p>"
         return
-    yield table(("parameter", "why"), rows, "prose")
+    yield table(("parameters", "why"), rows, "prose reasons")
 
 
 def _coulomb(result: Result) -> str:
