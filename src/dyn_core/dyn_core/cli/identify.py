@@ -120,8 +120,14 @@ def _text(result: Result, out: str, took: float) -> str:
     """Answer what was found on the signals, the errors, and where the files are."""
     identified = result.identified
     lines = [str(finding) for finding in (*identified.findings, *result.log.findings)]
-    lines += [f"remark: {remark}" for remark in (*identified.remarks, *result.urdf.remarks)]
+    lines += [f"remark: {remark}" for remark in identified.remarks]
     lines += _table(result)
+    smooth = result.smooth_errors.held_out or result.smooth_errors.fitted
+    if result.coulomb_velocity:
+        lines.append(
+            f"with coulomb_velocity: {result.coulomb_velocity:g} for feedforward, nodes have "
+            f"{_percent(smooth.relative)}"
+        )
     lines.append(f"{', '.join(FILES)} are in {out} ({took:.1f} s)")
     return "\n".join(lines)
 
