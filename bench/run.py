@@ -9,6 +9,7 @@ import sys
 from bars import Bars
 from functions import print_functions
 from growth import print_growth
+from identification import print_identification
 from loading import print_loading
 from mujoco_peer import MuJoCo
 from pinocchio_peer import Pinocchio
@@ -22,7 +23,7 @@ def main() -> int:
     options = parser.parse_args()
     bars = Bars()
     print(f"dyn_core beside {Pinocchio.name} and {MuJoCo.name}, Python {sys.version.split()[0]}\n")
-    for table in (print_functions, print_loading, print_growth, print_simulation):
+    for table in (print_functions, print_loading, print_growth, print_simulation, print_identification):
         table(bars)
         print()
     print(bars.summary())

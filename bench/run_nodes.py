@@ -10,7 +10,7 @@ import argparse
 import sys
 
 from bars import Bars
-from identification import print_identification
+from identify_command import print_identify
 from nodes.graph import prioritise
 from nodes.latency import print_choices, print_latency
 from nodes.soak import print_soak
@@ -21,7 +21,7 @@ def main() -> int:
     """Print the tables; with --strict the exit code is 1 when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a bar is missed")
-    parser.add_argument("--only", choices=("latency", "tracking", "identification", "soak"), help="one part (default: all)")
+    parser.add_argument("--only", choices=("latency", "tracking", "identify", "soak"), help="one part (default: all)")
     parser.add_argument("--rounds", type=int, default=12, help="of the latencies (default: 12)")
     parser.add_argument("--soak", type=float, default=30.0, help="length of the long run, s (default: 30)")
     options = parser.parse_args()
@@ -29,7 +29,7 @@ def main() -> int:
     parts = {
         "latency": lambda: (print_latency(bars, options.rounds), print_choices(options.rounds)),
         "tracking": lambda: print_tracking(bars),
-        "identification": lambda: print_identification(bars),
+        "identify": lambda: print_identify(bars),
         "soak": lambda: print_soak(bars, options.soak),
     }
     if prioritise():

@@ -94,6 +94,25 @@ def exact_motion(robot: dyn_core.Robot, duration: float = 30.0, seed: int = 0) -
     return signals_of_arrays(robot.joint_names, t, q, qd, qdd, tau)
 
 
+def sensed(
+    exact: Signals, seed: int, torque_noise: float = 0.01, position_noise: float = 1e-5
+) -> tuple[np.ndarray, np.ndarray]:
+    """Answer positions and torques as sensors say them: encoders of 19 bits, torques of 12 bits, with noise.
+
+    Args:
+        exact: what happened.
+        seed: of the noise.
+        torque_noise: deviation of the noise of the torques, as a part of the greatest of the joint.
+        position_noise: deviation of that of the positions (rad).
+    """
+    random = np.random.default_rng(seed)
+    step = 2.0 * np.pi / 2**19
+    q = np.round((exact.q + position_noise * random.normal(size=exact.q.shape)) / step) * step
+    greatest = np.abs(exact.tau).max(axis=0)
+    tau = exact.tau + torque_noise * greatest * random.normal(size=exact.tau.shape)
+    return q, np.round(tau / greatest * 2**11) / 2**11 * greatest
+
+
 def measured(
     exact: Signals,
     seed: int,
@@ -103,7 +122,7 @@ def measured(
     decimate: int = 20,
     train: float = 0.65,
 ) -> Signals:
-    """Answer what sensors would say: encoders of 19 bits, noise, and torques of 12 bits; positions filtered.
+    """Answer what sensors say, with positions filtered.
 
     Args:
         exact: what happened.
@@ -114,12 +133,7 @@ def measured(
         decimate: how many samples parallel filtering makes one of.
         train: part of the time that fits.
     """
-    random = np.random.default_rng(seed)
-    step = 2.0 * np.pi / 2**19
-    q = np.round((exact.q + position_noise * random.normal(size=exact.q.shape)) / step) * step
-    greatest = np.abs(exact.tau).max(axis=0)
-    tau = exact.tau + torque_noise * greatest * random.normal(size=exact.tau.shape)
-    tau = np.round(tau / greatest * 2**11) / 2**11 * greatest
+    q, tau = sensed(exact, seed, torque_noise, position_noise)
     q = low_pass(q, cutoff)
     qd = np.gradient(q, 1.0 / RATE, axis=0)
     qdd = np.gradient(qd, 1.0 / RATE, axis=0)

@@ -74,31 +74,6 @@ def test_standard_parameters_are_possible_and_give_the_torques(seven: tuple) -> 
     assert np.linalg.norm(torques - other.tau) < 0.01 * np.linalg.norm(other.tau)
 
 
-@pytest.mark.parametrize("axes", [SIX, SEVEN], ids=["six", "seven"])
-def test_essential_parameters_are_within_three_deviations(axes: tuple) -> None:
-    """A short form of bench/coverage.py: 12 runs with other noise."""
-    robot = with_drives(arm(axes))
-    exact = exact_motion(robot, 30.0)
-    base = base_columns(robot)
-    expected = true_values(robot, base)
-    settings = replace(SETTINGS, friction=(FrictionModel(),) * robot.dof)
-    within, all_within, essential = 0, 0, 0
-    for seed in range(12):
-        found = identify(arm(axes), measured(exact, seed, train=1.0), settings)
-        parameters = [*found.base, *(p for friction in found.friction for p in friction.parameters)]
-        good = [
-            abs(p.value - value) <= 3.0 * p.deviation
-            for p, value in zip(parameters, expected, strict=True)
-            if p.essential
-        ]
-        essential += len(good)
-        within += sum(good)
-        all_within += all(good)
-    assert essential > 12 * 0.6 * len(expected)
-    assert within >= 0.995 * essential
-    assert all_within >= 10
-
-
 def test_robust_identification_survives_outliers() -> None:
     robot = with_drives(arm(SIX))
     moved = measured(exact_motion(robot, 12.0), seed=2, decimate=5)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.factors import Factors
 from dyn_core.identification.friction import FrictionModel
@@ -155,6 +156,7 @@ class RecursiveEstimator:
         if self._filled == BUFFERED:
             self._empty_buffer()
 
+    @one_thread()
     def estimate(self) -> RecursiveEstimate | None:
         """Answer the parameters as they are known now; None where too little is."""
         self._empty_buffer()
