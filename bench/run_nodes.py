@@ -21,7 +21,9 @@ def main() -> int:
     """Print the tables; with --strict the exit code is 1 when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a bar is missed")
-    parser.add_argument("--only", choices=("latency", "tracking", "identify", "soak"), help="one part (default: all)")
+    parser.add_argument(
+        "--only", choices=("latency", "tracking", "identify", "soak"), help="one part (default: all)"
+    )
     parser.add_argument("--rounds", type=int, default=12, help="of the latencies (default: 12)")
     parser.add_argument("--soak", type=float, default=30.0, help="length of the long run, s (default: 30)")
     options = parser.parse_args()
