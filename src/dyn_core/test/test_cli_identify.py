@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from example_robots import descriptions
 from identification_log import URDF, true_robot, write_log
-from measured import dataset
+from measured import EMPS_URDF, dataset
 from pinocchio_oracle import Oracle
 
 import dyn_core
@@ -416,6 +416,41 @@ def test_ur10_from_its_bag(tmp_path: Path) -> None:
     held = json.loads((tmp_path / "out" / "result.json").read_text())["held_out"]
     assert held["least_squares"]["relative_torque_error"] <= 0.076
     assert held["relative_torque_error"] <= held["least_squares"]["relative_torque_error"] + 0.002
+
+
+EMPS_MAP = """
+time: {column: t, unit: s}
+joints:
+  screw:
+    position: {column: qm, unit: m}
+    effort: {column: vir, unit: V, gain: 35.15065188}
+"""
+
+
+def test_emps_from_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Published parameters by the protocol of the authors; friction that is chosen predicts more."""
+    data = dataset("emps")
+    (tmp_path / "emps.urdf").write_text(EMPS_URDF)
+    (tmp_path / "emps.yaml").write_text(EMPS_MAP)
+    common = [str(tmp_path / "emps.urdf"), "--map", str(tmp_path / "emps.yaml")]
+    protocol = ["--cutoff", "100", "--half-width", "1", "--margin", "100", "--decimate", "10", "--train", "1"]
+    errors = []
+    for friction in ("standard", "auto"):
+        log, out = ["--log", str(data / "DATA_EMPS.mat")], tmp_path / friction
+        given = ["identify", *common, *log, *protocol, "--friction", friction, "--out", str(out), "--quiet"]
+        assert main(given) == 0
+        log = ["--log", str(data / "DATA_EMPS_PULSES.mat"), "--out", str(tmp_path / "tau.csv"), "--json"]
+        assert main(["predict", *common, *log, "--parameters", str(out / "parameters.yaml")]) == 0
+        errors.append(json.loads(capsys.readouterr().out)["identified"]["relative_torque_error"])
+    assert errors[1] < 0.95 * errors[0]
+    result = json.loads((tmp_path / "standard" / "result.json").read_text())
+    assert result["fitted"]["least_squares"]["relative_torque_error"] <= 0.0408
+    values = {p["name"]: p["value"] for p in result["friction"]["screw"]["least_squares"]}
+    assert values["Fv1"] == pytest.approx(203.5034, abs=1.1460)
+    assert values["Fs1"] == pytest.approx(20.3935, abs=0.1012)
+    assert values["Fo1"] == pytest.approx(-3.1648, abs=0.0444)
+    (mass,) = (p for p in result["parameters"]["base"] if p["name"] == "MR1")
+    assert mass["value"] == pytest.approx(95.1089, abs=0.1085)
 
 
 def _umask() -> int:

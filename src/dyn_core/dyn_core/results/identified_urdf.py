@@ -64,6 +64,11 @@ def _remarks(robot: Robot) -> Iterator[str]:
     if offsets:
         said = ", ".join(f"{joint.name} {joint.friction.Fo:.4g} {joint.effort_unit}" for joint in offsets)
         yield f"offset torques, for which URDF has no place, are in parameters.yaml: {said}"
+    linked = {frame.body for frame in robot.link_frames}
+    lost = [joint for j, joint in enumerate(robot.joints, start=1) if j not in linked and robot.bodies[j].M]
+    if lost:
+        names = ", ".join(joint.name for joint in lost)
+        yield f"what moves with {names} has no link in the URDF: its inertia is in parameters.yaml alone"
     if any(joint.Ia for joint in robot.joints):
         yield "armature is the inertia of the rotor seen at the joint, which dyn reads and many others do not"
 
