@@ -65,6 +65,8 @@ def make_result(
         DynError: the log cannot be used, or shows nothing.
     """
     robot = loaded.robot
+    if not robot.dof:
+        raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to identify")
     progress("reading the log")
     log = read_log(log_path, mapping, robot)
     files = {"log": log_path, "map": mapping, "side file": side_file}
