@@ -14,6 +14,8 @@ from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Identified
 from dyn_core.identification.identify import identify
+from dyn_core.identification.identify_payload import identify_payload
+from dyn_core.identification.payload import Payload
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
@@ -43,6 +45,7 @@ __all__ = [
     "Model",
     "ModelWarning",
     "ParameterSet",
+    "Payload",
     "Protocol",
     "Robot",
     "SensorSettings",
@@ -57,6 +60,7 @@ __all__ = [
     "condition",
     "examine_log",
     "identify",
+    "identify_payload",
     "load_parameters",
     "load_robot",
     "log_of_arrays",

@@ -14,8 +14,10 @@ from dyn_core.facade.load import read_robot
 from dyn_core.results import prediction
 from dyn_core.results.make_result import make_result
 from dyn_core.results.prediction import predicted, torque_error
+from dyn_core.results.report_page import report_page
 from dyn_core.results.report_words import notices, verdict
 from dyn_core.results.result import Result
+from dyn_core.results.result_entries import finite, result_entries
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,12 @@ def test_a_joint_without_effort(log: Path, tmp_path: Path) -> None:
     settings = dyn_core.IdentificationSettings(friction=(dyn_core.FrictionModel(),) * 2, diagnose=False)
     found = make_result(read_robot(URDF), one, "a test", settings=settings)
     assert any("'elbow' was not measured" in remark for remark in found.identified.remarks)
+    entries = finite(result_entries(found))["held_out"]
+    for errors in (entries, entries["least_squares"], entries["standard_friction"], entries["description"]):
+        assert errors["by_joint"]["elbow"] is None
+        assert errors["by_joint"]["shoulder"] > 0.0
+        assert errors["relative_torque_error"] > 0.0
+    assert "elbow: residual" not in report_page(found)
 
 
 def test_a_robot_without_joints(log: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +18,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.load import Loaded
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.identification.at_rest import at_rest
-from dyn_core.identification.identified import Errors, Identified, IdentifiedParameter
+from dyn_core.identification.identified import Errors, Identified, IdentifiedParameter, TorqueError
 from dyn_core.identification.identify import identify
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.units import unit_of
@@ -101,6 +102,7 @@ def _result(
     inputs: Inputs,
 ) -> Result:
     robot = loaded.robot
+    identified = _of_measured(identified, signals)
     bare = _parameter_set(robot, identified, protocol, inputs)
     fitted, held_out = signals.split()
     parts = [part for part in (fitted, held_out) if len(part)]
@@ -141,6 +143,24 @@ def _result(
         grouped,
         no_effect,
         inputs,
+    )
+
+
+def _of_measured(identified: Identified, signals: Signals) -> Identified:
+    """Answer the same, with no errors of joints whose effort was not measured: there is nothing to compare."""
+
+    def masked(error: TorqueError) -> TorqueError:
+        by_joint, rms = (
+            tuple(x if known else math.nan for x, known in zip(values, signals.has_effort, strict=True))
+            for values in (error.by_joint, error.rms)
+        )
+        return TorqueError(error.relative, by_joint, rms)
+
+    def both(errors: Errors) -> Errors:
+        return Errors(masked(errors.fitted), None if errors.held_out is None else masked(errors.held_out))
+
+    return replace(
+        identified, errors=both(identified.errors), consistent_errors=both(identified.consistent_errors)
     )
 
 
