@@ -147,7 +147,7 @@ def _result(
 
 
 def _of_measured(identified: Identified, signals: Signals) -> Identified:
-    """Answer the same, with no errors of joints whose effort was not measured: there is nothing to compare."""
+    """Answer the same, without errors of joints whose effort was not measured."""
 
     def masked(error: TorqueError) -> TorqueError:
         by_joint, rms = (
