@@ -47,10 +47,7 @@ class Described:
 
     def _call(self, kind: Any, service: str, **request: Any) -> Any:
         client = self._graph.node.create_client(kind, f"{self._name}/{service}")
-        self._graph.wait_for(client.service_is_ready)
-        future = client.call_async(kind.Request(**request))
-        self._graph.wait_for(future.done)
-        return future.result()
+        return self._graph.call(client, kind.Request(**request))
 
 
 def written(name: str) -> dict[str, Any]:

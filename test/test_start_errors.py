@@ -134,6 +134,15 @@ def test_mistakes_with_the_node(case: str, ros_environment: dict[str, str], tmp_
     assert sentence in sentences[0]
 
 
+@pytest.mark.parametrize("node", ["feedforward", "simulation", "controller"])
+def test_help_tells_what_a_node_is(node: str, ros_environment: dict[str, str]) -> None:
+    code, output = run(ros_environment, f"dyn_nodes.{node}", "--help")
+    assert code == 0, output
+    assert output.startswith(f"Node `{node}`: ")
+    assert "/diagnostics (diagnostic_msgs/DiagnosticArray)" in output
+    assert f"config/{node}.yaml has all parameters" in output
+
+
 DEMO_MISTAKES = {
     "unknown robot": (["rx91"], "there is no robot named 'rx91': choose one of rrp, rx90, two_branch"),
     "missing file": (["/no/such.urdf"], "/no/such.urdf"),
