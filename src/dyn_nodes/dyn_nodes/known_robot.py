@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot and what an identification needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dyn_core import Model, Robot
+from dyn_core.facade.arrays import Array
+from dyn_nodes.joint_reader import JointReader
+from dyn_nodes.model_source import compiled
+from dyn_nodes.robot_source import DescribedRobot
+
+
+@dataclass(frozen=True)
+class KnownRobot:
+    """The robot in use. Another robot is another one of these.
+
+    Attributes:
+        robot: the robot, with the parameters that are expected.
+        model: its compiled dynamics.
+        effort_limit: greatest effort of each joint (N m or N), infinite where it is unknown, (n,).
+        reader: reads joint states.
+    """
+
+    robot: Robot
+    model: Model
+    effort_limit: Array
+    reader: JointReader
+
+
+def known_robot(described: DescribedRobot) -> KnownRobot:
+    """Compile a robot; DynError where it has no joint."""
+    loaded = compiled(described, "runtime")
+    robot = loaded.robot
+    # A limit of 0 says that nobody has given one.
+    limits = np.where(loaded.effort_limit > 0.0, loaded.effort_limit, np.inf)
+    return KnownRobot(
+        robot, loaded.model, limits, JointReader(robot.joint_names, "joint state", others=True)
+    )
