@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the robot stands before and after: a position that is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dyn_core.errors import DynError, listed
+from dyn_core.excitation.box import CoordinateBox
+from dyn_core.excitation.drive_torques import DriveTorques
+from dyn_core.excitation.limits import MotionLimits
+from dyn_core.facade.arrays import Array
+
+ATTEMPTS = 1000
+"""Random positions that are looked at where no position is given."""
+
+
+def rest_position(
+    given: Sequence[float] | Mapping[str, float] | None,
+    limits: MotionLimits,
+    torques: DriveTorques,
+    boxes: Sequence[CoordinateBox],
+    seed: int,
+) -> tuple[Array, str]:
+    """Answer the position at rest (rad or m), (n,), and a sentence about it where it was chosen.
+
+    It is the given one; else the middle of all ranges, 0 of all joints, or the random one that is nearest to the
+    middle, whichever is allowed first.
+
+    Raises:
+        DynError: the given position, or all of those, are not allowed; the message says why.
+    """
+    middle = 0.5 * (limits.lower + limits.upper)
+    if given is not None:
+        position = _vector(given, limits, middle)
+        refuse_position(position, limits, torques, boxes)
+        return position, ""
+    for box in boxes:
+        refuse_box_of_everything(box, limits)
+    if _allowed(middle, limits, torques, boxes):
+        return middle, "the motion begins and ends in the middle of all ranges"
+    zero = np.zeros(len(middle))
+    if _allowed(zero, limits, torques, boxes):
+        return zero, "the motion begins and ends at 0 of all joints: the middle of all ranges is not allowed"
+    half = 0.5 * (limits.upper - limits.lower)
+    ways = np.random.default_rng(seed).uniform(-1.0, 1.0, (ATTEMPTS, len(middle)))
+    for way in ways[np.argsort((ways**2).sum(axis=1), kind="stable")]:
+        position = middle + 0.95 * half * way
+        if _allowed(position, limits, torques, boxes):
+            return position, (
+                "the motion begins and ends at a random position: neither the middle of all ranges nor 0 is allowed"
+            )
+    try:
+        refuse_position(middle, limits, torques, boxes)
+    except DynError as error:
+        raise DynError(
+            f"of {ATTEMPTS} positions the robot may stand at none; in the middle of all ranges, {error.message}",
+            element=error.element,
+        ) from error
+    raise DynError("the robot may stand at no position")  # pragma: no cover
+
+
+def refuse_box_of_everything(box: CoordinateBox, limits: MotionLimits) -> None:
+    """Raise the error for a box that leaves no position within the limits."""
+    if ((box.lower < limits.lower[box.joints]) & (box.upper > limits.upper[box.joints])).all():
+        k = int(box.joints[0])
+        raise DynError(
+            f"box '{box.name}' holds all positions within the limits, as of joint '{limits.joint_names[k]}' those from "
+            f"{limits.lower[k]:.4g} to {limits.upper[k]:.4g} {limits.position_units[k]}: make it smaller",
+            element=f"box '{box.name}'",
+        )
+
+
+def refuse_position(
+    q: Array, limits: MotionLimits, torques: DriveTorques, boxes: Sequence[CoordinateBox]
+) -> None:
+    """Raise the error for a position (n,) at which the robot may not stand, if it is one."""
+    k = limits.outside(q)
+    if k is not None:
+        raise DynError(
+            f"joint '{limits.joint_names[k]}' would stand at {q[k]:.4g} {limits.position_units[k]}, and the range that "
+            f"is used is {limits.lower[k]:.4g} to {limits.upper[k]:.4g}: give another start, "
+            "or use more of the range",
+            element=f"joint '{limits.joint_names[k]}'",
+        )
+    for box in boxes:
+        refuse_box_of_everything(box, limits)
+        if box.holds(q):
+            shown = ", ".join(f"'{limits.joint_names[j]}' at {q[j]:.4g} {limits.position_units[j]}" for j in box.joints)
+            raise DynError(
+                f"the start is within box '{box.name}', with {shown}: give another start, or make the box smaller",
+                element=f"box '{box.name}'",
+            )
+    needed = _needed(q, torques)
+    if not (needed < limits.effort).all():
+        k = int(np.argmax(needed / limits.effort))
+        raise DynError(
+            f"joint '{limits.joint_names[k]}' needs {needed[k]:.4g} {limits.effort_units[k]} to stand at the start, and "
+            f"{limits.effort[k]:.4g} {limits.effort_units[k]} of its limit are used: give another start, or use more of "
+            "the effort limits",
+            element=f"joint '{limits.joint_names[k]}'",
+        )
+
+
+def _allowed(q: Array, limits: MotionLimits, torques: DriveTorques, boxes: Sequence[CoordinateBox]) -> bool:
+    inside = limits.outside(q) is None and not any(box.holds(q) for box in boxes)
+    return inside and bool((_needed(q, torques) < limits.effort).all())
+
+
+def _needed(q: Array, torques: DriveTorques) -> Array:
+    zero = np.zeros((1, len(q)))
+    needed: Array = torques.needed(q[None, :].copy(), zero, zero)[0]
+    return needed
+
+
+def _vector(given: Sequence[float] | Mapping[str, float], limits: MotionLimits, middle: Array) -> Array:
+    names = limits.joint_names
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise DynError(
+                    f"a start is given for joint '{name}', which is not one of those that move by themselves: "
+                    f"{listed(names)}",
+                    element=f"joint '{name}'",
+                )
+        values = np.array([given.get(name, x) for name, x in zip(names, middle, strict=True)], dtype=np.float64)
+    else:
+        values = np.array(given, dtype=np.float64)
+        if values.shape != (len(names),):
+            raise ValueError(
+                f"start: expected {len(names)} positions, one for each joint, but it has the shape {values.shape}"
+            )
+    if not np.isfinite(values).all():
+        k = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"start: the position of joint '{names[k]}' is {values[k]}: give a finite number")
+    return values
