@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from rclpy.action import ActionServer, CancelResponse
-from rclpy.action.server import ServerGoalHandle
+from rclpy.action.server import ActionServer, CancelResponse, ServerGoalHandle
 from rclpy.task import Task
 
 from dyn_nodes.managed_node import ManagedNode
@@ -117,8 +116,9 @@ class DeferredAction:
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         goal = next((goal for goal in self._open if goal.is_that_of(handle)), None)
-        if goal is None:
+        executor = self._node.executor
+        if goal is None or executor is None:
             return CancelResponse.REJECT
         # The state changes after this callback: what comes of it is done in the next one.
-        self._node.executor.create_task(lambda: self._cancelled(goal))
+        executor.create_task(lambda: self._cancelled(goal))
         return CancelResponse.ACCEPT

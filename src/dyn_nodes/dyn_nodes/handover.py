@@ -72,7 +72,9 @@ class Handover:
                 "apply.impossible allows it"
             )
         if not self._client.service_is_ready():
-            raise DynError(f"there is no service {self._client.service_name}: is its node running, or remapped?")
+            raise DynError(
+                f"there is no service {self._client.service_name}: is its node running, or remapped?"
+            )
         return result
 
     def _hand_over(self, result: IdentificationResult, say: Callable[[bool, str], None]) -> None:

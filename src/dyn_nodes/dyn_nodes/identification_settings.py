@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the node `identification`: declared, and checked as far as this can be done without a robot."""
+"""Parameters of the node `identification`, checked as far as this can be done without a robot."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import Literal, get_args
 from rclpy.node import Node
 
 from dyn_core import DynError
-from dyn_core.control.joint_box import JointBox
-from dyn_core.io.source import read_text
-from dyn_core.io.yaml_text import Node as Yaml
-from dyn_core.io.yaml_text import parse_yaml
-from dyn_core.io.yaml_values import entries, items, number
-from dyn_nodes.identification_work import EstimationSettings, ExcitationSettings
+from dyn_core.excitation.box import ForbiddenBox
+from dyn_core.excitation.box_file import read_boxes
+from dyn_core.excitation.settings import MOST_HARMONICS, MOST_PERIODS, MOST_WORK, ExcitationSettings
+from dyn_nodes.identification_work import EstimationSettings
 from dyn_nodes.motion_run import RunSettings
 from dyn_nodes.parameter_lists import declare_whole
 from dyn_nodes.parameters import declare, declare_by_joint
@@ -90,7 +88,7 @@ class IdentificationNodeSettings:
     effort_part: float
     start_delay: float
     point_period: float
-    boxes: tuple[JointBox, ...]
+    boxes: tuple[ForbiddenBox, ...]
     excitation: ExcitationSettings
     estimation: EstimationSettings
     apply: ApplySettings
@@ -99,6 +97,13 @@ class IdentificationNodeSettings:
 
 def declared_identification(node: Node) -> IdentificationNodeSettings:
     """Declare the parameters and answer their values; DynError where one will not do."""
+    file: str = declare(
+        node,
+        "forbidden_boxes",
+        "",
+        "Path of a YAML file with boxes of joint space where the robot must not be; empty: none.",
+    )
+    boxes = read_boxes(file) if file else ()
     return IdentificationNodeSettings(
         output=declare(
             node,
@@ -154,15 +159,8 @@ def declared_identification(node: Node) -> IdentificationNodeSettings:
             "Time between the points of a trajectory that is sent, s.",
             within=(0.001, 1.0),
         ),
-        boxes=_boxes(
-            declare(
-                node,
-                "forbidden_boxes",
-                "",
-                "Path of a YAML file with parts of joint space where the robot must not be; empty: none.",
-            )
-        ),
-        excitation=_excitation(node),
+        boxes=boxes,
+        excitation=_excitation(node, boxes),
         estimation=_estimation(node),
         apply=_apply(node),
         online=_online(node),
@@ -206,7 +204,11 @@ def _run(node: Node) -> RunSettings:
         within=(0.0, 60.0),
     )
     shortest: float = declare(
-        node, "stop.shortest", usual.stop_shortest, "Time of a stop that the robot can do, s.", within=(0.02, 10.0)
+        node,
+        "stop.shortest",
+        usual.stop_shortest,
+        "Time of a stop that the robot can do, s.",
+        within=(0.02, 10.0),
     )
     longest: float = declare(
         node,
@@ -220,34 +222,37 @@ def _run(node: Node) -> RunSettings:
     return RunSettings(timeout, error, by_joint, effort_part, effort_time, usual.lead, shortest, longest)
 
 
-def _excitation(node: Node) -> ExcitationSettings:
+def _excitation(node: Node, boxes: tuple[ForbiddenBox, ...]) -> ExcitationSettings:
     usual = ExcitationSettings()
-    return ExcitationSettings(
-        duration=declare(
-            node,
-            "excitation.duration",
-            usual.duration,
-            "Duration of the exciting motion that is computed, s.",
-            within=(1.0, 600.0),
-        ),
-        velocity_part=declare(
-            node,
-            "excitation.velocity_part",
-            usual.velocity_part,
-            "Part of the velocity limits that it uses.",
-            within=_PART,
-        ),
-        effort_part=declare(
-            node,
-            "excitation.effort_part",
-            usual.effort_part,
-            "Part of the effort limits that it uses.",
-            within=_PART,
-        ),
-        seed=declare_whole(
-            node, "excitation.seed", usual.seed, "Seed of the random numbers by which it is found.", (0, 2**31 - 1)
-        ),
-    )
+
+    def declared(name: str, description: str, within: tuple[float, float]) -> float:
+        value: float = declare(node, f"excitation.{name}", getattr(usual, name), description, within=within)
+        return value
+
+    def whole(name: str, description: str, within: tuple[int, int]) -> int:
+        return declare_whole(node, f"excitation.{name}", getattr(usual, name), description, within)
+
+    part = "Part of the {} limits that the exciting motion uses."
+    try:
+        return ExcitationSettings(
+            duration=declared(
+                "duration", "Duration of the exciting motion that is computed, s.", (1.0, 3600.0)
+            ),
+            blend=declared(
+                "blend", "Time in which it comes up from rest, and goes down to it, s.", (0.1, 60.0)
+            ),
+            periods=whole("periods", "How often its series is repeated.", (1, MOST_PERIODS)),
+            harmonics=whole("harmonics", "Number of sines for each joint.", (1, MOST_HARMONICS)),
+            position_scale=declared("position_scale", part.format("position"), _PART),
+            velocity_scale=declared("velocity_scale", part.format("velocity"), _PART),
+            acceleration_scale=declared("acceleration_scale", part.format("acceleration"), _PART),
+            effort_scale=declared("effort_scale", part.format("effort"), _PART),
+            boxes=boxes,
+            seed=whole("seed", "Of the random numbers that the search begins with.", (0, 2**31 - 1)),
+            iterations=whole("iterations", "Steps of the search.", (1, MOST_WORK)),
+        )
+    except ValueError as problem:
+        raise DynError(f"parameters excitation: {problem}") from problem
 
 
 def _estimation(node: Node) -> EstimationSettings:
@@ -307,7 +312,11 @@ def _online(node: Node) -> OnlineSettings:
             node, "online.rate", usual.rate, "Estimates on ~/parameters a second, Hz.", within=(0.01, 10.0)
         ),
         cutoff=declare(
-            node, "online.cutoff", usual.cutoff, "Cutoff of the filter of both sides, Hz.", within=(0.1, 1000.0)
+            node,
+            "online.cutoff",
+            usual.cutoff,
+            "Cutoff of the filter of both sides, Hz.",
+            within=(0.1, 1000.0),
         ),
         memory=declare(
             node,
@@ -331,30 +340,3 @@ def _directory(given: str) -> Path:
         return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 - an unknown ~user is left as it is
     home = os.environ.get("ROS_HOME") or os.path.join(os.path.expanduser("~"), ".ros")  # noqa: PTH111, PTH118
     return Path(home).absolute() / "identification"
-
-
-def _boxes(file: str) -> tuple[JointBox, ...]:
-    """Read ``name: {joint: [lower, upper], ...}``."""
-    if not file:
-        return ()
-    try:
-        tree = entries("the file of forbidden boxes", parse_yaml(read_text(file, "YAML", "YAML")))
-        return tuple(
-            JointBox(
-                name,
-                {
-                    joint: _range(f"joint '{joint}' of box '{name}'", values)
-                    for joint, values in entries(f"box '{name}'", box).items()
-                },
-            )
-            for name, box in tree.items()
-        )
-    except DynError as problem:
-        raise problem if problem.file else problem.in_file(file) from problem
-
-
-def _range(owner: str, values: Yaml) -> tuple[float, float]:
-    numbers = [number(owner, value) for value in items(owner, values)]
-    if len(numbers) != 2:
-        raise DynError(f"{owner} has {len(numbers)} numbers: give the least and the greatest position")
-    return numbers[0], numbers[1]

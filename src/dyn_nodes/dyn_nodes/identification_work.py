@@ -12,8 +12,9 @@ import numpy as np
 
 import dyn_core
 from dyn_core import Robot
-from dyn_core.control.joint_box import JointBox
-from dyn_core.control.rich_motion import rich_motion
+from dyn_core.excitation.excite import excite
+from dyn_core.excitation.search import Progress
+from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.identification.identified import Identified
 from dyn_core.identification.identify import IdentificationSettings, identify
 from dyn_core.identification.motion import motion
@@ -22,23 +23,6 @@ from dyn_nodes.stage import Stage
 
 Tell = Callable[[int, float], None]
 """Takes the stage, and how much of it is done."""
-
-
-@dataclass(frozen=True)
-class ExcitationSettings:
-    """What exciting motion is wanted.
-
-    Attributes:
-        duration: from rest to rest (s).
-        velocity_part: part of the velocity limits that is used.
-        effort_part: part of the effort limits that is used.
-        seed: of the random numbers.
-    """
-
-    duration: float = 20.0
-    velocity_part: float = 0.7
-    effort_part: float = 0.7
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,28 +49,32 @@ class Excite:
     Attributes:
         robot: the robot.
         settings: what motion.
-        boxes: where the robot must not be.
+        period: time between two of its points (s).
     """
 
     robot: Robot
     settings: ExcitationSettings
-    boxes: tuple[JointBox, ...]
+    period: float
 
     def __call__(self, tell: Tell) -> dict[str, Any]:
-        """Answer the points of the motion, by the names of `TrajectoryPoints`."""
-        tell(Stage.EXCITATION, 0.0)
-        model = dyn_core.compile_model(self.robot, "runtime")
-        found = rich_motion(
-            model,
-            self.settings.duration,
-            part_of_speed=self.settings.velocity_part,
-            part_of_effort=self.settings.effort_part,
-            seed=self.settings.seed,
-        )
-        count = math.ceil(self.settings.duration / 0.02)
-        times = self.settings.duration * np.arange(count + 1.0) / count
-        q, qd, qdd = found.at_many(times)
-        return {"times": times.tolist(), "q": q.tolist(), "qd": qd.tolist(), "qdd": qdd.tolist()}
+        """Answer the points of the motion, by the names of `TrajectoryPoints`, and its condition number."""
+
+        def report(progress: Progress) -> None:
+            tell(Stage.EXCITATION, progress.part)
+
+        found = excite(self.robot, self.settings, report)
+        duration = found.trajectory.duration
+        count = math.ceil(duration / self.period - 1e-9)
+        times = duration * np.arange(count + 1.0) / count
+        q, qd, qdd = found.trajectory.at_many(times)
+        return {
+            "times": times.tolist(),
+            "q": q.tolist(),
+            "qd": qd.tolist(),
+            "qdd": qdd.tolist(),
+            "condition": found.condition,
+            "notes": found.limits.notes,
+        }
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,9 @@ class IdentifySession(Session):
             sample = around.present()
             self.check_sample(sample)
             self.stage = Stage.EXCITATION
-            self.have_done(
-                Excite(self._known.robot, around.settings.excitation, around.settings.boxes), self._on_excited
-            )
+            settings = around.settings
+            request = Excite(self._known.robot, settings.excitation, settings.point_period)
+            self.have_done(request, self._on_excited)
 
     def moved(self) -> None:
         """Estimate from what was recorded."""
@@ -67,9 +67,7 @@ class IdentifySession(Session):
 
     def feedback(self) -> Identify.Feedback:
         """Answer the stage."""
-        progress = IdentificationProgress(
-            stage=int(self.stage), fraction=self.fraction, samples=self.samples
-        )
+        progress = IdentificationProgress(stage=int(self.stage), fraction=self.fraction, samples=self.samples)
         return Identify.Feedback(progress=progress)
 
     def result(self, problem: str) -> Identify.Result:

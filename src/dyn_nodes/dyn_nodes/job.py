@@ -19,7 +19,7 @@ Said = Mapping[str, Any]
 
 
 class Job:
-    """Runs one request by `dyn_nodes.identification_job`; what it tells comes in the thread of the executor."""
+    """Has one request done by `dyn_nodes.identification_job`; what it tells comes in the executor."""
 
     def __init__(
         self,

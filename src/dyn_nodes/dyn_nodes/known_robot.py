@@ -37,6 +37,4 @@ def known_robot(described: DescribedRobot) -> KnownRobot:
     robot = loaded.robot
     # A limit of 0 says that nobody has given one.
     limits = np.where(loaded.effort_limit > 0.0, loaded.effort_limit, np.inf)
-    return KnownRobot(
-        robot, loaded.model, limits, JointReader(robot.joint_names, "joint state", others=True)
-    )
+    return KnownRobot(robot, loaded.model, limits, JointReader(robot.joint_names, "joint state", others=True))

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from array import array
+from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Duration
 from numpy.typing import NDArray
 from rclpy.publisher import Publisher
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-import numpy as np
 
 from dyn_core import DynError
 from dyn_core.control.motion import Motion
@@ -27,7 +27,7 @@ from dyn_nodes.trajectory_efforts import MOST_POINTS
 class MotionOutput:
     """Publishes what the robot is to do."""
 
-    def __init__(self, node: RobotNode, kind: OutputKind, stamps: Stamps) -> None:
+    def __init__(self, node: RobotNode[Any], kind: OutputKind, stamps: Stamps) -> None:
         """Open the topic of that kind."""
         self._whole = kind == "trajectory"
         self._stamps = stamps

@@ -12,9 +12,9 @@ import numpy as np
 from dyn_core import Robot
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import replaced
-from dyn_core.control.recorded_motion import RecordedMotion
 from dyn_core.control.stopping import stopping
 from dyn_core.control.trajectory_points import TrajectoryPoints
+from dyn_core.excitation.recorded_motion import RecordedMotion
 from dyn_core.facade.arrays import Array
 
 _GRACE_S = 1.0
@@ -184,9 +184,7 @@ class MotionRun:
         near = np.abs(tau) >= self._near
         if not near.any() and not self._near_since:
             return
-        self._near_since = {
-            j: self._near_since.get(j, t) for j in np.flatnonzero(near).tolist()
-        }
+        self._near_since = {j: self._near_since.get(j, t) for j in np.flatnonzero(near).tolist()}
         for j, since in self._near_since.items():
             if t - since > self._settings.effort_time:
                 self.stop(

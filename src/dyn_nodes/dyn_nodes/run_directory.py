@@ -15,7 +15,7 @@ LOG = "log.csv"
 
 
 def new_directory(below: Path, robot_name: str) -> Path:
-    """Make a directory that is named after robot and time, and answer it; DynError where it cannot be made."""
+    """Make a directory named after robot and time, and answer it; DynError where it cannot be made."""
     safe = re.sub(r"[^\w.-]+", "_", robot_name)[:60] or "robot"
     name = f"{safe}_{time.strftime('%Y%m%d_%H%M%S', time.localtime())}"
     try:

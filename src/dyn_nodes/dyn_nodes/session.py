@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dyn_core import DynError
-from dyn_core.control.recorded_motion import MotionLimits, RecordedMotion, feasible, recorded_motion
 from dyn_core.control.trajectory_points import TrajectoryPoints
+from dyn_core.excitation.recorded_motion import RecordedMotion, RunLimits, feasible, recorded_motion
 from dyn_nodes.deferred_action import Goal, Outcome
 from dyn_nodes.identification_settings import IdentificationNodeSettings
 from dyn_nodes.job import Job, Said
@@ -134,7 +134,7 @@ class Session:
         around.output.check()
         sample = around.present()
         self.check_sample(sample)
-        limits = MotionLimits(settings.effort_part * known.effort_limit, settings.approach, settings.boxes)
+        limits = RunLimits(settings.effort_part * known.effort_limit, settings.approach, settings.boxes)
         motion = recorded_motion(known.model, sample.q, points, limits, repetitions, settings.point_period)
         around.output.check(motion.points)
         self._directory = new_directory(settings.directory, known.robot.name)

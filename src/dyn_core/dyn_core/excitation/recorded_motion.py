@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.control.joint_box import JointBox
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned
 from dyn_core.control.trajectory import Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.control.trajectory_ranges import PEAK, check_ranges
 from dyn_core.errors import DynError
+from dyn_core.excitation.box import ForbiddenBox, coordinate_boxes
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
 from dyn_core.model.joint import Joint, Sigma
@@ -31,7 +31,7 @@ JUMP = 1e-3
 
 
 @dataclass(frozen=True)
-class MotionLimits:
+class RunLimits:
     """What a motion has to keep.
 
     Attributes:
@@ -42,7 +42,7 @@ class MotionLimits:
 
     effort: Array
     approach: float = 0.2
-    boxes: tuple[JointBox, ...] = ()
+    boxes: tuple[ForbiddenBox, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def recorded_motion(
     model: Model,
     q: Array,
     points: TrajectoryPoints,
-    limits: MotionLimits,
+    limits: RunLimits,
     repetitions: int = 1,
     period: float = 0.02,
 ) -> RecordedMotion:
@@ -143,7 +143,7 @@ def _check_jumps(trajectory: Trajectory, joint_names: Sequence[str]) -> None:
         )
 
 
-def _check(model: Model, motion: RecordedMotion, limits: MotionLimits) -> None:
+def _check(model: Model, motion: RecordedMotion, limits: RunLimits) -> None:
     robot, trajectory = model.robot, motion.trajectory
     names = robot.joint_names
     speed = np.array([joint.limits.velocity or np.inf for joint in robot.independent_joints])
@@ -154,14 +154,17 @@ def _check(model: Model, motion: RecordedMotion, limits: MotionLimits) -> None:
     def where(k: int) -> str:
         t = float(times[k])
         if t < motion.begin:
-            return f"{t:.3g} s after its start, on the way from where it is to the beginning of the trajectory"
+            return (
+                f"{t:.3g} s after its start, on the way from where it is to the beginning of the trajectory"
+            )
         return f"{t - motion.begin:.4g} s after the beginning of the trajectory"
 
-    for box in limits.boxes:
-        box.check(names)
-        inside = box.first_inside(names, samples.q)
-        if inside is not None:
-            raise DynError(f"the robot would be in the forbidden box '{box.name}' {where(inside)}")
+    # Between two samples the motion is at most so far from the straight line.
+    slack = np.abs(samples.qdd).max(axis=0) * SAMPLE_S**2
+    for box in coordinate_boxes(robot, limits.boxes):
+        entered = box.first_entered(samples.q, slack)
+        if entered is not None:
+            raise DynError(f"the robot would be in the forbidden box '{box.name}' {where(entered)}")
     torques = np.abs(model.inverse_dynamics(samples.q, samples.qd, samples.qdd))
     beyond = torques / limits.effort
     k, j = np.unravel_index(int(beyond.argmax()), beyond.shape)
@@ -180,7 +183,8 @@ def feasible(model: Model, motion: RecordedMotion, effort: Array) -> Callable[[M
     Args:
         model: the robot.
         motion: what it was doing.
-        effort: greatest efforts (N m or N), (n,); joints without one keep twice the accelerations of `motion`.
+        effort: greatest efforts (N m or N), (n,); of joints without one,
+            accelerations are at most twice those of `motion`.
     """
     acceleration = np.where(np.isfinite(effort), np.inf, 2.0 * motion.fastest + 1e-3)
 
