@@ -4,6 +4,10 @@
 from dyn_core.check.check_robot import check_robot
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.errors import DynError, ModelWarning
+from dyn_core.excitation.box import ForbiddenBox
+from dyn_core.excitation.excitation import Excitation
+from dyn_core.excitation.excite import excite
+from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
@@ -26,7 +30,10 @@ from dyn_core.simulation.state import State
 __all__ = [
     "BaseParameters",
     "DynError",
+    "Excitation",
+    "ExcitationSettings",
     "Finding",
+    "ForbiddenBox",
     "Log",
     "LogReport",
     "Measurement",
@@ -45,6 +52,7 @@ __all__ = [
     "compile_model",
     "condition",
     "examine_log",
+    "excite",
     "load_robot",
     "log_of_arrays",
     "read_log",

@@ -26,12 +26,14 @@ LAYERS = (
         "logs",
         "signals",
         "identification",
+        "excitation",
         "cli",
     ),
 )
 BORROWED = {
     "logs": {"rosbags", "pyarrow", "apsw", "lz4", "compression", "backports"},
     "signals": {"scipy"},
+    "excitation": {"scipy"},
 }
 """What a layer imports of other people's, beside NumPy and YAML, and only where it is used."""
 ENTRIES = {"__init__": "cli", "__main__": "cli"}  # files above a layer may import from it

@@ -21,6 +21,8 @@ from dyn_core.cli.check import check
 from dyn_core.cli.counts import counts
 from dyn_core.cli.emit import emit
 from dyn_core.cli.evaluate import evaluate
+from dyn_core.cli.excite import START, excite
+from dyn_core.cli.excite import add_arguments as add_excitation
 from dyn_core.cli.functions import EMITTED, EVALUATED, OF_LINK, VECTORS
 from dyn_core.cli.link_options import add_link
 from dyn_core.cli.log import add_arguments as add_log
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    options = (*VECTORS, GRAVITY)
+    options = (*VECTORS, GRAVITY, START)
     parser = _parser()
     parsed, unread = parser.parse_known_args(joined(arguments, options))
     if unread:
@@ -181,6 +183,18 @@ def _parser() -> argparse.ArgumentParser:
     _add_json(motion)
     add_simulation(motion)
     motion.set_defaults(run=simulate)
+
+    exciting = commands.add_parser(
+        "excite",
+        help="find a trajectory for identification",
+        description="Find a trajectory that shows the dynamic parameters of a robot, within its limits: a "
+        "Fourier series from rest to rest with the least condition number of the columns of its base parameters "
+        "and friction. The same arguments give the same trajectory.",
+    )
+    add_robot(exciting, gravity=True)
+    _add_json(exciting)
+    add_excitation(exciting)
+    exciting.set_defaults(run=excite)
 
     recorded = commands.add_parser(
         "log",

@@ -32,7 +32,9 @@ class ForbiddenBox:
     def __post_init__(self) -> None:
         """Refuse a box without joints, and ranges that are none."""
         if not self.ranges:
-            raise DynError(f"box '{self.name}' names no joint: give a range for at least one", element=self._element)
+            raise DynError(
+                f"box '{self.name}' names no joint: give a range for at least one", element=self._element
+            )
         for joint, (lower, upper) in self.ranges.items():
             if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
                 raise DynError(
@@ -76,9 +78,7 @@ class CoordinateBox:
             least: least positions (N, n).
             greatest: greatest positions (N, n).
         """
-        depths: Array = np.minimum(
-            greatest[:, self.joints] - self.lower, self.upper - least[:, self.joints]
-        )
+        depths: Array = np.minimum(greatest[:, self.joints] - self.lower, self.upper - least[:, self.joints])
         return depths
 
     def first_entered(self, q: Array, slack: Array) -> int | None:

@@ -61,7 +61,8 @@ def _box(owner: str, node: Node) -> ForbiddenBox:
         raise fail(owner, node, "it has no joints: give ranges as in 'joints: {elbow: [-1.0, 0.0]}'")
     ranges = entries(f"{owner}, joints", given["joints"])
     return ForbiddenBox(
-        shown, {joint: _range(f"{owner}, joint '{shortened(joint, 40)}'", two) for joint, two in ranges.items()}
+        shown,
+        {joint: _range(f"{owner}, joint '{shortened(joint, 40)}'", two) for joint, two in ranges.items()},
     )
 
 

@@ -87,7 +87,8 @@ def motion_limits(robot: Robot, settings: ExcitationSettings) -> MotionLimits:
     ranges = np.array([_range(robot, j, settings.position_scale, notes) for j in robot.coordinates])
     speeds = np.array([_speed(robot, j, notes) for j in robot.coordinates]) * settings.velocity_scale
     accelerations = [
-        settings.accelerations.get(joint.name, speed / TIME_TO_SPEED) for joint, speed in zip(joints, speeds, strict=True)
+        settings.accelerations.get(joint.name, speed / TIME_TO_SPEED)
+        for joint, speed in zip(joints, speeds, strict=True)
     ]
     notes.add_to(
         [joint for joint in joints if joint.name not in settings.accelerations],

@@ -117,7 +117,7 @@ class Problem:
 
                 for part, more in zip(slopes, _differences(weighed, motion), strict=True):
                     part[...] += more
-        return total + _in_boxes(self.boxes, motion.q, half, slopes.q), slopes
+        return total + _in_boxes(self.boxes, motion.q, limits, slopes.q), slopes
 
 
 def problem(
@@ -169,25 +169,36 @@ def _beyond(parts: Array) -> tuple[float, Array]:
     return float((over**2).sum()), 2.0 * over * np.sign(parts)
 
 
-def _in_boxes(boxes: Sequence[CoordinateBox], q: Array, half: Array, slopes: Array) -> float:
+def _in_boxes(boxes: Sequence[CoordinateBox], q: Array, limits: MotionLimits, slopes: Array) -> float:
     """Answer the sum of the squares of how deep the steps between positions q (N, n) reach into boxes.
 
-    Its slopes are added to `slopes` (N, n). A step leaves a box by the shortest way.
+    Its slopes are added to `slopes` (N, n). All steps of one visit leave the box through the same face, the one
+    that is nearest on the whole: else those near either end of a visit would leave through different ones, and the
+    motion could never get free.
     """
     total = 0.0
+    half = 0.5 * (limits.upper - limits.lower)
     for box in boxes:
         own = q[:, box.joints]
-        first_is_less = own[:-1] <= own[1:]
-        below = np.maximum(own[:-1], own[1:]) - box.lower
-        above = box.upper - np.minimum(own[:-1], own[1:])
-        parts = np.minimum(below, above) / half[box.joints]
-        joint = parts.argmin(axis=1)
-        steps = np.flatnonzero(parts[np.arange(len(parts)), joint] > 0.0)
-        for i in steps.tolist():
-            j = int(joint[i])
-            depth = float(parts[i, j])
-            total += depth**2
-            upward = below[i, j] < above[i, j]  # the greatest of both ends has to go down
-            end = i + int(first_is_less[i, j] == upward)
-            slopes[end, box.joints[j]] += (2.0 if upward else -2.0) * depth / half[box.joints[j]]
+        descends = own[:-1] > own[1:]
+        least, greatest = np.where(descends, own[1:], own[:-1]), np.where(descends, own[:-1], own[1:])
+        # By face: through that at the lower end of the range of each joint, then through that at the upper.
+        depths = np.concatenate([greatest - box.lower, box.upper - least], axis=1)
+        open_faces = np.concatenate(
+            [box.lower > limits.lower[box.joints], box.upper < limits.upper[box.joints]]
+        )
+        inside = (depths > 0.0).all(axis=1)
+        if not inside.any():
+            continue
+        parts = depths / np.tile(half[box.joints], 2)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(np.int8)))
+        for begin, end in edges.reshape(-1, 2).tolist():
+            costs = np.where(open_faces, (parts[begin:end] ** 2).sum(axis=0), np.inf)
+            face = int(costs.argmin())
+            total += float(costs[face])
+            k = face % len(box.joints)
+            down = face < len(box.joints)  # the greatest of both ends of a step has to go down
+            ends = np.arange(begin, end) + (descends[begin:end, k] != down)
+            sign = 2.0 if down else -2.0
+            np.add.at(slopes[:, box.joints[k]], ends, sign * parts[begin:end, face] / half[box.joints[k]])
     return total

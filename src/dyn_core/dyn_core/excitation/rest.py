@@ -88,7 +88,9 @@ def refuse_position(
     for box in boxes:
         refuse_box_of_everything(box, limits)
         if box.holds(q):
-            shown = ", ".join(f"'{limits.joint_names[j]}' at {q[j]:.4g} {limits.position_units[j]}" for j in box.joints)
+            shown = ", ".join(
+                f"'{limits.joint_names[j]}' at {q[j]:.4g} {limits.position_units[j]}" for j in box.joints
+            )
             raise DynError(
                 f"the start is within box '{box.name}', with {shown}: give another start, or make the box smaller",
                 element=f"box '{box.name}'",
@@ -125,7 +127,9 @@ def _vector(given: Sequence[float] | Mapping[str, float], limits: MotionLimits, 
                     f"{listed(names)}",
                     element=f"joint '{name}'",
                 )
-        values = np.array([given.get(name, x) for name, x in zip(names, middle, strict=True)], dtype=np.float64)
+        values = np.array(
+            [given.get(name, x) for name, x in zip(names, middle, strict=True)], dtype=np.float64
+        )
     else:
         values = np.array(given, dtype=np.float64)
         if values.shape != (len(names),):

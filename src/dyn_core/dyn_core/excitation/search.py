@@ -107,10 +107,13 @@ class Search:
             x = random.normal(size=self._problem.scales.shape)
             x[0] = random.uniform(-0.5, 0.5, x.shape[1]) + self._to_middle
             x = x.ravel()
-            found.append((self._take(x), k, x))
+            condition = self._take(x)
+            found.append((condition, k, x))
             if self._before == float("inf"):
-                self._before = self._condition
-        return min(found, key=lambda one: one[:2])[2]
+                self._before = condition
+        _, _, x = min(found, key=lambda one: one[:2])
+        kept = self._keeper.kept(x.reshape(self._problem.scales.shape) * self._problem.scales)
+        return x if kept is None else (kept / self._problem.scales).ravel()
 
     @property
     def _to_middle(self) -> Array:
@@ -154,7 +157,13 @@ class Search:
             jac=True,
             method="L-BFGS-B",
             callback=step,
-            options={"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": MEMORY, "ftol": 1e-9, "gtol": 1e-7},
+            options={
+                "maxiter": iterations,
+                "maxfun": 2 * iterations,
+                "maxcor": MEMORY,
+                "ftol": 1e-9,
+                "gtol": 1e-7,
+            },
         )
         self._done = done
         improved: Array = result.x

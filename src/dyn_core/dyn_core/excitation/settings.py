@@ -49,7 +49,7 @@ class ExcitationSettings:
     boxes: tuple[ForbiddenBox, ...] = ()
     seed: int = 0
     tries: int = 4
-    iterations: int = 240
+    iterations: int = 800
 
     def __post_init__(self) -> None:
         """Refuse what leads to no trajectory."""
@@ -69,7 +69,12 @@ class ExcitationSettings:
         for joint, limit in self.accelerations.items():
             if not 0.0 < limit < math.inf:
                 raise ValueError(f"the acceleration limit of joint '{joint}' is {limit!r}: give a number > 0")
-        most = {"periods": MOST_PERIODS, "harmonics": MOST_HARMONICS, "tries": MOST_WORK, "iterations": MOST_WORK}
+        most = {
+            "periods": MOST_PERIODS,
+            "harmonics": MOST_HARMONICS,
+            "tries": MOST_WORK,
+            "iterations": MOST_WORK,
+        }
         for name, greatest in most.items():
             value = getattr(self, name)
             if not 1 <= value <= greatest:
