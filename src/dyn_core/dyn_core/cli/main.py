@@ -24,11 +24,15 @@ from dyn_core.cli.evaluate import evaluate
 from dyn_core.cli.excite import START, excite
 from dyn_core.cli.excite import add_arguments as add_excitation
 from dyn_core.cli.functions import EMITTED, EVALUATED, OF_LINK, VECTORS
+from dyn_core.cli.identify import add_arguments as add_identification
+from dyn_core.cli.identify import identify
 from dyn_core.cli.link_options import add_link
 from dyn_core.cli.log import add_arguments as add_log
 from dyn_core.cli.log import log
 from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import Once, joined, no_number
+from dyn_core.cli.predict import add_arguments as add_prediction
+from dyn_core.cli.predict import predict
 from dyn_core.cli.robot_options import GRAVITY, add_robot, add_terms
 from dyn_core.cli.simulate import add_arguments as add_simulation
 from dyn_core.cli.simulate import simulate
@@ -206,6 +210,29 @@ def _parser() -> argparse.ArgumentParser:
     add_log(recorded)
     _add_json(recorded)
     recorded.set_defaults(run=log)
+
+    identification = commands.add_parser(
+        "identify",
+        help="identify the dynamic parameters of a robot from a log",
+        description="Identify masses, inertias, rotors and friction of a robot from a log of its motion and "
+        "efforts, and write a file of parameters for dyn and the nodes, an identified URDF, a report, and data "
+        "for machines; exit code 1 where signals are wrong, such as an effort with the wrong sign.",
+    )
+    add_robot(identification, gravity=True)
+    _add_json(identification)
+    add_identification(identification)
+    identification.set_defaults(run=identify)
+
+    prediction = commands.add_parser(
+        "predict",
+        help="predict the efforts of a log by identified parameters",
+        description="Compute the efforts that identified parameters give along the motion of a log, write them "
+        "to a CSV file, and print how far they are from those that were measured.",
+    )
+    add_robot(prediction, gravity=True)
+    _add_json(prediction)
+    add_prediction(prediction)
+    prediction.set_defaults(run=predict)
     return parser
 
 
