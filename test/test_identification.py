@@ -31,11 +31,13 @@ from robot_files import ROBOTS
 from ros_graph import Graph
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 import dyn_core
 from dyn_core.control.rich_motion import rich_motion
-from dyn_msgs.msg import IdentificationProgress
+from dyn_core.identification.base_columns import base_columns
+from dyn_msgs.msg import DynamicParameters, IdentificationProgress
 from dyn_nodes import qos
 
 
@@ -332,3 +334,41 @@ def test_deactivation_brings_the_robot_to_rest(graph: Graph, tmp_path: Path) -> 
                 assert asked.status() == GoalStatus.STATUS_ABORTED
                 assert ours.run(exciting(1.0)).result().message == "the node is not active"
         assert_at_rest(ours)
+
+
+def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: Path) -> None:
+    start_robot(graph, "-p", "model_error:=0.2")
+    parameters: list[DynamicParameters] = []
+    graph.node.create_subscription(
+        DynamicParameters, "identification/parameters", parameters.append, qos.LATCHED
+    )
+    with identification(graph, directory=str(tmp_path), online__rate=5.0) as (ours, _):
+        wait_until_it_stands(ours)
+        answer = call(graph, SetBool, "identification/online", data=True)
+        assert (answer.success, answer.message) == (True, "parameters are estimated from now on")
+        graph.wait_for(lambda: "samples" in (graph.diagnosis("online") or ""))
+        assert "not converged" in graph.diagnosis("online") or "too few" in graph.diagnosis("online")
+        assert ours.run(exciting(4.0)).result().success
+        graph.wait_for(lambda: (graph.diagnosis("online") or "").startswith("converged"))
+        newest = parameters[-1]
+        there = dyn_core.with_model_error(dyn_core.load_robot(ROBOTS["rrp"]), 0.2, 0)
+        base = base_columns(there)
+        known = dict(zip(there.parameter_names, there.parameters, strict=True))
+        truth = base.matrix @ np.array([known[name] for name in base.standard_names])
+        assert newest.description_hash == there.description_hash
+        values = np.array(newest.value[: len(truth)])
+        assert tuple(newest.name[: len(truth)]) == base.names
+        assert np.linalg.norm(values - truth) < 0.05 * np.linalg.norm(truth)
+        assert all(0.0 < deviation < 1.0 for deviation in newest.standard_deviation)
+        answer = call(graph, SetBool, "identification/online", data=False)
+        assert answer.message.startswith("estimation has ended; it was converged: ")
+        graph.wait_for(lambda: graph.diagnosis("online") == "off")
+
+
+def call(graph: Graph, kind: Any, name: str, **request: Any) -> Any:
+    """Call a service and answer its response."""
+    client = graph.node.create_client(kind, name)
+    graph.wait_for(client.service_is_ready)
+    answer = client.call_async(kind.Request(**request))
+    graph.wait_for(answer.done)
+    return answer.result()

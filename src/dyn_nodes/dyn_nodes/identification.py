@@ -9,11 +9,13 @@ Publishes:
     ~/joint_trajectory (trajectory_msgs/JointTrajectory): motions, for a controller; or else
     ~/reference (dyn_msgs/JointReference): the same point by point.
     ~/result (dyn_msgs/IdentificationResult, transient_local): the outcome of the last identification.
+    ~/parameters (dyn_msgs/DynamicParameters): parameters that are estimated online, with deviations.
     /diagnostics (diagnostic_msgs/DiagnosticArray): what is being done, and what is wrong.
 Actions:
     ~/run_trajectory (dyn_msgs/RunTrajectory), ~/identify (dyn_msgs/Identify).
 Services:
     ~/apply (std_srvs/Trigger): hands the last result to `feedforward/set_dynamic_parameters`.
+    ~/online (std_srvs/SetBool): estimates parameters while the robot does what it does.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from dyn_nodes.job import Job
 from dyn_nodes.joint_state_bytes import JointStateBytes, JointStates
 from dyn_nodes.known_robot import KnownRobot, known_robot
 from dyn_nodes.motion_output import MotionOutput
+from dyn_nodes.online import Online
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_node import RobotNode
@@ -98,6 +101,8 @@ class Identification(RobotNode[KnownRobot]):
             self._on_over,
         )
         self._results = self.publisher(IdentificationResult, "~/result", qos.LATCHED)
+        self._online = Online(self, settings.online)
+        self._opened.append(self._online.end)
         self.open_diagnostics()
         self.open_robot()
         self.subscribe(JointState, "joint_states", self._on_joint_state, _RECORDED, raw=True)
@@ -120,11 +125,13 @@ class Identification(RobotNode[KnownRobot]):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to take goals."""
         self._is_active = True
+        self._online.activate()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Take no goals any more; a robot that moves is brought to rest."""
         self._is_active = False
+        self._online.end()
         self._interrupt("the node was deactivated")
         return super().on_deactivate(state)
 
@@ -152,6 +159,7 @@ class Identification(RobotNode[KnownRobot]):
         self._interrupt("another robot description came")
         self._known = prepared
         self._newest = None
+        self._online.use_robot()
         self.get_logger().info(f"using robot '{prepared.robot.name}' with {prepared.robot.dof} joints")
 
     # Goals.
@@ -222,8 +230,14 @@ class Identification(RobotNode[KnownRobot]):
             if not known.reader.concerns(message.name):
                 return
             self._newest = (raw, self._steady())
-            if session is not None and session.is_moving:
-                session.measure(self._sample(message, known))
+            moving = session is not None and session.is_moving
+            if not moving and not self._online.takes_samples:
+                return
+            sample = self._sample(message, known)
+            if session is not None and moving:
+                session.measure(sample)
+            if self._online.takes_samples:
+                self._online.add(sample)
         except Rejection as problem:
             if session is not None:
                 session.refuse(str(problem))
@@ -276,6 +290,7 @@ class Identification(RobotNode[KnownRobot]):
             "doing": doing,
             "samples": "0" if session is None else str(session.samples),
             "last": self._ended_with,
+            "online": self._online.state,
         }
 
 
