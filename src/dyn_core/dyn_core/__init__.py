@@ -15,10 +15,15 @@ from dyn_core.facade.write import write_par, write_urdf
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.grouping.regroup import with_base_parameters
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.identified import Identified
+from dyn_core.identification.identify import identify
+from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
 from dyn_core.signals.condition import condition
+from dyn_core.signals.of_arrays import signals_of_arrays
 from dyn_core.signals.protocol import Protocol
 from dyn_core.signals.signals import Signals
 from dyn_core.simulation.model_error import with_model_error
@@ -34,6 +39,9 @@ __all__ = [
     "ExcitationSettings",
     "Finding",
     "ForbiddenBox",
+    "FrictionModel",
+    "IdentificationSettings",
+    "Identified",
     "Log",
     "LogReport",
     "Measurement",
@@ -53,9 +61,11 @@ __all__ = [
     "condition",
     "examine_log",
     "excite",
+    "identify",
     "load_robot",
     "log_of_arrays",
     "read_log",
+    "signals_of_arrays",
     "with_base_parameters",
     "with_model_error",
     "write_par",

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
+import math
 import os
-import sqlite3
-import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dyn_core.identification.motion import Motion, motion
-
-EMPS_GAIN = 35.15065188
-"""Force of the motor (N) for a control signal of 1 V."""
+import dyn_core
+from dyn_core import Protocol, Signals
 
 EMPS_URDF = """<robot name="emps">
   <link name="base"/>
@@ -26,6 +23,44 @@ EMPS_URDF = """<robot name="emps">
     <limit lower="-1" upper="1" effort="1000" velocity="1"/>
   </joint>
 </robot>"""
+EMPS_MAP = {
+    "time": {"column": "t", "unit": "s"},
+    "joints": {
+        "screw": {
+            "position": {"column": "qm", "unit": "m"},
+            "effort": {"column": "vir", "unit": "V", "gain": 35.15065188},
+        }
+    },
+}
+EMPS_PROTOCOL = Protocol(cutoff=100.0, half_width=1, margin=100, decimate=10, train=1.0)
+"""That of its authors (Janot, Gautier, Brunot 2019)."""
+UR10_PROTOCOL = Protocol(cutoff=10.0, filter_effort=True, half_width=1, margin=25, decimate=1, train=0.65)
+"""That which goes with the data."""
+
+UR10_JOINTS = (
+    *("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint"),
+    *("wrist_1_joint", "wrist_2_joint", "wrist_3_joint"),
+)
+UR10_DH = (
+    (0.1273, 0.0, 90.0),
+    (0.0, -0.612, 0.0),
+    (0.0, -0.5723, 0.0),
+    (0.163941, 0.0, 90.0),
+    (0.1157, 0.0, -90.0),
+    (0.0922, 0.0, 0.0),
+)
+"""By joint, d (m), a (m) and alpha (deg) of Denavit and Hartenberg, as the manufacturer publishes them."""
+UR10_BODIES = (
+    (7.1, (0.021, 0.0, 0.027)),
+    (12.7, (0.38, 0.0, 0.158)),
+    (4.27, (0.24, 0.0, 0.068)),
+    (2.0, (0.0, 0.007, 0.018)),
+    (2.0, (0.0, 0.007, 0.018)),
+    (0.365, (0.0, 0.0, -0.026)),
+)
+"""By link, its mass (kg), and its centre in the frame behind it (m), as the manufacturer publishes them."""
+UR10_RADIUS = 0.1
+"""Radius of gyration of a link (m): none is published."""
 
 
 def dataset(name: str) -> Path:
@@ -38,62 +73,39 @@ def dataset(name: str) -> Path:
     pytest.skip(f"the data set {name} is not here: name its directory in DYN_DATASETS")
 
 
-def emps_motion(file: str) -> Motion:
-    """Answer the motion of the EMPS axis, filtered as its authors do it; the ends are left out."""
-    path = dataset("emps") / file
-    io, signal = pytest.importorskip("scipy.io"), pytest.importorskip("scipy.signal")
-    data = io.loadmat(path)
-    t = data["t"].ravel()
-    period = np.median(np.diff(t))
-    q = signal.filtfilt(*signal.butter(4, 100.0 * 2.0 * period), data["qm"].ravel())
-    qd = np.gradient(q, period)
-    qdd = np.gradient(qd, period)
-    force = EMPS_GAIN * data["vir"].ravel()
-    inner = slice(50, -50)
-    return motion(t[inner], *(values[inner, None] for values in (q, qd, qdd, force)))
+def emps_signals(file: str, protocol: Protocol = EMPS_PROTOCOL) -> Signals:
+    """Answer the signals of the EMPS axis."""
+    return dyn_core.condition(dyn_core.read_log(dataset("emps") / file, EMPS_MAP), protocol)
 
 
-def ur10_motion() -> Motion:
-    """Answer the motion of the UR10, by the protocol that goes with the data."""
-    path = dataset("ur10_unisa") / "ur10_exciting_trajectory.db3"
-    signal = pytest.importorskip("scipy.signal")
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as bag:
-        messages = bag.execute("select data from messages order by timestamp").fetchall()
-    q, tau = zip(*(_position_and_effort(data) for (data,) in messages), strict=True)
-    rate = 125.0
-    b, a = signal.butter(4, 10.0 / (0.5 * rate))
-    positions, efforts = (signal.filtfilt(b, a, np.array(values), axis=0) for values in (q, tau))
-    qd = np.gradient(positions, 1.0 / rate, axis=0)
-    qdd = np.gradient(qd, 1.0 / rate, axis=0)
-    inner = slice(25, -25)
-    t = np.arange(len(q)) / rate
-    return motion(t[inner], positions[inner], qd[inner], qdd[inner], efforts[inner])
+def ur10_signals(protocol: Protocol = UR10_PROTOCOL) -> Signals:
+    """Answer the signals of the UR10."""
+    log = dyn_core.read_log(dataset("ur10_unisa") / "ur10_exciting_trajectory.db3", robot=ur10())
+    return dyn_core.condition(log, protocol)
 
 
-def _position_and_effort(data: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Answer two of the arrays of a JointState (little-endian CDR; what is aligned counts from byte 4)."""
-    place = 4
+def ur10() -> dyn_core.Robot:
+    """Answer the UR10, by what its manufacturer publishes."""
+    parts = ['<link name="link_0"/>']
+    d, a, alpha = 0.0, 0.0, 0.0
+    for i, (name, following, (mass, centre)) in enumerate(
+        zip(UR10_JOINTS, UR10_DH, UR10_BODIES, strict=True), start=1
+    ):
+        x, y, z = _through(*following, centre)
+        inertia = mass * UR10_RADIUS**2
+        parts.append(
+            f'<joint name="{name}" type="revolute"><parent link="link_{i - 1}"/><child link="link_{i}"/>'
+            f'<origin xyz="{a} 0 {d}" rpy="{math.radians(alpha)} 0 0"/><axis xyz="0 0 1"/>'
+            '<limit lower="-6.3" upper="6.3" effort="330" velocity="3"/></joint>'
+            f'<link name="link_{i}"><inertial><origin xyz="{x} {y} {z}"/><mass value="{mass}"/>'
+            f'<inertia ixx="{inertia}" iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/>'
+            "</inertial></link>"
+        )
+        d, a, alpha = following
+    return dyn_core.load_robot(f'<robot name="ur10">{"".join(parts)}</robot>')
 
-    def number() -> int:
-        nonlocal place
-        place += -place % 4
-        place += 4
-        return struct.unpack_from("<I", data, place - 4)[0]
 
-    def skip_text() -> None:
-        nonlocal place
-        length = number()
-        place += length
-
-    def array() -> np.ndarray:
-        nonlocal place
-        count = number()
-        place += -(place - 4) % 8
-        place += 8 * count
-        return np.frombuffer(data, "<f8", count, place - 8 * count)
-
-    number(), number(), skip_text()
-    for _ in range(number()):
-        skip_text()
-    position, _, effort = array(), array(), array()
-    return position, effort
+def _through(d: float, a: float, alpha: float, point: tuple[float, float, float]) -> np.ndarray:
+    """Answer a point of the frame behind a link in that of the link."""
+    c, s = math.cos(math.radians(alpha)), math.sin(math.radians(alpha))
+    return np.array([a, 0.0, d]) + np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]) @ point

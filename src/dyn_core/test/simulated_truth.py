@@ -10,7 +10,8 @@ import numpy as np
 import dyn_core
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.motion import Motion, motion
+from dyn_core.signals.of_arrays import signals_of_arrays
+from dyn_core.signals.signals import Signals
 
 RATE = 1000.0
 DROPPED = 250
@@ -86,16 +87,22 @@ def excitation(
     )
 
 
-def exact_motion(robot: dyn_core.Robot, duration: float = 30.0, seed: int = 0) -> Motion:
+def exact_motion(robot: dyn_core.Robot, duration: float = 30.0, seed: int = 0) -> Signals:
     """Answer a motion of a robot without any noise."""
     t, q, qd, qdd = excitation(robot.dof, duration, seed)
     tau = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd)
-    return motion(t, q, qd, qdd, tau)
+    return signals_of_arrays(robot.joint_names, t, q, qd, qdd, tau)
 
 
 def measured(
-    exact: Motion, seed: int, torque_noise: float = 0.01, position_noise: float = 1e-5, cutoff: float = 15.0
-) -> Motion:
+    exact: Signals,
+    seed: int,
+    torque_noise: float = 0.01,
+    position_noise: float = 1e-5,
+    cutoff: float = 15.0,
+    decimate: int = 20,
+    train: float = 0.65,
+) -> Signals:
     """Answer what sensors would say: encoders of 19 bits, noise, and torques of 12 bits; positions filtered.
 
     Args:
@@ -104,6 +111,8 @@ def measured(
         torque_noise: deviation of the noise of the torques, as a part of the greatest of the joint.
         position_noise: deviation of that of the positions (rad).
         cutoff: of the filter of the positions (Hz).
+        decimate: how many samples parallel filtering makes one of.
+        train: part of the time that fits.
     """
     random = np.random.default_rng(seed)
     step = 2.0 * np.pi / 2**19
@@ -115,7 +124,8 @@ def measured(
     qd = np.gradient(q, 1.0 / RATE, axis=0)
     qdd = np.gradient(qd, 1.0 / RATE, axis=0)
     inner = slice(DROPPED, -DROPPED)
-    return motion(exact.t[inner], q[inner], qd[inner], qdd[inner], tau[inner])
+    of_sensors = (values[inner] for values in (exact.time, q, qd, qdd, tau))
+    return signals_of_arrays(exact.joint_names, *of_sensors, decimate=decimate, train=train)
 
 
 def low_pass(values: np.ndarray, cutoff: float) -> np.ndarray:

@@ -13,7 +13,6 @@ from simulated_truth import SIX, arm, exact_motion, measured, true_values, with_
 
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.consistent import Prior, consistent
-from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.expected import consistent_parameters, expected_bodies
 from dyn_core.identification.factors import factors
@@ -84,7 +83,7 @@ def test_what_bodies_can_be(k: list[float], possible: bool) -> None:
 def identified(robot, moved, weight=1.0):
     base = base_columns(robot)
     models = (FrictionModel(),) * 6
-    data = factors(Rows(Equations(moved, base, Decimation(20)), tuple((m,) for m in models)))
+    data = factors(Rows(Equations(moved, base), tuple((m,) for m in models)))
     solution = weighted(data)
     found = consistent_parameters(robot, base, models, data, solution.sigma, solution.x, weight)
     return base, data, solution, found

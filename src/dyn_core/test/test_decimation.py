@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyn_core.identification.decimation import Decimation
+from dyn_core.signals.decimation import Decimation
 
 
 def sines(frequency: float, count: int = 4000) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +58,17 @@ def test_counts() -> None:
 
 
 def test_what_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="factor of 1 or more"):
+    with pytest.raises(ValueError, match="a whole number from 1"):
         Decimation(0)
     with pytest.raises(ValueError, match="give 2 or more"):
         Decimation(1).derivative(np.zeros(10))
+
+
+@pytest.mark.parametrize("factor", [1, 2, 5, 20])
+def test_memory_is_that_of_white_noise(factor: int) -> None:
+    """The variance of sums of samples that are kept, beside that of as many independent ones."""
+    decimation = Decimation(factor)
+    noise = np.random.default_rng(0).normal(size=(2000, 4000 // 20 * factor + 2 * decimation.reach))
+    left = decimation.of(noise.T)
+    ratio = left.sum(axis=0).var() / (len(left) * left.var())
+    assert ratio == pytest.approx(decimation.memory, rel=0.1)

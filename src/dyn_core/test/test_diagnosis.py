@@ -11,23 +11,22 @@ from simulated_truth import SEVEN, SIX, arm, exact_motion, measured, with_drives
 
 from dyn_core.check.finding import Severity
 from dyn_core.identification.base_columns import BaseColumns, base_columns
-from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.delays import delay, earlier
 from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.motion import Motion
+from dyn_core.signals.signals import Signals
 
 
 @pytest.fixture(scope="module", params=[SIX, SEVEN], ids=["six", "seven"])
-def case(request: pytest.FixtureRequest) -> tuple[BaseColumns, Motion]:
+def case(request: pytest.FixtureRequest) -> tuple[BaseColumns, Signals]:
     robot = with_drives(arm(request.param))
     return base_columns(robot), exact_motion(robot, 20.0)
 
 
-def found_in(base: BaseColumns, moved: Motion):
+def found_in(base: BaseColumns, moved: Signals):
     models = (FrictionModel(),) * moved.dof
-    return diagnosis(Equations(measured(moved, seed=0), base, Decimation(20)), models)
+    return diagnosis(Equations(measured(moved, seed=0), base), models)
 
 
 def test_nothing_is_found_where_nothing_is_wrong(case: tuple) -> None:
@@ -77,7 +76,7 @@ def test_saturated_torques(case: tuple) -> None:
         noisy = measured(moved, seed=0)
         limit = 0.75 * np.abs(noisy.tau[:, joint]).max()
         noisy.tau[:, joint] = np.clip(noisy.tau[:, joint], -limit, limit)
-        equations = Equations(noisy, base, Decimation(20))
+        equations = Equations(noisy, base)
         findings = diagnosis(equations, (FrictionModel(),) * moved.dof)
         assert findings
         assert {f.names for f in findings} == {(f"joint_{joint + 1}",)}
@@ -94,7 +93,7 @@ def test_delays(case: tuple, milliseconds: int) -> None:
     order = "later" if milliseconds > 0 else "earlier"
     assert f"recorded {abs(milliseconds)} ms" in finding.message.replace(".0 ", " ")
     assert order in finding.message
-    equations = Equations(measured(late, seed=1), base, Decimation(20))
+    equations = Equations(measured(late, seed=1), base)
     found = delay(equations, (FrictionModel(),) * moved.dof)
     assert found.common == pytest.approx(1e-3 * milliseconds, abs=max(3e-4, 5.0 * found.deviation))
     assert found.deviation < 2e-4

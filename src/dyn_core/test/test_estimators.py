@@ -12,7 +12,6 @@ from simulated_truth import SIX, arm, exact_motion, excitation, measured, true_v
 import dyn_core
 from dyn_core.identification import equations as equations_module
 from dyn_core.identification.base_columns import BaseColumns, base_columns, independent_columns
-from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.deviations import SAFETY, deviations, residual_rows, residuals
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
@@ -20,24 +19,25 @@ from dyn_core.identification.factors import Factors, factors
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.instrumental import instrumental
 from dyn_core.identification.least_squares import ordinary, residual_squares, torque_squares, weighted
-from dyn_core.identification.motion import Motion, motion
 from dyn_core.identification.recursive import RecursiveEstimator
 from dyn_core.identification.robust import reweighted
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.total_least_squares import total_least_squares
+from dyn_core.signals.of_arrays import signals_of_arrays
+from dyn_core.signals.signals import Signals
 
 STANDARD = (FrictionModel(),)
 
 
 @pytest.fixture(scope="module")
-def case() -> tuple[dyn_core.Robot, BaseColumns, Motion]:
+def case() -> tuple[dyn_core.Robot, BaseColumns, Signals]:
     robot = with_drives(arm(SIX))
     return robot, base_columns(robot), measured(exact_motion(robot, 10.0), seed=0)
 
 
 def rows_of(case: tuple, factor: int = 20) -> Rows:
     _, base, moved = case
-    return Rows(Equations(moved, base, Decimation(factor)), (STANDARD,) * 6)
+    return Rows(Equations(replace(moved, decimate=factor), base), (STANDARD,) * 6)
 
 
 def stacked(rows: Rows, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,8 +94,8 @@ def test_segments_are_not_filtered_together(case: tuple) -> None:
     _, base, moved = case
     half = len(moved) // 2
     gap = replace(moved, segments=((0, half), (half, len(moved))))
-    together = Equations(gap, base, Decimation(20))
-    apart = [Equations(moved.part(*part), base, Decimation(20)) for part in gap.segments]
+    together = Equations(gap, base)
+    apart = [Equations(moved.part(*part), base) for part in gap.segments]
     assert len(together) == sum(map(len, apart))
     np.testing.assert_array_equal(together.times, np.concatenate([one.times for one in apart]))
     found, expected = (
@@ -128,14 +128,16 @@ def test_deviations_are_those_of_repeated_measurements(case: tuple) -> None:
     found = []
     for _ in range(60):
         noisy = replace(exact, tau=exact.tau + 0.01 * greatest * random.normal(size=exact.tau.shape))
-        rows = Rows(Equations(noisy, base, Decimation(40)), (STANDARD,) * 6)
+        rows = Rows(Equations(replace(noisy, decimate=40), base), (STANDARD,) * 6)
         found.append(weighted(factors(rows)))
     spread = np.std([one.x for one in found], axis=0)
-    claimed = np.mean([one.deviations for one in found], axis=0)
+    # The filter of both sides leaves noise that resembles that of the sample before.
+    memory = rows.equations.decimation.memory
+    claimed = np.sqrt(memory) * np.mean([one.deviations for one in found], axis=0)
     np.testing.assert_allclose(spread, claimed, rtol=0.35)
     assert np.mean(spread / claimed) == pytest.approx(1.0, abs=0.06)
     reported = deviations(rows, found[-1], residual_rows(rows, found[-1].x))
-    assert np.all(reported >= SAFETY * found[-1].deviations * (1.0 - 1e-12))
+    assert np.all(reported >= SAFETY * np.sqrt(memory) * found[-1].deviations * (1.0 - 1e-12))
 
 
 def test_residuals_that_remember_raise_the_deviations(case: tuple) -> None:
@@ -145,7 +147,8 @@ def test_residuals_that_remember_raise_the_deviations(case: tuple) -> None:
     slow = np.zeros_like(exact.tau)
     for k in range(1, len(slow)):
         slow[k] = 0.98 * slow[k - 1] + random.normal(size=6)
-    rows = Rows(Equations(replace(exact, tau=exact.tau + 0.1 * slow), base, Decimation(10)), (STANDARD,) * 6)
+    noisy = replace(exact, tau=exact.tau + 0.1 * slow, decimate=10)
+    rows = Rows(Equations(noisy, base), (STANDARD,) * 6)
     solution = weighted(factors(rows))
     errors = residual_rows(rows, solution.x)
     like = residuals(errors)
@@ -165,10 +168,10 @@ def test_outliers_count_less(case: tuple) -> None:
     hit = random.random(spoiled.tau.shape) < 0.002
     spoiled.tau[hit] += 300.0
     expected = true_values(robot, base)
-    rows = Rows(Equations(spoiled, base), (STANDARD,) * 6)
+    rows = Rows(Equations(replace(spoiled, decimate=1), base), (STANDARD,) * 6)
     plain = weighted(factors(rows))
     robust, weights = reweighted(rows, plain.x)
-    clean = weighted(factors(Rows(Equations(moved, base), (STANDARD,) * 6)))
+    clean = weighted(factors(Rows(Equations(replace(moved, decimate=1), base), (STANDARD,) * 6)))
     scale = clean.deviations
     assert np.sqrt(np.mean(((robust.x - expected) / scale) ** 2)) < 3.0
     assert np.sqrt(np.mean(((plain.x - expected) / scale) ** 2)) > 10.0
@@ -196,9 +199,9 @@ def test_instruments_undo_noise_of_positions(case: tuple) -> None:
     exact = exact_motion(robot, 20.0)
     noisy = measured(exact, seed=5, position_noise=1e-3, cutoff=40.0)
     inner = slice(250, -250)
-    without = motion(exact.t[inner], exact.q[inner], exact.qd[inner], exact.qdd[inner], noisy.tau)
+    without = replace(noisy, q=exact.q[inner], qd=exact.qd[inner], qdd=exact.qdd[inner])
     rows, instruments = (
-        Rows(Equations(one, base, Decimation(10)), (STANDARD,) * 6) for one in (noisy, without)
+        Rows(Equations(replace(one, decimate=10), base), (STANDARD,) * 6) for one in (noisy, without)
     )
     plain = weighted(factors(rows))
     found = instrumental(rows, instruments, plain.sigma)
@@ -281,14 +284,14 @@ def test_motions_that_are_none_are_refused() -> None:
     t = np.arange(5.0)
     good = np.zeros((5, 2))
     with pytest.raises(ValueError, match="qd: expected a row for each of the 5 times"):
-        motion(t, good, good[:4], good, good)
+        signals_of_arrays("ab", t, good, good[:4], good, good)
     bad = good.copy()
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="tau: sample 3 is not finite"):
-        motion(t, good, good, good, bad)
-    with pytest.raises(ValueError, match="time does not increase after sample 1"):
-        motion([0.0, 1.0, 1.0, 2.0, 3.0], good, good, good, good)
-    with pytest.raises(ValueError, match="no torque was measured"):
-        motion(t, good, good, good, np.full((5, 2), np.nan))
+        signals_of_arrays("ab", t, good, good, good, bad)
+    with pytest.raises(ValueError, match="time: it does not increase after sample 1"):
+        signals_of_arrays("ab", [0.0, 1.0, 1.0, 2.0, 3.0], good, good, good, good)
+    with pytest.raises(ValueError, match="no effort was measured"):
+        signals_of_arrays("ab", t, good, good, good, np.full((5, 2), np.nan))
     with pytest.raises(ValueError, match="two samples or more"):
-        motion([0.0], good[:1], good[:1], good[:1], good[:1])
+        signals_of_arrays("ab", [0.0], good[:1], good[:1], good[:1], good[:1])

@@ -15,10 +15,12 @@ from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import STANDARD, SYMBOLS, TERMS, FrictionModel, unit
 from dyn_core.identification.friction_torques import friction_torques
 from dyn_core.identification.identified import Identified
-from dyn_core.identification.identify import IdentificationSettings, identify, rigid_torques
-from dyn_core.identification.motion import Motion
+from dyn_core.identification.identify import identify
+from dyn_core.identification.rigid_torques import rigid_torques
+from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.standard_friction import nearest_standard
 from dyn_core.model.joint import Joint, Sigma
+from dyn_core.signals.signals import Signals
 
 ALL = FrictionModel(TERMS, v0=0.1, vt=0.2, vx=0.3)
 
@@ -108,7 +110,7 @@ def test_nearest_standard_model() -> None:
     assert 1.0 < Fs < 3.0
 
 
-def moved_with(model: FrictionModel, x: list[float], joint: int, load: bool = False) -> Motion:
+def moved_with(model: FrictionModel, x: list[float], joint: int, load: bool = False) -> Signals:
     """A measured motion in which a joint has this friction instead of the standard one."""
     robot = with_drives(arm(SIX))
     exact = exact_motion(robot, 24.0)
@@ -120,11 +122,11 @@ def moved_with(model: FrictionModel, x: list[float], joint: int, load: bool = Fa
     of_bodies = torque if load else np.zeros_like(torque)
     tau = exact.tau.copy()
     tau[:, joint] = torque + model.columns(qd, of_bodies) @ x
-    return measured(replace(exact, tau=tau), seed=0)
+    return measured(replace(exact, tau=tau), seed=0, decimate=10)
 
 
-def of(moved: Motion, friction: tuple[FrictionModel, ...] | None) -> Identified:
-    settings = IdentificationSettings(decimation=10, friction=friction, diagnose=False)
+def of(moved: Signals, friction: tuple[FrictionModel, ...] | None) -> Identified:
+    settings = IdentificationSettings(friction, diagnose=False)
     return identify(arm(SIX), moved, settings)
 
 
@@ -159,7 +161,7 @@ def test_friction_that_is_there_is_chosen(name: str) -> None:
 
 def test_standard_friction_stays_standard() -> None:
     """Nothing is added where there is nothing to gain."""
-    found = of(measured(exact_motion(with_drives(arm(SIX)), 24.0), seed=1), None)
+    found = of(measured(exact_motion(with_drives(arm(SIX)), 24.0), seed=1, decimate=10), None)
     assert [friction.model for friction in found.friction] == [FrictionModel()] * 6
 
 

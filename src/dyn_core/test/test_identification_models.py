@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,6 @@ import dyn_core
 from dyn_core.dynamics.energy_model import energy_row
 from dyn_core.dynamics.filtered_model import filtered_model
 from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.energy_equations import energy_factors, power_factors, scalar_names
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.factors import factors
@@ -172,12 +172,12 @@ def exact(robot: dyn_core.Robot, factor: int, friction: float = 1.0):
     values[:, 12] *= friction
     robot = robot.with_parameters(values.ravel())
     base = base_columns(robot)
-    return robot, base, exact_motion(robot, 12.0), Decimation(factor)
+    return robot, base, replace(exact_motion(robot, 12.0), decimate=factor)
 
 
 def test_filtered_equations_give_the_parameters_without_accelerations() -> None:
-    robot, base, moved, decimation = exact(with_drives(arm(SIX)), 20, friction=0.0)
-    equations = Equations(moved, base, decimation, momenta(base))
+    robot, base, moved = exact(with_drives(arm(SIX)), 20, friction=0.0)
+    equations = Equations(moved, base, momenta(base))
     found = weighted(factors(Rows(equations, ((FrictionModel(),),) * 6)))
     expected = true_values(robot, base)
     np.testing.assert_allclose(found.x, expected, atol=2e-4 * np.abs(expected).max())
@@ -186,8 +186,8 @@ def test_filtered_equations_give_the_parameters_without_accelerations() -> None:
 
 @pytest.mark.parametrize("what", ["energy", "power"])
 def test_energy_and_power_give_the_parameters(what: str) -> None:
-    robot, base, moved, decimation = exact(with_drives(arm(SIX)), 20, friction=0.0)
-    data = energy_factors(moved, base, 40) if what == "energy" else power_factors(moved, base, decimation)
+    robot, base, moved = exact(with_drives(arm(SIX)), 20, friction=0.0)
+    data = energy_factors(moved, base, 40) if what == "energy" else power_factors(moved, base)
     found = weighted(data)
     expected = true_values(robot, base)
     assert len(scalar_names(base)) == len(expected)
@@ -196,8 +196,8 @@ def test_energy_and_power_give_the_parameters(what: str) -> None:
 
 @pytest.mark.parametrize("axes", [SIX, SEVEN], ids=["six", "seven"])
 def test_link_by_link_gives_the_parameters(axes: tuple) -> None:
-    robot, base, moved, decimation = exact(with_drives(arm(axes)), 10)
-    data = factors(Rows(Equations(moved, base, decimation), ((FrictionModel(),),) * robot.dof))
+    robot, base, moved = exact(with_drives(arm(axes)), 10)
+    data = factors(Rows(Equations(moved, base), ((FrictionModel(),),) * robot.dof))
     found = link_by_link(base, data)
     assert found.order == tuple(range(robot.dof - 1, -1, -1))
     expected = true_values(robot, base)

@@ -13,15 +13,16 @@ import dyn_core
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Identified
-from dyn_core.identification.identify import IdentificationSettings, identify
-from dyn_core.identification.motion import Motion
+from dyn_core.identification.identify import identify
 from dyn_core.identification.pseudo_inertia import is_possible
+from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.signals.signals import Signals
 
-SETTINGS = IdentificationSettings(decimation=20, diagnose=False)
+SETTINGS = IdentificationSettings(diagnose=False)
 
 
 @pytest.fixture(scope="module")
-def seven() -> tuple[dyn_core.Robot, Motion, Identified]:
+def seven() -> tuple[dyn_core.Robot, Signals, Identified]:
     robot = with_drives(arm(SEVEN))
     moved = measured(exact_motion(robot, 30.0), seed=0)
     return robot, moved, identify(arm(SEVEN), moved, replace(SETTINGS, diagnose=True))
@@ -46,7 +47,7 @@ def test_every_parameter_has_its_value_unit_and_prior(seven: tuple) -> None:
     assert units["Fo3"] == "N m"
     assert found.findings == ()
     assert found.remarks == ()
-    assert found.protocol.estimator == "wls"
+    assert found.procedure.estimator == "wls"
     assert found.condition < 200.0
 
 
@@ -80,10 +81,10 @@ def test_essential_parameters_are_within_three_deviations(axes: tuple) -> None:
     exact = exact_motion(robot, 30.0)
     base = base_columns(robot)
     expected = true_values(robot, base)
-    settings = replace(SETTINGS, train=1.0, friction=(FrictionModel(),) * robot.dof)
+    settings = replace(SETTINGS, friction=(FrictionModel(),) * robot.dof)
     within, all_within, essential = 0, 0, 0
     for seed in range(12):
-        found = identify(arm(axes), measured(exact, seed), settings)
+        found = identify(arm(axes), measured(exact, seed, train=1.0), settings)
         parameters = [*found.base, *(p for friction in found.friction for p in friction.parameters)]
         good = [
             abs(p.value - value) <= 3.0 * p.deviation
@@ -100,15 +101,13 @@ def test_essential_parameters_are_within_three_deviations(axes: tuple) -> None:
 
 def test_robust_identification_survives_outliers() -> None:
     robot = with_drives(arm(SIX))
-    moved = measured(exact_motion(robot, 12.0), seed=2)
+    moved = measured(exact_motion(robot, 12.0), seed=2, decimate=5)
     random = np.random.default_rng(2)
     moved.tau[random.random(moved.tau.shape) < 5e-4] += 200.0
     expected = true_values(robot, base_columns(robot))
     errors = {}
     for robust in (False, True):
-        found = identify(
-            arm(SIX), moved, replace(SETTINGS, robust=robust, friction=(FrictionModel(),) * 6, decimation=5)
-        )
+        found = identify(arm(SIX), moved, replace(SETTINGS, robust=robust, friction=(FrictionModel(),) * 6))
         values = [*found.base, *(p for friction in found.friction for p in friction.parameters)]
         errors[robust] = np.abs(np.array([p.value for p in values]) - expected).mean()
     assert errors[True] < 0.5 * errors[False]
@@ -148,8 +147,8 @@ def test_a_joint_that_stands_still_is_said() -> None:
         (lambda m: m.part(0, 400), "measure for longer"),
         (lambda m: replace(m, q=0.0 * m.q), "no joint moves in this motion"),
         (
-            lambda m: Motion(m.t, *(getattr(m, k)[:, :5] for k in ("q", "qd", "qdd", "tau")), m.segments),
-            "the motion has 5 joints, but robot 'arm_6' has 6",
+            lambda m: m.of_joints(m.joint_names[:5]),
+            "there are no signals of 'joint_6', only of 'joint_1', .* name the joints of the log",
         ),
     ],
     ids=["short", "still", "joints"],
@@ -163,7 +162,7 @@ def test_motions_that_do_not_do_are_refused(change, message: str) -> None:
 def test_settings_that_are_none_are_refused() -> None:
     moved = measured(exact_motion(with_drives(arm(SIX)), 4.0), seed=5)
     with pytest.raises(ValueError, match="train: expected a part of the time"):
-        identify(arm(SIX), moved, replace(SETTINGS, train=0.0))
+        identify(arm(SIX), replace(moved, train=0.0), SETTINGS)
     with pytest.raises(ValueError, match="parts: expected 2 or more"):
         identify(arm(SIX), moved, replace(SETTINGS, parts=1))
     with pytest.raises(dyn_core.DynError, match="friction was given for 2 joints"):

@@ -9,7 +9,6 @@ from simulated_truth import SEVEN, SIX, arm, exact_motion, measured, true_values
 
 import dyn_core
 from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.factors import Factors, factors
 from dyn_core.identification.friction import FrictionModel
@@ -23,7 +22,7 @@ MASS, CENTRE, INERTIA = 1.5, (0.03, -0.02, 0.08), (0.004, 0.0005, -0.0002, 0.006
 def data_of(robot: dyn_core.Robot, seed: int, friction: FrictionModel | None = None) -> Factors:
     moved = measured(exact_motion(robot, 20.0, seed), seed)
     models = ((friction or FrictionModel(),),) * robot.dof
-    return factors(Rows(Equations(moved, base_columns(robot), Decimation(20)), models))
+    return factors(Rows(Equations(moved, base_columns(robot)), models))
 
 
 def assert_right(found: Payload, deviations: float = 4.0) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 import dyn_core
 from dyn_core.identification.base_columns import BaseColumns, base_columns
-from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.motion import Motion, motion
 from dyn_core.identification.simulated import Control, simulated
 from dyn_core.identification.simulation_estimators import by_simulation
+from dyn_core.signals.of_arrays import signals_of_arrays
+from dyn_core.signals.signals import Signals
 
 RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
 MODELS = (FrictionModel(),) * 3
@@ -24,7 +24,7 @@ FRICTION = np.array([1.2, 0.4, 0.1, 0.9, 0.3, -0.1, 8.0, 1.0, 0.2])
 
 
 @pytest.fixture(scope="module")
-def case() -> tuple[dyn_core.Robot, BaseColumns, Control, Motion]:
+def case() -> tuple[dyn_core.Robot, BaseColumns, Control, Signals]:
     """A robot under a control, and what it does; its friction is not in its description."""
     robot = dyn_core.load_robot(RRP)
     t = np.arange(8000) * 1e-3
@@ -40,7 +40,7 @@ def case() -> tuple[dyn_core.Robot, BaseColumns, Control, Motion]:
         np.full(n, 1e4),
     )
     model = dyn_core.compile_model(robot, friction=False)
-    start = motion(t, wish, speed, 0.0 * wish, 0.0 * wish)
+    start = signals_of_arrays(robot.joint_names, t, wish, speed, 0.0 * wish, 0.0 * wish)
     return robot, base_columns(robot), control, simulated(model, MODELS, FRICTION, control, start)
 
 
@@ -69,9 +69,11 @@ def test_parameters_are_found_in_spite_of_noise(case: tuple, method: str) -> Non
     qdd = np.gradient(qd, 1e-3, axis=0)
     tau = moved.tau + 0.02 * np.abs(moved.tau).max(axis=0) * random.normal(size=moved.tau.shape)
     inner = slice(100, -100)
-    noisy = motion(moved.t[inner], q[inner], qd[inner], qdd[inner], tau[inner])
+    noisy = signals_of_arrays(
+        moved.joint_names, moved.time[inner], q[inner], qd[inner], qdd[inner], tau[inner]
+    )
     there = replace(control, q=control.q[inner], qd=control.qd[inner], feedforward=control.feedforward[inner])
-    found = by_simulation(Equations(noisy, base, Decimation(10)), MODELS, there, method)  # type: ignore[arg-type]
+    found = by_simulation(Equations(replace(noisy, decimate=10), base), MODELS, there, method)  # type: ignore[arg-type]
     known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     expected = np.concatenate(
         [base.matrix @ np.array([known[name] for name in base.standard_names]), FRICTION]
@@ -79,14 +81,14 @@ def test_parameters_are_found_in_spite_of_noise(case: tuple, method: str) -> Non
     z = (found.x - expected) / found.deviations
     assert np.sqrt(np.mean(z**2)) < 3.0
     assert found.rounds <= 5
-    np.testing.assert_allclose(found.motion.q, moved.q[inner], atol=5e-3)
+    np.testing.assert_allclose(found.signals.q, moved.q[inner], atol=5e-3)
 
 
 def test_gaps_and_divergence_are_sentences(case: tuple) -> None:
     robot, base, control, moved = case
     gap = replace(moved, segments=((0, 3000), (3000, 8000)))
     with pytest.raises(dyn_core.DynError, match="a motion with gaps"):
-        by_simulation(Equations(gap, base, Decimation(10)), MODELS, control, "instrumental")
+        by_simulation(Equations(replace(gap, decimate=10), base), MODELS, control, "instrumental")
     model = dyn_core.compile_model(robot, friction=False)
     wrong = replace(control, kp=-1e5 * control.kp, limit=np.full(3, np.inf))
     with (

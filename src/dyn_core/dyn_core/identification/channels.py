@@ -50,14 +50,14 @@ class Channels:
 
 def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channels:
     """Answer the factors of equations with the torques of all joints."""
-    motion = equations.motion
-    gathered: list[list[Array]] = [[] for _ in range(motion.dof)]
+    signals = equations.signals
+    gathered: list[list[Array]] = [[] for _ in range(signals.dof)]
     nothing = np.zeros(0)
     for piece in equations.pieces():
         shared, tau = equations.filtered(piece)
         part = slice(piece.first, piece.last)
         for i, model in enumerate(friction):
-            qd = motion.qd[part, i]
+            qd = signals.qd[part, i]
             own = equations.decimation.of(model.columns(qd, np.zeros_like(qd) if model.loaded else nothing))
             gathered[i].append(np.concatenate([shared[:, i], own, tau], axis=1))
             if sum(map(len, gathered[i])) > _GATHERED:

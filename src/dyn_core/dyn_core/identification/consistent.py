@@ -23,6 +23,7 @@ import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.pseudo_inertia import BASIS, congruence, pseudo_inertia
 
@@ -31,8 +32,11 @@ DONE = 1e-6
 """Newton decrement at which the minimum is reached, in units of the negative logarithm of a probability."""
 
 _ARMIJO = 0.25
+_TOWARDS = 0.5
+"""Part of the way to where something becomes impossible that a step goes at most."""
 _SHORTEST = 1e-12
-_GROWTH = 10.0
+_GROWTH = 2.0
+"""Factor by which more of the equations are let in: less is slower, more leads astray."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +78,7 @@ class ConsistentSolution:
     steps: int
 
 
+@one_thread()
 def consistent(
     factors: Sequence[Array], sigma: Array, maps: Sequence[Array], prior: Prior
 ) -> ConsistentSolution:
@@ -88,7 +93,8 @@ def consistent(
     Raises:
         DynError: the numbers are such that no minimum is found.
     """
-    to_x = _scaling(prior)  # from unit-free coordinates, in which what is expected is the unit matrix
+    # From unit-free coordinates, in which what is expected is the unit matrix:
+    to_x = _scaling(np.array([pseudo_inertia(body) for body in prior.bodies]), prior.scales)
     H, g = np.zeros_like(to_x), np.zeros(len(to_x))
     for R, s, to_own in zip(factors, sigma, maps, strict=True):
         W = R[:, :-1] @ (to_own @ to_x) / s
@@ -113,12 +119,12 @@ def _descended(objective: _Objective, y: Array) -> tuple[Array, int]:
     """Answer the minimum of an objective by Newton's method from y, and its steps."""
     value = objective.value(y)
     for step in range(STEPS):
-        gradient, hessian = objective.derivatives(y)
-        move = -np.linalg.solve(hessian, gradient)
-        decrement = float(-gradient @ move)
+        T, gradient, hessian = objective.derivatives(y)
+        local = -np.linalg.solve(hessian, gradient)
+        decrement, move = float(-gradient @ local), T @ local
         if decrement < DONE:
             return y, step
-        length = 1.0
+        length = min(1.0, _TOWARDS * objective.longest(y, move))
         while not (new := objective.value(y + length * move)) <= value - _ARMIJO * length * decrement:
             length *= 0.5
             if length < _SHORTEST:  # no digits are left to descend by
@@ -151,27 +157,46 @@ class _Objective:
         free = 0.5 * np.sum((prior.weights * (rest - self.centres) ** 2)[~held])
         return float(0.5 * y @ self.H @ y - self.g @ y + prior.weight * bodies + positive + free)
 
-    def derivatives(self, y: Array) -> tuple[Array, Array]:
-        gradient, hessian = self.H @ y - self.g, self.H.copy()
-        own_gradient, own_hessian = self.of_prior(y)
-        return gradient + own_gradient, hessian + own_hessian
+    def longest(self, y: Array, move: Array) -> float:
+        """Answer how many moves it is to where the first thing becomes impossible."""
+        inverses = np.linalg.inv(np.linalg.cholesky(self._matrices(y)))
+        moves = inverses @ self._matrices(move) @ inverses.transpose(0, 2, 1)
+        held = np.flatnonzero(self.prior.nonnegative) + 10 * self.b
+        relative = move[held] / y[held]
+        fastest = -min(float(np.linalg.eigvalsh(moves).min()), float(relative.min(initial=0.0)))
+        return 1.0 / fastest if fastest > 0.0 else math.inf
 
-    def of_prior(self, y: Array) -> tuple[Array, Array]:
+    def derivatives(self, y: Array) -> tuple[Array, Array, Array]:
+        """Answer a matrix T of coordinates in which y is the unit, and gradient and Hessian in those.
+
+        In them, what the bodies are expected to be curves alike in all directions, however near to the
+        border of what is possible they are: there, the Hessian in y has not enough digits.
+        """
+        T = _scaling(self._matrices(y), self._units(y))
+        gradient, hessian = self._of_prior(y, T)
+        return T, T.T @ (self.H @ y - self.g) + gradient, T.T @ self.H @ T + hessian
+
+    def prior_covariance(self, y: Array) -> Array:
+        """Answer the covariance of y without the equations."""
+        T = _scaling(self._matrices(y), self._units(y))
+        return np.asarray(T @ np.linalg.inv(self._of_prior(y, T)[1]) @ T.T)
+
+    def _units(self, y: Array) -> Array:
+        """Sizes of what comes behind the bodies, as its coordinates measure it."""
+        return np.where(self.prior.nonnegative, y[10 * self.b :], 1.0)
+
+    def _of_prior(self, y: Array, T: Array) -> tuple[Array, Array]:
         """Gradient and Hessian of what does not come from the equations."""
-        prior = self.prior
-        gradient, hessian = np.zeros_like(y), np.zeros_like(self.H)
-        for k, P in enumerate(self._matrices(y)):
-            inverse = np.linalg.inv(P)
-            moved = inverse @ BASIS
+        prior, start = self.prior, 10 * self.b
+        gradient, hessian = np.zeros_like(y), np.zeros_like(T)
+        curvature = prior.weight * np.einsum("aij,bji->ab", BASIS, BASIS)
+        for k in range(self.b):
             part = slice(10 * k, 10 * k + 10)
-            gradient[part] = prior.weight * (_TRACES - np.trace(moved, axis1=1, axis2=2))
-            hessian[part, part] = prior.weight * np.einsum("aij,bji->ab", moved, moved)
-        rest, start = y[10 * self.b :], 10 * self.b
-        held = prior.nonnegative
-        slopes = np.where(held, 1.0 - 1.0 / np.where(held, rest, 1.0), rest - self.centres)
-        curvatures = np.where(held, 1.0 / np.where(held, rest, 1.0) ** 2, 1.0)
-        gradient[start:] = prior.weights * slopes
-        hessian[range(start, len(y)), range(start, len(y))] = prior.weights * curvatures
+            gradient[part] = prior.weight * (T[part, part].T @ _TRACES - _TRACES)
+            hessian[part, part] = curvature
+        rest, held = y[start:], prior.nonnegative
+        gradient[start:] = prior.weights * np.where(held, rest - 1.0, rest - self.centres)
+        hessian[range(start, len(y)), range(start, len(y))] = prior.weights
         return gradient, hessian
 
     def _matrices(self, y: Array) -> Array:
@@ -183,19 +208,20 @@ _UNIT = np.array([2.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0])
 _TRACES = np.trace(BASIS, axis1=1, axis2=2)
 
 
-def _scaling(prior: Prior) -> Array:
-    b = len(prior.bodies)
-    to_x = np.diag(np.concatenate([np.zeros(10 * b), prior.scales]))
-    for k, body in enumerate(prior.bodies):
+def _scaling(matrices: Array, sizes: Array) -> Array:
+    """Answer coordinates in which pseudo-inertias are the unit matrix, and other numbers 1."""
+    b = len(matrices)
+    T = np.diag(np.concatenate([np.zeros(10 * b), sizes]))
+    for k, P in enumerate(matrices):
         part = slice(10 * k, 10 * k + 10)
-        to_x[part, part] = congruence(np.asarray(np.linalg.cholesky(pseudo_inertia(body))))
-    return to_x
+        T[part, part] = congruence(np.asarray(np.linalg.cholesky(P)))
+    return T
 
 
 def _answer(objective: _Objective, y: Array, to_x: Array, steps: int) -> ConsistentSolution:
-    _, hessian = objective.derivatives(y)
-    covariance = to_x @ np.linalg.inv(hessian) @ to_x.T
+    T, _, hessian = objective.derivatives(y)
+    to_local = to_x @ T
+    covariance = to_local @ np.linalg.inv(hessian) @ to_local.T
     expected = np.concatenate([np.tile(_UNIT, objective.b), np.ones(len(objective.centres))])
-    _, of_prior = objective.of_prior(expected)
-    prior_covariance = to_x @ np.linalg.inv(of_prior) @ to_x.T
+    prior_covariance = to_x @ objective.prior_covariance(expected) @ to_x.T
     return ConsistentSolution(to_x @ y, covariance, np.sqrt(np.diag(prior_covariance)), steps)

@@ -17,12 +17,13 @@ import numpy as np
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.deviations import residuals
-from dyn_core.identification.equations import PIECE, Equations
+from dyn_core.identification.equations import Equations
 from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.least_squares import weighted
-from dyn_core.identification.motion import Motion
+from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.rows import Rows
+from dyn_core.signals.signals import Signals
 
 ROUNDS = 4
 SIGNIFICANT = 5.0
@@ -55,15 +56,15 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
         equations: the equations.
         friction: friction of each joint.
     """
-    motion = equations.motion
+    signals = equations.signals
     shift = 0.0
     for _ in range(ROUNDS):
-        moved = replace(equations, motion=earlier(motion, shift), _known={})
+        moved = replace(equations, signals=earlier(signals, shift), _known={})
         found, spread = _left(moved, friction)
         weights = 1.0 / spread**2
         step = float(np.sum(weights * found) / np.sum(weights))
         shift += step
-        if abs(step) < 0.02 * motion.period:
+        if abs(step) < 0.02 * signals.period:
             break
     # Joints that differ among each other by more than they should are no better known than that.
     scatter = float(np.sum(weights * (found - step) ** 2)) / max(len(found) - 1, 1)
@@ -99,25 +100,25 @@ def _sentence(what: str, value: float, deviation: float) -> str:
     )
 
 
-def earlier(motion: Motion, shift: float) -> Motion:
+def earlier(signals: Signals, shift: float) -> Signals:
     """Answer the motion with positions and their rates as they were `shift` (s) earlier; torques stay."""
     if shift == 0.0:
-        return motion
+        return signals
     parts = []
-    for first, last in motion.segments:
-        t = motion.t[first:last]
+    for first, last in signals.segments:
+        t = signals.time[first:last]
         parts.append(
             [
                 _interpolated(t - shift, t, values[first:last], slopes[first:last])
                 for values, slopes in (
-                    (motion.q, motion.qd),
-                    (motion.qd, motion.qdd),
-                    (motion.qdd, np.gradient(motion.qdd, motion.period, axis=0)),
+                    (signals.q, signals.qd),
+                    (signals.qd, signals.qdd),
+                    (signals.qdd, np.gradient(signals.qdd, signals.period, axis=0)),
                 )
             ]
         )
     q, qd, qdd = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return replace(motion, q=q, qd=qd, qdd=qdd)
+    return replace(signals, q=q, qd=qd, qdd=qdd)
 
 
 def _interpolated(at: Array, t: Array, values: Array, slopes: Array) -> Array:
@@ -137,7 +138,7 @@ def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Arra
     rows = Rows(equations, frictions)
     solution = weighted(factors(rows))
     slopes = _slopes(equations, friction, solution.x)
-    n, shared = equations.motion.dof, equations.shared
+    n, shared = equations.signals.dof, equations.shared
     starts = np.cumsum([shared, *(len(model.terms) for model in friction)])
     R = np.concatenate([solution.R[:, solution.identifiable]])
     inverse = np.linalg.pinv(R)
@@ -168,21 +169,18 @@ def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Arra
 
 def _slopes(equations: Equations, friction: Sequence[FrictionModel], x: Array) -> Array:
     """Filtered derivatives of the torques by the model, at the equations, (N, n)."""
-    motion, shared = equations.motion, equations.shared
-    torque = np.empty_like(motion.tau)
-    for first in range(0, len(motion), PIECE):
-        part = slice(first, first + PIECE)
-        torque[part] = equations.base.columns(motion.q[part], motion.qd[part], motion.qdd[part]) @ x[:shared]
+    signals, shared = equations.signals, equations.shared
+    torque = rigid_torques(equations, x)
     start = shared
     for i, model in enumerate(friction):
-        columns = model.columns(motion.qd[:, i], np.zeros(len(motion)))
+        columns = model.columns(signals.qd[:, i], np.zeros(len(signals)))
         torque[:, i] += columns @ x[start : start + len(model.terms)]
         start += len(model.terms)
     return np.concatenate(
         [
-            np.gradient(torque[a:b], motion.period, axis=0)
+            np.gradient(torque[a:b], signals.period, axis=0)
             if equations.decimation.factor == 1
-            else equations.decimation.derivative(torque[a:b]) / motion.period
-            for a, b in motion.segments
+            else equations.decimation.derivative(torque[a:b]) / signals.period
+            for a, b in signals.segments
         ]
     )

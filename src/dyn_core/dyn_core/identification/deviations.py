@@ -91,10 +91,11 @@ def deviations(rows: Rows, solution: Solution, errors: Array) -> Array:
     """
     kept = solution.identifiable
     C = solution.covariance
+    independent = math.sqrt(rows.equations.decimation.memory) * solution.deviations
     lag = int(residuals(errors).memory.max())
     M = _score_products(rows, solution, errors, lag)
     robust = np.sqrt(np.maximum(np.diag(C @ M @ C), 0.0))
-    return np.where(kept, SAFETY * np.maximum(robust, solution.deviations), np.inf)
+    return np.where(kept, SAFETY * np.maximum(robust, independent), np.inf)
 
 
 def _score_products(rows: Rows, solution: Solution, errors: Array, lag: int) -> Array:

@@ -9,16 +9,19 @@ import numpy as np
 
 from dyn_core.check.finding import Finding
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.delays import delay_findings
-from dyn_core.identification.equations import PIECE, Equations
+from dyn_core.identification.equations import Equations
 from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.least_squares import weighted
 from dyn_core.identification.mixed_up import mixed_up
+from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.saturation import flat_parts, saturation_findings
 
 
+@one_thread()
 def diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Finding, ...]:
     """Answer what is wrong with the signals: signs, swapped joints, saturation, delays.
 
@@ -33,7 +36,7 @@ def diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[
     if found:
         return tuple(found)
     cut = saturation_findings(
-        equations.base.robot, equations.motion.tau, _without_flat_parts(equations, friction)
+        equations.base.robot, equations.signals.tau, _without_flat_parts(equations, friction)
     )
     return tuple(cut) or tuple(delay_findings(equations, friction))
 
@@ -43,10 +46,10 @@ def _without_flat_parts(equations: Equations, friction: Sequence[FrictionModel])
     rows = Rows(equations, tuple((model,) for model in friction))
     weights = np.ones((len(rows), rows.dof))
     reach = equations.decimation.reach
-    for joint, _, samples in flat_parts(equations.motion.tau):
+    for joint, _, samples in flat_parts(equations.signals.tau):
         # A filtered equation is one of them if any sample near its middle is.
         near = np.convolve(samples, np.ones(2 * (reach // 4) + 1), mode="same") > 0.0
-        at = np.searchsorted(equations.motion.t, equations.times)
+        at = np.searchsorted(equations.signals.time, equations.times)
         weights[:, joint] *= np.where(near[at], 0.0, 1.0)
     enough = weights.sum(axis=0) > _FEWEST
     data = factors(rows, weights=np.where(enough, weights, 1.0))
@@ -58,14 +61,11 @@ _FEWEST = 100
 
 
 def _torques(equations: Equations, friction: Sequence[FrictionModel], x: Array) -> Array:
-    motion, shared = equations.motion, equations.shared
-    torque = np.empty_like(motion.tau)
-    for first in range(0, len(motion), PIECE):
-        part = slice(first, first + PIECE)
-        torque[part] = equations.base.columns(motion.q[part], motion.qd[part], motion.qdd[part]) @ x[:shared]
+    signals, shared = equations.signals, equations.shared
+    torque = rigid_torques(equations, x)
     start = shared
     for i, model in enumerate(friction):
-        columns = model.columns(motion.qd[:, i], torque[:, i])
+        columns = model.columns(signals.qd[:, i], torque[:, i])
         torque[:, i] += columns @ x[start : start + len(model.terms)]
         start += len(model.terms)
     return torque

@@ -15,11 +15,10 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
-from dyn_core.identification.decimation import Decimation
 from dyn_core.identification.factors import Factors, triangular
 from dyn_core.identification.friction import STANDARD, FrictionModel
 from dyn_core.identification.momenta import energies
-from dyn_core.identification.motion import Motion
+from dyn_core.signals.signals import Signals
 
 
 def scalar_names(base: BaseColumns) -> tuple[str, ...]:
@@ -29,11 +28,11 @@ def scalar_names(base: BaseColumns) -> tuple[str, ...]:
     return (*base.names, *friction)
 
 
-def energy_factors(motion: Motion, base: BaseColumns, interval: int) -> Factors:
+def energy_factors(signals: Signals, base: BaseColumns, interval: int) -> Factors:
     """Answer the factors of the equations of energy.
 
     Args:
-        motion: the motion.
+        signals: the motion.
         base: the columns of the base parameters.
         interval: samples from the beginning of one equation to that of the next.
     """
@@ -41,28 +40,28 @@ def energy_factors(motion: Motion, base: BaseColumns, interval: int) -> Factors:
         raise ValueError(f"interval: expected a number of samples >= 1, but it is {interval!r}")
     h = energies(base)
     rows = []
-    for first, last in motion.segments:
-        part = motion.part(first, last)
+    for first, last in signals.segments:
+        part = signals.part(first, last)
         places = np.arange(0, len(part), interval)
         work, dissipated = _powers(part)
-        done = _integrals(np.column_stack([dissipated, work]), part.t)[places]
+        done = _integrals(np.column_stack([dissipated, work]), part.time)[places]
         energy = h(part.q[places], part.qd[places])
         rows.append(np.diff(np.column_stack([energy, done]), axis=0))
     return _factors(np.concatenate(rows))
 
 
-def power_factors(motion: Motion, base: BaseColumns, decimation: Decimation) -> Factors:
+def power_factors(signals: Signals, base: BaseColumns) -> Factors:
     """Answer the factors of the equations of power.
 
     Args:
-        motion: the motion.
+        signals: the motion; the filter of both sides differentiates the energy, so that it keeps one of 2
+            samples or more.
         base: the columns of the base parameters.
-        decimation: the filter of both sides, which differentiates the energy: its factor is 2 or more.
     """
-    h = energies(base)
+    h, decimation = energies(base), signals.decimation
     rows = []
-    for first, last in motion.segments:
-        part = motion.part(first, last)
+    for first, last in signals.segments:
+        part = signals.part(first, last)
         work, dissipated = _powers(part)
         gained = decimation.derivative(h(part.q, part.qd)) / part.period
         others = decimation.of(np.column_stack([dissipated, work]))
@@ -70,12 +69,12 @@ def power_factors(motion: Motion, base: BaseColumns, decimation: Decimation) -> 
     return _factors(np.concatenate(rows))
 
 
-def _powers(motion: Motion) -> tuple[Array, Array]:
+def _powers(signals: Signals) -> tuple[Array, Array]:
     """Power of the actuators (W), (N,), and what it is multiplied by friction parameters, (N, 3 n)."""
-    work = np.sum(motion.tau * motion.qd, axis=1)
+    work = np.sum(signals.tau * signals.qd, axis=1)
     standard = FrictionModel(STANDARD)
     columns = [
-        standard.columns(qd, np.zeros_like(qd)) * qd[:, None] for qd in np.ascontiguousarray(motion.qd.T)
+        standard.columns(qd, np.zeros_like(qd)) * qd[:, None] for qd in np.ascontiguousarray(signals.qd.T)
     ]
     return work, np.concatenate(columns, axis=1)
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
-from dyn_core.identification.decimation import Decimation
-from dyn_core.identification.motion import Motion
+from dyn_core.signals.decimation import Decimation
+from dyn_core.signals.signals import Signals
 
 Momenta: TypeAlias = Callable[[Array, Array], Array]
-NO_DECIMATION = Decimation()
 PIECE = 8192
 """Samples in one piece, about."""
 KEPT = 256 * 2**20
@@ -45,16 +44,14 @@ class Equations:
     """Equations ``columns x = tau`` for each joint, of a motion.
 
     Attributes:
-        motion: the motion.
+        signals: the motion, and the filter of both sides.
         base: the columns that the joints share.
-        decimation: the filter of both sides.
         momenta: what answers D1 and D2 at positions and velocities, (N, 2, n, p), for columns without
             accelerations; None for those of the dynamic model.
     """
 
-    motion: Motion
+    signals: Signals
     base: BaseColumns
-    decimation: Decimation = NO_DECIMATION
     momenta: Momenta | None = None
     _known: dict[int, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
@@ -65,7 +62,12 @@ class Equations:
     @cached_property
     def measured(self) -> tuple[bool, ...]:
         """Whether the torque of each joint was measured."""
-        return self.motion.measured
+        return self.signals.has_effort
+
+    @property
+    def decimation(self) -> Decimation:
+        """The filter of both sides."""
+        return self.signals.decimation
 
     @property
     def shared(self) -> int:
@@ -76,19 +78,19 @@ class Equations:
     def times(self) -> Array:
         """Times of the equations (s)."""
         reach, factor = self.decimation.reach, self.decimation.factor
-        stretches = zip(self.motion.segments, self._counts, strict=True)
-        times = [self.motion.t[a + reach : b : factor][:count] for (a, b), count in stretches]
+        stretches = zip(self.signals.segments, self._counts, strict=True)
+        times = [self.signals.time[a + reach : b : factor][:count] for (a, b), count in stretches]
         return np.concatenate([np.zeros(0), *times])
 
     @property
     def _counts(self) -> list[int]:
-        return [self.decimation.count(b - a) for a, b in self.motion.segments]
+        return [self.decimation.count(b - a) for a, b in self.signals.segments]
 
     def pieces(self) -> Iterator[Piece]:
         """Answer the pieces, in the order of time."""
         length = max(PIECE // self.decimation.factor, 64)
         start = 0  # of the segment, among the equations
-        for (begin, _), count in zip(self.motion.segments, self._counts, strict=True):
+        for (begin, _), count in zip(self.signals.segments, self._counts, strict=True):
             for first in range(0, count, length):
                 last = min(first + length, count)
                 inputs = self.decimation.inputs(first, last)
@@ -99,18 +101,20 @@ class Equations:
         """Answer the shared columns (N, n, p) of a piece, and its torques (N, n)."""
         if piece.which.start in self._known:
             return self._known[piece.which.start]
-        motion = self.motion
+        signals = self.signals
         part = slice(piece.first, piece.last)
         if self.momenta is None:
-            columns = self.decimation.of(self.base.columns(motion.q[part], motion.qd[part], motion.qdd[part]))
+            columns = self.decimation.of(
+                self.base.columns(signals.q[part], signals.qd[part], signals.qdd[part])
+            )
         else:
-            both_terms = self.momenta(motion.q[part], motion.qd[part])
-            columns = self.decimation.derivative(both_terms[:, 0]) / motion.period
+            both_terms = self.momenta(signals.q[part], signals.qd[part])
+            columns = self.decimation.derivative(both_terms[:, 0]) / signals.period
             columns += self.decimation.of(both_terms[:, 1])
         measured = np.array(self.measured)
         # Zeros say nothing: a joint whose torque is not known has no equations.
         columns[:, ~measured] = 0.0
-        both = columns, self.decimation.of(np.where(measured, motion.tau[part], 0.0))
-        if len(self) * motion.dof * self.shared * 8 <= KEPT:
+        both = columns, self.decimation.of(np.where(measured, signals.tau[part], 0.0))
+        if len(self) * signals.dof * self.shared * 8 <= KEPT:
             self._known[piece.which.start] = both
         return both

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.rows import Rows
 
 WAITING = 16384
@@ -79,6 +80,7 @@ def stacked(matrices: Sequence[Array]) -> Array:
     return triangular(np.concatenate(matrices) if len(matrices) > 1 else matrices[0])
 
 
+@one_thread()
 def factors(rows: Rows, parts: int = 1, weights: Array | None = None) -> Factors:
     """Answer the factors of equations.
 

@@ -83,12 +83,14 @@ class JointFriction:
 
 
 @dataclass(frozen=True)
-class Protocol:
+class Procedure:
     """How it was done.
 
     Attributes:
+        conditioning: what was done to the log, one sentence a step.
         samples: samples of the motion.
         period: time from sample to sample (s).
+        cutoff: of the filter of positions (Hz).
         train: part of the time that was fitted; the rest was held out.
         decimation: one equation in so many was kept, behind a filter of both sides.
         equations: equations of each joint that were fitted.
@@ -97,8 +99,10 @@ class Protocol:
         prior_weight: weight of the description among physically consistent parameters.
     """
 
+    conditioning: tuple[str, ...]
     samples: int
     period: float
+    cutoff: float
     train: float
     decimation: int
     equations: int
@@ -124,7 +128,7 @@ class Identified:
         consistent_errors: of `standard` with `consistent_friction`.
         condition: condition number of the equations, columns of unit length.
         whiteness: by joint, the probability that independent residuals look less independent.
-        protocol: how it was done.
+        procedure: how it was done.
         remarks: what to know before believing it, in sentences.
         findings: what is wrong with the signals.
     """
@@ -140,7 +144,7 @@ class Identified:
     consistent_errors: Errors
     condition: float
     whiteness: tuple[float, ...]
-    protocol: Protocol
+    procedure: Procedure
     remarks: tuple[str, ...]
     findings: tuple[Finding, ...]
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.factors import Factors, triangular
 
@@ -68,6 +69,7 @@ def ordinary(data: Factors) -> Solution:
     return _scaled(solution, float(common))
 
 
+@one_thread()
 def weighted(data: Factors, start: Array | None = None) -> Solution:
     """Least squares in which each joint counts by the deviation of its residuals, which is found with them.
 

@@ -9,6 +9,7 @@ swapped, exchanging them leaves much less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -19,7 +20,6 @@ from dyn_core.identification.channels import Channels, channels, misfit
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.least_squares import Solution
-from dyn_core.identification.motion import Motion
 
 BETTER = 0.7
 """Least gain in misfit by another sign: the residuals of two joints are divided by the square root of 2."""
@@ -60,7 +60,7 @@ def mixed_up(equations: Equations, friction: Sequence[FrictionModel]) -> list[Fi
         equations: the equations.
         friction: friction of each joint.
     """
-    robot, n = equations.base.robot, equations.motion.dof
+    robot, n = equations.base.robot, equations.signals.dof
     seen = channels(equations, friction)
     start, _, _ = misfit(seen.assigned(range(n), [1.0] * n))
     signs = _signs(seen)
@@ -160,7 +160,7 @@ def _exchanges(
     equations: Equations, friction: Sequence[FrictionModel], start: Hypothesis
 ) -> Iterator[Hypothesis]:
     """Two joints with their torques, their positions, or both exchanged, with the signs that suit."""
-    n = equations.motion.dof
+    n = equations.signals.dof
     as_it_is = channels(equations, friction)
     for i, k in combinations(range(n), 2):
         order = list(range(n))
@@ -184,14 +184,15 @@ def _sign_choices(signs: Sequence[float]) -> list[tuple[float, ...]]:
 
 def _some(equations: Equations) -> Equations:
     """Equations of samples all over the motion, as few as are enough, which are not filtered."""
-    motion = equations.motion
-    every = slice(None, None, max(1, len(motion) // SAMPLES))
-    t, q, qd, qdd, tau = (a[every] for a in (motion.t, motion.q, motion.qd, motion.qdd, motion.tau))
-    return Equations(Motion(t, q, qd, qdd, tau, ((0, len(t)),)), equations.base)
+    signals = equations.signals
+    every = slice(None, None, max(1, len(signals) // SAMPLES))
+    t, q, qd, qdd, tau = (a[every] for a in (signals.time, signals.q, signals.qd, signals.qdd, signals.tau))
+    few = replace(signals, time=t, q=q, qd=qd, qdd=qdd, tau=tau, segments=((0, len(t)),), decimate=1)
+    return Equations(few, equations.base)
 
 
 def _moved(equations: Equations, order: Sequence[int]) -> Equations:
     """The equations if the motion of each joint were that of another."""
-    motion, k = equations.motion, list(order)
-    changed = Motion(motion.t, motion.q[:, k], motion.qd[:, k], motion.qdd[:, k], motion.tau, motion.segments)
-    return Equations(changed, equations.base, equations.decimation)
+    signals, k = equations.signals, list(order)
+    changed = replace(signals, q=signals.q[:, k], qd=signals.qd[:, k], qdd=signals.qdd[:, k])
+    return Equations(changed, equations.base)

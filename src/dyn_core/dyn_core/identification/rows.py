@@ -7,7 +7,7 @@ friction. Both sides are filtered alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,7 +65,7 @@ class Rows:
         if piece.which.start in self._known:
             return self._known[piece.which.start]
         part = slice(piece.first, piece.last)
-        qd = self.equations.motion.qd[part]
+        qd = self.equations.signals.qd[part]
         load = np.zeros_like(qd) if self.load is None else self.load[part]
         own = []
         for i, models in enumerate(self.frictions):
@@ -75,3 +75,14 @@ class Rows:
         if len(self) * sum(columns.shape[1] for columns in own) * 8 <= KEPT:
             self._known[piece.which.start] = own
         return own
+
+
+def rows_of(equations: Equations, models: Sequence[FrictionModel], load: Array | None = None) -> Rows:
+    """Answer the equations with one model of friction for each joint.
+
+    Args:
+        equations: what does not depend on friction.
+        models: friction of each joint.
+        load: torques that the bodies exert (N m or N), (N, n), where friction depends on them.
+    """
+    return Rows(equations, tuple((model,) for model in models), load)

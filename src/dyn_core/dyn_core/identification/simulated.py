@@ -9,7 +9,7 @@ a joint at rest does not jitter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
-from dyn_core.identification.motion import Motion
+from dyn_core.signals.signals import Signals
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +49,8 @@ def simulated(
     friction: Sequence[FrictionModel],
     x: Array,
     control: Control,
-    motion: Motion,
-) -> Motion:
+    signals: Signals,
+) -> Signals:
     """Answer what a robot does at the times of a motion, from its first state.
 
     Args:
@@ -58,18 +58,18 @@ def simulated(
         friction: friction of each joint.
         x: its parameters, joint by joint.
         control: what moves it.
-        motion: the times and the first state.
+        signals: the times and the first state.
 
     Raises:
         DynError: the simulation diverges.
     """
-    N, n = motion.q.shape
-    h = motion.period
-    smooth = _smoothing(model, friction, x, motion.q[0], h)
+    N, n = signals.q.shape
+    h = signals.period
+    smooth = _smoothing(model, friction, x, signals.q[0], h)
     of_friction = friction_torques(friction, x, smooth)
     loaded = any(one.loaded for one in friction)
     q, qd, qdd, tau = (np.empty((N, n)) for _ in range(4))
-    state = motion.q[0].copy(), motion.qd[0].copy()
+    state = signals.q[0].copy(), signals.qd[0].copy()
     load = np.zeros(n)
 
     def acceleration(q: Array, qd: Array, torque: Array) -> Array:
@@ -92,10 +92,10 @@ def simulated(
         state = q[k] + h / 6.0 * (qd[k] + 2.0 * (v2 + v3) + v4), qd[k] + h / 6.0 * (a + 2.0 * (a2 + a3) + a4)
         if not np.isfinite(state[1]).all():
             raise DynError(
-                f"the simulated robot diverges after {motion.t[k] - motion.t[0]:.3g} s: "
+                f"the simulated robot diverges after {signals.time[k] - signals.time[0]:.3g} s: "
                 "the gains of the control or the parameters to begin with are not those of the robot"
             )
-    return Motion(motion.t, q, qd, qdd, tau, motion.segments)
+    return replace(signals, q=q, qd=qd, qdd=qdd, tau=tau)
 
 
 def _smoothing(model: Model, friction: Sequence[FrictionModel], x: Array, q: Array, h: float) -> Array:

@@ -20,15 +20,16 @@ import numpy as np
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.expected import consistent_parameters
 from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.instrumental import instrumental
 from dyn_core.identification.least_squares import weighted
-from dyn_core.identification.motion import Motion
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.simulated import Control, simulated
+from dyn_core.signals.signals import Signals
 
 Method = Literal["instrumental", "output_error"]
 ROUNDS = 10
@@ -44,15 +45,16 @@ class SimulatedSolution:
         x: values: base parameters, then friction, joint by joint.
         deviations: their standard deviations, of independent residuals.
         rounds: how many simulations it took.
-        motion: the last motion that was simulated.
+        signals: the last motion that was simulated.
     """
 
     x: Array
     deviations: Array
     rounds: int
-    motion: Motion
+    signals: Signals
 
 
+@one_thread()
 def by_simulation(
     equations: Equations, models: Sequence[FrictionModel], control: Control, method: Method
 ) -> SimulatedSolution:
@@ -67,7 +69,7 @@ def by_simulation(
     Raises:
         DynError: the motion has gaps, the simulation diverges, or the parameters do not settle.
     """
-    measured, robot = equations.motion, equations.base.robot
+    measured, robot = equations.signals, equations.base.robot
     if len(measured.segments) != 1 or measured.segments[0] != (0, len(measured)):
         raise DynError("a motion with gaps cannot be simulated as one: give one of its segments")
     frictions = tuple((model,) for model in models)
@@ -80,9 +82,7 @@ def by_simulation(
         possible = consistent_parameters(robot, equations.base, models, data, sigma, x)
         model.set_parameters(_standard(possible.standard, possible.Ia))
         moved = simulated(model, models, x[equations.shared :], control, measured)
-        along = Rows(
-            Equations(replace(moved, tau=measured.tau), equations.base, equations.decimation), frictions
-        )
+        along = Rows(Equations(replace(moved, tau=measured.tau), equations.base), frictions)
         if method == "instrumental":
             found = instrumental(rows, along, sigma)
             new, deviations = found.x, found.deviations

@@ -11,7 +11,7 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.log import Log
 from dyn_core.signals.cutoff import BANDS, propose_cutoff
-from dyn_core.signals.decimation import EDGE, shortest
+from dyn_core.signals.decimation import EDGE, Decimation
 from dyn_core.signals.differences import differences, gains
 from dyn_core.signals.even_samples import EvenSegment, even_segment
 from dyn_core.signals.low_pass import low_pass, settling_samples
@@ -66,7 +66,8 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
     if decimate is None:
         left = sum(len(columns[0]) for columns in made)
         decimate = _decimation(rate, min(PARALLEL * proposal.band, cutoff), left)
-    made = [columns for columns in made if len(columns[0]) >= shortest(decimate)]
+    shortest = Decimation(decimate).shortest
+    made = [columns for columns in made if len(columns[0]) >= shortest]
     if not made:
         longest = max(len(part.time) for part in parts)
         raise DynError(

@@ -16,13 +16,12 @@ class Protocol:
         cutoff: of the low-pass filter (Hz); None: proposed by the spectrum of the positions.
         order: of the Butterworth filter, which runs forwards and backwards.
         filter_effort: whether efforts get the same filter as positions. Parallel filtering treats both sides
-        alike;
-            this does not where the regressor has steps, as Coulomb friction makes them, and takes a part of
-            them off.
+            alike; this does not where the regressor has steps, as Coulomb friction makes them, and takes a
+            part of them off.
         rate: samples a second (Hz) at which irregular logs are resampled; None: their own.
         half_width: of the central differences; see `differences`.
         margin: samples that are left out at each end of each segment; None: until the filter has settled.
-        decimate: one of so many samples is kept by `parallel_filtered`; None: as many as the cutoff needs.
+        decimate: one of so many samples is kept by parallel filtering; None: as many as the cutoff needs.
         train: part of the log, from its start, that fits; the rest is held out.
     """
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From equations to the friction that they need and the parameters that fit them best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.identification.equations import Equations
+from dyn_core.identification.factors import Factors, factors
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.friction_selection import candidates, finer, grams, selected
+from dyn_core.identification.least_squares import Solution, weighted
+from dyn_core.identification.rigid_torques import rigid_torques
+from dyn_core.identification.robust import reweighted
+from dyn_core.identification.rows import Rows, rows_of
+from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.model.robot import Robot
+
+FINE_GAIN = 0.002
+"""Part of the error (of the squares) that another velocity nearby has to take away."""
+ROUNDS = 3
+"""Fits in which friction that depends on the load takes it from the fit before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimation:
+    """Friction that is chosen, and parameters that fit best.
+
+    Attributes:
+        robot: the robot.
+        base: the columns of its base parameters.
+        settings: how.
+    """
+
+    robot: Robot
+    base: BaseColumns
+    settings: IdentificationSettings
+
+    def friction(
+        self, equations: Equations
+    ) -> tuple[tuple[FrictionModel, ...], list[tuple[tuple[str, float], ...]]]:
+        """The friction of each joint, and what was tried on the way to it."""
+        n = self.robot.dof
+        if self.settings.friction is not None:
+            return self.settings.friction, [()] * n
+        start = (FrictionModel(),) * n
+        solution = weighted(factors(rows_of(equations, start)))
+        load = rigid_torques(equations, solution.x) if self.settings.loaded else None
+        speeds = np.abs(equations.signals.qd).max(axis=0).tolist()
+        terms = tuple(candidates(speed, self.settings.loaded) for speed in speeds)
+        rows = Rows(equations, terms, load)
+        chosen = selected(grams(rows, self.settings.parts, solution.sigma), start)
+        # Once more, for velocities between those that were tried.
+        models = tuple(choice.model for choice in chosen)
+        rows = Rows(equations, tuple(finer(model) for model in models), load)
+        refined = selected(grams(rows, self.settings.parts, solution.sigma), models, FINE_GAIN)
+        tried = [one.tried + other.tried[1:] for one, other in zip(chosen, refined, strict=True)]
+        return tuple(choice.model for choice in refined), tried
+
+    def fit(self, equations: Equations, models: Sequence[FrictionModel]) -> tuple[Rows, Solution, Factors]:
+        """The equations, the parameters that fit them best, and their factors."""
+        if not any(model.loaded for model in models):
+            return self._fitted(rows_of(equations, models))
+        start = (FrictionModel(),) * self.robot.dof
+        x = weighted(factors(rows_of(equations, start))).x
+        for _ in range(ROUNDS):
+            found = self._fitted(rows_of(equations, models, rigid_torques(equations, x)))
+            x = found[1].x
+        return found
+
+    def _fitted(self, rows: Rows) -> tuple[Rows, Solution, Factors]:
+        data = factors(rows)
+        solution = weighted(data)
+        if self.settings.robust:
+            solution, weights = reweighted(rows, solution.x)
+            data = factors(rows, weights=weights)
+        return rows, solution, data
