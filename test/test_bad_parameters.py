@@ -37,7 +37,13 @@ OF_JOINTS = {
 }
 WHOLE_ROBOT = {"payload.link": "slider", "payload.mass": 1.0}
 """With these the other parameters of a payload count."""
-UNBOUNDED_TEXT = ("robot_description", "description_file", "side_file", "payload.link")
+UNBOUNDED_TEXT = (
+    "robot_description",
+    "description_file",
+    "side_file",
+    "dynamic_parameters_file",
+    "payload.link",
+)
 
 
 @contextmanager

@@ -54,6 +54,13 @@ class RobotSource:
         self._side_file: str = declare(
             node, "side_file", "", "Path of a YAML file with rotor inertias, friction and passive joints."
         )
+        self._dynamic_parameters_file: str = declare(
+            node,
+            "dynamic_parameters_file",
+            "",
+            "Path of the parameters.yaml that dyn identify has written, which takes the place of masses, "
+            "inertias, rotor inertias and friction of the description; empty: none.",
+        )
         self._gravity: list[float] = list(
             declare(
                 node,
@@ -95,4 +102,6 @@ class RobotSource:
     def _load(self, source: str) -> DescribedRobot:
         with caught_warnings() as caught:
             robot = dyn_core.load_robot(source, loops=self._side_file or None, gravity=self._gravity)
+        if self._dynamic_parameters_file:
+            robot = dyn_core.load_parameters(self._dynamic_parameters_file).applied_to(robot)
         return DescribedRobot(robot, None, tuple(str(w.message) for w in caught))

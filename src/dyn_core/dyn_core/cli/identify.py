@@ -23,8 +23,8 @@ from dyn_core.model.robot import Robot
 from dyn_core.results.make_result import make_result
 from dyn_core.results.result import FILES, Result
 from dyn_core.results.result_entries import finite, result_entries
-from dyn_core.results.write_result import write_result
 from dyn_core.results.whole_directory import check_place
+from dyn_core.results.write_result import write_result
 
 MARK = "dyn identify"
 FRICTIONS = {
@@ -149,7 +149,9 @@ def _table(result: Result) -> list[str]:
     return [
         f"relative torque errors on {part}:",
         *(
-            "  ".join(word.ljust(widths[0]) if k == 0 else word.rjust(widths[k]) for k, word in enumerate(row))
+            "  ".join(
+                word.ljust(widths[0]) if k == 0 else word.rjust(widths[k]) for k, word in enumerate(row)
+            )
             for row in rows
         ),
     ]

@@ -33,7 +33,7 @@ from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import Once, joined, no_number
 from dyn_core.cli.predict import add_arguments as add_prediction
 from dyn_core.cli.predict import predict
-from dyn_core.cli.robot_options import GRAVITY, add_robot, add_terms
+from dyn_core.cli.robot_options import GRAVITY, add_parameters, add_robot, add_terms
 from dyn_core.cli.simulate import add_arguments as add_simulation
 from dyn_core.cli.simulate import simulate
 from dyn_core.cli.version import VERSION
@@ -113,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
         "follow these options, one for each joint: --q 0.1 -0.2 or --q=0.1,-0.2.",
     )
     add_robot(value, gravity=True)
+    add_parameters(value)
     add_terms(value)
     _add_json(value)
     functions = (*EVALUATED, *OF_LINK)
@@ -134,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
         "multiplications, additions, divisions, sines and cosines, square roots.",
     )
     add_robot(table, gravity=True)
+    add_parameters(table)
     add_terms(table)
     _add_json(table)
     add_link(table)
@@ -147,6 +149,7 @@ def _parser() -> argparse.ArgumentParser:
         "has no effect on any torque.",
     )
     add_robot(table, gravity=True)
+    add_parameters(table)
     _add_json(table)
     add_base(table)
     table.set_defaults(run=base)
@@ -158,6 +161,7 @@ def _parser() -> argparse.ArgumentParser:
         "which needs nothing else to be used.",
     )
     add_robot(source, gravity=True)
+    add_parameters(source)
     add_terms(source)
     source.add_argument(
         "--function", required=True, choices=EMITTED, metavar="FUNCTION", help=", ".join(EMITTED)
@@ -184,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
         "time, and write the states to a CSV file.",
     )
     add_robot(motion, gravity=True)
+    add_parameters(motion)
     _add_json(motion)
     add_simulation(motion)
     motion.set_defaults(run=simulate)
@@ -215,8 +220,8 @@ def _parser() -> argparse.ArgumentParser:
         "identify",
         help="identify the dynamic parameters of a robot from a log",
         description="Identify masses, inertias, rotors and friction of a robot from a log of its motion and "
-        "efforts, and write a file of parameters for dyn and the nodes, an identified URDF, a report, and data "
-        "for machines; exit code 1 where signals are wrong, such as an effort with the wrong sign.",
+        "efforts, and write a file of parameters for dyn and the nodes, an identified URDF, a report, and "
+        "data for machines; exit code 1 where signals are wrong, such as an effort with the wrong sign.",
     )
     add_robot(identification, gravity=True)
     _add_json(identification)
@@ -226,8 +231,8 @@ def _parser() -> argparse.ArgumentParser:
     prediction = commands.add_parser(
         "predict",
         help="predict the efforts of a log by identified parameters",
-        description="Compute the efforts that identified parameters give along the motion of a log, write them "
-        "to a CSV file, and print how far they are from those that were measured.",
+        description="Compute the efforts that identified parameters give along the motion of a log, write "
+        "them to a CSV file, and print how far they are from those that were measured.",
     )
     add_robot(prediction, gravity=True)
     _add_json(prediction)

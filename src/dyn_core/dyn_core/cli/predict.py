@@ -13,9 +13,11 @@ import numpy as np
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.output_file import whole_file
 from dyn_core.cli.progress import Stages
-from dyn_core.cli.robot_options import robot_of
+from dyn_core.cli.robot_options import loading
 from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
+from dyn_core.cli.standard_input import source_of
 from dyn_core.errors import DynError
+from dyn_core.facade.load import load_robot
 from dyn_core.identification.at_rest import at_rest
 from dyn_core.identification.identified import TorqueError
 from dyn_core.logs.examine_log import read_log
@@ -44,7 +46,7 @@ def predict(arguments: Namespace) -> Answer:
     stages = Stages(quiet=arguments.quiet)
     _check_out(arguments)
     parameters = load_parameters(arguments.parameters)
-    robot = robot_of(arguments)
+    robot = load_robot(source_of(arguments.robot), **loading(arguments))
     parameters.applied_to(robot)
     protocol = protocol_of(arguments, parameters.protocol)
     stages("reading the log")

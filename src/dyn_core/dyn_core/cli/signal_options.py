@@ -6,6 +6,7 @@ from __future__ import annotations
 from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from dyn_core.cli.numbers import Once, numbers
 from dyn_core.errors import DynError, shortened
@@ -37,7 +38,11 @@ def add_signal_options(parser: ArgumentParser, *, train: bool) -> None:
 
     usual = Protocol()
     if train:
-        add("--train", "PART", f"part of the log that is fitted; the rest is held out (default: {usual.train})")
+        add(
+            "--train",
+            "PART",
+            f"part of the log that is fitted; the rest is held out (default: {usual.train})",
+        )
     add("--cutoff", "HZ", "of the low-pass filter of positions, which has no delay")
     add("--order", "N", f"of that filter, which runs forwards and backwards (default: {usual.order})")
     group.add_argument(
@@ -59,7 +64,7 @@ def protocol_of(arguments: Namespace, usual: Protocol | None = None) -> Protocol
         arguments: the command line.
         usual: has what is not given.
     """
-    given = {}
+    given: dict[str, Any] = {}
     for field in fields(Protocol):
         value = getattr(arguments, field.name, None)
         if value is None:

@@ -51,9 +51,9 @@ summary { cursor: pointer; color: var(--quiet); }
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem;
   overflow-x: auto; font-size: .86rem; }
 .notices { list-style: none; padding: 0; max-width: 95ch; }
-.notices li { margin: .35rem 0; }
-.notices b { display: inline-block; min-width: 4.6rem; text-align: center; font-size: .76rem;
-  border-radius: 4px; padding: .05rem .4rem; margin-right: .4rem; border: 1px solid currentColor; }
+.notices li { margin: .35rem 0; display: flex; gap: .7rem; align-items: baseline; }
+.notices b { flex: none; width: 4.6rem; text-align: center; font-size: .76rem;
+  border-radius: 4px; padding: .05rem .4rem; border: 1px solid currentColor; }
 .notices .error { color: var(--c1); }
 .notices .warning { color: var(--c4); }
 .notices .note { color: var(--quiet); }

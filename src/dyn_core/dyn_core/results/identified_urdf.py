@@ -18,6 +18,7 @@ from dyn_core.io.description import UrdfInertial
 from dyn_core.io.urdf_text import number_text, quoted
 from dyn_core.io.xml_spans import Edit, Span, edited, indentation, xml_spans
 from dyn_core.model.joint import Joint
+from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.robot import Robot
 
 _STEP = "  "
@@ -68,7 +69,7 @@ def _remarks(robot: Robot) -> Iterator[str]:
 
 
 def _of_links(data: bytes, root: Span, robot: Robot) -> Iterator[Edit]:
-    carriers = {}
+    carriers: dict[int, LinkFrame] = {}
     for frame in robot.link_frames:
         if frame.body:
             carriers.setdefault(frame.body, frame)

@@ -156,11 +156,7 @@ def _protocol(node: Node) -> Protocol:
 def _without_missing(given: Mapping[str, Any]) -> dict[str, Any]:
     """Answer the settings, without a null where there has to be something."""
     default = Protocol()
-    return {
-        key: value
-        for key, value in given.items()
-        if value is not None or getattr(default, key) is None
-    }
+    return {key: value for key, value in given.items() if value is not None or getattr(default, key) is None}
 
 
 def _optional(owner: str, node: Node) -> float | None:

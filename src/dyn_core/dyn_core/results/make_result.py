@@ -106,13 +106,13 @@ def _result(
     expected = [predicted(robot, described, part.q, part.qd, part.qdd).standard for part in parts]
     standard_errors = _errors(parts, [torque.standard for torque in torques])
     urdf = identified_urdf(loaded, robot.with_parameters(bare.values))
-    held = identified.consistent_errors.held_out
+    held, standard = identified.consistent_errors.held_out, standard_errors.held_out
     parameters = replace(
         bare,
         descriptions=(robot.description_hash, hashlib.sha256(urdf.text.encode()).hexdigest()),
         errors={
             "with_friction_models": None if held is None else held.relative,
-            "with_standard_friction": standard_errors.held_out and standard_errors.held_out.relative,
+            "with_standard_friction": None if standard is None else standard.relative,
         },
     )
     grouped, no_effect = _grouping(robot)
@@ -187,16 +187,14 @@ def _errors(parts: list[Signals], torques: list[Array]) -> Errors:
 
 
 def _comparison(signals: Signals, torques: Prediction, *, is_held_out: bool) -> Comparison:
-    measured, model, standard = signals.parallel(signals.tau, torques.tau, torques.standard)
-    factor = signals.decimate
-    times = [signals.time[a:b:factor] for a, b in signals.segments]
-    pieces: list[list[Array]] = [[], [], [], []]
-    for (a, b), time in zip(signals.decimated_segments, times, strict=True):
-        for column, array in zip(pieces, (time, measured[a:b], model[a:b], standard[a:b]), strict=True):
-            gap = np.full_like(array[:1], np.nan)
-            column += [array, gap]
-    time, measured, model, standard = (np.concatenate(column)[:-1] for column in pieces)
-    # A gap is drawn at the place where it begins.
+    # The filter is symmetric and leaves what is linear in time as it is: time itself.
+    columns = signals.parallel(signals.time, signals.tau, torques.tau, torques.standard)
+    pieces: list[list[Array]] = [[] for _ in columns]
+    for a, b in signals.decimated_segments:
+        for part, column in zip(pieces, columns, strict=True):
+            # A gap is drawn at the place where it begins.
+            part += [column[a:b], np.full_like(column[:1], np.nan)]
+    time, measured, model, standard = (np.concatenate(part)[:-1] for part in pieces)
     places = np.flatnonzero(np.isnan(time))
     time[places] = time[places - 1]
     return Comparison(time, measured, model, standard, is_held_out)

@@ -87,7 +87,8 @@ def _lines(robot: Robot, parameters: ParameterSet) -> Iterator[str]:
 
 
 def _joint(j: int, joint: Joint, values: tuple[SetValue, ...]) -> Iterator[str]:
-    yield f"  {quoted(joint.name)}:   # joint {j}, {'prismatic' if joint.position_unit == 'm' else 'revolute'}"
+    kind = "prismatic" if joint.position_unit == "m" else "revolute"
+    yield f"  {quoted(joint.name)}:   # joint {j}, {kind}"
     for first, last, what in _GROUPS:
         yield f"    # {what.format(j=j)}"
         yield from (f"    {_entry(value)}" for value in values[first:last])

@@ -82,9 +82,9 @@ def _cards(result: Result) -> Iterator[str]:
 def _errors(result: Result) -> Iterator[str]:
     yield (
         "<p>Relative errors |\N{GREEK SMALL LETTER TAU} \N{MINUS SIGN} \N{GREEK SMALL LETTER TAU}"
-        "<sub>model</sub>| / |\N{GREEK SMALL LETTER TAU}|. A robot has the physically consistent parameters, which "
-        "bodies can have; least squares alone only show what that costs. An error that is much larger on held-out "
-        "data than on fitted data means too little motion for so many parameters.</p>"
+        "<sub>model</sub>| / |\N{GREEK SMALL LETTER TAU}|. A robot has the physically consistent parameters, "
+        "which bodies can have; least squares alone only show what that costs. An error that is much larger "
+        "on held-out data than on fitted data means too little motion for so many parameters.</p>"
     )
     yield error_table(result)
 
@@ -92,11 +92,13 @@ def _errors(result: Result) -> Iterator[str]:
 def _friction(result: Result) -> Iterator[str]:
     if result.settings.friction is None:
         yield (
-            "<p>The model of each joint was chosen by cross-validation within the fitted part of the log. The "
-            "nodes, simulation and identified.urdf know viscous friction, Coulomb friction and offset alone, "
-            "whose nearest values they get.</p>"
+            "<p>The model of each joint was chosen by cross-validation within the fitted part of the log. "
+            "The nodes, simulation and identified.urdf know viscous friction, Coulomb friction and offset "
+            "alone, whose nearest values they get.</p>"
         )
-    yield table(("joint", "friction", "fitted", "standard model instead"), friction_rows(result), "prose wide")
+    yield table(
+        ("joint", "friction", "fitted", "standard model instead"), friction_rows(result), "prose wide"
+    )
     yield f'<div class="plots">{"".join(friction_plots(result))}</div>'
     rows = list(tried_rows(result))
     if rows:

@@ -11,7 +11,7 @@ from dyn_core.report.line_plot import line_plot
 from dyn_core.report.page import legend
 from dyn_core.results.result import Result
 
-MEASURED, PREDICTED, RESIDUAL, STANDARD = 5, 0, 1, 2
+MEASURED, PREDICTED, RESIDUAL, STANDARD = 0, 1, 5, 2
 """Numbers of their colours."""
 
 
@@ -19,7 +19,7 @@ def torque_plots(result: Result) -> Iterator[str]:
     """Answer measured and predicted torque, and residual, of each joint."""
     compared = result.comparison
     part = "held-out data" if compared.is_held_out else "fitted data"
-    yield f"<p>On {part}, behind the filter of the equations.</p><div class=\"plots\">"
+    yield f'<p>On {part}, behind the filter of the equations.</p><div class="plots">'
     for i, joint in enumerate(result.loaded.robot.independent_joints):
         if not result.signals.has_effort[i]:
             continue
@@ -29,7 +29,9 @@ def torque_plots(result: Result) -> Iterator[str]:
             Curve("predicted", compared.time, predicted, PREDICTED),
         )
         residual = (Curve("measured less predicted", compared.time, measured - predicted, RESIDUAL),)
-        yield _figure(f"{joint.name}: {_effort(joint)}", "time (s)", f"{_effort(joint)} ({joint.effort_unit})", torques)
+        yield _figure(
+            f"{joint.name}: {_effort(joint)}", "time (s)", f"{_effort(joint)} ({joint.effort_unit})", torques
+        )
         yield _figure(f"{joint.name}: residual", "time (s)", f"residual ({joint.effort_unit})", residual)
     yield "</div>"
 

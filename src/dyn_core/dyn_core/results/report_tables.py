@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from dyn_core.identification.identified import IdentifiedParameter, TorqueError
 from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.identified import IdentifiedParameter, TorqueError
 from dyn_core.report.page import table
 from dyn_core.results.friction_formula import friction_formula
 from dyn_core.results.result import Result
@@ -41,7 +41,11 @@ def error_table(result: Result) -> str:
             head.append("held out")
     last = identified.consistent_errors.held_out or identified.consistent_errors.fitted
     rows = [
-        [joint.name, *(percent(column.by_joint[i]) for column in columns), number(last.rms[i], joint.effort_unit)]
+        [
+            joint.name,
+            *(percent(column.by_joint[i]) for column in columns),
+            number(last.rms[i], joint.effort_unit),
+        ]
         for i, joint in enumerate(result.loaded.robot.independent_joints)
     ]
     rows.append(["all", *(percent(column.relative) for column in columns), ""])
@@ -152,13 +156,16 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
     """Answer how it was done."""
     signals, procedure = result.signals, result.identified.procedure
     log = result.log
-    yield "log", f"{result.inputs.files['log']}: {len(log.time)} samples, {log.duration:.4g} s, {log.rate:.5g} Hz"
+    yield (
+        "log",
+        f"{result.inputs.files['log']}: {len(log.time)} samples, {log.duration:.4g} s, {log.rate:.5g} Hz",
+    )
     for step in signals.done:
         yield "conditioning", step
     yield (
         "protocol",
-        f"{len(signals)} samples at {1.0 / signals.period:.5g} Hz in {len(signals.segments)} segments; cutoff "
-        f"{signals.cutoff:.4g} Hz; the first {100 * signals.train:.3g} % fitted, the rest held out",
+        f"{len(signals)} samples at {1.0 / signals.period:.5g} Hz in {len(signals.segments)} segments; "
+        f"cutoff {signals.cutoff:.4g} Hz; the first {100 * signals.train:.3g} % fitted, the rest held out",
     )
     yield (
         "equations",
@@ -168,8 +175,8 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
     estimators = {"wls": "weighted least squares", "irls": "iteratively reweighted least squares"}
     yield (
         "estimation",
-        f"{estimators.get(procedure.estimator, procedure.estimator)}; then physically consistent, with the weight "
-        f"{procedure.prior_weight:g} of the description",
+        f"{estimators.get(procedure.estimator, procedure.estimator)}; then physically consistent, "
+        f"with the weight {procedure.prior_weight:g} of the description",
     )
     whiteness = ", ".join(
         f"{name} {value:.2g}"
@@ -177,8 +184,8 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
     )
     yield (
         "whiteness",
-        f"{whiteness}: the probability that independent residuals look less independent. Small ones say that the "
-        "model does not explain everything; deviations take that into account",
+        f"{whiteness}: the probability that independent residuals look less independent. Small ones say that "
+        "the model does not explain everything; deviations take that into account",
     )
     for what, text in result.inputs.hashes.items():
         yield f"SHA-256 of {what}", text

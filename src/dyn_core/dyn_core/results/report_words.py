@@ -25,8 +25,8 @@ def verdict(result: Result) -> str:
     wrong = any(finding.severity is Severity.ERROR for finding in identified.findings)
     if wrong:
         return (
-            "The signals of this log are wrong, as is said below: do not use these parameters. Mend the log or its "
-            "map, and identify again."
+            "The signals of this log are wrong, as is said below: do not use these parameters. Mend the log "
+            "or its map, and identify again."
         )
     part = f"the last {100 * (1 - result.signals.train):.3g} % of the log, which no fit has seen"
     if errors.held_out is None:
@@ -40,9 +40,8 @@ def verdict(result: Result) -> str:
         "a poor",
     )
     before = (result.description_errors.held_out or result.description_errors.fitted).relative
-    sentence = (
-        f"These parameters predict the torques to within {100 * shown.relative:.2g} % on {part}: {grade} model."
-    )
+    size = f"{100 * shown.relative:.2g} %"
+    sentence = f"These parameters predict the torques to within {size} on {part}: {grade} model."
     if before > 0.0:
         sentence += f" With the description as it was, the error is {100 * before:.3g} %."
     return sentence
@@ -82,22 +81,22 @@ def _about_errors(result: Result) -> Iterator[str]:
     ratio = physical.held_out.relative / max(physical.fitted.relative, 1e-12)
     if ratio > OVERFITTED:
         yield (
-            f"The error on held-out data is {ratio:.2g} times that on fitted data: the log has too little motion "
-            "for these parameters, or the robot has changed meanwhile. Excite it more."
+            f"The error on held-out data is {ratio:.2g} times that on fitted data: the log has too little "
+            "motion for these parameters, or the robot has changed meanwhile. Excite it more."
         )
     cost = physical.held_out.relative - plain.held_out.relative
     if cost > COSTLY:
         yield (
-            f"Physical consistency costs {100 * cost:.2g} percentage points of torque error. Where it is much, "
-            "something that is no body acts on the robot: springs, cables, a counterweight, a wrong unit or "
-            "ratio of the log."
+            f"Physical consistency costs {100 * cost:.2g} percentage points of torque error. Where it is "
+            "much, something that is no body acts on the robot: springs, cables, a counterweight, a wrong "
+            "unit or ratio of the log."
         )
     names = result.identified.joint_names
     for joint, error in zip(names, physical.held_out.by_joint, strict=True):
         if error > POOR:
             yield (
-                f"Joint {joint}: {100 * error:.3g} % of its torque is unexplained. It is small, or hardly moved, or "
-                "its friction changes with temperature: see its plots."
+                f"Joint {joint}: {100 * error:.3g} % of its torque is unexplained. It is small, or hardly "
+                "moved, or its friction changes with temperature: see its plots."
             )
     nodes = result.standard_errors.held_out
     if nodes is not None and nodes.relative > 1.3 * physical.held_out.relative:

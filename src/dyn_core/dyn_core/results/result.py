@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.load import Loaded
 from dyn_core.identification.identified import Errors, Identified
-from dyn_core.identification.identify import IdentificationSettings
+from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.log import Log
 from dyn_core.results.identified_urdf import IdentifiedUrdf
 from dyn_core.results.parameter_set import ParameterSet
@@ -66,7 +66,7 @@ class FrictionCurves:
         standard: by viscous and Coulomb friction and offset, (N,).
         measured: mean of the measured effort less that of bodies and rotors, NaN where the log has no such
             velocity, (N,).
-        load: size of the torque of bodies and rotors that `chosen` is drawn for; None where it does not matter.
+        load: torque of bodies and rotors that `chosen` is drawn for; None where it does not matter.
     """
 
     velocity: Array

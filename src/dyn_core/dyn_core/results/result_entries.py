@@ -121,7 +121,7 @@ def _protocol(result: Result) -> dict[str, Any]:
         "prior_weight": procedure.prior_weight,
         "friction": _friction_setting(result),
         "robust": settings.robust,
-        "asked": {key: value for key, value in asdict(result.protocol).items()},
+        "asked": asdict(result.protocol),
         "conditioning": signals.done,
         "log": result.log.done,
     }

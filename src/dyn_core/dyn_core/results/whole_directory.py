@@ -6,9 +6,9 @@ The files are written into a new directory beside the place, whose name is hidde
 * where there is nothing, that directory is renamed;
 * where there is a directory of which we know all files, the two are exchanged in one step (Linux), and the
   old one is removed;
-* where there is any other that may be used, one that cannot be renamed because it is a mount or where somebody
-  works, or where the directory above cannot be written, the files are renamed into it, one after the other,
-  and Ctrl-C waits for the last.
+* where there is any other that may be used, or one that cannot be renamed because it is a mount, because
+  somebody works there, or because the directory above cannot be written, the files are renamed into it, one
+  after the other, and Ctrl-C waits for the last.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ _EXCHANGE = 2
 _DEFERRED = (signal.SIGINT, signal.SIGTERM)
 
 
-def check_place(path: str | os.PathLike[str], names: Sequence[str], mark: str, *, force: bool = False) -> Path:
+def check_place(
+    path: str | os.PathLike[str], names: Sequence[str], mark: str, *, force: bool = False
+) -> Path:
     """Answer where a directory is to be, before any work is done for it.
 
     Args:
@@ -50,7 +52,9 @@ def check_place(path: str | os.PathLike[str], names: Sequence[str], mark: str, *
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_dir():
-            raise DynError(f"'{shown}' is a file: give a directory that is new, empty, or made by this command")
+            raise DynError(
+                f"'{shown}' is a file: give a directory that is new, empty, or made by this command"
+            )
         if target.is_dir():
             _check_contents(target, shown, names, mark, force)
         parent = target if target.is_dir() else target.parent
