@@ -24,6 +24,7 @@ _PR_SET_PDEATHSIG = 1
 def main() -> int:
     """Do what is asked for; answer the exit code."""
     _end_with_parent()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # What others print must not come between our lines.
     ours = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

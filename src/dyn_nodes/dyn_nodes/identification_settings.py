@@ -14,7 +14,7 @@ from dyn_core import DynError
 from dyn_core.excitation.box import ForbiddenBox
 from dyn_core.excitation.box_file import read_boxes
 from dyn_core.excitation.settings import MOST_HARMONICS, MOST_PERIODS, MOST_WORK, ExcitationSettings
-from dyn_nodes.identification_work import EstimationSettings
+from dyn_nodes.identification_work import EstimationSettings, Friction
 from dyn_nodes.motion_run import RunSettings
 from dyn_nodes.parameter_lists import declare_whole
 from dyn_nodes.parameters import declare, declare_by_joint
@@ -273,6 +273,21 @@ def _estimation(node: Node) -> EstimationSettings:
             within=(0.0, 10000.0),
         ),
         robust=declare(node, "robust", usual.robust, "Whether outliers count less."),
+        friction=declare(
+            node,
+            "friction",
+            usual.friction,
+            "Friction of joints: 'auto' chooses a model by cross-validation, 'unloaded' one that does not "
+            "depend on the load; 'standard' is viscous, Coulomb and offset alone.",
+            choices=get_args(Friction),
+        ),
+        prior_weight=declare(
+            node,
+            "prior_weight",
+            usual.prior_weight,
+            "How much the description counts where the log says little.",
+            within=(1e-12, 1e6),
+        ),
     )
 
 

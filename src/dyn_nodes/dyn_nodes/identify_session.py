@@ -92,7 +92,8 @@ class IdentifySession(Session):
         self.stage, self.fraction = Stage.FILTERING, 0.0
         self.tell()
         settings = self._around.settings.estimation
-        request = Estimate(self._known.robot, str(log), str(self._directory), settings)
+        known, directory = self._known, str(self._directory)
+        request = Estimate(known.robot, known.source, known.side_file, str(log), directory, settings)
         self.have_done(request, self._on_estimated)
 
     def _on_estimated(self, answer: Said) -> None:

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any
 
 from dyn_nodes.managed_node import ManagedNode
 
 Said = Mapping[str, Any]
 """What a job tells: its progress, its answer, or its problem."""
+_PATIENCE_S = 1.0
+"""How long a process may take to remove its temporary files."""
 
 
 class Job:
@@ -51,9 +53,12 @@ class Job:
         Thread(target=self._listen, args=(pickle.dumps(request),), daemon=True).start()
 
     def end(self) -> None:
-        """End the process at once; nothing comes of it any more."""
+        """End the process; nothing comes of it any more."""
         self._ended = True
-        self._process.kill()
+        self._process.terminate()
+        killer = Timer(_PATIENCE_S, self._process.kill)
+        killer.daemon = True
+        killer.start()
 
     def _listen(self, request: bytes) -> None:
         process = self._process

@@ -23,18 +23,35 @@ class KnownRobot:
         model: its compiled dynamics.
         effort_limit: greatest effort of each joint (N m or N), infinite where it is unknown, (n,).
         reader: reads joint states.
+        source: its description, or the path of it.
+        side_file: path of its side file; empty for none.
     """
 
     robot: Robot
     model: Model
     effort_limit: Array
     reader: JointReader
+    source: str
+    side_file: str
 
 
-def known_robot(described: DescribedRobot) -> KnownRobot:
-    """Compile a robot; DynError where it has no joint."""
+def known_robot(described: DescribedRobot, description_file: str, side_file: str) -> KnownRobot:
+    """Compile a robot; DynError where it has no joint.
+
+    Args:
+        described: the robot.
+        description_file: path of its description, where that is no URDF.
+        side_file: path of its side file; empty for none.
+    """
     loaded = compiled(described, "runtime")
     robot = loaded.robot
     # A limit of 0 says that nobody has given one.
     limits = np.where(loaded.effort_limit > 0.0, loaded.effort_limit, np.inf)
-    return KnownRobot(robot, loaded.model, limits, JointReader(robot.joint_names, "joint state", others=True))
+    return KnownRobot(
+        robot,
+        loaded.model,
+        limits,
+        JointReader(robot.joint_names, "joint state", others=True),
+        described.text or description_file,
+        side_file,
+    )

@@ -111,11 +111,8 @@ class Online:
         if estimate is None:
             return f"{samples} samples: too few"
         unknown = sum(not math.isfinite(deviation) for deviation in estimate.deviations.tolist())
-        known = (
-            f"{unknown} parameters not seen yet"
-            if unknown
-            else f"torques certain to {100 * estimate.doubt:.2g} %"
-        )
+        certain = f"torques certain to {100 * estimate.doubt:.2g} %"
+        known = f"{unknown} parameters not seen yet" if unknown else certain
         return f"{'converged' if self._converged else 'not converged'}: {samples} samples, {known}"
 
     def _prepare(self, robot: Robot) -> _Prepared:

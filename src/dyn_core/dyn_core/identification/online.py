@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recursive estimation from joint states as they come: with stamps, gaps, repetitions, and without velocities."""
+"""Recursive estimation from samples as they come: with stamps, gaps, repetitions, and without velocities."""
 
 from __future__ import annotations
 
@@ -67,7 +67,11 @@ class OnlineEstimator:
 
     def estimate(self) -> RecursiveEstimate | None:
         """Answer the parameters as they are known now; None where too little is."""
-        return None if self._estimator is None else self._estimator.estimate()
+        if self._estimator is None:
+            return None
+        # Of a robot that stands, what is not known is not finite.
+        with np.errstate(all="ignore"):
+            return self._estimator.estimate()
 
     def _find_period(self, step: float) -> None:
         self._steps.append(step)
