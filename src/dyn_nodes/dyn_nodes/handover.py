@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Duration
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
@@ -18,6 +16,7 @@ from dyn_msgs.srv import SetDynamicParameters
 from dyn_nodes.deferred_service import Answer, DeferredService
 from dyn_nodes.identification_settings import ApplySettings
 from dyn_nodes.robot_node import RobotNode
+from dyn_nodes.sleeping_timer import sleeping_timer
 
 RECEIVER = "feedforward/set_dynamic_parameters"
 """The service that gets them, unless it is remapped."""
@@ -37,12 +36,14 @@ class Handover:
         self._service = DeferredService(node, Trigger, "~/apply", self._on_request)
         self._client = node.create_client(SetDynamicParameters, RECEIVER)
         self._waiting: list[Callable[[bool, str], None]] = []
+        self._late = sleeping_timer(node, settings.timeout, self._on_late)
 
     def close(self) -> None:
         """Offer it no more."""
         for say in list(self._waiting):
             say(False, "the node was closed before there was an answer")
         self._service.close()
+        self._node.destroy_timer(self._late)
         self._node.destroy_client(self._client)
 
     def _on_request(self, request: Trigger.Request, answer: Answer) -> None:
@@ -77,6 +78,10 @@ class Handover:
             )
         return result
 
+    def _on_late(self) -> None:
+        for say in list(self._waiting):
+            say(False, f"{self._client.service_name} has not answered in {self._settings.timeout:g} s")
+
     def _hand_over(self, result: IdentificationResult, say: Callable[[bool, str], None]) -> None:
         node, receiver = self._node, self._client.service_name
         blend = round(1e9 * self._settings.blend_time)
@@ -88,7 +93,7 @@ class Handover:
         def once(success: bool, sentence: str) -> None:
             if once in self._waiting:
                 self._waiting.remove(once)
-                node.destroy_timer(timer)
+                self._late.cancel()
                 log = node.get_logger()
                 (log.info if success else log.warning)(sentence)
                 say(success, sentence)
@@ -100,10 +105,6 @@ class Handover:
             else:
                 once(False, f"{receiver} has refused: {response.message}")
 
-        def late() -> None:
-            once(False, f"{receiver} has not answered in {self._settings.timeout:g} s")
-
         self._waiting.append(once)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        timer = node.create_timer(self._settings.timeout, late, clock=steady)
+        self._late.reset()
         self._client.call_async(request).add_done_callback(answered)

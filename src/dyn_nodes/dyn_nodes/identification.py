@@ -26,8 +26,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.timer import Timer
@@ -53,6 +51,7 @@ from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.robot_source import DescribedRobot
 from dyn_nodes.run_session import RunSession
 from dyn_nodes.session import JointSample, Session, Surroundings
+from dyn_nodes.sleeping_timer import sleeping_timer
 from dyn_nodes.stamps import Stamps
 
 _LOOK_S = 0.02
@@ -79,7 +78,7 @@ class Identification(RobotNode[KnownRobot]):
         self._known: KnownRobot | None = None
         self._is_active = False
         self._session: Session | None = None
-        self._timers: list[Timer] = []
+        self._of_sessions: list[Timer] = []
         self._result: IdentificationResult | None = None
         self._ended_with = "nothing was done yet"
         self._newest: tuple[bytes, float] | None = None
@@ -101,6 +100,11 @@ class Identification(RobotNode[KnownRobot]):
             self._on_over,
         )
         self._results = self.publisher(IdentificationResult, "~/result", qos.LATCHED)
+        self._of_sessions = [sleeping_timer(self, _LOOK_S, self._on_look)]
+        if settings.output == "reference":
+            period = 1.0 / settings.rate
+            self._of_sessions.append(sleeping_timer(self, period, self._on_reference, steady=False))
+        self._opened += [partial(self.destroy_timer, timer) for timer in self._of_sessions]
         self._online = Online(self, settings.online)
         self._opened.append(self._online.end)
         self.open_diagnostics()
@@ -172,10 +176,8 @@ class Identification(RobotNode[KnownRobot]):
             goal.finish("abort", kind.Result(success=False, message=problem))
             return
         self._session = session = make(self._known, goal)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timers.append(self.create_timer(_LOOK_S, session.look, clock=steady))
-        if self._settings.output == "reference":
-            self._timers.append(self.create_timer(1.0 / self._settings.rate, session.refer))
+        for timer in self._of_sessions:
+            timer.reset()
         self.get_logger().info(f"{session.what} begins")
         session.start()
 
@@ -198,6 +200,14 @@ class Identification(RobotNode[KnownRobot]):
         if self._session is not None and self._session.pursues(goal):
             self._session.cancel("it was cancelled", by_client=True)
 
+    def _on_look(self) -> None:
+        if self._session is not None:
+            self._session.look()
+
+    def _on_reference(self) -> None:
+        if self._session is not None:
+            self._session.refer()
+
     def _interrupt(self, problem: str) -> None:
         if self._session is not None:
             self._session.cancel(problem)
@@ -208,8 +218,8 @@ class Identification(RobotNode[KnownRobot]):
 
     def _on_over(self, problem: str) -> None:
         session, self._session = self._session, None
-        while self._timers:
-            self.destroy_timer(self._timers.pop())
+        for timer in self._of_sessions:
+            timer.cancel()
         what = "nothing" if session is None else session.what
         if problem:
             self._ended_with = f"{what} has failed: {problem}"

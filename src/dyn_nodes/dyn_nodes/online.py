@@ -7,14 +7,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
-from rclpy.timer import Timer
 from std_srvs.srv import SetBool
 
 from dyn_core import Robot
 from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.online import OnlineEstimator
+from dyn_core.identification.online import Convergence, OnlineEstimator
 from dyn_core.identification.recursive import RecursiveEstimate
 from dyn_msgs.msg import DynamicParameters
 from dyn_nodes import qos
@@ -22,6 +19,7 @@ from dyn_nodes.identification_settings import OnlineSettings
 from dyn_nodes.result_message import parameter_message
 from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.session import JointSample
+from dyn_nodes.sleeping_timer import sleeping_timer
 from dyn_nodes.worker import Worker
 
 
@@ -47,9 +45,9 @@ class Online:
         self._on = False
         self._prepared: _Prepared | None = None
         self._estimate: RecursiveEstimate | None = None
-        self._converged = False
+        self._convergence = Convergence(settings.doubt)
         self._without_effort = False
-        self._timer: Timer | None = None
+        self._timer = sleeping_timer(node, 1.0 / settings.rate, self._on_timer)
         self._publisher = node.publisher(DynamicParameters, "~/parameters", qos.LATCHED)
         self._worker: Worker[Robot, _Prepared] = Worker(self._prepare, self._woken)
         node.serve(SetBool, "~/online", self._on_request)
@@ -70,17 +68,14 @@ class Online:
         """End, and forget what is known; `allowed` says whether it can be begun again by the service."""
         self._on, self._allowed = False, allowed
         self._prepared = self._estimate = None
-        self._converged = False
-        if self._timer is not None:
-            self._node.destroy_timer(self._timer)
-            self._timer = None
+        self._convergence = Convergence(self._settings.doubt)
+        self._timer.cancel()
 
     def begin(self) -> None:
         """Begin anew, with the robot that is in use, or will be."""
         self.end(allowed=True)
         self._on = True
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self._node.create_timer(1.0 / self._settings.rate, self._on_timer, clock=steady)
+        self._timer.reset()
         if self._node.robot is not None:
             self._worker.ask(self._node.robot)
 
@@ -113,7 +108,7 @@ class Online:
         unknown = sum(not math.isfinite(deviation) for deviation in estimate.deviations.tolist())
         certain = f"torques certain to {100 * estimate.doubt:.2g} %"
         known = f"{unknown} parameters not seen yet" if unknown else certain
-        return f"{'converged' if self._converged else 'not converged'}: {samples} samples, {known}"
+        return f"{'converged' if self._convergence.reached else 'not converged'}: {samples} samples, {known}"
 
     def _prepare(self, robot: Robot) -> _Prepared:
         memory = self._settings.memory or math.inf
@@ -152,9 +147,7 @@ class Online:
         if estimate is None:
             return
         self._estimate = estimate
-        converged = estimate.converged(self._settings.doubt)
-        if converged != self._converged:
-            self._converged = converged
+        if self._convergence.look(estimate):
             self._node.get_logger().info(f"online estimation: {self.state}")
         self._publisher.publish(
             parameter_message(

@@ -16,6 +16,13 @@ _FIRST = 50
 """Samples by which the period is found."""
 _ODD = 0.5
 """Part of the period by which a sample may be early or late; clocks of drives and computers differ."""
+STILL = 0.01
+"""Greatest speed of joints that stand (rad/s or m/s). Friction may then be anything up to what sets them off, so
+that a robot that stands shows nothing."""
+_STOPPED_S = 0.1
+"""Time after which joints that are so slow stand, and do not merely turn round (s)."""
+_IN_A_ROW = 3
+"""Estimates that have to agree on whether they have converged."""
 
 
 class OnlineEstimator:
@@ -31,6 +38,7 @@ class OnlineEstimator:
         self._estimator: RecursiveEstimator | None = None
         self._steps: list[float] = []
         self._last: tuple[float, Array, Array] | None = None
+        self._moved_at = -math.inf
         self.period: float | None = None
 
     @property
@@ -57,7 +65,10 @@ class OnlineEstimator:
         if self._estimator is None or self.period is None:
             self._find_period(step)
             return
-        if abs(step - self.period) > _ODD * self.period:
+        speed = np.abs(q - last[1]) / step if qd is None else np.abs(qd)
+        if (speed > STILL).any():
+            self._moved_at = t
+        if abs(step - self.period) > _ODD * self.period or t - self._moved_at > _STOPPED_S:
             self._estimator.interrupt()
             return
         if qd is None:
@@ -81,3 +92,25 @@ class OnlineEstimator:
             self._estimator = RecursiveEstimator(
                 self._base, friction, self.period, self._cutoff, self._memory
             )
+
+
+class Convergence:
+    """Whether estimates have settled. It has a state: one estimate alone changes nothing.
+
+    Attributes:
+        reached: whether they have.
+    """
+
+    def __init__(self, doubt: float) -> None:
+        """Begin; `doubt` is the greatest deviation of the torques, as a part of them."""
+        self.reached = False
+        self._doubt = doubt
+        self._others = 0
+
+    def look(self, estimate: RecursiveEstimate) -> bool:
+        """Take an estimate; answer whether what was reached is another now."""
+        self._others = 0 if estimate.converged(self._doubt) == self.reached else self._others + 1
+        if self._others < _IN_A_ROW:
+            return False
+        self.reached, self._others = not self.reached, 0
+        return True
