@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,28 @@ def test_the_working_directory_stays_it(tmp_path: Path, monkeypatch: pytest.Monk
     put(Path())
     assert tmp_path.stat().st_ino == before
     assert contents(tmp_path) == NEW
+
+
+def test_a_mount_and_a_directory_in_one_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written is in the place itself meanwhile: elsewhere is another disk, or forbidden."""
+    beside = tempfile.mkdtemp
+
+    def forbidden(dir: Path, prefix: str) -> str:  # noqa: A002
+        if dir == tmp_path:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return beside(dir=dir, prefix=prefix)
+
+    monkeypatch.setattr(whole_directory.tempfile, "mkdtemp", forbidden)
+    (tmp_path / "out").mkdir()
+    put(tmp_path / "out")
+    assert contents(tmp_path / "out") == NEW
+    with pytest.raises(DynError, match="Permission denied"):
+        put(tmp_path / "new")
+    monkeypatch.setattr(Path, "is_mount", lambda path: path.name == "out")
+    put(tmp_path / "out")
+    assert contents(tmp_path / "out") == NEW
 
 
 def test_what_is_not_ours_is_refused_but_for_force(tmp_path: Path) -> None:

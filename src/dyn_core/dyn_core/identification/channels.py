@@ -1,84 +1,117 @@
 # SPDX-License-Identifier: Apache-2.0
 """The equations with the torques of all joints as right-hand sides: what if they had been mixed up?
 
-The factor of ``[W_i | tau_1 ... tau_n]`` of each joint answers what would be left if any torque, with any
-sign, were that of the joint. How good an assignment is, is the sum over the joints of the logarithm of what
-its residuals are to its torque: the logarithm of a likelihood, per independent equation.
+The product ``[W_i | tau_1 ... tau_n]^T [W_i | tau_1 ... tau_n]`` of each joint answers what would be left if
+any torque, with any sign, were that of the joint. How good an assignment is, is the sum over the joints of
+the logarithm of what its residuals are to its torque: the logarithm of a likelihood, per independent
+equation. Products have half the digits of factors, which is enough to tell good from bad: many assignments
+are tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.equations import Equations
-from dyn_core.identification.factors import Factors, triangular
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import Solution, residual_squares, torque_squares, weighted
+
+ROUNDS = 12
+SETTLED = 1e-3
+"""Greatest relative change of the deviations of residuals in a round that is none."""
+LEAST = 1e-6
+"""Residuals below this part of the torque say nothing more."""
+_RIDGE = 1e-11
+"""What is added to columns of unit length, for those that cannot be told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """How the equations fit torques that were assigned to the joints.
+
+    Attributes:
+        misfit: how badly: the sum over the joints of log(residual / torque).
+        x: the parameters that fit best.
+        deviations: their standard deviations.
+    """
+
+    misfit: float
+    x: Array
+    deviations: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """Factors of equations with the torques of all joints.
+    """Products of equations with the torques of all joints.
 
     Attributes:
         shared: number of columns that the joints share.
-        factors: by joint, the factor of ``[shared | friction | tau_1 ... tau_n]``.
+        own: by joint, the places of the parameters of its friction.
+        columns: ``W_i^T W_i`` by joint, in all parameters, (n, p, p).
+        mixed: ``W_i^T tau_k``, (n, p, n).
+        torques: ``tau_k^T tau_k`` at the equations, (n,).
         count: number of equations of each joint.
     """
 
     shared: int
-    factors: tuple[Array, ...]
+    own: tuple[range, ...]
+    columns: Array
+    mixed: Array
+    torques: Array
     count: int
 
     @property
     def dof(self) -> int:
         """Number of joints."""
-        return len(self.factors)
+        return len(self.own)
 
-    def assigned(self, torques: Sequence[int], signs: Sequence[float]) -> Factors:
-        """Answer the factors if the torque of each joint were that of another, with a sign."""
-        parts = []
-        for R, k, sign in zip(self.factors, torques, signs, strict=True):
-            columns = R.shape[1] - self.dof
-            parts.append(np.column_stack([R[:, :columns], sign * R[:, columns + k]]))
-        return Factors(self.shared, (tuple(parts),), (self.count,))
+    def assigned(self, torques: Sequence[int], signs: Sequence[float]) -> Assignment:
+        """Answer how it fits if the torque of each joint is that of another, with a sign."""
+        joints = np.arange(self.dof)
+        right = self.mixed[joints, :, list(torques)] * np.array(signs)[:, None]
+        squares = np.maximum(self.torques[list(torques)], np.finfo(float).tiny)
+        variances = np.ones(self.dof)
+        for _ in range(ROUNDS):
+            x, inverse = _solved(np.tensordot(1.0 / variances, self.columns, 1), (1.0 / variances) @ right)
+            left = squares - 2.0 * right @ x + (self.columns @ x) @ x
+            found = np.maximum(left, LEAST**2 * squares) / self.count
+            settled = np.all(np.abs(found - variances) <= SETTLED * found)
+            variances = found
+            if settled:
+                break
+        misfit = 0.5 * float(np.log(variances * self.count / squares).sum())
+        return Assignment(misfit, x, np.sqrt(np.diag(inverse)))
 
 
 def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channels:
-    """Answer the factors of equations with the torques of all joints."""
-    signals = equations.signals
-    gathered: list[list[Array]] = [[] for _ in range(signals.dof)]
-    nothing = np.zeros(0)
+    """Answer the products of equations with the torques of all joints."""
+    signals, shared = equations.signals, equations.shared
+    ends = np.cumsum([shared, *(len(model.terms) for model in friction)]).tolist()
+    own = tuple(range(a, b) for a, b in pairwise(ends))
+    n, p = signals.dof, ends[-1]
+    columns, mixed, torques = np.zeros((n, p, p)), np.zeros((n, p, n)), np.zeros(n)
     for piece in equations.pieces():
-        shared, tau = equations.filtered(piece)
+        of_bodies, tau = equations.filtered(piece)
         part = slice(piece.first, piece.last)
+        torques += np.sum(tau**2, axis=0)
         for i, model in enumerate(friction):
             qd = signals.qd[part, i]
-            own = equations.decimation.of(model.columns(qd, np.zeros_like(qd) if model.loaded else nothing))
-            gathered[i].append(np.concatenate([shared[:, i], own, tau], axis=1))
-            if sum(map(len, gathered[i])) > _GATHERED:
-                gathered[i] = [triangular(np.concatenate(gathered[i]))]
-    return Channels(
-        equations.shared, tuple(triangular(np.concatenate(rows)) for rows in gathered), len(equations)
-    )
+            of_friction = equations.decimation.of(model.columns(qd, np.zeros_like(qd)))
+            W = np.concatenate([of_bodies[:, i], of_friction], axis=1)
+            places = [*range(shared), *own[i]]
+            columns[i][np.ix_(places, places)] += W.T @ W
+            mixed[i, places] += W.T @ tau
+    return Channels(shared, own, columns, mixed, torques, len(equations))
 
 
-_GATHERED = 16384
-
-
-def misfit(data: Factors) -> tuple[float, Array, Solution]:
-    """Answer how badly equations are fitted: the sum over the joints of log(residual / torque).
-
-    Returns:
-        the sum, what it is the sum of, and the fit.
-    """
-    solution = weighted(data)
-    whole = data.merged()
-    torques = np.maximum(torque_squares(whole), np.finfo(float).tiny)
-    # Below 1e-6 of the torque there is nothing left to compare.
-    parts = 0.5 * np.log(np.maximum(residual_squares(whole, solution.x) / torques, 1e-12))
-    return float(parts.sum()), parts, solution
+def _solved(A: Array, b: Array) -> tuple[Array, Array]:
+    """Solution of normal equations, and the inverse of their matrix, which may be singular."""
+    diagonal = np.diag(A)
+    scales = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    inverse = np.linalg.inv(A * scales[:, None] * scales + _RIDGE * np.eye(len(A)))
+    inverse = inverse * scales[:, None] * scales
+    return inverse @ b, inverse

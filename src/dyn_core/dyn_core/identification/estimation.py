@@ -10,10 +10,11 @@ import numpy as np
 
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.equations import Equations
+from dyn_core.identification.expected import Consistent, consistent_parameters
 from dyn_core.identification.factors import Factors, factors
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.friction_selection import candidates, finer, grams, selected
-from dyn_core.identification.least_squares import Solution, weighted
+from dyn_core.identification.least_squares import Solution, residual_squares, weighted
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.robust import reweighted
 from dyn_core.identification.rows import Rows, rows_of
@@ -23,7 +24,7 @@ from dyn_core.model.robot import Robot
 FINE_GAIN = 0.002
 """Part of the error (of the squares) that another velocity nearby has to take away."""
 ROUNDS = 3
-"""Fits in which friction that depends on the load takes it from the fit before."""
+"""Fits that take from the fit before the load on which friction depends, or what joints count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,19 @@ class Estimation:
         for _ in range(ROUNDS):
             found = self._fitted(rows_of(equations, models, rigid_torques(equations, x)))
             x = found[1].x
+        return found
+
+    def possible(self, models: Sequence[FrictionModel], data: Factors, solution: Solution) -> Consistent:
+        """The parameters that fit best of those that bodies, rotors and friction can have.
+
+        Joints count by the residuals that they have with them, not by those of least squares alone.
+        """
+        whole, sigma = data.merged(), solution.sigma
+        for _ in range(ROUNDS):
+            found = consistent_parameters(
+                self.robot, self.base, models, whole, sigma, solution.x, self.settings.prior_weight
+            )
+            sigma = np.maximum(sigma, np.sqrt(residual_squares(whole, found.x) / whole.count))
         return found
 
     def _fitted(self, rows: Rows) -> tuple[Rows, Solution, Factors]:

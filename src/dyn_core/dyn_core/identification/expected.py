@@ -18,8 +18,8 @@ from dyn_core.identification.pseudo_inertia import is_possible, nearest_possible
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
 
-WEIGHT = 1.0
-"""Weight of what is expected of bodies: they may be some two times heavier, or half as heavy."""
+WEIGHT = 0.5
+"""Weight of what is expected of bodies: they may be some two times heavier, or less than half as heavy."""
 DRIVE_WEIGHT = 1e-3
 """Weight of what keeps friction and rotors from being negative: next to nothing."""
 

@@ -15,7 +15,6 @@ from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
 from dyn_core.identification.estimation import Estimation
-from dyn_core.identification.expected import consistent_parameters
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
@@ -57,9 +56,7 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
     left = residual_rows(rows, solution.x)
     spread = deviations(rows, solution, left)
     needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
-    consistent = consistent_parameters(
-        robot, base, models, data, solution.sigma, solution.x, settings.prior_weight
-    )
+    consistent = estimation.possible(models, data, solution)
     own = own_columns(data)
     plain = Estimate(solution.x, spread, needed, solution.identifiable)
     of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])

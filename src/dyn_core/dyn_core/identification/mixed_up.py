@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dyn_core.check.finding import Finding, Severity
-from dyn_core.identification.channels import Channels, channels, misfit
+from dyn_core.identification.channels import Assignment, Channels, channels
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import Solution
 
 BETTER = 0.7
 """Least gain in misfit by another sign: the residuals of two joints are divided by the square root of 2."""
@@ -62,9 +61,9 @@ def mixed_up(equations: Equations, friction: Sequence[FrictionModel]) -> list[Fi
     """
     robot, n = equations.base.robot, equations.signals.dof
     seen = channels(equations, friction)
-    start, _, _ = misfit(seen.assigned(range(n), [1.0] * n))
+    start = seen.assigned(range(n), [1.0] * n).misfit
     signs = _signs(seen)
-    best = Hypothesis(signs, tuple(range(n)), tuple(range(n)), misfit(seen.assigned(range(n), signs))[0])
+    best = Hypothesis(signs, tuple(range(n)), tuple(range(n)), seen.assigned(range(n), signs).misfit)
     swapped = _swapped(equations, friction, best)
     gained = best.misfit - swapped.misfit
     found = swapped if gained > PERHAPS else best
@@ -104,8 +103,8 @@ def _signs(seen: Channels) -> tuple[float, ...]:
     """Signs of the torques with which little friction drives and that fit well."""
 
     def score(signs: list[float]) -> float:
-        left, _, solution = misfit(seen.assigned(range(seen.dof), signs))
-        return left + DRIVING * sum(_drives(seen, solution))
+        fit = seen.assigned(range(seen.dof), signs)
+        return fit.misfit + DRIVING * sum(_drives(seen, fit))
 
     found = []
     for start in (1.0, -1.0):  # those of all may be wrong together, which fits as well
@@ -127,16 +126,12 @@ def _with_other_sign(signs: Sequence[float], joint: int) -> list[float]:
     return [-sign if i == joint else sign for i, sign in enumerate(signs)]
 
 
-def _drives(seen: Channels, solution: Solution) -> list[bool]:
+def _drives(seen: Channels, fit: Assignment) -> list[bool]:
     """By joint, whether its viscous or Coulomb friction is negative, and the other no more than nothing."""
-    spread = solution.deviations
-    start, found = seen.shared, []
-    for R in seen.factors:
-        count = R.shape[1] - seen.dof - seen.shared
-        places = [start + k for k in range(min(count, 2))]
-        sizes = [solution.x[k] / spread[k] for k in places]
+    found = []
+    for own in seen.own:
+        sizes = [fit.x[k] / fit.deviations[k] for k in own[:2]]
         found.append(bool(sizes) and min(sizes) < -NEGATIVE and max(sizes) < NEGATIVE)
-        start += count
     return found
 
 
@@ -146,13 +141,13 @@ def _swapped(equations: Equations, friction: Sequence[FrictionModel], start: Hyp
     Few samples that are not filtered say which are likely; all of them say which of these is the best.
     """
     some = _some(equations)
-    unfiltered = misfit(channels(some, friction).assigned(start.torques, start.signs))[0]
+    unfiltered = channels(some, friction).assigned(start.torques, start.signs).misfit
     likely = sorted(_exchanges(some, friction, start), key=lambda h: h.misfit)[:LIKELY]
     found = [start]
     for one in likely:
         if one.misfit < unfiltered + UNLIKELY:
             data = channels(_moved(equations, one.positions), friction)
-            found.append(one._replace(misfit=misfit(data.assigned(one.torques, one.signs))[0]))
+            found.append(one._replace(misfit=data.assigned(one.torques, one.signs).misfit))
     return min(found, key=lambda h: h.misfit)
 
 
@@ -172,7 +167,7 @@ def _exchanges(
             (order, order, moved),
         ):
             for signs in _sign_choices(start.signs):
-                left = misfit(data.assigned(torques, signs))[0]
+                left = data.assigned(torques, signs).misfit
                 yield Hypothesis(signs, tuple(torques), tuple(positions), left)
 
 

@@ -43,7 +43,11 @@ th:first-child, td:first-child { text-align: left; }
 table.prose td { text-align: left; white-space: normal; vertical-align: top;
   overflow-wrap: anywhere; }
 table.prose td:first-child { color: var(--quiet); white-space: nowrap; }
+table.prose th { text-align: left; }
 table.wide td { min-width: 9rem; }
+table.wide { margin-bottom: .8rem; }
+table.reasons td { width: 50%; min-width: 14rem; }
+table.prose.reasons td:first-child { white-space: normal; color: var(--text); }
 table.small { font-size: .8rem; }
 table.small th, table.small td { padding: .2rem .45rem; }
 details { margin: .8rem 0; }

@@ -24,9 +24,9 @@ def friction_formula(model: FrictionModel, joint: int) -> str:
     terms = [f"{SYMBOLS[term]}{joint} {_SHAPES[term]}".rstrip() for term in model.terms]
     said = [" + ".join(terms) or "0"]
     if not SIGNED.isdisjoint(model.terms):
-        said.append(f"s = tanh(qd / {model.v0:.6g})" if model.v0 else "s = sign(qd)")
-    said += [f"vt = {model.vt:.6g}"] if model.vt else []
-    said += [f"vx = {model.vx:.6g}"] if model.vx else []
+        said.append(f"s = tanh(qd / {model.v0:.4g})" if model.v0 else "s = sign(qd)")
+    said += [f"vt = {model.vt:.4g}"] if model.vt else []
+    said += [f"vx = {model.vx:.4g}"] if model.vx else []
     if not LOADED.isdisjoint(model.terms):
         said.append("load = torque of bodies and rotors")
     return "; ".join(said)

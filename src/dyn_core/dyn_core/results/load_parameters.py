@@ -18,7 +18,16 @@ from dyn_core.results.parameter_text import FORMAT
 from dyn_core.signals.protocol import Protocol
 
 _HASH = 64
-_ENTRIES = ("format", "robot", "made", "held_out", "protocol", "joints", "friction_models")
+_ENTRIES = (
+    "format",
+    "robot",
+    "made",
+    "held_out",
+    "coulomb_velocity",
+    "protocol",
+    "joints",
+    "friction_models",
+)
 _WHOLE = ("order", "half_width", "margin", "decimate")
 
 
@@ -78,6 +87,7 @@ def _set(root: Node, source: str) -> ParameterSet:
         ),
         made={key: _text(node) for key, node in entries("made", given.get("made", Scalar(""))).items()},
         protocol=_protocol(given.get("protocol", Scalar(""))),
+        coulomb_velocity=not_negative("coulomb_velocity", given.get("coulomb_velocity", Scalar("0"))),
         errors={
             key: _optional(f"held_out, {key}", node)
             for key, node in entries("held_out", given.get("held_out", Scalar(""))).items()

@@ -24,6 +24,7 @@ from dyn_core.identification.units import unit_of
 from dyn_core.logs.examine_log import read_log
 from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
+from dyn_core.results.coulomb_velocity import best_coulomb_velocity
 from dyn_core.results.friction_curves import friction_curves
 from dyn_core.results.identified_urdf import identified_urdf
 from dyn_core.results.input_hash import input_hash
@@ -105,15 +106,19 @@ def _result(
     described = _of_description(robot)
     expected = [predicted(robot, described, part.q, part.qd, part.qdd).standard for part in parts]
     standard_errors = _errors(parts, [torque.standard for torque in torques])
-    urdf = identified_urdf(loaded, robot.with_parameters(bare.values))
-    held, standard = identified.consistent_errors.held_out, standard_errors.held_out
+    real = robot.with_parameters(bare.values)
+    velocity, smooth_errors = best_coulomb_velocity(real, parts, [torque.load for torque in torques])
+    urdf = identified_urdf(loaded, real)
+    held_out_errors = {
+        "with_friction_models": identified.consistent_errors.held_out,
+        "with_standard_friction": standard_errors.held_out,
+        "with_coulomb_velocity": smooth_errors.held_out,
+    }
     parameters = replace(
         bare,
         descriptions=(robot.description_hash, hashlib.sha256(urdf.text.encode()).hexdigest()),
-        errors={
-            "with_friction_models": None if held is None else held.relative,
-            "with_standard_friction": None if standard is None else standard.relative,
-        },
+        coulomb_velocity=velocity,
+        errors={name: None if error is None else error.relative for name, error in held_out_errors.items()},
     )
     grouped, no_effect = _grouping(robot)
     return Result(
@@ -126,6 +131,8 @@ def _result(
         parameters,
         urdf,
         standard_errors,
+        velocity,
+        smooth_errors,
         _errors(parts, expected),
         _comparison(parts[-1], torques[-1], is_held_out=len(parts) == 2),
         friction_curves(robot, parameters, fitted, torques[0].load),

@@ -62,6 +62,8 @@ class ParameterSet:
         friction: the friction models, one for each independent joint; none where nobody identified any.
         made: how it was made, by what it says.
         protocol: how signals were conditioned for it.
+        coulomb_velocity: over which Coulomb friction had best change its sign in the node feedforward (rad/s
+            or m/s); 0: at once.
         errors: relative torque errors on data that was held out, by friction model, where they are known.
         source: the file that it was read from.
     """
@@ -73,6 +75,7 @@ class ParameterSet:
     friction: tuple[SetFriction, ...] = ()
     made: Mapping[str, str] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
+    coulomb_velocity: float = 0.0
     errors: Mapping[str, float | None] = field(default_factory=dict)
     source: str = ""
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 
 from dyn_core.identification.friction import SYMBOLS
@@ -22,8 +22,9 @@ _HEAD = """\
 # dynamic_parameters_file. It has to be whole, and is for the descriptions named below alone.
 #
 # Parameters are those of `dyn mdh`: body j is what moves with joint j, in the modified Denavit-Hartenberg
-# frame j. "deviation" is one standard deviation; null: the log says nothing of this parameter alone, and its
-# value is that of the description as far as the log allows. All bodies are possible ones.
+# frame j. "deviation" is one standard deviation, null where none is known. "description" behind a line: the
+# log says little of this parameter alone; its value is that of the description as far as the log allows, and
+# its deviation what the description is trusted with. All bodies are possible ones.
 """
 
 _FRICTION_HEAD = """\
@@ -41,17 +42,18 @@ _GROUPS = (
 )
 
 
-def parameter_text(robot: Robot, parameters: ParameterSet) -> str:
+def parameter_text(robot: Robot, parameters: ParameterSet, unseen: Collection[str] = ()) -> str:
     """Answer the text of a file from which `load_parameters` gets the same parameters.
 
     Args:
         robot: the robot that they are of.
         parameters: all of them.
+        unseen: names of those whose value is mainly that of the description, which a comment says.
     """
-    return "\n".join([*_lines(robot, parameters), ""])
+    return "\n".join([*_lines(robot, parameters, unseen), ""])
 
 
-def _lines(robot: Robot, parameters: ParameterSet) -> Iterator[str]:
+def _lines(robot: Robot, parameters: ParameterSet, unseen: Collection[str]) -> Iterator[str]:
     yield _HEAD.format(robot=quoted(parameters.robot_name))
     yield f"format: {FORMAT}"
     yield ""
@@ -69,6 +71,9 @@ def _lines(robot: Robot, parameters: ParameterSet) -> Iterator[str]:
         yield "held_out:"
         yield from (f"  {key}: {_number(value)}" for key, value in parameters.errors.items())
     yield ""
+    yield "# What the parameter coulomb_velocity of feedforward had best be (rad/s or m/s)."
+    yield f"coulomb_velocity: {_number(parameters.coulomb_velocity)}"
+    yield ""
     yield "# How signals were conditioned; null: chosen by the data."
     yield "protocol:"
     for field in fields(parameters.protocol):
@@ -77,7 +82,7 @@ def _lines(robot: Robot, parameters: ParameterSet) -> Iterator[str]:
     yield ""
     yield "joints:"
     for j, joint in enumerate(robot.joints, start=1):
-        yield from _joint(j, joint, parameters.standard[PER_JOINT * (j - 1) : PER_JOINT * j])
+        yield from _joint(j, joint, parameters.standard[PER_JOINT * (j - 1) : PER_JOINT * j], unseen)
     if parameters.friction:
         yield ""
         yield _FRICTION_HEAD.rstrip()
@@ -86,12 +91,13 @@ def _lines(robot: Robot, parameters: ParameterSet) -> Iterator[str]:
             yield from _friction(j, friction)
 
 
-def _joint(j: int, joint: Joint, values: tuple[SetValue, ...]) -> Iterator[str]:
+def _joint(j: int, joint: Joint, values: tuple[SetValue, ...], unseen: Collection[str]) -> Iterator[str]:
     kind = "prismatic" if joint.position_unit == "m" else "revolute"
     yield f"  {quoted(joint.name)}:   # joint {j}, {kind}"
     for first, last, what in _GROUPS:
         yield f"    # {what.format(j=j)}"
-        yield from (f"    {_entry(value)}" for value in values[first:last])
+        for value in values[first:last]:
+            yield f"    {_entry(value)}{'   # description' if value.name in unseen else ''}"
 
 
 def _friction(j: int, friction: SetFriction) -> Iterator[str]:

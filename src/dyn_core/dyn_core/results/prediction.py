@@ -16,6 +16,9 @@ from dyn_core.model.robot import Robot
 from dyn_core.results.parameter_set import ParameterSet
 from dyn_core.signals.signals import Signals
 
+BLOCK = 20_000
+"""Samples that are computed at once, which bounds the memory that this takes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
@@ -48,15 +51,30 @@ def predicted(robot: Robot, parameters: ParameterSet, q: Array, qd: Array, qdd: 
     identified = parameters.applied_to(robot)
     # Tracing takes less time than a compiler, for a batch that is computed once.
     model = compile_model(identified, backend="python", friction=False)
-    load = model.inverse_dynamics(q, qd, qdd)
     models, x = parameters.friction_of(robot)
-    standard = [
-        value
-        for joint in identified.independent_joints
-        for value in (joint.friction.Fv, joint.friction.Fs, joint.friction.Fo)
-    ]
-    simple = friction_torques((FrictionModel(),) * robot.dof, np.array(standard))
-    return Prediction(load + friction_torques(models, x)(qd, load), load + simple(qd, load), load)
+    friction = friction_torques(models, x)
+    torques = Prediction(*(np.empty_like(q) for _ in range(3)))
+    for first in range(0, len(q), BLOCK):
+        part = slice(first, first + BLOCK)
+        load = model.inverse_dynamics(q[part], qd[part], qdd[part])
+        torques.load[part] = load
+        torques.tau[part] = load + friction(qd[part], load)
+        torques.standard[part] = load + standard_friction(identified, qd[part])
+    return torques
+
+
+def standard_friction(robot: Robot, qd: Array, coulomb_velocity: float = 0.0) -> Array:
+    """Answer viscous and Coulomb friction and offset of a robot (N m or N), (N, n).
+
+    Args:
+        robot: the robot.
+        qd: velocities (rad/s or m/s), (N, n).
+        coulomb_velocity: velocity over which Coulomb friction changes its sign (rad/s or m/s); 0: at once.
+    """
+    joints = robot.independent_joints
+    x = [value for joint in joints for value in (joint.friction.Fv, joint.friction.Fs, joint.friction.Fo)]
+    model = FrictionModel(v0=coulomb_velocity)
+    return friction_torques((model,) * robot.dof, np.array(x))(qd, qd)
 
 
 def torque_error(signals: Signals, predicted: Array) -> TorqueError:

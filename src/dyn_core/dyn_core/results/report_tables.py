@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import IdentifiedParameter, TorqueError
@@ -93,7 +92,9 @@ def _kind(parameter: IdentifiedParameter) -> str:
 
 def _relative(parameter: IdentifiedParameter) -> str:
     value = parameter.relative_deviation
-    return f"{100 * value:.2g} %" if value < 10.0 else ">1000 %" if math.isfinite(value) else UNKNOWN
+    if value < 1.0:
+        return f"{100 * value:.2g} %"
+    return f"{100 * value:.0f} %" if value < 10.0 else ">1000 %" if math.isfinite(value) else UNKNOWN
 
 
 def standard_table(result: Result) -> str:
@@ -116,7 +117,9 @@ def friction_rows(result: Result) -> Iterator[Sequence[str]]:
     for joint, j, friction in zip(
         robot.independent_joints, robot.coordinates, result.identified.consistent_friction, strict=True
     ):
-        fitted = ", ".join(f"{p.name} = {number(p.value, p.unit)}" for p in friction.parameters)
+        fitted = ", ".join(
+            f"{p.name} = {number(p.value, p.unit if p.unit != '1' else '')}" for p in friction.parameters
+        )
         standard = ", ".join(f"{name} = {number(values[name])}" for name in FrictionModel().names(j))
         yield joint.name, friction_formula(friction.model, j), fitted, standard
 
@@ -146,10 +149,11 @@ def unseen_rows(result: Result) -> Iterator[Sequence[str]]:
             ", ".join(result.no_effect),
             "No torque of this robot depends on it, whatever the motion: it is as described.",
         )
-    pairs = sorted(result.grouped.items(), key=lambda pair: pair[1])
-    for into, group in groupby(pairs, key=lambda pair: pair[1]):
-        names = ", ".join(name for name, _ in group)
-        yield names, f"Seen only as a part of {', '.join(into)}: the description says which part."
+    by_base: dict[tuple[str, ...], list[str]] = {}
+    for name, into in result.grouped.items():
+        by_base.setdefault(into, []).append(name)
+    for into, names in by_base.items():
+        yield ", ".join(names), f"Seen only as a part of {', '.join(into)}: the description says which part."
 
 
 def how_rows(result: Result) -> Iterator[Sequence[str]]:
@@ -160,8 +164,8 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
         "log",
         f"{result.inputs.files['log']}: {len(log.time)} samples, {log.duration:.4g} s, {log.rate:.5g} Hz",
     )
-    for step in signals.done:
-        yield "conditioning", step
+    for k, step in enumerate(signals.done):
+        yield "" if k else "conditioning", step
     yield (
         "protocol",
         f"{len(signals)} samples at {1.0 / signals.period:.5g} Hz in {len(signals.segments)} segments; "

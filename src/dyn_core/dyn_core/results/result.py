@@ -90,6 +90,8 @@ class Result:
         parameters: what is written as parameters.yaml.
         urdf: what is written as identified.urdf.
         standard_errors: of the physically consistent parameters with the friction that the nodes know.
+        coulomb_velocity: over which Coulomb friction had best change its sign in the nodes (rad/s or m/s).
+        smooth_errors: as `standard_errors`, with that velocity.
         description_errors: of the parameters that the description has.
         comparison: measured and predicted efforts.
         friction: of each joint.
@@ -107,6 +109,8 @@ class Result:
     parameters: ParameterSet
     urdf: IdentifiedUrdf
     standard_errors: Errors
+    coulomb_velocity: float
+    smooth_errors: Errors
     description_errors: Errors
     comparison: Comparison
     friction: tuple[FrictionCurves, ...]

@@ -126,10 +126,13 @@ def _made_by_us(file: Path, mark: str) -> bool:
 def _temporary(target: Path) -> tuple[Path, bool]:
     """Answer a new directory on the same disk, and whether it is beside the place, and not in it."""
     prefix = f".{target.name[:100]}-"
-    try:
-        return Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix)), not target.is_mount()
-    except PermissionError:
-        return Path(tempfile.mkdtemp(dir=target, prefix=prefix)), False
+    if not target.is_mount():
+        try:
+            return Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix)), True
+        except PermissionError:
+            if not target.is_dir():
+                raise
+    return Path(tempfile.mkdtemp(dir=target, prefix=prefix)), False
 
 
 def _write(path: Path, text: str) -> None:

@@ -19,8 +19,9 @@ def write_result(result: Result, target: Path) -> None:
         result: what to write.
         target: the directory, as `check_place` answers it.
     """
+    unseen = {parameter.name for parameter in result.identified.standard if not parameter.identifiable}
     texts = (
-        parameter_text(result.loaded.robot, result.parameters),
+        parameter_text(result.loaded.robot, result.parameters, unseen),
         result.urdf.text,
         report_page(result),
         result_text(result),
