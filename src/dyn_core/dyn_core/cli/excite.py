@@ -67,7 +67,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         START,
         action=Once,
         metavar="X ...",
-        help="position at rest in tree order, rad or m (default: the middle of all ranges, where that is allowed)",
+        help="position at rest in tree order, rad or m (default: the middle of all ranges, where that is "
+        "allowed)",
     )
     for name, what in SCALES.items():
         parser.add_argument(
@@ -80,7 +81,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="JOINT=LIMIT",
-        help="acceleration limit, rad/s^2 or m/s^2 (default: the greatest speed in 0.5 s); can be given several times",
+        help="acceleration limit, rad/s^2 or m/s^2 (default: the greatest speed in 0.5 s); can be given "
+        "several times",
     )
     parser.add_argument("--boxes", metavar="FILE", help="boxes of joint space not to be entered (YAML)")
     parser.add_argument(
@@ -94,7 +96,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--keep-best",
         action="store_true",
-        help="after Ctrl-C, write the best trajectory so far (default: nothing); the exit code is 130 all the same",
+        help="after Ctrl-C, write the best trajectory so far (default: nothing); the exit code is 130 all "
+        "the same",
     )
 
 
@@ -225,9 +228,10 @@ def _box(text: str) -> ForbiddenBox:
 
 def _text(excitation: Excitation) -> str:
     settings, limits = excitation.settings, excitation.limits
+    times = "" if settings.periods == 1 else f" {settings.periods} times"
     lines = [
-        f"{excitation.robot.name}: {excitation.duration:g} s from rest to rest, {settings.harmonics} harmonics of "
-        f"{settings.period:g} s{'' if settings.periods == 1 else f' {settings.periods} times'}, seed {settings.seed}",
+        f"{excitation.robot.name}: {excitation.duration:g} s from rest to rest, {settings.harmonics} "
+        f"harmonics of {settings.period:g} s{times}, seed {settings.seed}",
         f"condition number {excitation.condition:.4g} (of the first motion within the limits: "
         f"{excitation.initial_condition:.4g}) of {len(excitation.parameter_names)} columns of unit length",
     ]
@@ -272,6 +276,7 @@ def _margin(margin: Margin) -> str:
             f"(clearance {margin.limit:g})"
         )
     return (
-        f"tightest {margin.kind}: joint '{margin.name}', {margin.reached:.4g} of {margin.limit:.4g} {margin.unit} "
+        f"tightest {margin.kind}: joint '{margin.name}', {margin.reached:.4g} of {margin.limit:.4g} "
+        f"{margin.unit} "
         f"at {margin.time:.4g} s, {100.0 * max(margin.room, 0.0):.2g} % left"
     )

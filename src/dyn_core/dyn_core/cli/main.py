@@ -197,7 +197,8 @@ def _parser() -> argparse.ArgumentParser:
         "excite",
         help="find a trajectory for identification",
         description="Find a trajectory that shows the dynamic parameters of a robot, within its limits: a "
-        "Fourier series from rest to rest with the least condition number of the columns of its base parameters "
+        "Fourier series from rest to rest with the least condition number of the columns of its base "
+        "parameters "
         "and friction. The same arguments give the same trajectory.",
     )
     add_robot(exciting, gravity=True)

@@ -86,7 +86,8 @@ class CoordinateBox:
 
         Args:
             q: positions one after the other (N, n).
-            slack: greatest distance of the motion between two of them from the straight line (rad or m), (n,).
+            slack: greatest distance of the motion between two of them from the straight line (rad or m),
+                (n,).
         """
         least = np.minimum(q[:-1], q[1:]) - slack
         greatest = np.maximum(q[:-1], q[1:]) + slack
@@ -95,7 +96,7 @@ class CoordinateBox:
 
 
 def coordinate_boxes(robot: Robot, boxes: Sequence[ForbiddenBox]) -> tuple[CoordinateBox, ...]:
-    """Answer boxes in the coordinates of a robot; those that joints which mimic others cannot enter are left out.
+    """Answer boxes in the coordinates of a robot, without those that joints which mimic others never enter.
 
     Raises:
         DynError: a box names a joint that the robot does not have.
@@ -111,7 +112,8 @@ def _in_coordinates(robot: Robot, box: ForbiddenBox) -> CoordinateBox | None:
     for name, (lower, upper) in box.ranges.items():
         if name not in names:
             raise DynError(
-                f"box '{box.name}' names joint '{shortened(name, 40)}', which robot '{robot.name}' does not have: "
+                f"box '{box.name}' names joint '{shortened(name, 40)}', which robot '{robot.name}' does not "
+                "have: "
                 f"its joints are {listed(names)}",
                 element=f"box '{box.name}'",
             )

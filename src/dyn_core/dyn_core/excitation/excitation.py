@@ -19,10 +19,10 @@ class Excitation:
     Attributes:
         robot: the robot.
         settings: how the motion was looked for.
-        trajectory: the motion: ``trajectory.at(t)`` has positions, velocities and accelerations q, qd, qdd (n,) at
-            any time, ``trajectory.at_many(times)`` those at N times (N, n).
-        condition: condition number of the columns of `parameter_names`, all joints below each other, scaled to unit
-            length, with samples every hundredth of a second.
+        trajectory: the motion: ``trajectory.at(t)`` has positions, velocities and accelerations q, qd, qdd
+            (n,) at any time, ``trajectory.at_many(times)`` those at N times (N, n).
+        condition: condition number of the columns of `parameter_names`, all joints below each other, scaled
+            to unit length, with samples every hundredth of a second.
         initial_condition: that of the first random motion within the limits, before the search.
         parameter_names: base parameters of bodies and rotors, and friction, which the motion shows.
         left_out: parameters of friction that cannot be told from others.

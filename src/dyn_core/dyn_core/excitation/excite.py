@@ -32,14 +32,16 @@ def _silent(_: Progress) -> bool:
 def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report = _silent) -> Excitation:
     """Answer a trajectory from rest to rest that shows the dynamic parameters of a robot.
 
-    A Fourier series, blended by polynomials of fifth order with a position at rest, whose coefficients make the
-    condition number of the columns of the base parameters and of friction small, within ranges of positions,
-    velocities, accelerations and torques, and outside of boxes. The same arguments give the same trajectory.
+    A Fourier series, blended by polynomials of fifth order with a position at rest, whose coefficients make
+    the condition number of the columns of the base parameters and of friction small, within ranges of
+    positions, velocities, accelerations and torques, and outside of boxes. The same arguments give the same
+    trajectory.
 
     Args:
         robot: the robot; its parameters give the torques.
         settings: limits, boxes, times, seed and effort of the search.
-        report: told of the progress now and then; where it answers True the best trajectory so far is answered.
+        report: told of the progress now and then; where it answers True the best trajectory so far is
+            answered.
 
     Raises:
         DynError: no trajectory keeps the limits; the message names joint or box, and the value.
@@ -78,6 +80,7 @@ def _nothing_found(complete: bool) -> str:
     if not complete:
         return "the search was ended before a trajectory was found: give it more time"
     return (
-        "no trajectory was found that keeps all limits from the start on, not even a small one: the start is next to a "
+        "no trajectory was found that keeps all limits from the start on, not even a small one: the start "
+        "is next to a "
         "limit or to a box; give another start, or use more of the limits"
     )

@@ -41,7 +41,7 @@ def sample_times(duration: float, rate: float) -> Array:
 
 
 def csv_text(excitation: Excitation, rate: float) -> Iterator[str]:
-    """Answer pieces of a CSV file with the columns of ``dyn simulate``: time, then position.<joint> and so on.
+    """Answer pieces of a CSV file with the columns of ``dyn simulate``: time, position.<joint> and so on.
 
     The efforts are those of the robot's parameters, friction included.
     """
@@ -54,7 +54,7 @@ def csv_text(excitation: Excitation, rate: float) -> Iterator[str]:
 
 
 def yaml_text(excitation: Excitation, rate: float) -> Iterator[str]:
-    """Answer pieces of the YAML text of a ``trajectory_msgs/msg/JointTrajectory``, as ``ros2 topic pub`` takes it."""
+    """Answer pieces of the YAML text of a ``trajectory_msgs/msg/JointTrajectory``, for ``ros2 topic pub``."""
     names = ", ".join(json.dumps(name) for name in excitation.joint_names)
     yield f"joint_names: [{names}]\npoints:\n"
     for t, q, qd, qdd in _pieces(excitation, rate):
@@ -98,8 +98,8 @@ def summary(excitation: Excitation) -> dict[str, Any]:
         "robot": excitation.robot.name,
         "joint_names": list(excitation.joint_names),
         "duration": excitation.duration,
-        "condition": excitation.condition,
-        "initial_condition": excitation.initial_condition,
+        "condition": _finite(excitation.condition),
+        "initial_condition": _finite(excitation.initial_condition),
         "complete": excitation.complete,
         "seed": settings.seed,
         "parameters": list(excitation.parameter_names),
@@ -120,7 +120,7 @@ def summary(excitation: Excitation) -> dict[str, Any]:
                 "upper": float(limits.upper[k]),
                 "velocity": float(limits.velocity[k]),
                 "acceleration": float(limits.acceleration[k]),
-                "effort": float(limits.effort[k]) if np.isfinite(limits.effort[k]) else None,
+                "effort": _finite(float(limits.effort[k])),
                 "unit": limits.position_units[k],
                 "effort_unit": limits.effort_units[k],
             }
@@ -140,6 +140,11 @@ def summary(excitation: Excitation) -> dict[str, Any]:
         ],
         "assumed": list(limits.notes),
     }
+
+
+def _finite(value: float) -> float | None:
+    """Answer a number that JSON has; None for one that is infinite."""
+    return value if math.isfinite(value) else None
 
 
 def _pieces(excitation: Excitation, rate: float) -> Iterator[tuple[Array, Array, Array, Array]]:

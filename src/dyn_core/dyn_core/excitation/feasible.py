@@ -16,7 +16,7 @@ STEPS_IN_BLEND = 200
 ROOM = 1e-6
 """Part of a limit that rounding may take."""
 EFFORT_ROOM = 1e-3
-"""Part of an effort limit that is left for what is between samples: 1e-5 in a cycle of the highest harmonic."""
+"""Part of an effort limit that is left for what is between samples."""
 HALVINGS = 12
 SMALLEST = 1e-3
 """Part of a motion that is none any more."""
@@ -31,11 +31,11 @@ class Keeper:
         settings = problem.series.settings
         step = min(settings.period / settings.harmonics / STEPS_IN_CYCLE, settings.blend / STEPS_IN_BLEND)
         self.times = problem.series.grid(step)
-        self._step = float(np.diff(self.times).max())
+        self._step = step
         self._basis = problem.series.basis(self.times)
 
     def kept(self, coefficients: Array) -> Array | None:
-        """Answer coefficients (2 K + 1, n) of a motion that keeps all limits; None where it would hardly move."""
+        """Answer coefficients (2 K + 1, n) that keep all limits; None where the robot would hardly move."""
         coefficients = self._slower(self._within_range(coefficients))
         if self._allowed(coefficients):
             return coefficients
@@ -49,7 +49,7 @@ class Keeper:
         return good * coefficients if good > SMALLEST else None
 
     def slack(self, coefficients: Array, order: int) -> Array:
-        """Answer how far a derivative of the positions can be from the straight line between samples, (n,)."""
+        """Answer how far a derivative of the positions can be from straight lines between samples, (n,)."""
         slack: Array = self._step**2 / 8.0 * self._problem.series.greatest(coefficients, order + 2)
         return slack
 
@@ -63,7 +63,7 @@ class Keeper:
         coefficients = coefficients.copy()
         coefficients[0] = np.clip(coefficients[0], lower - start, upper - start)
         settings = self._problem.series.settings
-        whole = (self.times >= settings.blend) & (self.times <= settings.duration - settings.blend)
+        whole = (self.times >= settings.blend) & (self.times <= settings.blend + settings.period)
         q = self._basis.q[whole] @ coefficients - coefficients[0]
         slack = self.slack(coefficients, 0)
         centre = start + coefficients[0]

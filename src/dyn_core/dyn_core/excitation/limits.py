@@ -20,8 +20,8 @@ RANGE = {Sigma.REVOLUTE: math.pi, Sigma.PRISMATIC: 0.25}
 """Way to either side of 0 where no range is given: half a turn shows all positions of the joint (rad); a
 quarter of a metre is what small axes have (m)."""
 SPEED = {Sigma.REVOLUTE: 1.0, Sigma.PRISMATIC: 0.25}
-"""Greatest speed where none is given: 250 mm/s is the reduced speed of ISO 10218-1, and 1 rad/s gives that at a
-quarter of a metre from the axis (rad/s or m/s)."""
+"""Greatest speed where none is given: 250 mm/s is the reduced speed of ISO 10218-1, and 1 rad/s gives that at
+a quarter of a metre from the axis (rad/s or m/s)."""
 TIME_TO_SPEED = 0.5
 """Time to the greatest speed where no acceleration is given (s): servo drives of arms need 0.1 to 0.3 s."""
 UNLIMITED = 1000.0
@@ -112,7 +112,7 @@ def motion_limits(robot: Robot, settings: ExcitationSettings) -> MotionLimits:
 def without_boxes_of_one_joint(
     limits: MotionLimits, boxes: Sequence[CoordinateBox], start: Array
 ) -> tuple[MotionLimits, tuple[CoordinateBox, ...]]:
-    """Answer the limits cut to where `start` is, (n,), where a box is of one joint only, and the other boxes."""
+    """Answer the limits cut at boxes of one joint, on the side of `start` (n,), and the other boxes."""
     lower, upper, notes, others = limits.lower.copy(), limits.upper.copy(), list(limits.notes), []
     for box in boxes:
         if len(box.joints) > 1:
@@ -126,7 +126,8 @@ def without_boxes_of_one_joint(
         else:
             upper[k] = box.lower[0]
         notes.append(
-            f"joint '{limits.joint_names[k]}': from {lower[k]:.4g} to {upper[k]:.4g} {limits.position_units[k]} only, "
+            f"joint '{limits.joint_names[k]}': from {lower[k]:.4g} to {upper[k]:.4g} "
+            f"{limits.position_units[k]} only, "
             f"because of box '{box.name}'"
         )
     return replace(limits, lower=lower, upper=upper, notes=tuple(notes)), tuple(others)

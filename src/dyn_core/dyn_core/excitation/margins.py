@@ -11,7 +11,7 @@ import numpy as np
 
 from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.errors import DynError
-from dyn_core.excitation.box import CoordinateBox
+from dyn_core.excitation.box import CLEARANCE, CoordinateBox
 from dyn_core.excitation.limits import MotionLimits
 from dyn_core.facade.arrays import Array
 
@@ -87,7 +87,8 @@ def refuse_beyond(found: Sequence[Margin]) -> None:
         if margin.room < -TOLERANCE:
             what = "box" if margin.kind == "box" else "joint"
             raise DynError(
-                f"{what} '{margin.name}': the trajectory does not keep the {margin.kind} limit {margin.limit:.6g} "
+                f"{what} '{margin.name}': the trajectory does not keep the {margin.kind} limit "
+                f"{margin.limit:.6g} "
                 f"{margin.unit}, {margin.reached:.6g} at {margin.time:.4g} s: use less of the limits",
                 element=f"{what} '{margin.name}'",
             )
@@ -132,8 +133,6 @@ def _effort(t: Array, efforts: Array, limits: MotionLimits) -> Margin | None:
 
 
 def _box(t: Array, q: Array, box: CoordinateBox, limits: MotionLimits) -> Margin:
-    from dyn_core.excitation.box import CLEARANCE
-
     own = q[:, box.joints]
     distances = np.maximum(box.lower - own, own - box.upper)
     farthest = distances.argmax(axis=1)

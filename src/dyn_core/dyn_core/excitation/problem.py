@@ -146,7 +146,7 @@ def problem(
 
 def _through(basis: Motion, slopes: Motion) -> Array:
     """Answer the slopes with respect to coefficients, from those with respect to the states."""
-    total: Array = sum(part.T @ slope for part, slope in zip(basis, slopes, strict=True))  # type: ignore[assignment]
+    total: Array = sum(part.T @ slope for part, slope in zip(basis, slopes, strict=True))
     return total
 
 
@@ -172,9 +172,9 @@ def _beyond(parts: Array) -> tuple[float, Array]:
 def _in_boxes(boxes: Sequence[CoordinateBox], q: Array, limits: MotionLimits, slopes: Array) -> float:
     """Answer the sum of the squares of how deep the steps between positions q (N, n) reach into boxes.
 
-    Its slopes are added to `slopes` (N, n). All steps of one visit leave the box through the same face, the one
-    that is nearest on the whole: else those near either end of a visit would leave through different ones, and the
-    motion could never get free.
+    Its slopes are added to `slopes` (N, n). All steps of one visit leave the box through the same face, the
+    one that is nearest on the whole: else those near either end of a visit would leave through different
+    ones, and the motion could never get free.
     """
     total = 0.0
     half = 0.5 * (limits.upper - limits.lower)

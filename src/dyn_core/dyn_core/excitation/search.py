@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for the motion with the least condition number: many random beginnings, and slopes from there."""
+"""The search for the motion with the least condition number: random beginnings, and slopes from there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dyn_core.excitation.columns import gram
 from dyn_core.excitation.feasible import Keeper
 from dyn_core.excitation.problem import Problem
 from dyn_core.excitation.spectrum import scaled_condition
@@ -127,8 +128,8 @@ class Search:
         kept = self._keeper.kept(x.reshape(self._problem.scales.shape) * self._problem.scales)
         if kept is None:
             return float("inf")
-        W = self._problem.columns.at(*self._problem.series.at(self._sampled, kept))
-        condition = scaled_condition(W.reshape(-1, W.shape[2]))
+        motion = self._problem.series.at(self._sampled, kept)
+        condition = scaled_condition(gram(self._problem.columns, motion))
         if condition < self._condition or self._best is None:
             self._best, self._condition = kept, condition
         return condition
@@ -166,12 +167,10 @@ class Search:
             },
         )
         self._done = done
-        improved: Array = result.x
-        return improved
+        return np.asarray(result.x, dtype=np.float64)
 
 
 def condition_times(duration: float) -> Array:
-    """Answer the times (s) at which condition numbers are taken: every hundredth of a second, some 3000 at the most."""
+    """Answer the times (s) at which condition numbers are taken: 100 in a second, 200 to 3000 of them."""
     count = min(3000, max(200, round(100.0 * duration)))
-    times: Array = (np.arange(count) + 0.5) * (duration / count)
-    return times
+    return np.asarray((np.arange(count) + 0.5) * (duration / count), dtype=np.float64)

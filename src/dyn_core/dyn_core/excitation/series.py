@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fourier motions that are linear in a matrix of coefficients.
 
-The rows of the coefficients (2 K + 1, n) are the way from rest to the centre, and the factors of the sines and
-the cosines, one row for each harmonic; what they are multiplied with is itself a `FourierMotion`.
+The rows of the coefficients (2 K + 1, n) are the way from rest to the centre, and the factors of the sines
+and the cosines, one row for each harmonic; what they are multiplied with is itself a `FourierMotion`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from dyn_core.facade.arrays import Array
 
 STEEPEST = (1.0, 1.875, 10.0 / 3.0**0.5, 60.0, 360.0)
 """Greatest derivatives, by order, of the step that is blended with, where it takes a second."""
+PIECE = 2000
+"""Times that are computed at a time, so that memory stays bounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,7 @@ class Series:
         phases[k, 1 + K + k] = 0.5 * np.pi
         centre = np.zeros(2 * K + 1)
         centre[0] = 1.0
-        return FourierMotion(
+        motion = FourierMotion(
             self.settings.duration,
             centre,
             amplitudes,
@@ -63,7 +65,9 @@ class Series:
             rest=np.zeros(2 * K + 1),
             period=self.settings.period,
             fade=self.settings.blend,
-        ).at_many(t)
+        )
+        pieces = [motion.at_many(t[begin : begin + PIECE]) for begin in range(0, len(t), PIECE)]
+        return Motion(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
 
     def at(self, basis: Motion, coefficients: Array) -> Motion:
         """Answer the motion with coefficients (2 K + 1, n) where the basis was taken, (N, n) each."""
@@ -88,10 +92,17 @@ class Series:
         return total
 
     def grid(self, step: float) -> Array:
-        """Answer times at most `step` apart (s), among them the ends of both blends."""
+        """Answer times at most `step` apart (s) with all states in them, among them the ends of both blends.
+
+        Of several periods there is one only: where it ends, and the last blend begins, the state is the same.
+        """
         blend, duration = self.settings.blend, self.settings.duration
         parts = [
             np.linspace(begin, end, max(2, int(np.ceil((end - begin) / step)) + 1))
-            for begin, end in ((0.0, blend), (blend, duration - blend), (duration - blend, duration))
+            for begin, end in (
+                (0.0, blend),
+                (blend, blend + self.settings.period),
+                (duration - blend, duration),
+            )
         ]
-        return np.concatenate([parts[0], parts[1][1:], parts[2][1:]])
+        return np.concatenate([parts[0], parts[1][1:], parts[2]])

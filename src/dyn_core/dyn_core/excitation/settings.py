@@ -6,11 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 
 from dyn_core.excitation.box import ForbiddenBox
 
-MOST_HARMONICS = 50
-MOST_PERIODS = 100
+MOST_HARMONICS = 20
+MOST_PERIODS = 40
 MOST_WORK = 100_000
 
 
@@ -77,12 +78,16 @@ class ExcitationSettings:
         }
         for name, greatest in most.items():
             value = getattr(self, name)
-            if not 1 <= value <= greatest:
+            if not (_is_whole(value) and 1 <= value <= greatest):
                 raise ValueError(f"{name} is {value!r}: give a whole number from 1 to {greatest}")
-        if self.seed < 0:
+        if not _is_whole(self.seed) or self.seed < 0:
             raise ValueError(f"seed is {self.seed!r}: give a whole number >= 0")
 
     @property
     def period(self) -> float:
         """Period of the first harmonic (s)."""
         return (self.duration - 2.0 * self.blend) / self.periods
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -17,8 +17,8 @@ class Spread(NamedTuple):
     """How far columns are from orthogonal ones.
 
     Attributes:
-        value: ``(log sum s^(2 p) + log sum s^(-2 p)) / (2 p)`` of the singular values s, at least the logarithm of
-            the condition number, and near it where p is great.
+        value: ``(log sum s^(2 p) + log sum s^(-2 p)) / (2 p)`` of the singular values s, at least the
+            logarithm of the condition number, and near it where p is great.
         gradient: of the value, with respect to each entry.
         condition: condition number of the columns, scaled to unit length.
     """
@@ -42,10 +42,15 @@ def spread(W: Array, power: float) -> Spread:
     return Spread(float(value), gradient, float(np.sqrt(eigenvalues[-1] / eigenvalues[0])))
 
 
-def scaled_condition(W: Array) -> float:
-    """Answer the condition number of the columns of W (N, p), scaled to unit length; infinite where one is 0."""
-    lengths = np.linalg.norm(W, axis=0)
+def scaled_condition(products: Array) -> float:
+    """Answer the condition number of columns scaled to unit length, from their products ``W^T W`` (p, p).
+
+    It is infinite where it cannot be told from that, above some 3e6.
+    """
+    lengths = np.sqrt(np.diag(products))
     if not lengths.all():
         return float("inf")
-    s = np.linalg.svd(W / lengths, compute_uv=False)
-    return float(s[0] / s[-1]) if s[-1] > 0.0 else float("inf")
+    eigenvalues = np.linalg.eigvalsh(products / np.outer(lengths, lengths))
+    if eigenvalues[0] < LEAST:
+        return float("inf")
+    return float(np.sqrt(eigenvalues[-1] / eigenvalues[0]))
