@@ -127,15 +127,27 @@ class Identified:
         return ours[-1] if ours else None
 
 
-def start_robot(graph: Graph, *more: str, nodes: Sequence[str] = ("simulation", "controller")) -> NodeProcess:
-    """Run a simulated robot and its controller in a process, which listens to the node `identification`."""
+def start_robot(
+    graph: Graph,
+    *more: str,
+    nodes: Sequence[str] = ("simulation", "controller"),
+    output: str = "joint_trajectory",
+) -> NodeProcess:
+    """Run a simulated robot and its controller in a process, which listens to the node `identification`.
+
+    Args:
+        graph: the graph.
+        more: arguments of ROS.
+        nodes: that are run.
+        output: topic of `identification` that the controller listens to.
+    """
     initial = [
         w for name, q in zip(JOINTS, START, strict=True) for w in ("-p", f"initial.{name}.position:={q}")
     ]
     return graph.start(
         *("-m", "dyn_nodes.compose", "--nodes", *nodes),
         *("--remap", "simulation/torques:=controller/torques"),
-        "controller/joint_trajectory:=identification/joint_trajectory",
+        f"controller/{output}:=identification/{output}",
         *("--ros-args", "-p", f"description_file:={ROBOTS['rrp']}", "-p", "brakes:=true"),
         *("-p", "natural_frequency:=8.0", "-p", "ramp_start:=0.0", "-p", "rate:=500.0"),
         *("-p", "timeout:=5.0", "-p", "max_age:=5.0", *initial, *more),
@@ -158,6 +170,9 @@ def wait_until_it_stands(ours: Identified) -> None:
             len(ours.robot.states) > 50
             and any(ours.robot.states[-1].effort)
             and max(map(abs, ours.robot.states[-1].velocity)) < 1e-3
-            and ours.graph.node.count_subscribers("identification/joint_trajectory")
+            and any(
+                ours.graph.node.count_subscribers(f"identification/{output}")
+                for output in ("joint_trajectory", "reference")
+            )
         )
     )

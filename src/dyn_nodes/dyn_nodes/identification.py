@@ -157,7 +157,7 @@ class Identification(RobotNode[KnownRobot]):
     def prepare(self, described: DescribedRobot) -> KnownRobot:
         """Compile the dynamics of a robot."""
         file, side_file = (str(self.get_parameter(name).value) for name in ("description_file", "side_file"))
-        return known_robot(described, file, side_file)
+        return known_robot(described, file, side_file, self._settings)
 
     def use(self, prepared: KnownRobot) -> None:
         """Go on with another robot; what is being done with the last one ends."""

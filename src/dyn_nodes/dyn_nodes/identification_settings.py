@@ -103,7 +103,10 @@ def declared_identification(node: Node) -> IdentificationNodeSettings:
         "",
         "Path of a YAML file with boxes of joint space where the robot must not be; empty: none.",
     )
-    boxes = read_boxes(file) if file else ()
+    try:
+        boxes = read_boxes(file) if file else ()
+    except DynError as problem:
+        raise DynError(f"parameter forbidden_boxes: {problem}") from problem
     return IdentificationNodeSettings(
         output=declare(
             node,
