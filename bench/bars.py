@@ -41,6 +41,8 @@ EXCITATION_S = 60.0
 """Time that the search for the trajectory takes on one core (s)."""
 MOTION_DIFFERENCE = 1e-8
 """From an integration of Pinocchio's direct dynamics after 1 s (rad, rad/s, m, m/s)."""
+IDENTIFY_S = 10.0
+"""From a log of 30 s of seven joints at 1 kHz to a report (s)."""
 LATENCY_MEDIAN = 1.15
 LATENCY_P99 = 1.5
 """Largest ratios of the latency of a node to that of a relay."""

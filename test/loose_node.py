@@ -42,10 +42,14 @@ class LooseNode:
             use_global_arguments=False,
             parameter_overrides=overrides(use_sim_time=True, **parameters),
         )
+        self.reconnect()
+        self._tell_time()
+
+    def reconnect(self) -> None:
+        """Record what the node publishes and subscribes; again after it was configured again."""
         for publisher in self.node.publishers:
             self._record(publisher)
         self._heard = {subscription.topic_name: subscription for subscription in self.node.subscriptions}
-        self._tell_time()
 
     def _record(self, publisher: Any) -> None:
         kind = publisher.msg_type

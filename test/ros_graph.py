@@ -14,6 +14,8 @@ from typing import IO, Any
 import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import Log
 from rclpy.context import Context
 from rclpy.parameter import Parameter
@@ -30,6 +32,8 @@ from dyn_nodes.feedforward import Feedforward
 
 PATIENT_S = 30.0
 """Timeout of nodes in tests of anything but timeouts: this machine may stand still for a while."""
+
+_NO_TRANSITION = 255
 
 GENEROUS_S = 30.0
 """No test sleeps: it waits for an event, and fails after this long without it."""
@@ -119,6 +123,9 @@ class Graph:
             use_global_arguments=False,
             parameter_overrides=[Parameter(k.replace("__", "."), value=v) for k, v in given.items()],
         )
+        if steady is not time.monotonic:
+            # The clock of the system goes on while that of the test stands: it was not set.
+            node.heed_clock = lambda: None
         self.executor.add_node(node)
         self._resources.callback(node.destroy_node)
         self._resources.callback(node.end)
@@ -145,6 +152,39 @@ class Graph:
         while not condition():
             assert time.monotonic() < end, f"waited {GENEROUS_S:g} s in vain"
             self.executor.spin_once(timeout_sec=0.05)
+
+    def call(self, client: Any, request: Any, again: bool = True) -> Any:
+        """Call a service and answer its response.
+
+        A server in another process drops the response where it has not discovered in 100 ms who asks, which
+        the client cannot know: what can be asked twice is asked again, for a machine that has much to do.
+
+        Args:
+            client: of the service.
+            request: what it is asked.
+            again: whether it can be asked twice.
+        """
+        self.wait_for(client.service_is_ready)
+        futures = [client.call_async(request)]
+        asked = time.monotonic()
+
+        def answered() -> bool:
+            nonlocal asked
+            if again and time.monotonic() - asked > 5.0:
+                futures.append(client.call_async(request))
+                asked = time.monotonic()
+            return any(future.done() for future in futures)
+
+        self.wait_for(answered)
+        return next(future.result() for future in futures if future.done())
+
+    def change(self, node: str, transition: int) -> bool:
+        """Ask a lifecycle node for a transition and answer whether it was done."""
+        client = self.node.create_client(ChangeState, f"{node}/change_state")
+        # Asked twice, the second answer would be that it is impossible: first what is so at any time.
+        assert not self.call(client, ChangeState.Request(transition=Transition(id=_NO_TRANSITION))).success
+        request = ChangeState.Request(transition=Transition(id=transition))
+        return bool(self.call(client, request, again=False).success)
 
     def describe(self, urdf: str) -> None:
         """Publish a robot description."""

@@ -68,10 +68,7 @@ class Simulated:
     def call(self, service: str, **request: Any) -> Any:
         """Call a service of the node and answer its response."""
         client = self._clients[service]
-        self.graph.wait_for(client.service_is_ready)
-        future = client.call_async(client.srv_type.Request(**request))
-        self.graph.wait_for(future.done)
-        return future.result()
+        return self.graph.call(client, client.srv_type.Request(**request), again=service != "step")
 
     def stepped(self, steps: int) -> JointState:
         """Simulate some periods of a paused simulation that publishes its clock; answer the state then."""

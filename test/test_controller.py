@@ -113,7 +113,10 @@ def controlled(graph: Graph, stack: ExitStack, steady: Any = time.monotonic, **p
     """The node in this process, with a P gain of 100 unless others are given."""
     ours = Controlled(graph)
     given = overrides(**{"p": 100.0, **RRP, **PATIENT, **parameters})
-    stack.enter_context(hosted(graph, Controller, steady=steady, parameter_overrides=given))
+    node = stack.enter_context(hosted(graph, Controller, steady=steady, parameter_overrides=given))
+    if steady is not time.monotonic:
+        # The clock of the system goes on while that of the test stands: it was not set.
+        node.heed_clock = lambda: None
     ours.connect()
     return ours
 
@@ -366,9 +369,10 @@ def test_kill_9_of_the_simulation_and_its_restart(graph: Graph, stack: ExitStack
     graph.wait_for(lambda: steering.torques and steering.torques[-1].status == JointTorques.STATUS_ZERO)
     ours.states.clear()
     graph.start(*simulation, "-p", "initial.lift.position:=-0.3")
-    ours.state_when(lambda state: abs(state.effort[1]) > 20.0)
-    graph.wait_for(lambda: len(ours.states) > 500)
-    assert ours.states[-1].position[1] == pytest.approx(-0.3, abs=0.1)
+    # It sags while torques ramp up, all the more on a machine that has much to do, and is brought back.
+    place = pytest.approx(-0.3, abs=0.05)
+    ours.state_when(lambda s: s.effort[1] > 20.0 and s.position[1] == place and abs(s.velocity[1]) < 0.02)
+    assert min(state.position[1] for state in ours.states) > -0.8
 
 
 def test_a_motion_that_is_forgotten_after_missing_joint_states_is_told(

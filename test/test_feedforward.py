@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ import pytest
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 from rclpy.utilities import get_rmw_implementation_identifier
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
@@ -235,15 +235,7 @@ def test_after_kill_9_another_node_takes_over(graph: Graph) -> None:
 @pytest.fixture
 def change(graph: Graph) -> Callable[[int], bool]:
     """Ask the node for a transition and answer whether it was done."""
-    client = graph.node.create_client(ChangeState, "feedforward/change_state")
-
-    def ask(transition: int) -> bool:
-        graph.wait_for(client.service_is_ready)
-        future = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
-        graph.wait_for(future.done)
-        return bool(future.result().success)
-
-    return ask
+    return partial(graph.change, "feedforward")
 
 
 def test_without_autostart_the_node_waits_for_its_manager(

@@ -59,11 +59,7 @@ class Arm:
         }
 
     def call(self, kind: type, **request: Any) -> Any:
-        client = self._clients[kind]
-        self.graph.wait_for(client.service_is_ready)
-        future = client.call_async(kind.Request(**request))
-        self.graph.wait_for(future.done)
-        return future.result()
+        return self.graph.call(self._clients[kind], kind.Request(**request))
 
     def torques(self) -> dict[str, float]:
         return by_name(self.graph.torques_for(NAMES, Q))

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 from long_chain import long_chain
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph, NodeProcess
@@ -124,13 +123,7 @@ def test_a_paused_simulation(number: signal.Signals, graph: Graph) -> None:
 @pytest.mark.parametrize(("node", "number"), EITHER)
 def test_while_it_is_inactive(node: str, number: signal.Signals, graph: Graph) -> None:
     process = started(graph, node, *RRP)
-    client = graph.node.create_client(ChangeState, f"{node}/change_state")
-    graph.wait_for(client.service_is_ready)
-    request = ChangeState.Request()
-    request.transition.id = Transition.TRANSITION_DEACTIVATE
-    answer = client.call_async(request)
-    graph.wait_for(answer.done)
-    assert answer.result().success
+    assert graph.change(node, Transition.TRANSITION_DEACTIVATE)
     ends(process, number)
 
 

@@ -111,6 +111,10 @@ NODE_MISTAKES = {
         ["-p", "side_file:=/no/such.yaml", "-p", "description_file:={rrp}"],
         "/no/such.yaml",
     ),
+    "missing file of dynamic parameters": (
+        ["-p", "dynamic_parameters_file:=/no/such.yaml", "-p", "description_file:={rrp}"],
+        "/no/such.yaml",
+    ),
     "argument that is none of ROS": (["--", "--foo"], "unknown argument '--foo'"),
     "xacro": (["-p", "description_file:={xacro}"], "run xacro on the file first"),
     "missing parameter file": (["--params-file", "/no/such.yaml"], "/no/such.yaml"),
@@ -128,6 +132,15 @@ def test_mistakes_with_the_node(case: str, ros_environment: dict[str, str], tmp_
     sentences = [line for line in output.splitlines() if line.startswith("feedforward: ")]
     assert len(sentences) == 1, output
     assert sentence in sentences[0]
+
+
+@pytest.mark.parametrize("node", ["feedforward", "simulation", "controller"])
+def test_help_tells_what_a_node_is(node: str, ros_environment: dict[str, str]) -> None:
+    code, output = run(ros_environment, f"dyn_nodes.{node}", "--help")
+    assert code == 0, output
+    assert output.startswith(f"Node `{node}`: ")
+    assert "/diagnostics (diagnostic_msgs/DiagnosticArray)" in output
+    assert f"config/{node}.yaml has all parameters" in output
 
 
 DEMO_MISTAKES = {

@@ -93,3 +93,20 @@ def test_a_trajectory_of_too_many_points_is_refused(loose: LooseNode) -> None:
     assert wanted(loose) == THERE
     loose.send("joint_trajectory", JointTrajectory(joint_names=NAMES, points=points[:-1]))
     assert len(loose.published["joint_trajectory_effort"][-1].points) == 10_000
+
+
+@pytest.mark.parametrize("place", [THERE, ELSEWHERE])
+def test_a_trajectory_after_references_that_have_stopped_begins_at_rest(
+    loose: LooseNode, place: Sequence[float]
+) -> None:
+    """Where the last one was, or else at the robot: not with the velocity that the last one had."""
+    states_for(loose, 0.1, THERE)
+    reference = JointReference(name=NAMES, position=THERE, velocity=[0.3, 0.3, 0.1])
+    reference.header.stamp = loose.stamp
+    loose.send("reference", reference)
+    states_for(loose, 1.0, THERE)
+    states_for(loose, 0.5, place)
+    go(loose, place, 2.0)
+    for _ in range(100):
+        states_for(loose, 0.01, place)
+        assert wanted(loose) == pytest.approx(place, abs=1e-3)

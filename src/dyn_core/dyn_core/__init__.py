@@ -18,10 +18,14 @@ from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Identified
 from dyn_core.identification.identify import identify
+from dyn_core.identification.identify_payload import identify_payload
+from dyn_core.identification.payload import Payload
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
+from dyn_core.results.load_parameters import load_parameters
+from dyn_core.results.parameter_set import ParameterSet
 from dyn_core.signals.condition import condition
 from dyn_core.signals.of_arrays import signals_of_arrays
 from dyn_core.signals.protocol import Protocol
@@ -47,6 +51,8 @@ __all__ = [
     "Measurement",
     "Model",
     "ModelWarning",
+    "ParameterSet",
+    "Payload",
     "Protocol",
     "Robot",
     "SensorSettings",
@@ -62,6 +68,8 @@ __all__ = [
     "examine_log",
     "excite",
     "identify",
+    "identify_payload",
+    "load_parameters",
     "load_robot",
     "log_of_arrays",
     "read_log",

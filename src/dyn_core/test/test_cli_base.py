@@ -19,8 +19,8 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["base", RRP]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
-        "        0.02  ZZR1 = ZZ1 + Ia1 + YY2 + ZZ3",
-        "        1.02  XXR2 = XX2 - YY2 + XX3 - ZZ3",
+        "        0.02 kg m^2  ZZR1 = ZZ1 + Ia1 + YY2 + ZZ3",
+        "        1.02 kg m^2  XXR2 = XX2 - YY2 + XX3 - ZZ3",
     ]
     assert lines[-4:] == [
         "",
@@ -44,6 +44,10 @@ def test_json(method: str, mount: str, capsys: pytest.CaptureFixture[str]) -> No
     standard = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     for entry, value in zip(listed, found.values(standard), strict=True):
         assert entry["value"] == pytest.approx(value, abs=1e-15)
+        letters = entry["kept"].rstrip("123")
+        first_moment = letters in ("MX", "MY", "MZ")
+        plain_mass = entry["kept"] == "Ia3" or letters == "M"  # joint 3 is prismatic
+        assert entry["unit"] == ("kg" if plain_mass else "kg m" if first_moment else "kg m^2")
         assert sum(x * standard[name] for name, x in entry["terms"].items()) == pytest.approx(
             value, abs=1e-12
         )

@@ -68,7 +68,9 @@ def test_what_is_none_is_refused() -> None:
 def test_memory_is_that_of_white_noise(factor: int) -> None:
     """The variance of sums of samples that are kept, beside that of as many independent ones."""
     decimation = Decimation(factor)
-    noise = np.random.default_rng(0).normal(size=(2000, 4000 // 20 * factor + 2 * decimation.reach))
+    noise = np.random.default_rng(0).normal(size=(1000, 100 * factor + 2 * decimation.reach))
     left = decimation.of(noise.T)
     ratio = left.sum(axis=0).var() / (len(left) * left.var())
-    assert ratio == pytest.approx(decimation.memory, rel=0.1)
+    assert ratio == pytest.approx(
+        decimation.memory, rel=0.15
+    )  # the variance of 1000 sums is known to some 4.5 %

@@ -27,6 +27,7 @@ LAYERS = (
         "signals",
         "identification",
         "excitation",
+        "results",
         "cli",
     ),
 )

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from simulated_truth import SEVEN, SIX, arm, exact_motion, measured, true_values, with_drives
 
 import dyn_core
+from dyn_core import IdentificationSettings
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.factors import Factors, factors
@@ -48,6 +51,21 @@ def test_payload_is_found(axes: tuple) -> None:
         assert_right(found)
         again = robot.with_payload(link, found.mass, found.centre, found.inertia)
         assert pytest.approx(loaded.bodies[-1].M, rel=0.01) == again.bodies[-1].M
+
+
+def test_payload_is_found_from_signals() -> None:
+    """By a motion without it, and by what was identified from that."""
+    robot = with_drives(arm(SIX))
+    loaded = robot.with_payload("link_6", MASS, CENTRE, INERTIA)
+    without, with_it = (
+        measured(exact_motion(one, 20.0, seed), seed, train=1.0) for seed, one in ((1, robot), (2, loaded))
+    )
+    settings = IdentificationSettings(diagnose=False)
+    known = dyn_core.identify(arm(SIX), without, settings)
+    for arm_alone in (without, known):
+        assert_right(dyn_core.identify_payload(arm(SIX), "link_6", with_it, arm_alone, settings))
+    with pytest.raises(dyn_core.DynError, match="has other base parameters"):
+        dyn_core.identify_payload(arm(SIX), "link_6", with_it, replace(known, base=known.base[1:]))
 
 
 def test_changed_friction_is_no_payload() -> None:

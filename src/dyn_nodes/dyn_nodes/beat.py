@@ -26,6 +26,12 @@ class Beat:
         """Have the first of the times be t (s)."""
         self._origin, self._count = t, 0
 
+    def begin_again(self, t: float) -> None:
+        """Have the next of the times be t (s), or go on where that one was answered already, ahead of it."""
+        last = self._origin + (self._count - 1) * self._period
+        if not (self._count and t <= last <= t + self._period):
+            self.begin(t)
+
     def due(self, t: float) -> Iterator[float]:
         """Answer which times (s) are due at time t (s), each once.
 

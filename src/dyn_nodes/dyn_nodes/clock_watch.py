@@ -14,9 +14,18 @@ class ClockWatch:
 
     def restart(self) -> None:
         """Begin again: what was until now is not asked for."""
-        self._ahead: float | None = None
+        self._ahead: tuple[float, float] | None = None
 
-    def was_set(self, t: float, now: float) -> bool:
-        """Answer whether the clock, which says t (s), was set since the last look; `now` is steady (s)."""
-        before, self._ahead = self._ahead, t - now
-        return before is not None and abs(self._ahead - before) > self._tolerance
+    def was_set(self, t: float, begin: float, end: float) -> bool:
+        """Answer whether the clock was set since the last look.
+
+        Args:
+            t: what it says (s), read at some time between the next two.
+            begin: the present on the steady clock before (s).
+            end: the present on the steady clock afterwards (s): whoever reads clocks can be interrupted.
+        """
+        before, self._ahead = self._ahead, (t - end, t - begin)
+        if before is None:
+            return False
+        gained, lost = self._ahead[0] - before[1], before[0] - self._ahead[1]
+        return max(gained, lost) > self._tolerance

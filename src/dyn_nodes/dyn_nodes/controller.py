@@ -121,6 +121,7 @@ class Controller(TorqueNode[JointController]):
         running = self.active
         if running is None:
             return
+        self.heed_clock()
         stamp_ns = nanoseconds_of(message.header.stamp)
         stamp = self.time_from(stamp_ns) if stamp_ns else None
         try:

@@ -26,6 +26,10 @@ _TURNING_S = 1e-3
 times as long, and references are hardly sent more often: what is faster is no motion of a robot."""
 
 
+_LATEST_S = 3600.0
+"""Longest that a trajectory is waited for (s). What is stamped later is stamped by another clock."""
+
+
 class Kind(Enum):
     """Where the desired motion comes from."""
 
@@ -49,7 +53,8 @@ class DesiredMotion:
         self.kind = Kind.NOTHING
         self._limits = robot.limits
         self._timeout = timeout
-        self._carry = settings.carry
+        # References that stop are not carried on for longer than they count.
+        self._carry = min(settings.carry, timeout)
         self._jumps = JumpLimit(names, _speeds(robot, settings.max_speed), settings.slack)
         cutoff = settings.derivative_cutoff
         self._of_positions = DerivativeFilter(names, cutoff, second=True, max_gap=timeout)
@@ -82,7 +87,7 @@ class DesiredMotion:
             Rejection: it is older than the last one, jumps, or is faster than its joints. The last one stays.
         """
         last_t = self._reference_t
-        following = self.kind is Kind.REFERENCE and self.fresh(now)
+        following = self.follows(now)
         if following and t <= last_t:
             raise Rejection(
                 f"reference is stamped {last_t - t:.3f} s before the last one", "reference is not in order"
@@ -96,6 +101,10 @@ class DesiredMotion:
         if jump is not None:
             raise Rejection(jump.sentence, f"the reference of joint '{jump.joint}' jumps")
         self._check_derivatives(given)
+        if not following:
+            # What another motion was before has no part in the derivatives of this one.
+            self._of_positions.reset()
+            self._of_velocities.reset()
         motion = self._completed(given, t)
         self.kind = Kind.REFERENCE
         self._reference, self._reference_t, self._reference_at = motion, t, now
@@ -103,7 +112,7 @@ class DesiredMotion:
         return motion
 
     def planned(
-        self, points: TrajectoryPoints, t: float, stamp: float | None, start: Motion | None
+        self, points: TrajectoryPoints, t: float, stamp: float | None, now: float, start: Motion | None
     ) -> Trajectory:
         """Answer the trajectory through points that goes on from what is desired; DynError if there is none.
 
@@ -113,15 +122,25 @@ class DesiredMotion:
             points: the points.
             t: the present on the clock of the node (s).
             stamp: start of the trajectory (s); None for now.
-            start: the motion that the joints have, where nothing is desired yet, or the last trajectory is
-                over and they are elsewhere.
+            now: the present on the steady clock (s).
+            start: the motion that the joints have, for where nothing is desired yet, or what was is over and
+                they are elsewhere; None to go on from what was desired, wherever they are.
         """
-        if self._trajectory is not None and not self.left(start, t):
-            trajectory = replaced(self._trajectory, points, t, stamp)
-        elif self._trajectory is not None:
+        if stamp is not None and stamp - t > _LATEST_S:
+            raise DynError(
+                f"the trajectory is stamped {stamp - t:.6g} s ahead, at most {_LATEST_S:g} s are waited for: "
+                "stamp it by the clock of this node, or with zero for now"
+            )
+        place = self._place(t, now)
+        if self.left(start, t, now):
             trajectory = planned(points, t, stamp, start)
+        elif self._trajectory is not None:
+            trajectory = replaced(self._trajectory, points, t, stamp)
         else:
-            present = self.at(t)
+            present = self.at(t) if place is None else Motion.at_rest(place)
+            if present is not None and stamp is not None and stamp > t:
+                # They stand there until it begins.
+                present = Motion.at_rest(present.q)
             trajectory = planned(points, t, stamp, start if present is None else present)
         self._check_speed(trajectory)
         names, speed = self._jumps.joint_names, self._jumps.speed
@@ -129,26 +148,38 @@ class DesiredMotion:
         check_ranges(trajectory, names, self._limits, speed, self._jumps.slack)
         return trajectory
 
-    def follow(self, trajectory: Trajectory) -> None:
-        """Follow a trajectory from now on."""
+    def follow(self, trajectory: Trajectory, t: float) -> None:
+        """Follow a trajectory from time t (s) on."""
         self.kind = Kind.TRAJECTORY
         self._trajectory = trajectory
+        self._sampled = trajectory.motion(t).q
         self._reference = None
 
-    def stand(self, t: float, measured: Array | None) -> None:
-        """Stand still from now on, where the desired motion or else the robot is; DynError if neither is."""
+    def standing(self, t: float, now: float, start: Motion | None) -> Trajectory:
+        """Answer the trajectory that stands still where the desired motion is.
+
+        Args:
+            t: the present on the clock of the node (s).
+            now: the present on the steady clock (s).
+            start: the motion that the joints have, for where nothing is desired yet, or references have
+                stopped and they are elsewhere; None to stand where the last reference was in any case.
+
+        Raises:
+            DynError: it is not known where the joints are, or should be.
+        """
         present = self.at(t)
-        q = measured if present is None else present.q
-        if q is None:
+        if present is None or (self._trajectory is None and self.left(start, t, now)):
+            present = start
+        if present is None:
             raise DynError(
                 "the trajectory is empty, which means to stop: there is no motion and no measured position"
             )
-        self.follow(Trajectory.standing(q, t))
+        return Trajectory.standing(present.q, t)
 
     def forget_time(self, t: float) -> None:
         """Go on after the clock went back to t (s): stand where a trajectory was, and wait for references."""
         if self._trajectory is not None and self._sampled is not None:
-            self.follow(Trajectory.standing(self._sampled, t))
+            self.follow(Trajectory.standing(self._sampled, t), t)
         elif self._trajectory is None:
             self.kind, self._reference = Kind.NOTHING, None
 
@@ -169,11 +200,31 @@ class DesiredMotion:
         """Whether what is desired may still be used at a time of the steady clock (s)."""
         return self.kind is not Kind.REFERENCE or now - self._reference_at <= self._timeout
 
-    def left(self, motion: Motion | None, t: float) -> bool:
-        """Whether the joints are elsewhere than at the end of a trajectory that is over at time t (s)."""
-        if motion is None or self._trajectory is None or t < self._trajectory.end:
-            return False
-        return self._jumps.jump(self._trajectory.last, motion.q, 0.0) is not None
+    def follows(self, now: float) -> bool:
+        """Whether references come at a time of the steady clock (s), of which the next one goes on."""
+        return self.kind is Kind.REFERENCE and self.fresh(now)
+
+    def apart(self, a: Array, b: Array) -> bool:
+        """Whether positions (rad or m) are further from each other than a reference may begin."""
+        return self._jumps.jump(a, b, 0.0) is not None
+
+    def left(self, motion: Motion | None, t: float, now: float) -> bool:
+        """Whether the joints are elsewhere than where they are to stand, as what was desired is over.
+
+        Args:
+            motion: the motion that they have; None where it is not known.
+            t: the present on the clock of the node (s).
+            now: the present on the steady clock (s).
+        """
+        place = self._place(t, now)
+        return motion is not None and place is not None and self.apart(place, motion.q)
+
+    def _place(self, t: float, now: float) -> Array | None:
+        """Answer where the joints are to stand (rad or m), as a trajectory is over or references stopped."""
+        if self._trajectory is not None:
+            return self._trajectory.last if t >= self._trajectory.end else None
+        present = None if self.fresh(now) else self.at(t)
+        return None if present is None else present.q
 
     def _check_derivatives(self, given: GivenMotion) -> None:
         """Refuse a motion that no joint has.

@@ -36,7 +36,6 @@ from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointReference, ModelInfo
 from dyn_nodes import messages, qos
 from dyn_nodes.beat import Beat
-from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.controller_state import controller_state_type
 from dyn_nodes.desired_motion import Kind
 from dyn_nodes.diagnostics import Failure
@@ -67,7 +66,6 @@ class Feedforward(TorqueNode[TorqueSource]):
         """
         super().__init__("feedforward", steady=steady, **node_options)
         given = self._settings = declared_settings(self)
-        self._clock_watch = ClockWatch(given.max_age)
         self._beat = Beat(given.rate)
         self._unmeasured_told = False
         self.publishing = Publishing(given.watch.timeout, given.rate, given.max_age, given.command_joints)
@@ -108,10 +106,6 @@ class Feedforward(TorqueNode[TorqueSource]):
         if self._watch_timer is not None:
             self.destroy_timer(self._cycle_timer)
         super().finish()
-
-    @property
-    def _simulated_time(self) -> bool:
-        return bool(self.get_parameter("use_sim_time").value)
 
     # The robot.
 
@@ -178,6 +172,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         running = self.active
         if running is None:
             return
+        self.heed_clock()
         stamp_ns = nanoseconds_of(message.header.stamp)
         stamp = self.time_from(stamp_ns) if stamp_ns else None
         period = self._settings.effort_period
@@ -193,8 +188,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         if excess is not None:
             self.say_limited(excess)
         self._cycle_timer.reset()
-        self._clock_watch.restart()
-        self._beat.begin(self.node_time)
+        self._beat.begin_again(self.node_time)
         self._on_cycle()
 
     def _on_cycle(self) -> None:
@@ -205,10 +199,8 @@ class Feedforward(TorqueNode[TorqueSource]):
         if running.maker.desired.kind is not Kind.TRAJECTORY:
             self._cycle_timer.cancel()
             return
+        self.heed_clock()
         t, now = self.node_time, self.steady()
-        # Simulated time may go faster or stand still; of its leaps we are told.
-        if not self._simulated_time and self._clock_watch.was_set(t, now):
-            self.forget_time()
         try:
             for due in self._beat.due(t):
                 output = running.maker.advance(due, now)

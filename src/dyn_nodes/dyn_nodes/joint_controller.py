@@ -13,7 +13,7 @@ from dyn_core.control.motion import Motion
 from dyn_core.control.pid import Pid
 from dyn_core.control.terms import Terms
 from dyn_core.control.trajectory_points import TrajectoryPoints
-from dyn_core.control.watchdog import NO_DATA, Status, Target, watched
+from dyn_core.control.watchdog import NO_DATA, Status, Target, Watch, watched
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
 from dyn_nodes.believed_positions import BelievedPositions
@@ -101,6 +101,7 @@ class JointController:
         self.stage.notice_silence(now)
         if self.stage.watch.status in _WITHOUT_CONTROL:
             self._believed.forget()
+            self._forget_feedforward(now)
         first = self._believed.last is None
         if not self._believed.follows(t, q):
             if not first:
@@ -116,7 +117,11 @@ class JointController:
 
     def refer(self, given: GivenMotion, t: float, now: float) -> None:
         """Take a reference; a Rejection if it cannot be used."""
-        self.desired.refer(given, t, now, self._measured(now))
+        desired = self.desired
+        before = None if desired.follows(now) else self._desired(t, now).q
+        motion = desired.refer(given, t, now, self._measured(now))
+        if before is not None and desired.apart(before, motion.q):
+            self.stage.recover(now)
 
     def follow(self, points: TrajectoryPoints | None, t: float, stamp: float | None, now: float) -> None:
         """Follow a trajectory from where the robot is wanted to be now.
@@ -133,11 +138,14 @@ class JointController:
         """
         if self._measured(now) is None:
             raise Rejection("there is no good joint state to begin from", "no joint state")
-        if points is None or not self.desired.fresh(now):
-            # Where references have stopped the robot is held, whatever velocity the last one had.
-            self.desired.stand(t, self._place)
-        if points is not None:
-            self.desired.follow(self.desired.planned(points, t, stamp, Motion.at_rest(self._place)))
+        # What was desired goes on being held, wherever the robot is: torques have no step.
+        desired = self.desired
+        start = Motion.at_rest(self._place) if desired.kind is Kind.NOTHING else None
+        if points is None:
+            trajectory = desired.standing(t, now, start)
+        else:
+            trajectory = desired.planned(points, t, stamp, now, start)
+        desired.follow(trajectory, t)
 
     def feed(self, torques: Array, now: float) -> None:
         """Take torques of a feedforward (N m or N), (n,), which are finite."""
@@ -187,6 +195,12 @@ class JointController:
             return Motion.at_rest(self._place)
         # References that stop coming do not mean that the robot shall go on for ever.
         return motion if self.desired.fresh(now) else Motion.at_rest(motion.q)
+
+    def _forget_feedforward(self, now: float) -> None:
+        """Fade the feedforward in from nothing, if it still comes: nobody sent any since it was seen last."""
+        self._feedforward_fade.reset()
+        if self._feedforward_watch.status is not Status.NO_DATA:
+            self._feedforward_watch = Watch(Status.STOPPED, now, Target.ZERO, 1.0)
 
     def _fed(self, now: float) -> Array:
         """Answer the torques of the feedforward, faded in and out."""

@@ -70,11 +70,9 @@ class OutputStage:
 
     def take_over(self, other: OutputStage, now: float) -> None:
         """Go on from what another stage has sent, with a ramp, joint by joint of the same name."""
+        self.begin_from(other)
         if other.last_good is None:
             return
-        before = dict(zip(other.limits.joint_names, other.sent.tolist(), strict=True))
-        sent = np.array([before.get(name, 0.0) for name in self.limits.joint_names])
-        self._fade.toward("taken over", 1.0, passed(sent, self.limits))
         self.last_good, self._first = other.last_good, False
         status = other.watch.status
         if status is Status.STOPPED:
@@ -82,6 +80,12 @@ class OutputStage:
         else:
             status = Status.RECOVERING if status is Status.GOOD else status
             self.watch = Watch(status, now, other.watch.target, 0.0)
+
+    def begin_from(self, other: OutputStage) -> None:
+        """Have the first torques begin from what another stage has sent last, which is held by who got it."""
+        before = dict(zip(other.limits.joint_names, other.sent.tolist(), strict=True))
+        sent = np.array([before.get(name, 0.0) for name in self.limits.joint_names])
+        self._fade.toward("taken over", 1.0, passed(sent, self.limits))
 
     @property
     def sent(self) -> Array:

@@ -26,11 +26,25 @@ from dyn_nodes.rcl_error import RCLError
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE_S = 1.5
+_PARAMETERS = """Parameters and remappings:
+    {name} --ros-args --params-file FILE -p NAME:=VALUE -r FROM:=TO
+    config/{name}.yaml has all parameters with their defaults; `ros2 param describe` tells what they mean."""
 
 
 def run(make_node: Callable[[], ManagedNode], name: str, arguments: list[str] | None = None) -> int:
-    """Spin the node until SIGINT or SIGTERM; answer 0, or 1 when it could not be started."""
+    """Spin the node until SIGINT or SIGTERM; answer 0, or 1 when it could not be started.
+
+    With `--help` only tell what it is.
+
+    Args:
+        make_node: makes it; the class of the node, whose module says what it does.
+        name: of the program, for sentences.
+        arguments: given to it; None for those of the process.
+    """
     given = sys.argv if arguments is None else [name, *arguments]
+    if {"-h", "--help"} & set(given):
+        print(f"{sys.modules[make_node.__module__].__doc__}\n{_PARAMETERS.format(name=name)}")
+        return 0
 
     def make_nodes() -> list[ManagedNode]:
         if unknown := remove_ros_args(given)[1:]:

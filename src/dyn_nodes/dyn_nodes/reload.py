@@ -84,6 +84,7 @@ class Reload(Generic[Prepared]):
         self._closed = False
         self._from_topic = from_topic
         self._open: list[Done] = []
+        self._pending = 0
         self._worker: Worker[_Request, Loaded[Prepared] | None] = Worker(self._load, self._woken)
         self._subscription = None
         if from_topic:
@@ -103,7 +104,7 @@ class Reload(Generic[Prepared]):
             done(DynError("nothing has come on the topic robot_description yet"))
             return
         self._open.append(done)
-        self._worker.ask(_Request(text or again, done=done))
+        self._ask(_Request(text or again, done=done))
 
     def close(self) -> None:
         """Close the topic; what is being loaded is not used."""
@@ -135,13 +136,20 @@ class Reload(Generic[Prepared]):
     def _on_description(self, message: String) -> None:
         self._text = message.data
         present = self._present()
-        self._worker.ask(_Request(message.data, unless_hash=present.description_hash if present else ""))
+        # While another is loaded, the present robot is not the one in use when it is this one's turn.
+        skipped = present.description_hash if present and not self._pending else ""
+        self._ask(_Request(message.data, unless_hash=skipped))
+
+    def _ask(self, request: _Request) -> None:
+        self._pending += 1
+        self._worker.ask(request)
 
     def _on_outcomes(self) -> None:
         """Use what was loaded, or say why not."""
         if self._closed:
             return
         for request, loaded, problem in self._worker.outcomes():
+            self._pending -= 1
             if loaded is not None:
                 try:
                     self._use(loaded)

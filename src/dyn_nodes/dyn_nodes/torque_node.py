@@ -23,11 +23,12 @@ from dyn_core.control.watchdog import Status
 from dyn_core.errors import listed
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
+from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.joint_state_bytes import JointStateBytes, Stamp
 from dyn_nodes.node_time import NodeTime
-from dyn_nodes.output_stage import Output
+from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.outputs import Outputs
 from dyn_nodes.plausible import one_line
 from dyn_nodes.position_range import outside
@@ -87,6 +88,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self.steady = steady
         self.joint_states = JointStateBytes()
         self._running: Running[Maker] | None = None
+        self._closed: OutputStage | None = None
         self._last_refusal: str | None = None
         self._stale_told = False
         self._epoch = 0
@@ -108,6 +110,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._time = NodeTime(self.get_clock())
         self._opened.append(self._time.close)
         self._epoch = self._time.nanoseconds()
+        self._clock_watch = ClockWatch(self.publishing.max_age)
         self._torques = self.lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
         self._commands = self.lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
 
@@ -126,6 +129,8 @@ class TorqueNode(RobotNode[Running[Maker]]):
         left: list[str] = []
         if self._running is not None:
             left = prepared.maker.take_over(self._running.maker, self.steady())
+        elif self._closed is not None:
+            prepared.maker.stage.begin_from(self._closed)
         self._running = prepared
         for sentence in (*left, *_unlimited(prepared.maker.stage.limits)):
             self.get_logger().warning(sentence)
@@ -135,6 +140,9 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Send the last torques, close the topics, and forget the robot."""
         self.finish()
         self.close_all()
+        if self._running is not None:
+            # Who got the last torques holds them until there are others.
+            self._closed = self._running.maker.stage
         self._running = None
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -143,6 +151,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
             self._running.maker.restart()
         self._last_answer = self.steady()
         self._stale_told = False
+        self._clock_watch.restart()
         self._watch_timer = self.create_timer(
             self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -153,6 +162,21 @@ class TorqueNode(RobotNode[Running[Maker]]):
             was_set, post_callback=self.contained(lambda _: self.forget_time())
         )
         return super().on_activate(state)
+
+    @property
+    def _simulated_time(self) -> bool:
+        return not self._time.is_of_system
+
+    def heed_clock(self) -> None:
+        """Notice that the clock of the system was set, of which nobody tells us, before it is gone by.
+
+        Simulated time may go faster or stand still; of its leaps we are told.
+        """
+        if self._simulated_time:
+            return
+        begin, t, end = self.steady(), self.node_time, self.steady()
+        if self._clock_watch.was_set(t, begin, end):
+            self.forget_time()
 
     def forget_time(self) -> None:
         """Go on after the clock was set: what was to happen at certain times is forgotten."""
@@ -226,6 +250,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
 
     def time_of(self, what: str, stamp: Time | Stamp) -> float:
         """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
+        self.heed_clock()
         stamp_ns, now_ns = nanoseconds_of(stamp), self._time.nanoseconds()
         check_age(what, stamp_ns, now_ns, self.publishing.max_age)
         return self.time_from(stamp_ns)

@@ -140,28 +140,24 @@ class TorqueSource:
             Rejection: the reference cannot be used, or the torques cannot be sent.
         """
         self.live.update(now)
-        before = self.desired.at(t) if self.desired.kind is Kind.TRAJECTORY else None
+        before = None if self.desired.follows(now) else self._place(t)
         motion = self.desired.refer(given, t, now, self.measured(now))
-        if before is not None and self._far(before.q, motion.q) is not None:
-            self.stage.recover(now)
+        self._go_over(before, motion.q, now)
         return self._along(motion, now) if self._mode == "inverse_dynamics" else None
 
     def planned(self, points: TrajectoryPoints, t: float, stamp: float | None, now: float) -> Trajectory:
         """Answer the trajectory through points from the present motion; DynError where there is none."""
-        q = self.measured(now)
-        start = None if q is None else Motion.at_rest(q)
-        trajectory = self.desired.planned(points, t, stamp, start)
-        if self.desired.left(start, t):
-            self.stage.recover(now)
-        return trajectory
+        return self.desired.planned(points, t, stamp, now, self._beginning(now))
 
-    def follow(self, trajectory: Trajectory) -> None:
-        """Follow a trajectory from now on."""
-        self.desired.follow(trajectory)
+    def follow(self, trajectory: Trajectory, t: float, now: float) -> None:
+        """Follow a trajectory from now on: time t of stamps, `now` of the steady clock (s)."""
+        before = self._place(t)
+        self.desired.follow(trajectory, t)
+        self._go_over(before, trajectory.motion(t).q, now)
 
     def stand(self, t: float, now: float) -> None:
         """Stand still from now on; DynError where it is not known at which position."""
-        self.desired.stand(t, self.measured(now))
+        self.follow(self.desired.standing(t, now, self._beginning(now)), t, now)
 
     def efforts(self, samples: Samples) -> tuple[Array, str | None]:
         """Answer the torques of N motions, (N, n), and a sentence where a limit is met.
@@ -217,7 +213,7 @@ class TorqueSource:
 
     def measured(self, now: float) -> Array | None:
         """Answer the measured position (rad or m), None where it is not known at time `now`."""
-        return self.position if now - self._measured_at <= self._timeout else None
+        return self._position if now - self._measured_at <= self._timeout else None
 
     def unmeasured(self, now: float) -> float | None:
         """Answer for how long (s) torques go on without joint states that came before; None where not.
@@ -240,6 +236,28 @@ class TorqueSource:
         # Friction of the desired velocity: that of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
         return self.stage.live(_finite(self._terms, motion, desired.qd), now)
+
+    def _place(self, t: float) -> Array | None:
+        """Answer where torques take the joints to at time t (rad or m), None if to nowhere."""
+        if self._mode == "gravity":
+            return None
+        desired = self.desired.at(t)
+        return desired.q if desired is not None else self._start
+
+    def _beginning(self, now: float) -> Motion | None:
+        """Answer the motion from which the first trajectory begins; None where that is not known."""
+        q, start = self.measured(now), self._start
+        if q is None:
+            return None
+        if start is None or self.desired.kind is not Kind.NOTHING or self.desired.apart(start, q):
+            return Motion.at_rest(q)
+        # It goes on being held there: what it is off stays a part of the torques.
+        return Motion.at_rest(start)
+
+    def _go_over(self, before: Array | None, q: Array, now: float) -> None:
+        """Go over with a ramp where the joints were to be far from where they are to be now."""
+        if before is not None and self.desired.apart(before, q):
+            self.stage.recover(now)
 
     def _begin_at(self, q: Array, t: float) -> None:
         """Hold the robot where it is found, unless what is desired is near.

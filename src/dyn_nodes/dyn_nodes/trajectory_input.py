@@ -68,7 +68,7 @@ def follow(
     else:
         efforts, excess = source.efforts(samples_at_points(points))
         answer = with_efforts(message, robot.joint_names, efforts)
-    source.follow(trajectory)
+    source.follow(trajectory, t, now)
     return Followed(answer, excess)
 
 

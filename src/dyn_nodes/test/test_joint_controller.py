@@ -138,6 +138,24 @@ def test_a_trajectory_is_followed_from_where_the_robot_is_held() -> None:
     assert measured(ours, vector(0.24, 0.0), 0.05) == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
+def test_the_next_trajectory_begins_where_the_last_one_has_ended() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    ours.follow(points([1.0], [0.5]), 0.0, None, 0.0)
+    for k in range(1, 151):
+        measured(ours, vector(0.5 * min(k / 100, 1.0), 0.0), k * PERIOD_S)
+    ours.follow(points([1.0], [0.4]), 1.5, None, 1.5)
+    assert measured(ours, vector(0.5, 0.0), 1.51)[0] == pytest.approx(0.0, abs=1.0)
+
+
+def test_a_trajectory_stamped_by_another_clock_is_refused() -> None:
+    ours = controller()
+    measured(ours, ZERO, 0.0)
+    with pytest.raises(DynError, match="is stamped 1e\\+08 s ahead, at most 3600 s are waited for"):
+        ours.follow(points([1.0], [0.1]), 0.0, 1e8, 0.0)
+    ours.follow(points([1.0], [0.1]), 0.0, 3599.0, 0.0)
+
+
 def test_an_empty_trajectory_stops() -> None:
     ours = controller()
     measured(ours, ZERO, 0.0)

@@ -14,6 +14,7 @@ from dyn_core.errors import DynError
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import Method, base_parameters
 from dyn_core.grouping.effects import Mount
+from dyn_core.model.parameter_unit import parameter_unit
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,14 +45,14 @@ def base(arguments: Namespace) -> Answer:
         raise DynError("--symbols goes with --method symbolic")
     found = base_parameters(robot, arguments.method, arguments.mount, symbols=arguments.symbols)
     values = found.values(dict(zip(robot.parameter_names, robot.parameters, strict=True))).tolist()
-    return Answer(_json(found, values) if arguments.json else _text(found, values))
+    units = [parameter_unit(name, robot) for name in found.kept]
+    return Answer((_json if arguments.json else _text)(found, values, units))
 
 
-def _text(found: BaseParameters, values: list[float]) -> str:
+def _text(found: BaseParameters, values: list[float], units: list[str]) -> str:
     """Answer a line for each base parameter, its value first, and what became of the others."""
-    lines = [
-        f"{value:>12.6g}  {expression}" for value, expression in zip(values, found.expressions, strict=True)
-    ]
+    columns = zip(values, units, found.expressions, strict=True)
+    lines = [f"{value:>12.6g} {unit:<6}  {expression}" for value, unit, expression in columns]
     rotors = sum(name.startswith("Ia") for name in found.kept)
     lines += [
         "",
@@ -67,19 +68,19 @@ def _listed(names: Iterable[str]) -> str:
     return " ".join(names) or "none"
 
 
-def _json(found: BaseParameters, values: list[float]) -> str:
+def _json(found: BaseParameters, values: list[float], units: list[str]) -> str:
     terms = [
         {name: float(x) for name, x in zip(found.standard_names, row, strict=True) if x != 0.0}
         for row in found.matrix
     ]
-    columns = zip(found.names, found.kept, found.expressions, terms, values, strict=True)
+    columns = zip(found.names, found.kept, found.expressions, terms, values, units, strict=True)
     answer = {
         "robot": found.robot_name,
         "method": found.method,
         "count": len(found.kept),
         "base_parameters": [
-            {"name": name, "kept": kept, "expression": expression, "terms": own, "value": value}
-            for name, kept, expression, own, value in columns
+            {"name": name, "kept": kept, "expression": expression, "terms": own, "value": value, "unit": unit}
+            for name, kept, expression, own, value, unit in columns
         ],
         "lengths": dict(found.lengths),
         "grouped": {name: list(into) for name, into in found.grouped.items()},

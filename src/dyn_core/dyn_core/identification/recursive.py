@@ -121,6 +121,7 @@ class RecursiveEstimator:
         self._filled = 0
         self._stages: tuple[Array, Array] | None = None
         self._samples = 0
+        self._since_begin = 0
         self._before: Array | None = None
 
     def add(self, q: Array, qd: Array, tau: Array) -> None:
@@ -145,7 +146,8 @@ class RecursiveEstimator:
         first += self._step * (now - first)
         second += self._step * (first - second)
         self._samples += 1
-        if self._samples <= self._settling:
+        self._since_begin += 1
+        if self._since_begin <= self._settling:
             return
         row = self._buffer[:, self._filled]
         mean = 0.5 * (before[:, shared:] + second[:, shared:])
@@ -155,6 +157,15 @@ class RecursiveEstimator:
         self._filled += 1
         if self._filled == BUFFERED:
             self._empty_buffer()
+
+    @property
+    def samples(self) -> int:
+        """Samples since the beginning."""
+        return self._samples
+
+    def interrupt(self) -> None:
+        """Have the filter begin anew with the next sample, after a gap in time; what is known stays."""
+        self._stages, self._since_begin = None, 0
 
     @one_thread()
     def estimate(self) -> RecursiveEstimate | None:
