@@ -201,6 +201,8 @@ def test_options_do_what_the_settings_do(capsys: pytest.CaptureFixture[str], tmp
     found = dyn_core.excite(dyn_core.load_robot(RRP), settings)
     np.testing.assert_array_equal(answer["series"]["phases"], found.trajectory.phases)
     assert answer["condition"] == found.condition
+    assert answer["boxes"][0] == {"name": "post", "joints": {"turn": [1.0, 1.5]}}
+    assert answer["scales"] == {"position": 0.9, "velocity": 0.5, "acceleration": 0.8, "effort": 0.7}
     assert {margin["name"] for margin in answer["margins"]} & {"post", "lift=0.2:9,stretch=0.2:9"}
 
 

@@ -342,6 +342,10 @@ def test_an_excitation_cannot_be_changed() -> None:
     excitation = excite(two_links(), ExcitationSettings(**QUICK))
     with pytest.raises(AttributeError):
         excitation.condition = 1.0  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        excitation.trajectory.amplitudes[0, 0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        excitation.limits.lower[0] = 1.0
     assert repr(excitation).startswith(
         "<Excitation of <Robot 'chain', 2 joints, 3 links>, 10 s, condition number"
     )

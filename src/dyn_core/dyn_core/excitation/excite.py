@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from dyn_core.errors import DynError
 from dyn_core.excitation.box import coordinate_boxes
 from dyn_core.excitation.columns import parameter_columns
@@ -62,6 +64,10 @@ def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report
     efforts = run_by(robot, traced(robot, "inverse_dynamics"))
     tightest = margins(trajectory, limits, boxes, efforts)
     refuse_beyond(tightest)
+    for part in (trajectory, limits):
+        for value in vars(part).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
     return Excitation(
         robot,
         settings,

@@ -102,6 +102,16 @@ def summary(excitation: Excitation) -> dict[str, Any]:
         "initial_condition": _finite(excitation.initial_condition),
         "complete": excitation.complete,
         "seed": settings.seed,
+        "tries": settings.tries,
+        "iterations": settings.iterations,
+        "scales": {
+            kind: getattr(settings, f"{kind}_scale")
+            for kind in ("position", "velocity", "acceleration", "effort")
+        },
+        "boxes": [
+            {"name": box.name, "joints": {joint: list(ends) for joint, ends in box.ranges.items()}}
+            for box in settings.boxes
+        ],
         "parameters": list(excitation.parameter_names),
         "left_out": list(excitation.left_out),
         "series": {
