@@ -12,7 +12,7 @@ from simulated_truth import SIX, arm, exact_motion, excitation, measured, true_v
 import dyn_core
 from dyn_core.identification import equations as equations_module
 from dyn_core.identification.base_columns import BaseColumns, base_columns, independent_columns
-from dyn_core.identification.deviations import SAFETY, deviations, residual_rows, residuals
+from dyn_core.identification.deviations import SAFETY, deviations, of_robust_weights, residual_rows, residuals
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
 from dyn_core.identification.factors import Factors, factors
@@ -20,7 +20,7 @@ from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.instrumental import instrumental
 from dyn_core.identification.least_squares import ordinary, residual_squares, torque_squares, weighted
 from dyn_core.identification.recursive import RecursiveEstimator
-from dyn_core.identification.robust import reweighted
+from dyn_core.identification.robust import huber_weights, reweighted
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.total_least_squares import total_least_squares
 from dyn_core.signals.of_arrays import signals_of_arrays
@@ -176,6 +176,30 @@ def test_outliers_count_less(case: tuple) -> None:
     assert np.sqrt(np.mean(((robust.x - expected) / scale) ** 2)) < 3.0
     assert np.sqrt(np.mean(((plain.x - expected) / scale) ** 2)) > 10.0
     assert weights[hit].max() < 0.2 < np.median(weights)
+
+
+@pytest.mark.parametrize("outliers", [0.0, 0.05])
+def test_deviations_of_robust_estimates_are_those_of_repeated_measurements(outliers: float) -> None:
+    """3000 times the robust mean of 200 numbers, of which some may be wrong."""
+    random = np.random.default_rng(7)
+    numbers = random.normal(size=(200, 3000))
+    numbers += 10.0 * random.normal(size=numbers.shape) * (random.random(numbers.shape) < outliers)
+    mean = numbers.mean(axis=0)
+    for _ in range(20):
+        w = huber_weights(numbers - mean) ** 2
+        mean = (w * numbers).sum(axis=0) / w.sum(axis=0)
+    spread = mean.std()
+    claims = []
+    for k in range(300):
+        errors = numbers[:, k, None] - mean[k]
+        weights = huber_weights(errors)
+        curvature, inflation = of_robust_weights(errors, weights)
+        claimed = np.sum(weights**2 * errors**2) / 200 / np.sum(weights**2)
+        claims.append((inflation * np.sqrt(claimed), np.sqrt(claimed), curvature))
+    honest, naive, curvature = np.mean(claims, axis=0)
+    assert honest == pytest.approx(spread, rel=0.04)
+    assert abs(naive / spread - 1.0) > 0.04  # too small without outliers, too large with them
+    assert 0.8 < curvature < 1.0
 
 
 def test_total_least_squares_undo_noise_of_columns() -> None:

@@ -7,9 +7,10 @@ scores ``s_t = sum_i w_it e_it / sigma_i^2``, whose sum is 0 at the solution, th
 
     C (sum_t s_t s_t^T + sum_l (1 - l / (L + 1)) sum_t (s_t s_t+l^T + s_t+l s_t^T)) C
 
-(Newey, West 1987), where L is where the residuals have forgotten. The deviations that are reported are the
-greater of the two, for each parameter, times `SAFETY` for what residuals do not show: the noise of the
-positions, which the columns are made of, and that the deviations are estimates themselves.
+(Newey, West 1987), where L is where the residuals have forgotten. What the filter of both sides makes of
+white noise is known better than residuals show it (`Decimation.memory`). The deviations that are reported
+are the greater of the two, for each parameter, times `SAFETY`: so all of many parameters together are within
+three of them, for which three exact ones are too few.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from dyn_core.facade.arrays import Array
 from dyn_core.identification.least_squares import Solution
 from dyn_core.identification.rows import Rows
 
-SAFETY = 1.2
-"""Factor of the deviations; see bench/coverage.py for what they are worth with and without it."""
+SAFETY = 1.25
+"""Factor of the deviations; `make truth` measures what they are worth with it."""
 LONGEST = 0.1
 """Greatest lag that is looked at, as a part of the samples."""
 
@@ -81,21 +82,47 @@ def residuals(errors: Array) -> Residuals:
     )
 
 
-def deviations(rows: Rows, solution: Solution, errors: Array) -> Array:
+def deviations(rows: Rows, solution: Solution, errors: Array, weights: Array | None = None) -> Array:
     """Standard deviations of parameters, of which residuals that depend on each other say less.
 
     Args:
         rows: the equations.
         solution: what they gave.
         errors: their residuals, (N, n).
+        weights: what the equations were multiplied with, (N, n), where outliers count less.
     """
     kept = solution.identifiable
-    C = solution.covariance
-    independent = math.sqrt(rows.equations.decimation.memory) * solution.deviations
+    curvature, inflation = of_robust_weights(errors, weights)
+    C = solution.covariance / curvature
+    independent = inflation * math.sqrt(rows.equations.decimation.memory) * solution.deviations
     lag = int(residuals(errors).memory.max())
-    M = _score_products(rows, solution, errors, lag)
+    M = _score_products(rows, solution, errors if weights is None else weights**2 * errors, lag)
     robust = np.sqrt(np.maximum(np.diag(C @ M @ C), 0.0))
     return np.where(kept, SAFETY * np.maximum(robust, independent), np.inf)
+
+
+def of_robust_weights(errors: Array, weights: Array | None) -> tuple[float, float]:
+    """Answer what robust weights do to covariances (Huber 1981, sec. 6.6): the most of all joints.
+
+    With the scores psi = w e, of slope 1 where w = 1 and 0 beyond, the curvature is E[psi'] instead of E[w],
+    and the variance E[psi^2] / E[psi']^2 instead of E[w e^2] / E[w], which least squares of weighted
+    equations take it for.
+
+    Args:
+        errors: residuals, (N, n).
+        weights: what the equations were multiplied with, (N, n); None where they were not.
+
+    Returns:
+        the least E[psi'] / E[w], and the greatest factor of the deviations of independent residuals.
+    """
+    if weights is None:
+        return 1.0, 1.0
+    w = weights**2
+    mean_weight, slope = np.mean(w, axis=0), np.mean(w >= 1.0, axis=0)
+    squares, claimed = np.mean((w * errors) ** 2, axis=0), np.mean(w * errors**2, axis=0)
+    measured = claimed > 0.0
+    inflation = squares[measured] * mean_weight[measured] / (slope**2 * claimed)[measured]
+    return float((slope / mean_weight)[measured].min()), math.sqrt(float(inflation.max()))
 
 
 def _score_products(rows: Rows, solution: Solution, errors: Array, lag: int) -> Array:

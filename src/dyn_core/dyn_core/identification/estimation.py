@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.expected import Consistent, consistent_parameters
@@ -25,6 +26,23 @@ FINE_GAIN = 0.002
 """Part of the error (of the squares) that another velocity nearby has to take away."""
 ROUNDS = 3
 """Fits that take from the fit before the load on which friction depends, or what joints count."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The parameters that fit equations best.
+
+    Attributes:
+        rows: the equations.
+        solution: the parameters.
+        data: the factors of the equations, with weights where there are any.
+        weights: what equations are multiplied with, (N, n), where outliers count less; else None.
+    """
+
+    rows: Rows
+    solution: Solution
+    data: Factors
+    weights: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,34 +80,34 @@ class Estimation:
         tried = [one.tried + other.tried[1:] for one, other in zip(chosen, refined, strict=True)]
         return tuple(choice.model for choice in refined), tried
 
-    def fit(self, equations: Equations, models: Sequence[FrictionModel]) -> tuple[Rows, Solution, Factors]:
-        """The equations, the parameters that fit them best, and their factors."""
+    def fit(self, equations: Equations, models: Sequence[FrictionModel]) -> Fit:
+        """The parameters that fit best."""
         if not any(model.loaded for model in models):
             return self._fitted(rows_of(equations, models))
         start = (FrictionModel(),) * self.robot.dof
         x = weighted(factors(rows_of(equations, start))).x
         for _ in range(ROUNDS):
             found = self._fitted(rows_of(equations, models, rigid_torques(equations, x)))
-            x = found[1].x
+            x = found.solution.x
         return found
 
-    def possible(self, models: Sequence[FrictionModel], data: Factors, solution: Solution) -> Consistent:
+    def possible(self, models: Sequence[FrictionModel], fit: Fit) -> Consistent:
         """The parameters that fit best of those that bodies, rotors and friction can have.
 
         Joints count by the residuals that they have with them, not by those of least squares alone.
         """
-        whole, sigma = data.merged(), solution.sigma
+        whole, sigma, x = fit.data.merged(), fit.solution.sigma, fit.solution.x
         for _ in range(ROUNDS):
             found = consistent_parameters(
-                self.robot, self.base, models, whole, sigma, solution.x, self.settings.prior_weight
+                self.robot, self.base, models, whole, sigma, x, self.settings.prior_weight
             )
             sigma = np.maximum(sigma, np.sqrt(residual_squares(whole, found.x) / whole.count))
         return found
 
-    def _fitted(self, rows: Rows) -> tuple[Rows, Solution, Factors]:
+    def _fitted(self, rows: Rows) -> Fit:
         data = factors(rows)
         solution = weighted(data)
-        if self.settings.robust:
-            solution, weights = reweighted(rows, solution.x)
-            data = factors(rows, weights=weights)
-        return rows, solution, data
+        if not self.settings.robust:
+            return Fit(rows, solution, data, None)
+        solution, weights = reweighted(rows, solution.x)
+        return Fit(rows, solution, factors(rows, weights=weights), weights)

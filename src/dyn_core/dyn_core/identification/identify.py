@@ -52,12 +52,13 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
     findings = diagnosis(equations, (FrictionModel(),) * robot.dof) if settings.diagnose else ()
     estimation = Estimation(robot, base, settings)
     models, tried = estimation.friction(equations)
-    rows, solution, data = estimation.fit(equations, models)
-    left = residual_rows(rows, solution.x)
-    spread = deviations(rows, solution, left)
+    fit = estimation.fit(equations, models)
+    solution = fit.solution
+    left = residual_rows(fit.rows, solution.x)
+    spread = deviations(fit.rows, solution, left, fit.weights)
     needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
-    consistent = estimation.possible(models, data, solution)
-    own = own_columns(data)
+    consistent = estimation.possible(models, fit)
+    own = own_columns(fit.data)
     plain = Estimate(solution.x, spread, needed, solution.identifiable)
     of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
     possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
@@ -79,7 +80,7 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
         errors(possible.x),
         solution.condition,
         tuple(residuals(left).whiteness.tolist()),
-        _procedure(signals, settings, len(rows)),
+        _procedure(signals, settings, len(fit.rows)),
         remarks(robot, base, fitted, models, solution),
         findings,
     )
