@@ -272,6 +272,13 @@ def test_a_wrong_sign_is_said_and_fails(
     assert "elbow" in capsys.readouterr().out
     report = (tmp_path / "out" / "report.html").read_text()
     assert "do not use these parameters" in report
+    # No robot gets them, unless somebody says so by hand.
+    file = tmp_path / "out" / "parameters.yaml"
+    with pytest.raises(dyn_core.DynError, match=r"the log had wrong signals \(joint 'elbow': its torque has"):
+        dyn_core.load_parameters(file).applied_to(load(place))
+    text = file.read_text()
+    file.write_text(re.sub(r"wrong_signals:\n(  - .*\n)+", "", text))
+    dyn_core.load_parameters(file).applied_to(load(place))
 
 
 def test_nothing_held_out(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,6 +116,10 @@ REFUSED = {
         changed(r"friction_models:\n  \"shoulder\"", 'friction_models:\n  "wrist"'),
         "'wrist'",
     ),
+    "wrong signals": (
+        lambda text: text + 'wrong_signals: ["joint 1: its sign"]\n',
+        "the log had wrong signals (joint 1: its sign)",
+    ),
     "malformed": (lambda text: text + "\n}{", "malformed"),
     "cut": (lambda text: text[: len(text) // 2], ""),
     "empty": (lambda text: "", "empty"),

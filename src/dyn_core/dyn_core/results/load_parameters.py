@@ -22,6 +22,7 @@ _ENTRIES = (
     "format",
     "robot",
     "made",
+    "wrong_signals",
     "held_out",
     "coulomb_velocity",
     "protocol",
@@ -92,8 +93,13 @@ def _set(root: Node, source: str) -> ParameterSet:
             key: _optional(f"held_out, {key}", node)
             for key, node in entries("held_out", given.get("held_out", Scalar(""))).items()
         },
+        wrong=tuple(name("wrong_signals", node) for node in _list("wrong_signals", given)),
         source=source,
     )
+
+
+def _list(key: str, given: Mapping[str, Node]) -> tuple[Node, ...]:
+    return items(key, given[key]) if key in given else ()
 
 
 def _hashes(node: Node) -> tuple[Node, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dyn_core.check.finding import Severity
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.load import Loaded
@@ -122,6 +123,11 @@ def _result(
         bare,
         descriptions=(robot.description_hash, hashlib.sha256(urdf.text.encode()).hexdigest()),
         coulomb_velocity=velocity,
+        wrong=tuple(
+            f"{finding.element}: {finding.message}"
+            for finding in identified.findings
+            if finding.severity is Severity.ERROR
+        ),
         errors={name: None if error is None else error.relative for name, error in held_out_errors.items()},
     )
     grouped, no_effect = _grouping(robot)

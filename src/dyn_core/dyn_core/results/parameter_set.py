@@ -65,6 +65,7 @@ class ParameterSet:
         coulomb_velocity: over which Coulomb friction had best change its sign in the node feedforward (rad/s
             or m/s); 0: at once.
         errors: relative torque errors on data that was held out, by friction model, where they are known.
+        wrong: what is wrong with the signals of the log, so that no robot may have these parameters.
         source: the file that it was read from.
     """
 
@@ -77,6 +78,7 @@ class ParameterSet:
     protocol: Protocol = field(default_factory=Protocol)
     coulomb_velocity: float = 0.0
     errors: Mapping[str, float | None] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
     source: str = ""
 
     @property
@@ -93,7 +95,7 @@ class ParameterSet:
         """Answer the robot with these parameters.
 
         Raises:
-            DynError: they are those of another robot, or not all that this one has.
+            DynError: they are those of another robot, not all that this one has, or from wrong signals.
         """
         try:
             self._check(robot)
@@ -131,6 +133,11 @@ class ParameterSet:
         if missing:
             lacking = [name for name in robot.parameter_names if name in missing]
             raise DynError(f"the parameters {listed(lacking)} are missing: a file has to be whole")
+        if self.wrong:
+            raise DynError(
+                f"the log had wrong signals ({self.wrong[0]}): mend it or its map and identify again, or "
+                "remove wrong_signals from the file if you know better"
+            )
         for parameter in self.standard:
             _check_unit(parameter, unit_of(parameter.name, robot))
         if self.friction and tuple(f.joint for f in self.friction) != robot.joint_names:

@@ -65,6 +65,11 @@ def _lines(robot: Robot, parameters: ParameterSet, unseen: Collection[str]) -> I
     yield ""
     yield "made:"
     yield from (f"  {key}: {quoted(value)}" for key, value in parameters.made.items())
+    if parameters.wrong:
+        yield ""
+        yield "# What is wrong with the log: while this is here, no robot gets these parameters."
+        yield "wrong_signals:"
+        yield from (f"  - {quoted(text)}" for text in parameters.wrong)
     if parameters.errors:
         yield ""
         yield "# Relative torque error |tau - tau_model| / |tau| on the part of the log that no fit has seen."
