@@ -56,7 +56,10 @@ def test_a_signal_while_the_robot_moves_brings_it_to_rest(
     assert max(map(abs, ours.robot.states[-1].velocity)) > 1e-2
     began = time.monotonic()
     node.process.send_signal(number)
-    result = asked.result()
+    try:
+        result = asked.result()
+    finally:
+        print(node.log, node.process.poll())
     assert "the node is ending; the robot was brought to rest" in result.message
     assert node.process.wait(20) == 0, node.log
     assert time.monotonic() - began < 2.0
@@ -99,6 +102,8 @@ def test_kill_9_leaves_what_was_recorded_and_a_new_node_goes_on(graph: Graph, tm
     assert log.joint_names == tuple(JOINTS)
     # The controller goes on along the trajectory: a new one can be told to run when the robot stands.
     start_node(graph, tmp_path / "again")
+    # The one that was killed is not forgotten yet.
+    graph.wait_for(lambda: graph.node.get_node_names().count("identification") == 2)
     again = ours.run(exciting(1.0))
     assert "the robot has to stand still before a run" in again.result().message
 
@@ -141,6 +146,7 @@ def test_references_point_by_point_end_with_the_node(graph: Graph, tmp_path: Pat
     assert result.success, result.message
     asked = ours.run(exciting(20.0))
     graph.wait_for(lambda: runs(asked))
+    assert not asked.is_over, asked.result().message
     asked.cancel()
     assert "the robot was brought to rest" in asked.result().message
     asked = ours.run(exciting(20.0))
@@ -150,8 +156,9 @@ def test_references_point_by_point_end_with_the_node(graph: Graph, tmp_path: Pat
     graph.wait_for(lambda: max(map(abs, ours.robot.states[-1].velocity)) < 1e-3)
 
 
-def test_all_goes_five_times_as_fast_in_simulated_time(graph: Graph, tmp_path: Path) -> None:
-    start_robot(graph, "-p", "publish_clock:=true", "-p", "real_time_factor:=5.0", "-p", "use_sim_time:=true")
+def test_all_goes_four_times_as_fast_in_simulated_time(graph: Graph, tmp_path: Path) -> None:
+    fast = ("-p", "rate:=200.0", "-p", "step:=0.001", "-p", "real_time_factor:=4.0")
+    start_robot(graph, "-p", "publish_clock:=true", "-p", "use_sim_time:=true", *fast)
     start_node(graph, tmp_path, "-p", "use_sim_time:=true")
     ours = Identified(graph)
     wait_until_it_stands(ours)
@@ -159,5 +166,5 @@ def test_all_goes_five_times_as_fast_in_simulated_time(graph: Graph, tmp_path: P
     asked = ours.run(exciting(10.0))
     result = asked.result()
     assert result.success, result.message
-    assert result.samples == pytest.approx(5000, abs=200)
+    assert result.samples == pytest.approx(2000, abs=100)
     assert time.monotonic() - began < 8.0
