@@ -201,7 +201,7 @@ class Identification(RobotNode[KnownRobot]):
         return RunSession(known, goal, self._around)
 
     def _identify_session(self, known: KnownRobot, goal: Goal) -> Session:
-        return IdentifySession(known, goal, self._around, self._publish)
+        return IdentifySession(known, goal, self._around, self.publish_result)
 
     def _on_cancel(self, goal: Goal) -> None:
         if self._session is not None and self._session.pursues(goal):
@@ -219,7 +219,8 @@ class Identification(RobotNode[KnownRobot]):
         if self._session is not None:
             self._session.cancel(problem)
 
-    def _publish(self, result: IdentificationResult) -> None:
+    def publish_result(self, result: IdentificationResult) -> None:
+        """Publish a result, and keep it for ~/apply."""
         self._result = result
         self._results.publish(result)
 
