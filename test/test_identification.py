@@ -37,7 +37,8 @@ from trajectory_msgs.msg import JointTrajectory
 import dyn_core
 from dyn_core.control.rich_motion import rich_motion
 from dyn_core.identification.base_columns import base_columns
-from dyn_msgs.msg import DynamicParameters, IdentificationProgress
+from dyn_msgs.msg import DynamicParameters, IdentificationProgress, IdentificationResult
+from dyn_msgs.srv import SetDynamicParameters
 from dyn_nodes import qos
 
 
@@ -210,8 +211,6 @@ def test_nobody_who_moves_the_robot_and_no_joint_states_are_told(graph: Graph, t
         assert "joint 'lift' moves with 0.5 rad/s" in ours.run(exciting(1.0)).result().message
         publish(effort=[])
         assert "have no efforts" in ours.identify(exciting(1.0)).result().message
-        publish()
-        graph.wait_for(lambda: "0.5" not in ours.run(BAD["too fast"][0]).result().message or True)
         assert not list(tmp_path.iterdir())
 
 
@@ -289,6 +288,64 @@ def test_when_the_robot_is_gone_the_run_ends_and_is_kept(graph: Graph, tmp_path:
         graph.wait_for(lambda: graph.node.count_subscribers("identification/joint_trajectory") >= 2)
         again = ours.run(exciting(1.0)).result()
         assert again.success, again.message
+
+
+def test_joint_states_that_go_bad_stop_the_robot(graph: Graph, tmp_path: Path) -> None:
+    """The test is the robot: it stands, and is told to stand."""
+    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
+    sent: list[JointTrajectory] = []
+    graph.node.create_subscription(JointTrajectory, "identification/joint_trajectory", sent.append, 10)
+    position = list(START)
+
+    def publish() -> None:
+        numbers = {"position": position, "velocity": [0.0] * 3, "effort": [0.0] * 3}
+        states.publish(JointState(header=Header(stamp=graph.now()), name=JOINTS, **numbers))
+
+    with identification(graph, directory=str(tmp_path), timeout=0.3) as (ours, _):
+        graph.wait_for(lambda: states.get_subscription_count() == 2)
+        timer = graph.node.create_timer(0.01, publish)
+        graph.wait_for(
+            lambda: ours.robot.states and graph.node.count_publishers("identification/joint_trajectory")
+        )
+        asked = ours.run(trajectory([0.0, 20.0], [START, START], [[0.0] * 3] * 2))
+        graph.wait_for(lambda: asked.is_over or (sent and any(f.fraction > 0.0 for f in asked.feedback)))
+        position[1] = math.nan
+        message = asked.result().message
+        assert "no good joint states for 0.3" in message
+        assert "the last was refused: joint state gives joint 'lift' the position nan" in message
+        stop = sent[-1]
+        assert len(sent) == 2
+        assert list(stop.points[-1].velocities) == [0.0] * 3
+        assert list(stop.points[-1].positions) == pytest.approx(START)
+        graph.node.destroy_timer(timer)
+
+
+def test_results_that_nobody_should_get_are_kept_back(graph: Graph) -> None:
+    robot = dyn_core.load_robot(ROBOTS["rrp"])
+    result = IdentificationResult(physically_consistent=True)
+    result.parameters.robot_name = "rrp"
+    result.parameters.name, result.parameters.value = ["Fv1"], [1.0]
+    with identification(graph, apply__timeout=0.5) as (ours, node):
+        assert ours.hand_over().message == "there is no result yet: identify first"
+        result.parameters.description_hash = "0" * 64
+        node.publish_result(result)
+        assert "belongs to another description of robot 'rrp'" in ours.hand_over().message
+        result.parameters.description_hash = robot.description_hash
+        result.physically_consistent = False
+        assert "would be no possible body" in ours.hand_over().message
+        result.physically_consistent = True
+        assert "there is no service /feedforward/set_dynamic_parameters" in ours.hand_over().message
+
+        def refuse(_: Any, response: SetDynamicParameters.Response) -> SetDynamicParameters.Response:
+            response.message = "not today"
+            return response
+
+        name = "feedforward/set_dynamic_parameters"
+        service = graph.node.create_service(SetDynamicParameters, name, refuse)
+        graph.wait_for(lambda: "there is no service" not in ours.hand_over().message)
+        answer = ours.hand_over()
+        assert (answer.success, answer.message) == (False, f"/{name} has refused: not today")
+        graph.node.destroy_service(service)
 
 
 def test_a_robot_that_does_not_follow_is_stopped(graph: Graph, tmp_path: Path) -> None:

@@ -88,19 +88,20 @@ def test_kill_9_leaves_what_was_recorded_and_a_new_node_goes_on(graph: Graph, tm
     node = start_node(graph, tmp_path)
     ours = Identified(graph)
     wait_until_it_stands(ours)
-    asked = ours.run(exciting(20.0))
-    graph.wait_for(lambda: runs(asked) and asked.feedback[-1].fraction > 0.15)
+    asked = ours.run(exciting(5.0))
+    graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.5 for f in asked.feedback))
     node.process.kill()
     node.process.wait()
     (file,) = tmp_path.glob("*/log.csv")
-    # 20 s at 500 Hz, of which more than a tenth is over; at most a tenth of a second is not written.
+    # 500 a second, of which at most those of a tenth of a second are not written.
     assert samples_of(file) > 500
     log = dyn_core.read_log(file, robot=dyn_core.load_robot(ROBOTS["rrp"]))
     assert log.joint_names == tuple(JOINTS)
-    # The controller goes on along the trajectory: a new one can be told to run when the robot stands.
     start_node(graph, tmp_path / "again")
-    again = ours.run(exciting(1.0))
-    assert "the robot has to stand still before a run" in again.result().message
+    # The one that was killed is not forgotten yet.
+    graph.wait_for(lambda: graph.node.get_node_names().count("identification") == 2)
+    # The controller goes on to the end of the trajectory: until then the new one says that the robot moves.
+    graph.wait_for(lambda: ours.run(exciting(0.5)).result().success)
 
 
 def test_kill_9_while_another_process_computes_ends_it_too(graph: Graph, tmp_path: Path) -> None:
@@ -141,6 +142,7 @@ def test_references_point_by_point_end_with_the_node(graph: Graph, tmp_path: Pat
     assert result.success, result.message
     asked = ours.run(exciting(20.0))
     graph.wait_for(lambda: runs(asked))
+    assert not asked.is_over, asked.result().message
     asked.cancel()
     assert "the robot was brought to rest" in asked.result().message
     asked = ours.run(exciting(20.0))
@@ -150,14 +152,15 @@ def test_references_point_by_point_end_with_the_node(graph: Graph, tmp_path: Pat
     graph.wait_for(lambda: max(map(abs, ours.robot.states[-1].velocity)) < 1e-3)
 
 
-def test_all_goes_five_times_as_fast_in_simulated_time(graph: Graph, tmp_path: Path) -> None:
-    start_robot(graph, "-p", "publish_clock:=true", "-p", "real_time_factor:=5.0", "-p", "use_sim_time:=true")
-    start_node(graph, tmp_path, "-p", "use_sim_time:=true")
+def test_all_goes_twice_as_fast_in_simulated_time(graph: Graph, tmp_path: Path) -> None:
+    fast = ("-p", "rate:=200.0", "-p", "step:=0.001", "-p", "real_time_factor:=2.0")
+    start_robot(graph, "-p", "publish_clock:=true", "-p", "use_sim_time:=true", *fast)
+    start_node(graph, tmp_path, "-p", "use_sim_time:=true", "-p", "max_tracking_error:=1.0")
     ours = Identified(graph)
     wait_until_it_stands(ours)
     began = time.monotonic()
-    asked = ours.run(exciting(10.0))
+    asked = ours.run(exciting(6.0))
     result = asked.result()
     assert result.success, result.message
-    assert result.samples == pytest.approx(5000, abs=200)
-    assert time.monotonic() - began < 8.0
+    assert result.samples == pytest.approx(1200, abs=100)
+    assert time.monotonic() - began < 6.0

@@ -57,6 +57,8 @@ from dyn_nodes.stamps import Stamps
 _LOOK_S = 0.02
 _LAST_S = 1.0
 """Longest time that the robot is given to come to rest when the process ends (s)."""
+_ARRIVAL_S = 0.2
+"""Time that messages are given to arrive then (s): nobody tells when the answer of a service has."""
 _RECORDED = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Joint states that are recorded: none is to be lost while the node does something else for a moment."""
 
@@ -140,12 +142,17 @@ class Identification(RobotNode[KnownRobot]):
         return super().on_deactivate(state)
 
     def end(self) -> None:
-        """Give the robot a moment to come to rest, and end."""
-        self._interrupt("the node is ending")
-        by = self._steady() + _LAST_S
-        while self._session is not None and self.executor is not None and self._steady() < by:
-            self.executor.spin_once(timeout_sec=_LOOK_S)
+        """Give the robot a moment to come to rest, and the result to arrive, and end."""
+        if self._session is not None:
+            self._interrupt("the node is ending")
+            self._spin(_LAST_S, lambda: self._session is None)
+            self._spin(_ARRIVAL_S, lambda: False)
         super().end()
+
+    def _spin(self, longest: float, over: Callable[[], bool]) -> None:
+        by = self._steady() + longest
+        while self.executor is not None and self._steady() < by and not over():
+            self.executor.spin_once(timeout_sec=_LOOK_S)
 
     # The robot.
 
@@ -194,7 +201,7 @@ class Identification(RobotNode[KnownRobot]):
         return RunSession(known, goal, self._around)
 
     def _identify_session(self, known: KnownRobot, goal: Goal) -> Session:
-        return IdentifySession(known, goal, self._around, self._publish)
+        return IdentifySession(known, goal, self._around, self.publish_result)
 
     def _on_cancel(self, goal: Goal) -> None:
         if self._session is not None and self._session.pursues(goal):
@@ -212,7 +219,8 @@ class Identification(RobotNode[KnownRobot]):
         if self._session is not None:
             self._session.cancel(problem)
 
-    def _publish(self, result: IdentificationResult) -> None:
+    def publish_result(self, result: IdentificationResult) -> None:
+        """Publish a result, and keep it for ~/apply."""
         self._result = result
         self._results.publish(result)
 

@@ -18,7 +18,7 @@ from dyn_core.excitation.recorded_motion import RecordedMotion
 from dyn_core.facade.arrays import Array
 
 _GRACE_S = 1.0
-"""How long after a stop the robot may take to stand (s)."""
+"""How long after the end of its motion the robot may take to stand (s)."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,8 @@ class MotionRun:
         j = int(np.argmax(errors / self._tolerance))
         self.worst_joint, self.worst_error = self._names[j], float(errors[j])
         still = qd is None or bool((np.abs(qd) <= self._settings.rest).all())
-        if t - self._begin >= self._end and (still or self.phase is Phase.MOVING):
+        late = t - self._begin - self._end
+        if late >= 0.0 and (still or late > _GRACE_S):
             self.stands = still
             self.phase = Phase.OVER
         elif self.phase is Phase.MOVING and t >= self._begin:

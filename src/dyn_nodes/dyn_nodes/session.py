@@ -197,8 +197,11 @@ class Session:
     def refer(self) -> None:
         """Send the point of the motion that is due."""
         if self._run is not None and self._run.phase is not Phase.OVER:
-            t = self._around.stamps.now
-            self._around.output.refer(self._known.robot.joint_names, self._run.desired(t), t)
+            self._send_point(self._run)
+
+    def _send_point(self, run: MotionRun) -> None:
+        t = self._around.stamps.now
+        self._around.output.refer(self._known.robot.joint_names, run.desired(t), t)
 
     def _see(self) -> None:
         run, recording = self._run, self._recording
@@ -208,6 +211,7 @@ class Session:
         if run.phase is not Phase.OVER or self._is_over:
             return
         recording.close()
+        self._send_point(run)
         if run.problem is None and recording.problem is None:
             self._guarded(self.moved)
         else:
