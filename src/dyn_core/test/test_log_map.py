@@ -142,6 +142,23 @@ def test_currents_need_a_gain(m: Motion) -> None:
         of(m, units={"effort": "%"})
 
 
+@pytest.mark.parametrize(("steps", "by"), [(2, "all"), (2.5, "all"), (-3, "all"), (2, "column")])
+def test_delays(m: Motion, steps: float, by: str) -> None:
+    """Efforts that are recorded some periods late belong to positions from before."""
+    period = float(m.time[1] - m.time[0])
+    late = np.column_stack([np.interp(m.time - steps * period, m.time, column) for column in m.tau.T])
+    delay = steps * period
+    joints = {joint: {"effort": {"delay": delay}} for joint in m.joints}
+    log = of(m, late, **({"delays": {"effort": delay}} if by == "all" else {"joints": joints}))
+    first = round(max(-steps, 0.0))  # what was recorded before belongs to positions that were not
+    expected = m.tau[first : first + len(log.time)]
+    # Straight lines between samples, twice where the delay is no multiple of the period: for them, efforts that
+    # go up and down by 125 N m three times a second are 0.3 N m off.
+    atol = 1e-9 if steps % 1 == 0 else 0.5
+    np.testing.assert_allclose(log.tau[20:-20], expected[20:-20], atol=atol)
+    assert any(f"taken as {1e3 * delay:g} ms earlier than recorded" in sentence for sentence in log.done)
+
+
 def test_joints_that_are_ignored(m: Motion) -> None:
     log = of(m, ignore=["elbow"])
     assert log.joint_names == ("shoulder", "wrist")
@@ -152,7 +169,7 @@ def test_joints_that_are_ignored(m: Motion) -> None:
     ("text", "message"),
     [
         ("joints: [a]", "joints (line 1): it must be a mapping, as in 'name: value'"),
-        ("joint: {}", "the map (line 1): it has no entry 'joint': use 'time', 'topic', 'units', 'joints'"),
+        ("joint: {}", "the map (line 1): it has no entry 'joint': use 'time', 'topic', 'units', 'delays'"),
         ("joints:\n  a: {ratio: 0}", "joint 'a', ratio (line 2): it is 0: give the turns of the motor"),
         ("joints:\n  a: {ratio: x}", "joint 'a', ratio (line 2): it is 'x': write a finite number"),
         ("joints:\n  a: {sign: 2}", "joint 'a', sign (line 2): it is 2: use 1 or -1"),

@@ -94,9 +94,10 @@ def _is_one(value: float, deviation: float) -> bool:
 def _sentence(what: str, value: float, deviation: float) -> str:
     order = "later" if value > 0.0 else "earlier"
     verb = "are" if what == "torques" else "is"
+    entry = f"delays: {{effort: {value:.4f}}}" if what == "torques" else f"effort: {{delay: {value:.4f}}}"
     return (
         f"{what} {verb} recorded {1e3 * abs(value):.2g} ms (+- {1e3 * deviation:.1g} ms) {order} than the "
-        "positions that go with them: shift one of them by that in the mapping of the log"
+        f"positions that go with them: say '{entry}' in the map of the log"
     )
 
 

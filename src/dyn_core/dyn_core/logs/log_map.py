@@ -6,6 +6,7 @@
     time: {column: stamp, unit: ms}
     topic: /joint_states             # of a bag, where it has several
     units: {position: deg, effort: A}    # where the columns do not say
+    delays: {effort: 0.005}         # s by which they are recorded later than they were
     joints:
       shoulder:
         position: q1                 # name of the column
@@ -39,6 +40,7 @@ from dyn_core.logs.units import EFFORT, POSITION, TIME, VELOCITY, Unit, unit_of
 QUANTITIES = (POSITION, VELOCITY, EFFORT)
 MOTOR, JOINT = "motor", "joint"
 NOTHING = Scalar("")
+_LONGEST_DELAY_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class ColumnMap:
         sign: 1 or -1.
         zero: the value where the quantity is 0, in its unit.
         side: ``motor`` or ``joint``; None: that of the motor where the joint has a ratio.
+        delay: time by which values are recorded later than they were (s); None for that of all joints.
     """
 
     column: str | None = None
@@ -62,6 +65,7 @@ class ColumnMap:
     sign: float = 1.0
     zero: float = 0.0
     side: str | None = None
+    delay: float | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class LogMap:
     time: ColumnMap = ColumnMap()
     topic: str | None = None
     units: dict[str, Unit] = field(default_factory=dict)
+    delays: dict[str, float] = field(default_factory=dict)
     joints: dict[str, JointMap] = field(default_factory=dict)
     couplings: tuple[Coupling, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -103,6 +108,10 @@ class LogMap:
     def names_columns(self) -> bool:
         """Whether columns of joints are named, so that no others are looked for."""
         return any(column.column for joint in self.joints.values() for column in joint.columns.values())
+
+    def delay(self, quantity: str, column: ColumnMap) -> float:
+        """Answer by which time the values of a column are recorded later than they were (s)."""
+        return self.delays.get(quantity, 0.0) if column.delay is None else column.delay
 
 
 def read_log_map(source: str | os.PathLike[str] | Mapping[str, object] | None) -> LogMap:
@@ -127,14 +136,17 @@ def read_log_map(source: str | os.PathLike[str] | Mapping[str, object] | None) -
 
 def log_map(root: Node) -> LogMap:
     """Answer what a YAML document says; DynError, with the line, where it is no map of a log."""
-    given = entries("the map", root, ("time", "topic", "units", "joints", "coupling", "ignore", "held"))
+    known = ("time", "topic", "units", "delays", "joints", "coupling", "ignore", "held")
+    given = entries("the map", root, known)
     units = entries("units", given.get("units", NOTHING), (TIME, *QUANTITIES))
+    delays = entries("delays", given.get("delays", NOTHING), QUANTITIES)
     joints = entries("joints", given.get("joints", NOTHING))
     held = entries("held", given.get("held", NOTHING))
     return LogMap(
         time=_column("time", TIME, given["time"]) if "time" in given else ColumnMap(),
         topic=name("topic", given["topic"]) if "topic" in given else None,
         units={what: _unit(f"units, {what}", what, node) for what, node in units.items()},
+        delays={what: _delay(f"delays, {what}", node) for what, node in delays.items()},
         joints={joint: _joint(f"joint '{shortened(joint, 40)}'", node) for joint, node in joints.items()},
         couplings=_couplings(items("coupling", given.get("coupling", NOTHING))),
         ignore=tuple(name("ignore", node) for node in items("ignore", given.get("ignore", NOTHING))),
@@ -168,7 +180,7 @@ def _joint(owner: str, node: Node) -> JointMap:
 def _column(owner: str, quantity: str, node: Node) -> ColumnMap:
     if isinstance(node, Scalar):
         return ColumnMap(column=name(owner, node))
-    known = ("column", "topic", "unit", "gain", "sign", "zero", "side", "counts_per_revolution")
+    known = ("column", "topic", "unit", "gain", "sign", "zero", "side", "delay", "counts_per_revolution")
     given = entries(owner, node, known[:3] if quantity == TIME else known)
     gain = number(f"{owner}, gain", given["gain"]) if "gain" in given else None
     if gain == 0.0:
@@ -194,7 +206,15 @@ def _column(owner: str, quantity: str, node: Node) -> ColumnMap:
         sign=_sign(f"{owner}, sign", given["sign"]) if "sign" in given else 1.0,
         zero=number(f"{owner}, zero", given["zero"]) if "zero" in given else 0.0,
         side=side,
+        delay=_delay(f"{owner}, delay", given["delay"]) if "delay" in given else None,
     )
+
+
+def _delay(owner: str, node: Node) -> float:
+    value = number(owner, node)
+    if abs(value) > _LONGEST_DELAY_S:
+        raise fail(owner, node, f"it is {value:g} s: give at most {_LONGEST_DELAY_S:g} s; was ms meant?")
+    return value
 
 
 def _sign(owner: str, node: Node) -> float:

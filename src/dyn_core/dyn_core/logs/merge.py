@@ -59,10 +59,21 @@ def merged(recording: Recording, assignment: Assignment, said: LogMap) -> Merged
     time = timed[base].time
     done: list[str] = []
     columns: dict[tuple[str, str], Array] = {}
+    delays: dict[str, list[float]] = {}
     for key, source in assignment.sources.items():
         own = timed[source.stream]
         values = own.values[:, places[source.stream].index(source.column)]
-        columns[key] = values if source.stream == base else _at(time, own.time, values)
+        delay = said.delay(key[1], source.said)
+        if delay != 0.0:
+            delays.setdefault(key[1], []).append(delay)
+        as_is = source.stream == base and delay == 0.0
+        columns[key] = values if as_is else _at(time, own.time - delay, values)
+    for quantity, given in delays.items():
+        low, high = 1e3 * min(given), 1e3 * max(given)
+        times = f"{low:g} ms" if low == high else f"{low:g} to {high:g} ms"
+        done.append(
+            f"{quantity} of {len(given)} joints taken as {times} earlier than recorded, as the map says"
+        )
     for s in used:
         if s != base:
             stream = recording.streams[s]
