@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.factors import Factors
 from dyn_core.identification.friction import FrictionModel
@@ -194,6 +195,7 @@ class RecursiveEstimator:
             solution.condition,
         )
 
+    @one_thread()
     def _empty_buffer(self) -> None:
         """Add what is in the buffer to the products."""
         if not self._filled:
