@@ -164,15 +164,14 @@ def identification(graph: Graph, **parameters: Any) -> Iterator[tuple[Identified
 
 
 def wait_until_it_stands(ours: Identified) -> None:
-    """Wait until the controller holds the robot, and the node knows where it is."""
+    """Wait until the controller holds the robot, and the node knows where it is and who moves it."""
     ours.graph.wait_for(
         lambda: (
             len(ours.robot.states) > 50
             and any(ours.robot.states[-1].effort)
             and max(map(abs, ours.robot.states[-1].velocity)) < 1e-3
-            and any(
-                ours.graph.node.count_subscribers(f"identification/{output}")
-                for output in ("joint_trajectory", "reference")
-            )
         )
     )
+    too_fast = trajectory([0.0, 0.01], [START, [2.0, 0.2, 0.1]], [[0.0] * 3] * 2)
+    ours.graph.wait_for(lambda: "velocity" in ours.run(too_fast).result().message)
+    ours.graph.diagnostics.clear()

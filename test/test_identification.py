@@ -358,7 +358,8 @@ def test_a_robot_that_does_not_follow_is_stopped(graph: Graph, tmp_path: Path) -
         assert "joint 'lift' is 0.00" in result.message
         assert "from the motion, and 0.002 rad are allowed (max_tracking_error)" in result.message
         assert_at_rest(ours)
-        graph.wait_for(lambda: ours.told is not None and ours.told.level == DiagnosticStatus.WARN)
+        graph.wait_for(lambda: ours.told is not None and "is 0.00" in ours.told.message)
+        assert ours.told.level == DiagnosticStatus.WARN
 
 
 def test_an_effort_that_stays_near_its_limit_ends_the_run(graph: Graph, tmp_path: Path) -> None:

@@ -59,6 +59,9 @@ _LAST_S = 1.0
 """Longest time that the robot is given to come to rest when the process ends (s)."""
 _ARRIVAL_S = 0.2
 """Time that messages are given to arrive then (s): nobody tells when the answer of a service has."""
+_GATHERED, _GATHERED_S = 16, 0.02
+"""Joint states that are read together, and the longest time for which they wait (s), where no run waits for
+them: a processor does the same work again in half of the time."""
 _RECORDED = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Joint states that are recorded: none is to be lost while the node does something else for a moment."""
 
@@ -84,6 +87,7 @@ class Identification(RobotNode[KnownRobot]):
         self._result: IdentificationResult | None = None
         self._ended_with = "nothing was done yet"
         self._newest: tuple[bytes, float] | None = None
+        self._gathered: list[tuple[bytes, float]] = []
         self._last_t = -float("inf")
         self.start()
 
@@ -241,26 +245,39 @@ class Identification(RobotNode[KnownRobot]):
     # Joint states.
 
     def _on_joint_state(self, raw: bytes) -> None:
-        known, session = self._known, self._session
+        now = self._steady()
+        self._gathered.append((raw, now))
+        moving = self._session is not None and self._session.is_moving
+        if moving or len(self._gathered) >= _GATHERED or now - self._gathered[0][1] > _GATHERED_S:
+            self._take_gathered()
+
+    def _take_gathered(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        known = self._known
         if known is None:
             return
-        try:
-            message = self._joint_states.read(raw)
-            if not known.reader.concerns(message.name):
-                return
-            self._newest = (raw, self._steady())
-            moving = session is not None and session.is_moving
-            if not moving and not self._online.takes_samples:
-                return
-            sample = self._sample(message, known)
-            if session is not None and moving:
-                session.measure(sample)
-            if self._online.takes_samples:
-                self._online.add(sample)
-        except Rejection as problem:
-            if session is not None:
-                session.refuse(str(problem))
-            self.refuse("joint states refused", "joint_states", problem)
+        for raw, came in gathered:
+            try:
+                self._take(raw, came, known)
+            except Rejection as problem:
+                if self._session is not None:
+                    self._session.refuse(str(problem))
+                self.refuse("joint states refused", "joint_states", problem)
+
+    def _take(self, raw: bytes, came: float, known: KnownRobot) -> None:
+        message = self._joint_states.read(raw)
+        if not known.reader.concerns(message.name):
+            return
+        self._newest = (raw, came)
+        session = self._session
+        moving = session is not None and session.is_moving
+        if not moving and not self._online.takes_samples:
+            return
+        sample = self._sample(message, known)
+        if session is not None and moving:
+            session.measure(sample)
+        if self._online.takes_samples:
+            self._online.add(sample)
 
     def _sample(self, message: JointStates, known: KnownRobot) -> JointSample:
         """Answer what a message says; a Rejection where that cannot be used."""
@@ -280,6 +297,7 @@ class Identification(RobotNode[KnownRobot]):
 
     def _present(self) -> JointSample:
         """Answer the newest joint states; DynError where none can be used."""
+        self._take_gathered()
         if self._newest is None or self._known is None:
             raise DynError("no joint states of this robot have come on the topic joint_states")
         raw, came = self._newest

@@ -52,7 +52,7 @@ class OnlineSettings:
     """
 
     enabled: bool = False
-    rate: float = 1.0
+    rate: float = 0.5
     cutoff: float = 10.0
     memory: float = 0.0
     doubt: float = 0.02

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.recursive import RecursiveEstimate, RecursiveEstimator
@@ -17,8 +18,8 @@ _FIRST = 50
 _ODD = 0.5
 """Part of the period by which a sample may be early or late; clocks of drives and computers differ."""
 STILL = 0.01
-"""Greatest speed of joints that stand (rad/s or m/s). Friction may then be anything up to what sets them off, so
-that a robot that stands shows nothing."""
+"""Greatest speed of joints that stand (rad/s or m/s). Friction may then be anything up to what sets them off:
+a robot that stands shows nothing."""
 _STOPPED_S = 0.1
 """Time after which joints that are so slow stand, and do not merely turn round (s)."""
 _IN_A_ROW = 3
@@ -81,7 +82,7 @@ class OnlineEstimator:
         if self._estimator is None:
             return None
         # Of a robot that stands, what is not known is not finite.
-        with np.errstate(all="ignore"):
+        with one_thread(), np.errstate(all="ignore"):
             return self._estimator.estimate()
 
     def _find_period(self, step: float) -> None:

@@ -196,6 +196,7 @@ class RecursiveEstimator:
             solution.condition,
         )
 
+    @one_thread()
     def _empty_buffer(self) -> None:
         """Add what is in the buffer to the products."""
         if not self._filled:
