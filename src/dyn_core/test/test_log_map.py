@@ -152,7 +152,7 @@ def test_delays(m: Motion, steps: float, by: str) -> None:
     log = of(m, late, **({"delays": {"effort": delay}} if by == "all" else {"joints": joints}))
     first = round(max(-steps, 0.0))  # what was recorded before belongs to positions that were not
     expected = m.tau[first : first + len(log.time)]
-    # Straight lines between samples, twice where the delay is no multiple of the period: they are off by 0.3 N m
+    # Straight lines between samples, twice where the delay is no multiple of the period, are off by 0.3 N m
     # where efforts go up and down by 125 N m three times a second.
     atol = 1e-9 if steps % 1 == 0 else 0.5
     np.testing.assert_allclose(log.tau[20:-20], expected[20:-20], atol=atol)
