@@ -119,11 +119,12 @@ def test_a_gap_in_the_log_is_one_in_the_plots(log: Path, tmp_path: Path) -> None
     assert any("gap" in finding.message for finding in found.log.findings)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_joint_without_effort(log: Path, tmp_path: Path) -> None:
     rows = [line.split(",")[:4] for line in log.read_text().splitlines()]
     one = tmp_path / "one.csv"
     one.write_text("\n".join(map(",".join, rows)))
-    settings = dyn_core.IdentificationSettings(friction=(dyn_core.FrictionModel(),) * 2, diagnose=False)
+    settings = dyn_core.IdentificationSettings(friction=(dyn_core.FrictionModel(),) * 2)
     found = make_result(read_robot(URDF), one, "a test", settings=settings)
     assert any("'elbow' was not measured" in remark for remark in found.identified.remarks)
     entries = finite(result_entries(found))["held_out"]

@@ -73,17 +73,19 @@ class Channels:
         """Answer how it fits if the torque of each joint is that of another, with a sign."""
         joints = np.arange(self.dof)
         right = self.mixed[joints, :, list(torques)] * np.array(signs)[:, None]
-        squares = np.maximum(self.torques[list(torques)], np.finfo(float).tiny)
+        known = self.torques[list(torques)] > 0.0
+        squares = np.where(known, self.torques[list(torques)], 1.0)
         variances = np.ones(self.dof)
         for _ in range(ROUNDS):
-            x, inverse = _solved(np.tensordot(1.0 / variances, self.columns, 1), (1.0 / variances) @ right)
+            weights = np.where(known, 1.0 / variances, 0.0)  # a torque that was not measured says nothing
+            x, inverse = _solved(np.tensordot(weights, self.columns, 1), weights @ right)
             left = squares - 2.0 * right @ x + (self.columns @ x) @ x
             found = np.maximum(left, LEAST**2 * squares) / self.count
             settled = np.all(np.abs(found - variances) <= SETTLED * found)
             variances = found
             if settled:
                 break
-        misfit = 0.5 * float(np.log(variances * self.count / squares).sum())
+        misfit = 0.5 * float(np.log(variances * self.count / squares)[known].sum())
         return Assignment(misfit, x, np.sqrt(np.diag(inverse)))
 
 
