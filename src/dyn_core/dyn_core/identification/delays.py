@@ -29,7 +29,10 @@ ROUNDS = 4
 SIGNIFICANT = 5.0
 """Deviations from 0 of a delay that is one."""
 LEAST = 1e-3
-"""Least delay that is worth a word (s)."""
+"""Least delay that is worth a word (s); of one joint alone, half a period is the least."""
+DOMINANT = 0.4
+"""Part of the residuals that goes away with a delay without which the parameters would be wrong. Friction that
+sticks, and torques that act from their sample to the next, look like small delays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +44,14 @@ class Delay:
         deviation: its standard deviation (s).
         by_joint: of each joint (s), (n,).
         deviations: their standard deviations (s), (n,).
+        gain: part of the residuals that goes away with the common one, by the geometric mean over joints.
     """
 
     common: float
     deviation: float
     by_joint: Array
     deviations: Array
+    gain: float
 
 
 def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
@@ -57,10 +62,11 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
         friction: friction of each joint.
     """
     signals = equations.signals
-    shift = 0.0
+    shift, before = 0.0, None
     for _ in range(ROUNDS):
         moved = replace(equations, signals=earlier(signals, shift), _known={})
-        found, spread = _left(moved, friction)
+        found, spread, sigma = _left(moved, friction)
+        before = sigma if before is None else before
         weights = 1.0 / spread**2
         step = float(np.sum(weights * found) / np.sum(weights))
         shift += step
@@ -69,7 +75,8 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
     # Joints that differ among each other by more than they should are no better known than that.
     scatter = float(np.sum(weights * (found - step) ** 2)) / max(len(found) - 1, 1)
     common = float(np.sqrt(max(scatter, 1.0) / np.sum(weights)))
-    return Delay(shift, common, shift - step + found, spread)
+    gain = 1.0 - float(np.exp(np.mean(np.log(sigma / before))))
+    return Delay(shift, common, shift - step + found, spread, gain)
 
 
 def delay_findings(equations: Equations, friction: Sequence[FrictionModel]) -> list[Finding]:
@@ -77,18 +84,19 @@ def delay_findings(equations: Equations, friction: Sequence[FrictionModel]) -> l
     found = delay(equations, friction)
     names = equations.base.robot.joint_names
     if _is_one(found.common, found.deviation):
-        return [Finding(Severity.ERROR, "robot", (), _sentence("torques", found.common, found.deviation))]
+        severity = Severity.ERROR if found.gain > DOMINANT else Severity.WARNING
+        return [Finding(severity, "robot", (), _sentence("torques", found.common, found.deviation))]
     return [
         Finding(Severity.WARNING, "joint", (name,), _sentence("its torque", value, deviation))
         for name, value, deviation in zip(
             names, found.by_joint.tolist(), found.deviations.tolist(), strict=True
         )
-        if _is_one(value, deviation)
+        if _is_one(value, deviation, max(LEAST, 0.5 * equations.signals.period))
     ]
 
 
-def _is_one(value: float, deviation: float) -> bool:
-    return abs(value) > max(LEAST, SIGNIFICANT * deviation)
+def _is_one(value: float, deviation: float, least: float = LEAST) -> bool:
+    return abs(value) > max(least, SIGNIFICANT * deviation)
 
 
 def _sentence(what: str, value: float, deviation: float) -> str:
@@ -133,8 +141,8 @@ def _interpolated(at: Array, t: Array, values: Array, slopes: Array) -> Array:
     return found
 
 
-def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Array, Array]:
-    """Delays of the joints that are left, and their deviations (s)."""
+def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Array, Array, Array]:
+    """Delays of the joints that are left, their deviations (s), and those of the residuals (N m or N)."""
     frictions = tuple((model,) for model in friction)
     rows = Rows(equations, frictions)
     solution = weighted(factors(rows))
@@ -165,7 +173,7 @@ def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Arra
     found = covariance @ right
     worth = residuals(errors).effective / len(rows)
     spread = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny) / worth)
-    return found, spread
+    return found, spread, solution.sigma
 
 
 def _slopes(equations: Equations, friction: Sequence[FrictionModel], x: Array) -> Array:
