@@ -31,8 +31,8 @@ SIGNIFICANT = 5.0
 LEAST = 1e-3
 """Least delay that is worth a word (s); of one joint alone, half a period is the least."""
 DOMINANT = 0.4
-"""Part of the residuals that goes away with a delay without which the parameters would be wrong. Friction that
-sticks, and torques that act from their sample to the next, look like small delays."""
+"""Part of the residuals that goes away with a delay, where parameters without it are wrong. Friction that sticks,
+and torques that act from their sample to the next, look like small delays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +62,11 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
         friction: friction of each joint.
     """
     signals = equations.signals
-    shift, before = 0.0, None
+    shift, sigmas = 0.0, list[Array]()
     for _ in range(ROUNDS):
         moved = replace(equations, signals=earlier(signals, shift), _known={})
         found, spread, sigma = _left(moved, friction)
-        before = sigma if before is None else before
+        sigmas.append(sigma)
         weights = 1.0 / spread**2
         step = float(np.sum(weights * found) / np.sum(weights))
         shift += step
@@ -75,7 +75,7 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
     # Joints that differ among each other by more than they should are no better known than that.
     scatter = float(np.sum(weights * (found - step) ** 2)) / max(len(found) - 1, 1)
     common = float(np.sqrt(max(scatter, 1.0) / np.sum(weights)))
-    gain = 1.0 - float(np.exp(np.mean(np.log(sigma / before))))
+    gain = 1.0 - float(np.exp(np.mean(np.log(sigmas[-1] / sigmas[0]))))
     return Delay(shift, common, shift - step + found, spread, gain)
 
 
