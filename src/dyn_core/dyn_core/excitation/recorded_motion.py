@@ -100,6 +100,9 @@ def recorded_motion(
     grid = length * np.arange(count + 1.0) / count
     samples = wanted.sample_many(wanted.start + grid)
     samples.qd[-1], samples.qdd[-1] = 0.0, 0.0
+    if not samples.qd[0].any():
+        # A way there that ended with an acceleration would swing far back first.
+        samples.qdd[0] = 0.0
     times, rows = [], []
     begin = way
     for turn in range(repetitions):
