@@ -31,8 +31,8 @@ SIGNIFICANT = 5.0
 LEAST = 1e-3
 """Least delay that is worth a word (s); of one joint alone, half a period is the least."""
 DOMINANT = 0.4
-"""Part of the residuals that goes away with a delay, where parameters without it are wrong. Friction that sticks,
-and torques that act from their sample to the next, look like small delays."""
+"""Part of the residuals that goes away with a delay, where parameters without it are wrong. Friction that
+sticks, and torques that act from their sample to the next, look like small delays."""
 
 
 @dataclass(frozen=True, eq=False)
