@@ -92,7 +92,8 @@ def test_short_holes_are_bridged(holes: list[tuple[int, int, int]]) -> None:
 
 @few
 @given(
-    st.lists(st.tuples(places, st.integers(1, 3)), min_size=1, max_size=15, unique_by=lambda at: at[0] // 12),
+    # At most 30 of 1600 samples: what leaves its course in more than 2 % of them has no spikes.
+    st.lists(st.tuples(places, st.integers(1, 3)), min_size=1, max_size=10, unique_by=lambda at: at[0] // 12),
     st.floats(0.2, 100.0),
     st.sampled_from([-1.0, 1.0]),
 )

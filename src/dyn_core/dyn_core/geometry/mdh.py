@@ -50,16 +50,29 @@ def mdh_from_transform(R: Mat3, p: Vec3, size: float = 0.0) -> MdhParameters:
     if d < 0.0 or (d == 0.0 and not -QUARTER < gamma <= QUARTER):
         gamma, alpha, d = clean_angle(gamma + math.pi), -alpha, -d
     c, s = cos_sin(gamma)
-    along = (size + d / sine) / sine  # rounding of p, and of gamma (eps / sine), seen in b and r
-    r = (p[0] * s - p[1] * c) / math.copysign(sine, alpha)
-    return MdhParameters(
-        gamma=gamma,
-        b=clean_length(p[2] - r * z_j[2], along),
-        alpha=alpha,
-        d=d + 0.0,
-        theta=_theta(R, gamma),
-        r=clean_length(r, along),
-    )
+    b, r = _along(z_j[2], sine, p[2], (p[0] * s - p[1] * c) / math.copysign(sine, alpha), size + d)
+    return MdhParameters(gamma=gamma, b=b, alpha=alpha, d=d + 0.0, theta=_theta(R, gamma), r=r)
+
+
+def _along(cosine: float, sine: float, height: float, r: float, size: float) -> tuple[float, float]:
+    """Offsets b and r along two axes, of which one that is 0 up to rounding is made 0.
+
+    Axes that are nearly parallel have a common normal that rounding moves far: what is taken from the one
+    offset is given to the other, so that the position stays where it is.
+
+    Args:
+        cosine: of the angle between the axes.
+        sine: of that angle, not 0.
+        height: position along the first axis (m), which is b + r cosine.
+        r: offset along the second axis (m).
+        size: lengths whose rounding the position has (m).
+    """
+    if clean_length(r, size / sine) == 0.0:
+        return clean_length(height, size), 0.0
+    b = height - r * cosine
+    if clean_length(b, size / sine) != 0.0:
+        return b, r
+    return 0.0, height / cosine if abs(cosine) > 0.5 else r
 
 
 def _parallel(R: Mat3, p: Vec3, size: float) -> MdhParameters:
