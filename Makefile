@@ -8,7 +8,7 @@ ROBOT ?= rx90
 SOAK ?= 600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint exact bench soak docs shell pins clean distclean
+.PHONY: help demo test build lint exact bench truth soak docs shell pins clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ exact: ## agreement with Pinocchio for all robots of example-robot-data
 
 bench: ## measure against Pinocchio, MuJoCo and a relay, as ratios in one run (STRICT=1: fail when a bar is missed)
 	@$(WORKSPACE) bench $(if $(STRICT),--strict)
+
+truth: ## identification of simulated arms whose parameters are known (RUNS=20: 20 of 200 runs)
+	@$(WORKSPACE) truth $(if $(RUNS),--runs $(RUNS))
 
 soak: ## ten minutes of the nodes at 1 kHz: memory, rates, stale data (SOAK=60: one minute)
 	@$(WORKSPACE) soak $(SOAK)

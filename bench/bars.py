@@ -35,8 +35,14 @@ REAL_TIME = {("rx90", "rk4"): 1.0 / 20.0}
 """Time that `dyn simulate` takes for a second of a robot with an integrator (s)."""
 ENERGY_DRIFT = 1e-6
 """Relative change of the energy of a swing in 60 s."""
+EXCITATION_CONDITION = 100.0
+"""Condition number of the columns of the parameters of an arm of seven joints along its trajectory."""
+EXCITATION_S = 60.0
+"""Time that the search for the trajectory takes on one core (s)."""
 MOTION_DIFFERENCE = 1e-8
 """From an integration of Pinocchio's direct dynamics after 1 s (rad, rad/s, m, m/s)."""
+IDENTIFY_S = 10.0
+"""From a log of 30 s of seven joints at 1 kHz to a report (s)."""
 LATENCY_MEDIAN = 1.15
 LATENCY_P99 = 1.5
 """Largest ratios of the latency of a node to that of a relay."""
@@ -46,6 +52,15 @@ MEMORY_MB = 1.0
 """Growth of resident memory in a long run."""
 RATE_DRIFT = 1e-3
 """Relative difference of the rate of messages from what it should be."""
+
+WITHIN = 0.97
+"""Part of the runs in which every essential parameter is within three reported deviations."""
+LOG_TO_REPORT_S = 10.0
+"""From a log of 30 s of a 7-joint arm at 1 kHz to its report."""
+REGRESSOR = 0.25
+"""Ratio of the regressor of 100,000 samples of a 7-joint arm to a loop over Pinocchio's."""
+RECURSIVE_SHARE = 0.1
+"""Part of a core that recursive estimation of a 7-joint arm takes at 1 kHz."""
 
 
 @dataclass

@@ -7,8 +7,10 @@ import argparse
 import sys
 
 from bars import Bars
+from excitation import print_excitation
 from functions import print_functions
 from growth import print_growth
+from identification import print_identification
 from loading import print_loading
 from mujoco_peer import MuJoCo
 from pinocchio_peer import Pinocchio
@@ -22,7 +24,15 @@ def main() -> int:
     options = parser.parse_args()
     bars = Bars()
     print(f"dyn_core beside {Pinocchio.name} and {MuJoCo.name}, Python {sys.version.split()[0]}\n")
-    for table in (print_functions, print_loading, print_growth, print_simulation):
+    tables = (
+        print_functions,
+        print_loading,
+        print_growth,
+        print_simulation,
+        print_excitation,
+        print_identification,
+    )
+    for table in tables:
         table(bars)
         print()
     print(bars.summary())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes on a real graph: latency beside a relay, the demonstration, and what becomes of a long run.
+"""The nodes on a real graph: latency beside a relay, the demonstration, a long run; and `dyn identify`.
 
 `make bench` runs it in the environment with ROS 2; `make soak` runs the last part alone.
 """
@@ -10,6 +10,7 @@ import argparse
 import sys
 
 from bars import Bars
+from identify_command import print_identify
 from nodes.graph import prioritise
 from nodes.latency import print_choices, print_latency
 from nodes.soak import print_soak
@@ -20,7 +21,9 @@ def main() -> int:
     """Print the tables; with --strict the exit code is 1 when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a bar is missed")
-    parser.add_argument("--only", choices=("latency", "tracking", "soak"), help="one part (default: all)")
+    parser.add_argument(
+        "--only", choices=("latency", "tracking", "identify", "soak"), help="one part (default: all)"
+    )
     parser.add_argument("--rounds", type=int, default=12, help="of the latencies (default: 12)")
     parser.add_argument("--soak", type=float, default=30.0, help="length of the long run, s (default: 30)")
     options = parser.parse_args()
@@ -28,6 +31,7 @@ def main() -> int:
     parts = {
         "latency": lambda: (print_latency(bars, options.rounds), print_choices(options.rounds)),
         "tracking": lambda: print_tracking(bars),
+        "identify": lambda: print_identify(bars),
         "soak": lambda: print_soak(bars, options.soak),
     }
     if prioritise():

@@ -39,11 +39,13 @@ SUBSCRIBED = {
         "~/joint_trajectory",
         "~/feedforward",
     },
+    "identification": {"joint_states", "robot_description"},
 }
 PUBLISHED = {
     "feedforward": {"~/torques", "~/commands", "~/joint_trajectory_effort", "~/model_info"},
     "simulation": {"joint_states"},
     "controller": {"~/torques", "~/commands"},
+    "identification": {"~/joint_trajectory", "~/result", "~/parameters"},
 }
 OF_ALL_NODES = {"/diagnostics", "/rosout", "/parameter_events"}
 """Topics that are not relative."""
@@ -62,6 +64,8 @@ def names_of(graph: Graph, node: Node) -> tuple[set[str], set[str]]:
     subscribed = {topic for topic, _ in ask.get_subscriber_names_and_types_by_node(ours, where)}
     published = {topic for topic, _ in ask.get_publisher_names_and_types_by_node(ours, where)}
     own = OF_ALL_NODES | {f"{where.rstrip('/')}/{ours}/transition_event"}
+    # Topics of actions go with the names of these.
+    own |= {topic for topic in published if "/_action/" in topic}
     return subscribed - own, published - own
 
 

@@ -21,6 +21,7 @@ from simulated import overrides
 from dyn_core import DynError
 from dyn_nodes.controller import Controller
 from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.identification import Identification
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.plausible import one_line
 from dyn_nodes.simulation import Simulation
@@ -29,15 +30,24 @@ NODES: dict[str, Callable[..., ManagedNode]] = {
     "feedforward": Feedforward,
     "controller": Controller,
     "simulation": Simulation,
+    "identification": Identification,
 }
 OF_JOINTS = {
     "feedforward": ("gains.lift.p", "gains.lift.d"),
     "controller": ("gains.lift.p", "gains.lift.i", "gains.lift.d"),
     "simulation": ("initial.lift.position", "initial.lift.velocity"),
+    "identification": ("joints.lift.max_tracking_error",),
 }
 WHOLE_ROBOT = {"payload.link": "slider", "payload.mass": 1.0}
 """With these the other parameters of a payload count."""
-UNBOUNDED_TEXT = ("robot_description", "description_file", "side_file", "payload.link")
+UNBOUNDED_TEXT = (
+    "robot_description",
+    "description_file",
+    "side_file",
+    "dynamic_parameters_file",
+    "payload.link",
+    "directory",
+)
 
 
 @contextmanager
@@ -110,7 +120,7 @@ def test_a_value_that_will_not_do_is_told_in_a_sentence_that_names_it(name: str,
 @pytest.mark.parametrize("name", NODES)
 def test_parameters_cannot_be_changed_while_the_node_runs(name: str, context: Context) -> None:
     with made(NODES[name], context) as node:
-        for parameter in ("autostart", "gravity", "command_joints"):
+        for parameter in ("autostart", "gravity", "side_file"):
             before = node.get_parameter(parameter)
             (result,) = node.set_parameters([Parameter(parameter, value=before.value)])
             assert not result.successful

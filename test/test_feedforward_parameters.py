@@ -329,6 +329,7 @@ def test_reloads_at_work_never_mix_two_robots(graph: Graph) -> None:
     ]
     hashes = [robot.description_hash for robot in robots]
     timer = graph.node.create_timer(0.005, lambda: graph.publish_state(names, [AT[n] for n in names]))
+    graph.wait_for(lambda: len(graph.torques) > 3)
     for k in range(1, 7):
         graph.describe(texts[k % 3])
         graph.wait_for(lambda k=k: graph.models[-1].description_hash == hashes[k % 3])

@@ -23,11 +23,13 @@ BY_JOINT: dict[str, dict[str, Any]] = {
     "simulation": {"initial__turn__position": 0.1, "initial__turn__velocity": 0.2},
     "feedforward": {"gains__turn__p": 1.0, "gains__turn__d": 1.0},
     "controller": {"gains__turn__p": 1.0, "gains__turn__i": 1.0, "gains__turn__d": 1.0},
+    "identification": {"joints__turn__max_tracking_error": 0.1},
 }
 CHOICES = {
     "simulation": {"integrator"},
     "feedforward": {"mode", "on_limit", "on_stale", "on_shutdown"},
     "controller": {"derivative", "anti_windup", "on_stale"},
+    "identification": {"output", "friction"},
 }
 OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 

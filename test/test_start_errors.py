@@ -111,6 +111,10 @@ NODE_MISTAKES = {
         ["-p", "side_file:=/no/such.yaml", "-p", "description_file:={rrp}"],
         "/no/such.yaml",
     ),
+    "missing file of dynamic parameters": (
+        ["-p", "dynamic_parameters_file:=/no/such.yaml", "-p", "description_file:={rrp}"],
+        "/no/such.yaml",
+    ),
     "argument that is none of ROS": (["--", "--foo"], "unknown argument '--foo'"),
     "xacro": (["-p", "description_file:={xacro}"], "run xacro on the file first"),
     "missing parameter file": (["--params-file", "/no/such.yaml"], "/no/such.yaml"),

@@ -22,6 +22,7 @@ TARGETS = [
     "lint",
     "exact",
     "bench",
+    "truth",
     "soak",
     "docs",
     "shell",

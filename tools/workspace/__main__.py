@@ -100,6 +100,14 @@ def exact(_: Sequence[str]) -> int:
     return _call([python, ROOT / "bench" / "exact.py"], variables)
 
 
+def truth(arguments: Sequence[str]) -> int:
+    """Identify simulated arms whose parameters are known, many times, in the environment of `bench`."""
+    python = wheels.prepare_tools(BENCH_VENV, REQUIREMENTS / "bench.txt")
+    package = layout.SOURCES / "dyn_core"
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), str(package / "test")))}
+    return _call([python, ROOT / "bench" / "identification_truth.py", *arguments], variables)
+
+
 def docs(_: Sequence[str]) -> int:
     """Build the HTML documentation, in an environment of its own."""
     python = wheels.prepare_tools(DOCS_VENV, REQUIREMENTS / "docs.txt")
@@ -128,7 +136,7 @@ def pins(_: Sequence[str]) -> int:
     python = wheels.prepare_tools(STATE / "pins", REQUIREMENTS / "pins.txt")
     groups = {
         "pins.txt": ["pins.in"],
-        "workspace.txt": ["ros.in", "base.in", "test.in", "lint.in"],
+        "workspace.txt": ["ros.in", "base.in", "logs.in", "test.in", "lint.in"],
         "bench.txt": ["base.in", "bench.in"],
         "docs.txt": ["base.in", "docs.in"],
     }
@@ -178,7 +186,8 @@ def shell(_: Sequence[str]) -> int:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
-    f.__name__: f for f in (build, test, demo, lint, exact, bench, soak, docs, pins, clean, distclean, shell)
+    f.__name__: f
+    for f in (build, test, demo, lint, exact, bench, truth, soak, docs, pins, clean, distclean, shell)
 }
 
 

@@ -18,6 +18,7 @@ from layout import BUILD, INSTALL, LOG, ROS_VENV, STATE, TEMPORARY
 _RUNTIME_MODULES = {
     "rclpy": "ros-{distro}-rclpy",
     "numpy": "python3-numpy",
+    "scipy": "python3-scipy",
     "rosidl_generator_py": "ros-{distro}-rosidl-default-generators",
     "diagnostic_msgs": "ros-{distro}-diagnostic-msgs",
     "trajectory_msgs": "ros-{distro}-trajectory-msgs",

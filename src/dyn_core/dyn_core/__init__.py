@@ -4,11 +4,32 @@
 from dyn_core.check.check_robot import check_robot
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.errors import DynError, ModelWarning
+from dyn_core.excitation.box import ForbiddenBox
+from dyn_core.excitation.excitation import Excitation
+from dyn_core.excitation.excite import excite
+from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
 from dyn_core.facade.write import write_par, write_urdf
+from dyn_core.grouping.base_parameters import BaseParameters
+from dyn_core.grouping.determine import base_parameters
+from dyn_core.grouping.regroup import with_base_parameters
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.identified import Identified
+from dyn_core.identification.identify import identify
+from dyn_core.identification.identify_payload import identify_payload
+from dyn_core.identification.payload import Payload
+from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
+from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
+from dyn_core.results.load_parameters import load_parameters
+from dyn_core.results.parameter_set import ParameterSet
+from dyn_core.signals.condition import condition
+from dyn_core.signals.of_arrays import signals_of_arrays
+from dyn_core.signals.protocol import Protocol
+from dyn_core.signals.signals import Signals
 from dyn_core.simulation.model_error import with_model_error
 from dyn_core.simulation.sensors import Measurement, SensorSettings
 from dyn_core.simulation.settings import SimulationSettings
@@ -16,20 +37,44 @@ from dyn_core.simulation.simulator import Simulator
 from dyn_core.simulation.state import State
 
 __all__ = [
+    "BaseParameters",
     "DynError",
+    "Excitation",
+    "ExcitationSettings",
     "Finding",
+    "ForbiddenBox",
+    "FrictionModel",
+    "IdentificationSettings",
+    "Identified",
+    "Log",
+    "LogReport",
     "Measurement",
     "Model",
     "ModelWarning",
+    "ParameterSet",
+    "Payload",
+    "Protocol",
     "Robot",
     "SensorSettings",
     "Severity",
+    "Signals",
     "SimulationSettings",
     "Simulator",
     "State",
+    "base_parameters",
     "check_robot",
     "compile_model",
+    "condition",
+    "examine_log",
+    "excite",
+    "identify",
+    "identify_payload",
+    "load_parameters",
     "load_robot",
+    "log_of_arrays",
+    "read_log",
+    "signals_of_arrays",
+    "with_base_parameters",
     "with_model_error",
     "write_par",
     "write_urdf",

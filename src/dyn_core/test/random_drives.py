@@ -6,17 +6,19 @@ from __future__ import annotations
 import re
 from random import Random
 
-from random_urdf import random_urdf
+from random_urdf import ANGLES, random_urdf
 
 _JOINT = re.compile(r'(<joint name="j(\d+)".*?)(</joint>)')
 
 
-def random_driven_urdf(seed: int, joints: int, chain: bool = False) -> str:
+def random_driven_urdf(
+    seed: int, joints: int, chain: bool = False, angles: tuple[float, ...] = ANGLES
+) -> str:
     """Answer `random_urdf` where joints have friction and rotors, and about a third mimic another."""
     random = Random(seed)
     return _JOINT.sub(
         lambda match: match[1] + _drive(random) + _mimic(random, int(match[2])) + match[3],
-        random_urdf(seed, joints, chain=chain),
+        random_urdf(seed, joints, chain=chain, angles=angles),
     )
 
 

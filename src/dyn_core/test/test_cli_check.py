@@ -24,6 +24,7 @@ COMMANDS = {
     "counts": ["counts", "ROBOT"],
     "emit": ["emit", "ROBOT", "--function", "bias_torques", "--lang", "python"],
     "check": ["check", "ROBOT"],
+    "base": ["base", "ROBOT"],
 }
 
 
@@ -165,8 +166,8 @@ def test_every_command_reads_the_side_file(
     assert main(command(name, RRP, "--loops", side)) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    # How many operations there are does not depend on the value of a friction.
-    assert (out == without) is (name == "counts")
+    # How many operations there are does not depend on the value of a friction, and inertias do not at all.
+    assert (out == without) is (name in ("counts", "base"))
     wrong = written(tmp_path / "wrong.yaml", "passive: [nobody]")
     assert main(command(name, RRP, "--loops", wrong)) == 1
     out, err = capsys.readouterr()

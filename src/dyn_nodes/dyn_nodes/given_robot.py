@@ -21,7 +21,11 @@ _XACRO_LIMIT_S = 60.0
 
 
 def robot_parameters(
-    robot: str = "", description_file: str = "", side_file: str = "", xacro_arguments: str = ""
+    robot: str = "",
+    description_file: str = "",
+    side_file: str = "",
+    xacro_arguments: str = "",
+    dynamic_parameters_file: str = "",
 ) -> dict[str, str]:
     """Answer the parameters that say which robot it is; none where it comes from the topic.
 
@@ -30,6 +34,7 @@ def robot_parameters(
         description_file: path of a URDF or xacro file; empty for none.
         side_file: path of a side file; empty for that of an installed robot, where it has one.
         xacro_arguments: for xacro, as in a shell.
+        dynamic_parameters_file: path of a file that dyn identify has written; empty for none.
 
     Raises:
         DynError: a file does not exist, both robot and description_file are given, or xacro fails.
@@ -39,7 +44,8 @@ def robot_parameters(
             f"both robot ('{robot}') and description_file ('{description_file}') are given: "
             "leave one of them out"
         )
-    parameters = {"side_file": existing("side_file", side_file)} if side_file else {}
+    files = {"side_file": side_file, "dynamic_parameters_file": dynamic_parameters_file}
+    parameters = {name: existing(name, path) for name, path in files.items() if path}
     if robot:
         found = robots.find(robot)
         path = existing("robot", found)

@@ -44,12 +44,14 @@ class JointStates:
         name: joints.
         position: their positions (rad or m); of any length, as the message has them.
         velocity: their velocities (rad/s or m/s), as well.
+        effort: their efforts (N m or N), as well.
     """
 
     stamp: Stamp
     name: list[str]
     position: NDArray[np.float64]
     velocity: NDArray[np.float64]
+    effort: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class _Layout:
         name: the names that all of them have.
         positions: where the positions are.
         velocities: where the velocities are.
+        efforts: where the efforts are. How many there are follows from the length of the message, which all
+            of this kind have.
         mask: ones where the bytes before the velocities are the same in all messages of this kind.
         same: those bytes. Both are numbers, because that is the fastest comparison with a mask.
     """
@@ -69,6 +73,7 @@ class _Layout:
     name: list[str]
     positions: slice
     velocities: slice
+    efforts: slice
     mask: int
     same: int
 
@@ -100,6 +105,7 @@ class JointStateBytes:
             layout.name,
             np.frombuffer(raw[layout.positions], np.float64),
             np.frombuffer(raw[velocities], np.float64),
+            np.frombuffer(raw[layout.efforts], np.float64),
         )
 
     def _deserialized(self, raw: bytes) -> JointStates:
@@ -114,7 +120,8 @@ class JointStateBytes:
                 self._layouts.clear()
             self._layouts[len(raw)] = layout
         stamp = message.header.stamp
-        numbers = (np.array(array, dtype=np.float64) for array in (message.position, message.velocity))
+        arrays = (message.position, message.velocity, message.effort)
+        numbers = (np.array(array, dtype=np.float64) for array in arrays)
         return JointStates(Stamp(stamp.sec, stamp.nanosec), message.name, *numbers)
 
 
@@ -127,17 +134,19 @@ def _layout(raw: bytes, message: JointState) -> _Layout | None:
         walk.text(name)
     positions = walk.numbers(len(message.position))
     velocities = walk.numbers(len(message.velocity))
+    efforts = walk.numbers(len(message.effort))
     stamp = Stamp(message.header.stamp.sec, message.header.stamp.nanosec)
     if not (
         raw[:STAMP_AT] == _CDR
         and raw[STAMP_AT : STAMP_AT + STAMP.size] == STAMP.pack(stamp.sec, stamp.nanosec)
         and raw[positions] == message.position.tobytes()
         and raw[velocities] == message.velocity.tobytes()
+        and raw[efforts] == message.effort.tobytes()
     ):
         return None
     mask = int.from_bytes(walk.mask(velocities.start), "little")
     same = int.from_bytes(raw[: velocities.start], "little") & mask
-    return _Layout(stamp, message.name, positions, velocities, mask, same)
+    return _Layout(stamp, message.name, positions, velocities, efforts, mask, same)
 
 
 class _Walk:

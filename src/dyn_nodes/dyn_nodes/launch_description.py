@@ -64,6 +64,11 @@ def common_arguments(
             "or as params_file says.",
         ),
         DeclareLaunchArgument(
+            "dynamic_parameters_file",
+            default_value="",
+            description="parameters.yaml that dyn identify has written. Empty: as params_file says.",
+        ),
+        DeclareLaunchArgument(
             "use_sim_time",
             default_value="false",
             choices=SWITCH,
@@ -103,7 +108,11 @@ def given_robot(context: LaunchContext, default: str = "") -> dict[str, str]:
     if not description_file:
         robot = robot or default
     return robot_parameters(
-        robot, description_file, given(context, "side_file"), given(context, "xacro_arguments")
+        robot,
+        description_file,
+        given(context, "side_file"),
+        given(context, "xacro_arguments"),
+        given(context, "dynamic_parameters_file"),
     )
 
 

@@ -13,7 +13,7 @@ from dyn_core.io.source import is_xml_text, read_text
 from dyn_core.model.gravity import checked_gravity
 from dyn_nodes.caught_warnings import caught_warnings
 from dyn_nodes.parameters import declare
-from dyn_nodes.plausible import plausible
+from dyn_nodes.plausible import one_line, plausible
 
 _NO_CHARACTER = "\ufffd"
 """What messages and parameters have in the place of bytes that are not UTF-8."""
@@ -39,6 +39,7 @@ class RobotSource:
 
     def __init__(self, node: Node) -> None:
         """Declare the parameters."""
+        self._logger = node.get_logger()
         self._text: str = declare(
             node,
             "robot_description",
@@ -53,6 +54,13 @@ class RobotSource:
         )
         self._side_file: str = declare(
             node, "side_file", "", "Path of a YAML file with rotor inertias, friction and passive joints."
+        )
+        self._dynamic_parameters_file: str = declare(
+            node,
+            "dynamic_parameters_file",
+            "",
+            "Path of the parameters.yaml that dyn identify has written, which takes the place of masses, "
+            "inertias, rotor inertias and friction of the description; empty: none.",
         )
         self._gravity: list[float] = list(
             declare(
@@ -95,4 +103,11 @@ class RobotSource:
     def _load(self, source: str) -> DescribedRobot:
         with caught_warnings() as caught:
             robot = dyn_core.load_robot(source, loops=self._side_file or None, gravity=self._gravity)
+        if self._dynamic_parameters_file:
+            parameters = dyn_core.load_parameters(self._dynamic_parameters_file)
+            robot = parameters.applied_to(robot)
+            date = parameters.made.get("date", "")
+            self._logger.info(
+                one_line(f"dynamic parameters are those of '{parameters.source}'{date and f', made {date}'}")
+            )
         return DescribedRobot(robot, None, tuple(str(w.message) for w in caught))

@@ -47,15 +47,17 @@ def assert_read(reader: JointStateBytes, raw: bytes) -> None:
     # As bytes, because NaN is not equal to itself.
     assert states.position.tobytes() == message.position.tobytes()
     assert states.velocity.tobytes() == message.velocity.tobytes()
+    assert states.effort.tobytes() == message.effort.tobytes()
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(joint_states(), min_size=1, max_size=4), st.lists(NUMBERS, min_size=2, max_size=2))
+@given(st.lists(joint_states(), min_size=1, max_size=4), st.lists(NUMBERS, min_size=3, max_size=3))
 def test_the_reader_says_what_rclpy_says(messages: Sequence[JointState], others: list[list[float]]) -> None:
     reader = JointStateBytes()
     for message, k in itertools.product(messages, range(3)):
         if k:  # the same places, other numbers
-            for numbers, other in ((message.position, others[0]), (message.velocity, others[1])):
+            arrays = (message.position, message.velocity, message.effort)
+            for numbers, other in zip(arrays, others, strict=True):
                 numbers[: len(other)] = array("d", other[: len(numbers)])
             message.header.stamp.nanosec ^= k
         assert_read(reader, serialize_message(message))

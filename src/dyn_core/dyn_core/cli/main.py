@@ -15,15 +15,25 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from dyn_core.cli.answer import Answer
+from dyn_core.cli.base import add_arguments as add_base
+from dyn_core.cli.base import base
 from dyn_core.cli.check import check
 from dyn_core.cli.counts import counts
 from dyn_core.cli.emit import emit
 from dyn_core.cli.evaluate import evaluate
+from dyn_core.cli.excite import START, excite
+from dyn_core.cli.excite import add_arguments as add_excitation
 from dyn_core.cli.functions import EMITTED, EVALUATED, OF_LINK, VECTORS
+from dyn_core.cli.identify import add_arguments as add_identification
+from dyn_core.cli.identify import identify
 from dyn_core.cli.link_options import add_link
+from dyn_core.cli.log import add_arguments as add_log
+from dyn_core.cli.log import log
 from dyn_core.cli.mdh import mdh
 from dyn_core.cli.numbers import Once, joined, no_number
-from dyn_core.cli.robot_options import GRAVITY, add_robot, add_terms
+from dyn_core.cli.predict import add_arguments as add_prediction
+from dyn_core.cli.predict import predict
+from dyn_core.cli.robot_options import GRAVITY, add_parameters, add_robot, add_terms
 from dyn_core.cli.simulate import add_arguments as add_simulation
 from dyn_core.cli.simulate import simulate
 from dyn_core.cli.version import VERSION
@@ -56,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    options = (*VECTORS, GRAVITY)
+    options = (*VECTORS, GRAVITY, START)
     parser = _parser()
     parsed, unread = parser.parse_known_args(joined(arguments, options))
     if unread:
@@ -103,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
         "follow these options, one for each joint: --q 0.1 -0.2 or --q=0.1,-0.2.",
     )
     add_robot(value, gravity=True)
+    add_parameters(value)
     add_terms(value)
     _add_json(value)
     functions = (*EVALUATED, *OF_LINK)
@@ -124,10 +135,24 @@ def _parser() -> argparse.ArgumentParser:
         "multiplications, additions, divisions, sines and cosines, square roots.",
     )
     add_robot(table, gravity=True)
+    add_parameters(table)
     add_terms(table)
     _add_json(table)
     add_link(table)
     table.set_defaults(run=counts)
+
+    table = commands.add_parser(
+        "base",
+        help="print the base (minimum) inertial parameters",
+        description="Print the base parameters of a robot: independent combinations of inertial parameters "
+        "that give all joint torques, with their values (SI units), then what was grouped in them and what "
+        "has no effect on any torque.",
+    )
+    add_robot(table, gravity=True)
+    add_parameters(table)
+    _add_json(table)
+    add_base(table)
+    table.set_defaults(run=base)
 
     source = commands.add_parser(
         "emit",
@@ -136,6 +161,7 @@ def _parser() -> argparse.ArgumentParser:
         "which needs nothing else to be used.",
     )
     add_robot(source, gravity=True)
+    add_parameters(source)
     add_terms(source)
     source.add_argument(
         "--function", required=True, choices=EMITTED, metavar="FUNCTION", help=", ".join(EMITTED)
@@ -162,9 +188,57 @@ def _parser() -> argparse.ArgumentParser:
         "time, and write the states to a CSV file.",
     )
     add_robot(motion, gravity=True)
+    add_parameters(motion)
     _add_json(motion)
     add_simulation(motion)
     motion.set_defaults(run=simulate)
+
+    exciting = commands.add_parser(
+        "excite",
+        help="find a trajectory for identification",
+        description="Find a trajectory that shows the dynamic parameters of a robot, within its limits: a "
+        "Fourier series from rest to rest with the least condition number of the columns of its base "
+        "parameters "
+        "and friction. The same arguments give the same trajectory.",
+    )
+    add_robot(exciting, gravity=True)
+    _add_json(exciting)
+    add_excitation(exciting)
+    exciting.set_defaults(run=excite)
+
+    recorded = commands.add_parser(
+        "log",
+        help="tell what is in a log",
+        description="Tell what is in a log of a robot: joints, rate, gaps, ranges, and what is suspicious, "
+        "the worst "
+        "first; exit code 1 where it cannot be used for identification.",
+    )
+    add_log(recorded)
+    _add_json(recorded)
+    recorded.set_defaults(run=log)
+
+    identification = commands.add_parser(
+        "identify",
+        help="identify the dynamic parameters of a robot from a log",
+        description="Identify masses, inertias, rotors and friction of a robot from a log of its motion and "
+        "efforts, and write a file of parameters for dyn and the nodes, an identified URDF, a report, and "
+        "data for machines; exit code 1 where signals are wrong, such as an effort with the wrong sign.",
+    )
+    add_robot(identification, gravity=True)
+    _add_json(identification)
+    add_identification(identification)
+    identification.set_defaults(run=identify)
+
+    prediction = commands.add_parser(
+        "predict",
+        help="predict the efforts of a log by identified parameters",
+        description="Compute the efforts that identified parameters give along the motion of a log, write "
+        "them to a CSV file, and print how far they are from those that were measured.",
+    )
+    add_robot(prediction, gravity=True)
+    _add_json(prediction)
+    add_prediction(prediction)
+    prediction.set_defaults(run=predict)
     return parser
 
 

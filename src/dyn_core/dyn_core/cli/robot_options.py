@@ -10,9 +10,10 @@ from typing import Any
 from dyn_core.cli.numbers import Once, numbers, tolerance
 from dyn_core.cli.standard_input import source_of
 from dyn_core.facade.load import load_robot
-from dyn_core.facade.programs import with_terms
+from dyn_core.facade.programs import grouped, with_terms
 from dyn_core.io.snap import checked_snap
 from dyn_core.model.robot import Robot
+from dyn_core.results.load_parameters import load_parameters
 
 GRAVITY = "--gravity"
 
@@ -42,6 +43,16 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
         )
 
 
+def add_parameters(parser: ArgumentParser) -> None:
+    """Let a command take identified parameters in the place of those of the description."""
+    parser.add_argument(
+        "--parameters",
+        metavar="FILE",
+        help="parameters.yaml that dyn identify has written, in the place of masses, inertias, rotors and "
+        "friction of the description",
+    )
+
+
 def loading(arguments: Namespace) -> dict[str, Any]:
     """Answer how the robot is to be loaded, as arguments of `load_robot`; DynError for a mistake in them."""
     given = getattr(arguments, "gravity", None)
@@ -56,11 +67,13 @@ def loading(arguments: Namespace) -> dict[str, Any]:
 def robot_of(arguments: Namespace) -> Robot:
     """Answer the robot that the command line describes."""
     options = loading(arguments)
-    return load_robot(source_of(arguments.robot), **options)
+    robot = load_robot(source_of(arguments.robot), **options)
+    file = getattr(arguments, "parameters", None)
+    return robot if file is None else load_parameters(file).applied_to(robot)
 
 
 def add_terms(parser: ArgumentParser) -> None:
-    """Let a command leave out friction or rotors."""
+    """Let a command leave out friction or rotors, or group parameters."""
     for name in ("friction", "rotor-inertia"):
         parser.add_argument(
             f"--{name}",
@@ -68,8 +81,14 @@ def add_terms(parser: ArgumentParser) -> None:
             default=True,
             help=f"with {name.replace('-', ' ')}, or without",
         )
+    parser.add_argument(
+        "--base-parameters",
+        action="store_true",
+        help="group the inertial parameters first: the same results from fewer operations",
+    )
 
 
 def dynamic_robot_of(arguments: Namespace) -> Robot:
     """Answer the robot with the terms that the command line wants."""
-    return with_terms(robot_of(arguments), arguments.friction, arguments.rotor_inertia)
+    robot = with_terms(robot_of(arguments), arguments.friction, arguments.rotor_inertia)
+    return grouped(robot, arguments.base_parameters, gravity_changes=False)

@@ -40,8 +40,30 @@ def regressor(
     Returns:
         n rows of 14 n.
     """
+    return regressor_on_base(robot, q, qd, qdd, against_gravity(gravity_0))
+
+
+def regressor_on_base(
+    robot: Robot,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    base: LinkMotion,
+) -> list[list[Scalar]]:
+    """Matrix Y of ``torques = Y parameters`` on a base that moves.
+
+    Args:
+        robot: the robot; its dynamic parameters do not matter.
+        q: n joint positions (rad or m).
+        qd: n joint velocities (rad/s or m/s).
+        qdd: n joint accelerations (rad/s^2 or m/s^2).
+        base: motion of the base.
+
+    Returns:
+        n rows of 14 n.
+    """
     placements = [joint_placement(joint, q_j) for joint, q_j in zip(robot.joints, q, strict=True)]
-    motions = link_motions(robot, placements, qd, qdd, against_gravity(gravity_0))
+    motions = link_motions(robot, placements, qd, qdd, base)
     Y: list[list[Scalar]] = [[0.0] * (PER_JOINT * len(robot.joints)) for _ in robot.joints]
     axes: list[dict[int, Screw]] = [{}]  # by body, the axis screws of the joints that carry it
     for j, (joint, placement) in enumerate(zip(robot.joints, placements, strict=True)):

@@ -15,7 +15,7 @@ from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.codegen.staging import staged
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
-from dyn_core.facade.programs import Kind, kinds, traced, tunable, with_terms
+from dyn_core.facade.programs import Kind, grouped, kinds, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
@@ -34,6 +34,7 @@ def compile_model(
     friction: bool = True,
     rotor_inertia: bool = True,
     links: Sequence[str] = (),
+    base_parameters: bool = False,
 ) -> Model:
     """Answer the dynamics functions of a robot, written and compiled for it alone.
 
@@ -48,6 +49,9 @@ def compile_model(
         rotor_inertia: whether the rotors have inertia.
         links: links whose placements, Jacobians and motions will be asked for: they are compiled now
             and not at the first call.
+        base_parameters: whether the inertial parameters are grouped first (see `base_parameters`), which
+            changes no result, but for rounding, and leaves fewer operations. What is set of a model with
+            parameters ``"runtime"`` are the standard parameters all the same.
 
     Raises:
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
@@ -60,7 +64,8 @@ def compile_model(
         raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
     for link in links:
         robot.link_frame(link)
-    model = (_baked if parameters == "baked" else _tunable)(robot, backend, friction, rotor_inertia)
+    make = _baked if parameters == "baked" else _tunable
+    model = make(robot, backend, friction, rotor_inertia, bool(base_parameters))
     model.compile_links(links)
     return model
 
@@ -72,6 +77,7 @@ def restored_model(
     rotor_inertia: bool,
     tuned: Array | None,
     links: Sequence[str],
+    base_parameters: bool,
 ) -> Model:
     """Answer a model again from what `pickle` keeps of it.
 
@@ -84,29 +90,32 @@ def restored_model(
         rotor_inertia: whether the rotors have inertia.
         tuned: the parameters and gravity; None where they are baked in.
         links: links of which functions were compiled.
+        base_parameters: whether parameters are grouped.
     """
     parameters: Parameters = "baked" if tuned is None else "runtime"
     chosen: Backend = "auto" if backend == "c" else backend
-    model = compile_model(robot, parameters, chosen, friction, rotor_inertia, links)
+    model = compile_model(robot, parameters, chosen, friction, rotor_inertia, links, base_parameters)
     if tuned is not None:
         model.set_parameters(tuned[:-3], gravity=tuned[-3:])
     return model
 
 
-def _baked(robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool) -> Model:
+def _baked(
+    robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool, base_parameters: bool
+) -> Model:
     """Answer a model with numbers for parameters."""
     made_of = with_terms(robot, friction, rotor_inertia)
     functions = kinds(made_of)
+    made_of = grouped(made_of, base_parameters, gravity_changes=False)
     if backend != "python":
         documentation = _documentation()
         programs = [traced(made_of, name, documentation.get(name, "")) for name in functions]
         compiled = compiled_or_none(robot, programs, backend)
         if compiled is not None:
-            return Model(
-                robot, friction, rotor_inertia, "c", dict(zip(functions, compiled, strict=True)), None
-            )
+            by_name = dict(zip(functions, compiled, strict=True))
+            return Model(robot, friction, rotor_inertia, base_parameters, "c", by_name, None)
     lazy = {name: _when_called(made_of, name, kind) for name, kind in functions.items()}
-    return Model(robot, friction, rotor_inertia, "python", lazy, None)
+    return Model(robot, friction, rotor_inertia, base_parameters, "python", lazy, None)
 
 
 def _when_called(made_of: Robot, name: str, kind: Kind) -> Runnable:
@@ -114,14 +123,17 @@ def _when_called(made_of: Robot, name: str, kind: Kind) -> Runnable:
     return Runnable(PythonFunction(partial(traced, made_of, name), kind.shape), kind.shape, tunable=False)
 
 
-def _tunable(robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool) -> Model:
+def _tunable(
+    robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool, base_parameters: bool
+) -> Model:
     """Answer a model with parameters that can be set."""
     made_of = with_terms(robot, friction, rotor_inertia)
-    symbolic = symbolic_robot(made_of)
-    # Symbols take the place of the terms that were left out, too.
-    symbolic = replace(symbolic, robot=with_terms(symbolic.robot, friction, rotor_inertia))
     documentation = _documentation()
     names = list(kinds(made_of))
+    symbolic = symbolic_robot(made_of)
+    # Symbols take the place of the terms that were left out, too.
+    with_symbols = with_terms(symbolic.robot, friction, rotor_inertia)
+    symbolic = replace(symbolic, robot=grouped(with_symbols, base_parameters, gravity_changes=True))
     programs = [tunable(symbolic, name, documentation.get(name, "")) for name in names]
     prepare, programs = staged(programs, symbolic.parameters)
     compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
@@ -130,7 +142,8 @@ def _tunable(robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool
     left_out = frozenset(option for option, wanted in options.items() if not wanted)
     tuning = Tuning(made_of.parameter_names, runnables([prepare], "python")[0], left_out)
     tuning.renew(made_of.parameters, made_of.gravity)
-    return Model(robot, friction, rotor_inertia, "c" if compiled else "python", functions, tuning)
+    used: Literal["c", "python"] = "c" if compiled else "python"
+    return Model(robot, friction, rotor_inertia, base_parameters, used, functions, tuning)
 
 
 def compiled_or_none(robot: Robot, programs: Sequence[Program], backend: Backend) -> list[Runnable] | None:

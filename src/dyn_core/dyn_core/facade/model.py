@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.link_functions import LinkFunctions
-from dyn_core.facade.programs import traced, tunable, with_terms
+from dyn_core.facade.programs import grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
@@ -38,12 +38,14 @@ class Model(LinkFunctions):
         robot: the robot.
         friction: whether the joints have friction.
         rotor_inertia: whether the rotors have inertia.
+        base_parameters: whether its functions compute with grouped parameters.
         backend: what computes: ``"c"``, compiled for this robot, or ``"python"``.
     """
 
     robot: Robot
     friction: bool
     rotor_inertia: bool
+    base_parameters: bool
     backend: Literal["c", "python"]
     _functions: Mapping[str, Runnable] = field(repr=False, compare=False)
     _tuning: Tuning | None = field(repr=False)
@@ -79,7 +81,8 @@ class Model(LinkFunctions):
         from dyn_core.facade.compile import restored_model
 
         tuned = None if self._tuning is None else self._tuning.values
-        made_from = (self.robot, self.backend, self.friction, self.rotor_inertia, tuned, self.compiled_links)
+        terms = (self.friction, self.rotor_inertia)
+        made_from = (self.robot, self.backend, *terms, tuned, self.compiled_links, self.base_parameters)
         return restored_model, made_from
 
     def __repr__(self) -> str:
@@ -101,8 +104,11 @@ class Model(LinkFunctions):
             raise ValueError(f"there is no function '{function}': choose one of {', '.join(self._functions)}")
         made_of = with_terms(self.robot, self.friction, self.rotor_inertia)
         if self._tuning is None:
+            made_of = grouped(made_of, self.base_parameters, gravity_changes=False)
             return traced(made_of, function).operation_counts
         symbolic = symbolic_robot(made_of)
+        with_symbols = with_terms(symbolic.robot, self.friction, self.rotor_inertia)
+        symbolic = replace(symbolic, robot=grouped(with_symbols, self.base_parameters, gravity_changes=True))
         return staged([tunable(symbolic, function)], symbolic.parameters)[1][0].operation_counts
 
     @property

@@ -26,6 +26,7 @@ from dyn_core.errors import DynError, listed
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.facade.symbolic_robot import SymbolicRobot
+from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.coupling import (
@@ -54,6 +55,13 @@ def with_terms(robot: Robot, friction: bool, rotor_inertia: bool) -> Robot:
     if not rotor_inertia:
         joints = tuple(replace(joint, Ia=0.0) for joint in joints)
     return replace(robot, joints=joints)
+
+
+def grouped(robot: Robot, base_parameters: bool, gravity_changes: bool) -> Robot:
+    """Answer the robot that programs are traced from: with base parameters, if they are wanted."""
+    if not base_parameters:
+        return robot
+    return with_base_parameters(robot, "tilted" if gravity_changes else "fixed")
 
 
 @dataclass(frozen=True)

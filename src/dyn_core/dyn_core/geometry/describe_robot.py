@@ -39,7 +39,7 @@ def describe_robot(robot: Robot) -> UrdfDescription:
     for frame in robot.link_frames:
         first.setdefault(frame.body, frame)
     links = tuple(
-        UrdfLink(frame.name, 0, _inertial(robot, frame) if frame is first[frame.body] else None)
+        UrdfLink(frame.name, 0, link_inertial(robot, frame) if frame is first[frame.body] else None)
         for frame in robot.link_frames
     )
     any_leader = next(iter(robot.coordinates), 0)
@@ -111,7 +111,7 @@ def _fixed_joint(frame: LinkFrame, carrier: LinkFrame, taken: set[str]) -> UrdfJ
     return UrdfJoint(name, 0, "fixed", carrier.name, frame.name, origin)
 
 
-def _inertial(robot: Robot, frame: LinkFrame) -> UrdfInertial | None:
+def link_inertial(robot: Robot, frame: LinkFrame) -> UrdfInertial | None:
     """Inertia of a whole body, in the frame of one of its links."""
     body = in_frame(inverse(frame.T_body_link), robot.bodies[frame.body])
     if body == InertialParameters():

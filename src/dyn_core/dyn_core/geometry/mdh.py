@@ -8,7 +8,7 @@ import math
 from dyn_core.geometry.rotations import rot_x, rot_z
 from dyn_core.geometry.tolerance import ROUNDING, clean_angle, clean_length
 from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.angle import QUARTER, cos_sin
+from dyn_core.linalg.angle import QUARTER, cos_sin, wrapped
 from dyn_core.linalg.mat3 import Mat3
 from dyn_core.linalg.transform import Transform
 from dyn_core.linalg.vec3 import Vec3
@@ -50,16 +50,40 @@ def mdh_from_transform(R: Mat3, p: Vec3, size: float = 0.0) -> MdhParameters:
     if d < 0.0 or (d == 0.0 and not -QUARTER < gamma <= QUARTER):
         gamma, alpha, d = clean_angle(gamma + math.pi), -alpha, -d
     c, s = cos_sin(gamma)
-    along = (size + d / sine) / sine  # rounding of p, and of gamma (eps / sine), seen in b and r
-    r = (p[0] * s - p[1] * c) / math.copysign(sine, alpha)
-    return MdhParameters(
-        gamma=gamma,
-        b=clean_length(p[2] - r * z_j[2], along),
-        alpha=alpha,
-        d=d + 0.0,
-        theta=_theta(R, gamma),
-        r=clean_length(r, along),
-    )
+    exact = (p[0] * s - p[1] * c) / math.copysign(sine, alpha)
+    b, r = _along(z_j[2], p[2], exact, size, (size + d / sine) / sine)
+    if abs(r - exact) * sine > ROUNDING * (size + d):
+        turned = _turned(p, r * math.sin(alpha))
+        if abs(wrapped(turned - gamma)) * sine <= 2.0 * ROUNDING:
+            gamma, d = turned, vec3.dot(p, _u(turned))
+        else:
+            b, r = p[2] - exact * z_j[2], exact
+    return MdhParameters(gamma=gamma, b=b, alpha=alpha, d=d + 0.0, theta=_theta(R, gamma), r=r)
+
+
+def _along(cosine: float, height: float, r: float, size: float, along: float) -> tuple[float, float]:
+    """Offsets b and r along two axes, of which one that is 0 up to rounding is made 0.
+
+    Args:
+        cosine: of the angle between the axes.
+        height: position along the first axis (m), which is b + r cosine.
+        r: offset along the second axis (m).
+        size: lengths whose rounding the position has (m).
+        along: lengths whose rounding the offsets have (m): the foot of the common normal of axes that are
+            nearly parallel is moved far by the rounding of the position, and of the direction of the normal.
+    """
+    if clean_length(r, along) == 0.0:
+        return clean_length(height, size), 0.0
+    b = height - r * cosine
+    if clean_length(b, along) != 0.0:
+        return b, r
+    return 0.0, height / cosine if abs(cosine) > 0.5 else r
+
+
+def _turned(p: Vec3, aside: float) -> float:
+    """Direction gamma of the normal that leaves the position where it is, p_xy = Rz(gamma) (d, -aside)."""
+    d = math.sqrt(max(p[0] ** 2 + p[1] ** 2 - aside**2, 0.0))
+    return clean_angle(math.atan2(p[1], p[0]) - math.atan2(-aside, d))
 
 
 def _parallel(R: Mat3, p: Vec3, size: float) -> MdhParameters:

@@ -43,6 +43,24 @@ th:first-child, td:first-child { text-align: left; }
 table.prose td { text-align: left; white-space: normal; vertical-align: top;
   overflow-wrap: anywhere; }
 table.prose td:first-child { color: var(--quiet); white-space: nowrap; }
+table.prose th { text-align: left; }
+table.wide td { min-width: 9rem; }
+table.wide { margin-bottom: .8rem; }
+table.reasons td { width: 50%; min-width: 14rem; }
+table.prose.reasons td:first-child { white-space: normal; color: var(--text); }
+table.small { font-size: .8rem; }
+table.small th, table.small td { padding: .2rem .45rem; }
+details { margin: .8rem 0; }
+summary { cursor: pointer; color: var(--quiet); }
+pre { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem;
+  overflow-x: auto; font-size: .86rem; }
+.notices { list-style: none; padding: 0; max-width: 95ch; }
+.notices li { margin: .35rem 0; display: flex; gap: .7rem; align-items: baseline; }
+.notices b { flex: none; width: 4.6rem; text-align: center; font-size: .76rem;
+  border-radius: 4px; padding: .05rem .4rem; border: 1px solid currentColor; }
+.notices .error { color: var(--c1); }
+.notices .warning { color: var(--c4); }
+.notices .note { color: var(--quiet); }
 .plots { display: grid; gap: .8rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); }
 figure { margin: 0; background: var(--panel); border: 1px solid var(--line);

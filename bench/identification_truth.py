@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make truth`: arms whose parameters are known are identified many times, from logs with noise.
+
+What deviations are worth, which mistakes of a recording are named, and the biases of the estimators. The exit
+code is 1 where a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from typing import TypeVar
+
+# A process has one thread: there are as many processes as cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from bars import WITHIN, Bars
+from estimator_study import POSITION_NOISE, PROTOCOLS, Controlled, controlled, estimates
+from identification_study import ARMS, MISTAKES, Arm, Run, arm_of, is_named, run
+
+WITHIN_DEVIATIONS = 3.0
+RUNS = 200
+DURATION_S = 10.0
+"""Of the motion with which estimators are compared."""
+ESTIMATOR_RUNS = 20
+
+T = TypeVar("T")
+
+
+@cache
+def _arm(name: str) -> Arm:
+    return arm_of(name)
+
+
+@cache
+def _controlled() -> Controlled:
+    return controlled(DURATION_S)
+
+
+def _run(name: str, robust: bool, seed: int) -> Run:
+    return run(_arm(name), seed, robust)
+
+
+def _named(name: str, mistake: str, seed: int) -> bool:
+    return is_named(_arm(name), mistake, seed)
+
+
+def _estimates(protocol: str, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    return estimates(_controlled(), seed, PROTOCOLS[protocol])
+
+
+def _all(pool: ProcessPoolExecutor, one: Callable[[int], T], count: int) -> Iterable[T]:
+    """Answer what a function answers for each seed; a line says how many are done."""
+    done = []
+    for k, value in enumerate(pool.map(one, range(count)), start=1):
+        done.append(value)
+        if sys.stderr.isatty():
+            print(f"\r{k}/{count} ", end="", file=sys.stderr)
+    return done
+
+
+def print_coverage(pool: ProcessPoolExecutor, runs: int, bars: Bars) -> None:
+    """Print how often parameters are within their deviations, and their bias."""
+    print(f"{runs} runs of 30 s at 1 kHz; errors in reported deviations, essential parameters only")
+    print(
+        f"{'arm':5}{'estimator':>10}{'essential':>11}{'all within 3':>14}{'least of one':>14}"
+        f"{'bias, rms':>11}{'worst':>7}{'spread':>8}{'possible':>10}"
+    )
+    for name in ARMS:
+        for estimator in ("wls", "irls"):
+            found = list(_all(pool, partial(_run, name, estimator == "irls"), runs))
+            _print_line(name, estimator, found, bars)
+
+
+def _print_line(name: str, estimator: str, found: Sequence[Run], bars: Bars) -> None:
+    within = np.mean([np.all(np.abs(r.errors[r.essential]) <= WITHIN_DEVIATIONS) for r in found])
+    by_name: dict[str, list[float]] = {}
+    for one in found:
+        for parameter, error, essential in zip(one.names, one.errors, one.essential, strict=True):
+            if essential:
+                by_name.setdefault(parameter, []).append(error)
+    # Those that are essential in most runs: the others are so where the noise makes them large.
+    often = [errors for errors in by_name.values() if len(errors) > 0.9 * len(found)]
+    least = min(np.mean(np.abs(errors) <= WITHIN_DEVIATIONS) for errors in often)
+    bias = np.array([np.mean(errors) for errors in often])
+    spread = np.array([np.std(errors) for errors in often])
+    possible = np.mean([one.possible for one in found])
+    essential = np.mean([one.essential.sum() for one in found])
+    count = f"{essential:.0f}/{len(found[0].names)}"
+    mark = bars.mark(f"{name}, {estimator}: runs outside", 1.0 - within, 1.0 - WITHIN)
+    bars.mark(f"{name}, {estimator}: impossible", 1.0 - possible, 0.0)
+    print(
+        f"{name:5}{estimator:>10}{count:>11}{100 * within:13.1f}%{100 * least:13.1f}%"
+        f"{_rms(bias):11.2f}{np.abs(bias).max():7.2f}{_rms(spread):8.2f}"
+        f"{100 * possible:9.0f}%  {'missed' if 'missed' in mark else ''}",
+        flush=True,
+    )
+
+
+def print_mistakes(pool: ProcessPoolExecutor, runs: int, bars: Bars) -> None:
+    """Print how often mistakes are named, with their joints and no others."""
+    print(f"\nMistakes of a recording that are found and named, of {runs} each")
+    print(f"{'arm':5}" + "".join(f"{mistake:>18}" for mistake in MISTAKES))
+    for name in ARMS:
+        print(f"{name:5}", end="")
+        for mistake in MISTAKES:
+            share = float(np.mean(list(_all(pool, partial(_named, name, mistake), runs))))
+            bars.mark(f"{name}, {mistake}: not named", 1.0 - share, 0.0)
+            print(f"{100 * share:17.1f}%", end="", flush=True)
+        print()
+
+
+def print_estimators(pool: ProcessPoolExecutor, runs: int) -> None:
+    """Print the biases of the estimators, in deviations of weighted least squares."""
+    print(
+        f"\nEstimators: a 6R arm under a control, {DURATION_S:g} s at 1 kHz, {runs} runs; noise of "
+        f"positions of {POSITION_NOISE:g} rad\n"
+        "in reported deviations of weighted least squares, root of the mean square over all parameters"
+    )
+    print(f"{'cutoff':20}{'estimator':>14}{'bias':>8}{'worst':>8}{'spread':>8}{'own deviation':>15}")
+    for protocol in PROTOCOLS:
+        found = list(_all(pool, partial(_estimates, protocol), runs))
+        expected = _controlled().expected
+        unit = np.mean([one["wls"][1] for one in found], axis=0)
+        for estimator in found[0]:
+            errors = np.array([one[estimator][0] - expected for one in found]) / unit
+            bias, spread = errors.mean(axis=0), errors.std(axis=0)
+            own = np.mean([one[estimator][1] for one in found], axis=0) / unit
+            print(
+                f"{protocol:20}{estimator:>14}{_rms(bias):8.2f}{np.abs(bias).max():8.2f}{_rms(spread):8.2f}"
+                f"{_rms(own):15.2f}",
+                flush=True,
+            )
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def main() -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"runs of each arm (default {RUNS})")
+    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="by default one for each core")
+    options = parser.parse_args()
+    bars = Bars()
+    with ProcessPoolExecutor(options.processes) as pool:
+        print_coverage(pool, options.runs, bars)
+        print_mistakes(pool, max(options.runs // 5, 1), bars)
+        print_estimators(pool, max(min(options.runs // 10, ESTIMATOR_RUNS), 2))
+    print(f"\n{bars.summary()}")
+    return int(bool(bars.missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a motion shows of the parameters: the columns of the base parameters and of the friction of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dyn_core.control.motion import Motion
+from dyn_core.excitation.limits import MotionLimits
+from dyn_core.facade.arrays import Array
+from dyn_core.identification.base_columns import base_columns, independent_columns
+from dyn_core.identification.friction import STANDARD, FrictionModel, direction
+from dyn_core.model.robot import Robot
+
+Indices: TypeAlias = npt.NDArray[np.intp]
+
+PIECE = 500
+"""Samples that are computed at a time, so that memory stays bounded."""
+_STATES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of all parameters that can be told apart, of bodies, rotors and friction.
+
+    Attributes:
+        names: names of the parameters.
+        left_out: names of parameters of friction that cannot be told from others, as the offset of a joint
+            that lifts a mass straight up.
+        rigid: the columns (N, n, b) of bodies and rotors at positions, velocities and accelerations (N, n).
+        bodies: how many of the names are of bodies and rotors.
+        friction: which columns of friction there are: 3 for each joint, viscous, Coulomb, offset.
+    """
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...]
+    rigid: Callable[[Array, Array, Array], Array]
+    bodies: int
+    friction: Indices
+
+    def at(self, q: Array, qd: Array, qdd: Array, v0: Array | None = None) -> Array:
+        """Answer all columns (N, n, p) at positions, velocities and accelerations (N, n).
+
+        Args:
+            q: positions (rad or m).
+            qd: velocities (rad/s or m/s).
+            qdd: accelerations (rad/s^2 or m/s^2).
+            v0: velocities over which the sign in Coulomb friction is smoothed (rad/s or m/s), (n,).
+        """
+        return np.concatenate([self.rigid(q, qd, qdd), friction_columns(qd, v0)[:, :, self.friction]], axis=2)
+
+
+def parameter_columns(robot: Robot, limits: MotionLimits) -> Columns:
+    """Answer the columns of a robot that are independent where it can move."""
+    base = base_columns(robot)
+    random = np.random.default_rng(0)
+    part = random.uniform(size=(3, _STATES, robot.dof))
+    q = limits.lower + (limits.upper - limits.lower) * part[0]
+    qd, qdd = limits.velocity * (2.0 * part[1] - 1.0), limits.acceleration * (2.0 * part[2] - 1.0)
+    rigid, friction = base.columns(q, qd, qdd), friction_columns(qd)
+    W = np.concatenate([rigid, friction], axis=2)
+    kept, _ = independent_columns(np.concatenate(list(W.transpose(1, 0, 2))))
+    count = rigid.shape[2]
+    own = [k for k in kept if k < count]
+    of_friction = np.array([k - count for k in kept if k >= count], dtype=np.intp)
+    names = [name for j in robot.coordinates for name in FrictionModel(STANDARD).names(j)]
+
+    def some(q: Array, qd: Array, qdd: Array) -> Array:
+        return base.columns(q, qd, qdd)[:, :, own]
+
+    return Columns(
+        (*(base.names[k] for k in own), *(names[k] for k in of_friction)),
+        tuple(name for k, name in enumerate(names) if k not in of_friction),
+        base.columns if len(own) == count else some,
+        len(own),
+        of_friction,
+    )
+
+
+def gram(columns: Columns, motion: Motion) -> Array:
+    """Answer the products ``W^T W`` (p, p) of all columns of a motion, the joints below each other."""
+    total = np.zeros((len(columns.names), len(columns.names)))
+    for begin in range(0, len(motion.q), PIECE):
+        q, qd, qdd = (part[begin : begin + PIECE] for part in motion)
+        W = columns.at(q, qd, qdd)
+        W = W.reshape(-1, W.shape[2])
+        total += W.T @ W
+    return total
+
+
+def friction_columns(qd: Array, v0: Array | None = None) -> Array:
+    """Answer viscous, Coulomb and offset columns of each joint, (N, n, 3 n), at velocities (N, n).
+
+    Args:
+        qd: velocities (rad/s or m/s).
+        v0: velocities over which the sign in Coulomb friction is smoothed (rad/s or m/s), (n,).
+    """
+    N, n = qd.shape
+    W = np.zeros((N, n, 3 * n))
+    each = np.arange(n)
+    W[:, each, 3 * each] = qd
+    W[:, each, 3 * each + 1] = direction(qd, 0.0) if v0 is None else np.tanh(qd / v0)
+    W[:, each, 3 * each + 2] = 1.0
+    return W

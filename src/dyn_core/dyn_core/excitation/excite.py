@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a robot and its limits to a trajectory that shows its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dyn_core.errors import DynError
+from dyn_core.excitation.box import coordinate_boxes
+from dyn_core.excitation.columns import parameter_columns
+from dyn_core.excitation.drive_torques import drive_torques
+from dyn_core.excitation.excitation import Excitation
+from dyn_core.excitation.feasible import Keeper
+from dyn_core.excitation.limits import motion_limits, without_boxes_of_one_joint
+from dyn_core.excitation.margins import margins, refuse_beyond
+from dyn_core.excitation.problem import problem
+from dyn_core.excitation.rest import rest_position
+from dyn_core.excitation.search import Progress, Report, Search
+from dyn_core.excitation.series import Series
+from dyn_core.excitation.settings import ExcitationSettings
+from dyn_core.facade.programs import traced
+from dyn_core.identification.base_columns import run_by
+from dyn_core.model.robot import Robot
+
+DEFAULTS = ExcitationSettings()
+
+
+def _silent(_: Progress) -> bool:
+    return False
+
+
+def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report = _silent) -> Excitation:
+    """Answer a trajectory from rest to rest that shows the dynamic parameters of a robot.
+
+    A Fourier series, blended by polynomials of fifth order with a position at rest, whose coefficients make
+    the condition number of the columns of the base parameters and of friction small, within ranges of
+    positions, velocities, accelerations and torques, and outside of boxes. The same arguments give the same
+    trajectory.
+
+    Args:
+        robot: the robot; its parameters give the torques.
+        settings: limits, boxes, times, seed and effort of the search.
+        report: told of the progress now and then; where it answers True the best trajectory so far is
+            answered.
+
+    Raises:
+        DynError: no trajectory keeps the limits; the message names joint or box, and the value.
+    """
+    limits = motion_limits(robot, settings)
+    boxes = coordinate_boxes(robot, settings.boxes)
+    torques = drive_torques(robot)
+    start, note = rest_position(settings.start, limits, torques, boxes, settings.seed)
+    limits, remaining = without_boxes_of_one_joint(limits, boxes, start)
+    if note:
+        limits = replace(limits, notes=(*limits.notes, note))
+    columns = parameter_columns(robot, limits)
+    task = problem(Series(settings, start), columns, torques, limits, remaining)
+    found = Search(task, Keeper(task), report).run()
+    if found.coefficients is None:
+        raise DynError(_nothing_found(found.complete))
+    trajectory = task.series.motion(found.coefficients)
+    efforts = run_by(robot, traced(robot, "inverse_dynamics"))
+    tightest = margins(trajectory, limits, boxes, efforts)
+    refuse_beyond(tightest)
+    for part in (trajectory, limits):
+        for value in vars(part).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+    return Excitation(
+        robot,
+        settings,
+        trajectory,
+        found.condition,
+        found.before,
+        columns.names,
+        columns.left_out,
+        limits,
+        tightest,
+        found.complete,
+    )
+
+
+def _nothing_found(complete: bool) -> str:
+    if not complete:
+        return "the search was ended before a trajectory was found: give it more time"
+    return (
+        "no trajectory was found that keeps all limits from the start on, not even a small one: the start "
+        "is next to a "
+        "limit or to a box; give another start, or use more of the limits"
+    )

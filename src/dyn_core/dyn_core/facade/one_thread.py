@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear algebra of small matrices by one thread.
+
+OpenBLAS, which NumPy brings, divides among all cores what takes one of them a few microseconds: its threads
+then wait for each other, busily. On two cores that others use, too, thousands of small factorisations take
+ten times as long and more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+
+_NAMES = (
+    ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),
+    ("scipy_openblas_get_num_threads", "scipy_openblas_set_num_threads"),
+    ("openblas_get_num_threads64_", "openblas_set_num_threads64_"),
+    ("openblas_get_num_threads", "openblas_set_num_threads"),
+)
+_MAPS = "/proc/self/maps"
+
+
+class one_thread(ContextDecorator):  # noqa: N801 - used as a function
+    """A context, or a decorator, in which OpenBLAS has one thread; without OpenBLAS it does nothing."""
+
+    def __enter__(self) -> None:
+        """Set one thread, and keep how many there were."""
+        self._before = [(set_count, get_count()) for get_count, set_count in _libraries()]
+        for set_count, _ in self._before:
+            set_count(1)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Set as many as there were."""
+        for set_count, count in self._before:
+            set_count(count)
+
+    def _recreate_cm(self) -> one_thread:
+        """Answer a context of its own for each call of what is decorated."""
+        return one_thread()
+
+
+@cache
+def _libraries() -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
+    """Answer what gets and what sets the number of threads of each OpenBLAS in this process."""
+    found = []
+    for path in _openblas_files():
+        library = ctypes.CDLL(path)
+        for get_name, set_name in _NAMES:
+            get_count, set_count = getattr(library, get_name, None), getattr(library, set_name, None)
+            if get_count is not None and set_count is not None:
+                set_count.argtypes, set_count.restype = [ctypes.c_int], None
+                found.append((get_count, set_count))
+                break
+    return tuple(found)
+
+
+def _openblas_files() -> list[str]:
+    """Answer the files of OpenBLAS that this process has loaded; none where Linux does not say which."""
+    try:
+        maps = Path(_MAPS).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    paths = {line.split(maxsplit=5)[-1].strip() for line in maps.splitlines() if "openblas" in line}
+    return sorted(path for path in paths if path.startswith("/"))

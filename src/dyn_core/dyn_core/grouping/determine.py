@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base parameters of a robot."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from dyn_core.errors import DynError, listed
+from dyn_core.grouping.base_parameters import PER_BODY, BaseParameters, standard_names
+from dyn_core.grouping.effects import Mount
+from dyn_core.grouping.lengths import WithLengths, with_lengths
+from dyn_core.grouping.numeric import coupled_relations, numeric_relations
+from dyn_core.grouping.relations import Relations
+from dyn_core.grouping.symbolic import tree_relations
+from dyn_core.model.robot import Robot
+
+Method: TypeAlias = Literal["symbolic", "numeric"]
+
+
+def base_parameters(
+    robot: Robot,
+    method: Method = "symbolic",
+    mount: Mount = "fixed",
+    rotor_inertia: bool = True,
+    symbols: bool = False,
+    seed: int = 0,
+) -> BaseParameters:
+    """Answer independent combinations of inertial parameters that give all joint torques of a robot.
+
+    Both methods keep the first parameters, link by link, that are independent of those before them.
+
+    Args:
+        robot: the robot; a tree. The direction of its gravity counts, its dynamic parameters do not.
+        method: ``"symbolic"``: by rules, without random numbers, but for what joints that mimic others
+            group in addition; ``"numeric"``: by a QR decomposition of the regressor in random states.
+        mount: ``"fixed"``: the base stands still; ``"tilted"``: it stands still in various attitudes,
+            so that gravity can have any direction; ``"moving"``: it moves in any way, which is known.
+        rotor_inertia: whether the inertias of rotors are among the standard parameters.
+        symbols: whether expressions have symbols for the lengths of the robot that are not 0, ``d3``,
+            ``r4``, ``b5``; only by rules.
+        seed: of the random states.
+
+    Raises:
+        DynError: the robot has loops.
+    """
+    if method not in get_args(Method):
+        raise ValueError(f"method: expected 'symbolic' or 'numeric', but it is {method!r}")
+    if symbols and method != "symbolic":
+        raise ValueError("symbols: only the symbolic method has them")
+    found = relations(robot, method, mount, seed, rotor_inertia)
+    names = standard_names(len(robot.joints))
+    columns = [k for k in range(len(names)) if rotor_inertia or k % len(PER_BODY) < len(PER_BODY) - 1]
+    matrix = np.ascontiguousarray(found.matrix[:, columns])
+    matrix.flags.writeable = False
+    lengths = _with_symbols(robot, mount, found, rotor_inertia) if symbols else None
+    return BaseParameters(
+        robot.name,
+        tuple(names[k] for k in columns),
+        tuple(names[k] for k in found.kept),
+        matrix,
+        method,
+        lengths.coefficients[:, columns] if lengths else None,
+        lengths.values if lengths else {},
+    )
+
+
+def _with_symbols(robot: Robot, mount: Mount, found: Relations, rotors: bool) -> WithLengths:
+    """Answer the relations with symbols; what joints that mimic others group in addition stays numbers."""
+    kept = tree_relations(robot, mount, rotors).kept
+    of_tree = with_lengths(robot, mount, rotors)
+    return of_tree._replace(coefficients=found.matrix[:, kept] @ of_tree.coefficients)
+
+
+def relations(robot: Robot, method: Method, mount: Mount, seed: int = 0, rotors: bool = True) -> Relations:
+    """Answer the grouping relations of a robot: see `base_parameters`."""
+    if mount not in get_args(Mount):
+        raise ValueError(f"mount: expected 'fixed', 'tilted' or 'moving', but it is {mount!r}")
+    if robot.loops:
+        loops = listed(loop.name for loop in robot.loops)
+        raise DynError(
+            f"robot '{robot.name}' has the loops {loops}: base parameters of closed loops are not available "
+            "yet",
+            element=f"loop '{robot.loops[0].name}'",
+        )
+    if method == "numeric":
+        return numeric_relations(robot, mount, seed, rotors)
+    of_tree = tree_relations(robot, mount, rotors)
+    if robot.dof == len(robot.joints):
+        return of_tree
+    return coupled_relations(robot, mount, of_tree, seed)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The equations with the torques of all joints as right-hand sides: what if they had been mixed up?
+
+The product ``[W_i | tau_1 ... tau_n]^T [W_i | tau_1 ... tau_n]`` of each joint answers what would be left if
+any torque, with any sign, were that of the joint. How good an assignment is, is the sum over the joints of
+the logarithm of what its residuals are to its torque: the logarithm of a likelihood, per independent
+equation. Products have half the digits of factors, which is enough to tell good from bad: many assignments
+are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dyn_core.facade.arrays import Array
+from dyn_core.identification.equations import Equations
+from dyn_core.identification.friction import FrictionModel
+
+ROUNDS = 12
+SETTLED = 1e-3
+"""Greatest relative change of the deviations of residuals in a round that is none."""
+LEAST = 1e-6
+"""Residuals below this part of the torque say nothing more."""
+_RIDGE = 1e-11
+"""What is added to columns of unit length, for those that cannot be told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """How the equations fit torques that were assigned to the joints.
+
+    Attributes:
+        misfit: how badly: the sum over the joints of log(residual / torque).
+        x: the parameters that fit best.
+        deviations: their standard deviations.
+    """
+
+    misfit: float
+    x: Array
+    deviations: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Channels:
+    """Products of equations with the torques of all joints.
+
+    Attributes:
+        shared: number of columns that the joints share.
+        own: by joint, the places of the parameters of its friction.
+        columns: ``W_i^T W_i`` by joint, in all parameters, (n, p, p).
+        mixed: ``W_i^T tau_k``, (n, p, n).
+        torques: ``tau_k^T tau_k`` at the equations, (n,).
+        count: number of equations of each joint.
+    """
+
+    shared: int
+    own: tuple[range, ...]
+    columns: Array
+    mixed: Array
+    torques: Array
+    count: int
+
+    @property
+    def dof(self) -> int:
+        """Number of joints."""
+        return len(self.own)
+
+    def assigned(self, torques: Sequence[int], signs: Sequence[float]) -> Assignment:
+        """Answer how it fits if the torque of each joint is that of another, with a sign."""
+        joints = np.arange(self.dof)
+        right = self.mixed[joints, :, list(torques)] * np.array(signs)[:, None]
+        known = self.torques[list(torques)] > 0.0
+        squares = np.where(known, self.torques[list(torques)], 1.0)
+        variances = np.ones(self.dof)
+        for _ in range(ROUNDS):
+            weights = np.where(known, 1.0 / variances, 0.0)  # a torque that was not measured says nothing
+            x, inverse = _solved(np.tensordot(weights, self.columns, 1), weights @ right)
+            left = squares - 2.0 * right @ x + (self.columns @ x) @ x
+            found = np.maximum(left, LEAST**2 * squares) / self.count
+            settled = np.all(np.abs(found - variances) <= SETTLED * found)
+            variances = found
+            if settled:
+                break
+        misfit = 0.5 * float(np.log(variances * self.count / squares)[known].sum())
+        return Assignment(misfit, x, np.sqrt(np.diag(inverse)))
+
+
+def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channels:
+    """Answer the products of equations with the torques of all joints."""
+    signals, shared = equations.signals, equations.shared
+    ends = np.cumsum([shared, *(len(model.terms) for model in friction)]).tolist()
+    own = tuple(range(a, b) for a, b in pairwise(ends))
+    n, p = signals.dof, ends[-1]
+    columns, mixed, torques = np.zeros((n, p, p)), np.zeros((n, p, n)), np.zeros(n)
+    for piece in equations.pieces():
+        of_bodies, tau = equations.filtered(piece)
+        part = slice(piece.first, piece.last)
+        torques += np.sum(tau**2, axis=0)
+        for i, model in enumerate(friction):
+            qd = signals.qd[part, i]
+            of_friction = equations.decimation.of(model.columns(qd, np.zeros_like(qd)))
+            W = np.concatenate([of_bodies[:, i], of_friction], axis=1)
+            places = [*range(shared), *own[i]]
+            columns[i][np.ix_(places, places)] += W.T @ W
+            mixed[i, places] += W.T @ tau
+    return Channels(shared, own, columns, mixed, torques, len(equations))
+
+
+def _solved(A: Array, b: Array) -> tuple[Array, Array]:
+    """Solution of normal equations, and the inverse of their matrix, which may be singular."""
+    diagonal = np.diag(A)
+    scales = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    inverse = np.linalg.inv(A * scales[:, None] * scales + _RIDGE * np.eye(len(A)))
+    inverse = inverse * scales[:, None] * scales
+    return inverse @ b, inverse

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no identification can be made of is refused, with what to do."""
+
+from __future__ import annotations
+
+from dyn_core.errors import DynError
+from dyn_core.identification.at_rest import moving
+from dyn_core.identification.equations import Equations
+from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.model.robot import Robot
+from dyn_core.signals.signals import Signals
+
+
+def check_signals(robot: Robot, signals: Signals, settings: IdentificationSettings) -> None:
+    """Refuse signals of which nothing moves or nothing was measured, and settings of another robot."""
+    if settings.friction is not None and len(settings.friction) != robot.dof:
+        raise DynError(f"friction was given for {len(settings.friction)} joints, but there are {robot.dof}")
+    if not 0.0 < signals.train <= 1.0:
+        raise ValueError(f"train: expected a part of the time, in (0, 1], but it is {signals.train!r}")
+    if not any(signals.has_effort):
+        raise DynError("no effort was measured, of no joint: nothing can be identified from positions alone")
+    if not any(moving(signals)):
+        raise DynError("no joint moves in this motion: nothing can be identified from it")
+
+
+def check_length(equations: Equations, least: int) -> None:
+    """Refuse equations that are fewer than `least`, or than parameters."""
+    needed = max(least, equations.shared)
+    if len(equations) < needed:
+        signals = equations.signals
+        duration = len(signals) * signals.period
+        raise DynError(
+            f"{duration:.3g} s of motion give {len(equations)} equations for each joint, but {needed} are "
+            f"needed for {equations.shared} base parameters: measure for longer, or decimate less than by "
+            f"{signals.decimate}"
+        )

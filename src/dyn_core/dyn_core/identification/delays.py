@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The delay between positions and torques.
+
+A torque that was recorded d after the position that goes with it is ``tau(t) = model(t - d)``, which is
+``model(t) - d d/dt model(t)`` for a delay that is short beside the motion. The derivative of the torque by
+the model, as one more column, has the parameter -d: an estimate with a deviation. Positions are then taken
+as of d earlier, until nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dyn_core.check.finding import Finding, Severity
+from dyn_core.facade.arrays import Array
+from dyn_core.identification.deviations import residuals
+from dyn_core.identification.equations import Equations
+from dyn_core.identification.factors import factors
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.least_squares import weighted
+from dyn_core.identification.rigid_torques import rigid_torques
+from dyn_core.identification.rows import Rows
+from dyn_core.signals.signals import Signals
+
+ROUNDS = 4
+SIGNIFICANT = 5.0
+"""Deviations from 0 of a delay that is one."""
+LEAST = 1e-3
+"""Least delay that is worth a word (s); of one joint alone, half a period is the least."""
+DOMINANT = 0.4
+"""Part of the residuals that goes away with a delay, where parameters without it are wrong. Friction that
+sticks, and torques that act from their sample to the next, look like small delays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Delay:
+    """By how much torques are recorded later than positions.
+
+    Attributes:
+        common: of all joints together (s).
+        deviation: its standard deviation (s).
+        by_joint: of each joint (s), (n,).
+        deviations: their standard deviations (s), (n,).
+        gain: part of the residuals that goes away with the common one, by the geometric mean over joints.
+    """
+
+    common: float
+    deviation: float
+    by_joint: Array
+    deviations: Array
+    gain: float
+
+
+def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
+    """Answer by how much the torques of a motion are recorded later than its positions.
+
+    Args:
+        equations: the equations.
+        friction: friction of each joint.
+    """
+    signals = equations.signals
+    shift, sigmas = 0.0, list[Array]()
+    for _ in range(ROUNDS):
+        moved = replace(equations, signals=earlier(signals, shift), _known={})
+        found, spread, sigma = _left(moved, friction)
+        sigmas.append(sigma)
+        weights = 1.0 / spread**2
+        step = float(np.sum(weights * found) / np.sum(weights))
+        shift += step
+        if abs(step) < 0.02 * signals.period:
+            break
+    # Joints that differ among each other by more than they should are no better known than that.
+    scatter = float(np.sum(weights * (found - step) ** 2)) / max(len(found) - 1, 1)
+    common = float(np.sqrt(max(scatter, 1.0) / np.sum(weights)))
+    gain = 1.0 - float(np.exp(np.mean(np.log(sigmas[-1] / sigmas[0]))))
+    return Delay(shift, common, shift - step + found, spread, gain)
+
+
+def delay_findings(equations: Equations, friction: Sequence[FrictionModel]) -> list[Finding]:
+    """Answer whether torques are recorded later, or earlier, than positions."""
+    found = delay(equations, friction)
+    names = equations.base.robot.joint_names
+    if _is_one(found.common, found.deviation):
+        severity = Severity.ERROR if found.gain > DOMINANT else Severity.WARNING
+        return [Finding(severity, "robot", (), _sentence("torques", found.common, found.deviation))]
+    return [
+        Finding(Severity.WARNING, "joint", (name,), _sentence("its torque", value, deviation))
+        for name, value, deviation in zip(
+            names, found.by_joint.tolist(), found.deviations.tolist(), strict=True
+        )
+        if _is_one(value, deviation, max(LEAST, 0.5 * equations.signals.period))
+    ]
+
+
+def _is_one(value: float, deviation: float, least: float = LEAST) -> bool:
+    return abs(value) > max(least, SIGNIFICANT * deviation)
+
+
+def _sentence(what: str, value: float, deviation: float) -> str:
+    order = "later" if value > 0.0 else "earlier"
+    verb = "are" if what == "torques" else "is"
+    entry = f"delays: {{effort: {value:.4f}}}" if what == "torques" else f"effort: {{delay: {value:.4f}}}"
+    return (
+        f"{what} {verb} recorded {1e3 * abs(value):.2g} ms (+- {1e3 * deviation:.1g} ms) {order} than the "
+        f"positions that go with them: say '{entry}' in the map of the log"
+    )
+
+
+def earlier(signals: Signals, shift: float) -> Signals:
+    """Answer the motion with positions and their rates as they were `shift` (s) earlier; torques stay."""
+    if shift == 0.0:
+        return signals
+    parts = []
+    for first, last in signals.segments:
+        t = signals.time[first:last]
+        parts.append(
+            [
+                _interpolated(t - shift, t, values[first:last], slopes[first:last])
+                for values, slopes in (
+                    (signals.q, signals.qd),
+                    (signals.qd, signals.qdd),
+                    (signals.qdd, np.gradient(signals.qdd, signals.period, axis=0)),
+                )
+            ]
+        )
+    q, qd, qdd = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return replace(signals, q=q, qd=qd, qdd=qdd)
+
+
+def _interpolated(at: Array, t: Array, values: Array, slopes: Array) -> Array:
+    """Cubic Hermite interpolation; beyond the ends, the value there."""
+    k = np.clip(np.searchsorted(t, at) - 1, 0, len(t) - 2)
+    h = (t[k + 1] - t[k])[:, None]
+    s = np.clip((at - t[k])[:, None] / h, 0.0, 1.0)
+    low, high = values[k], values[k + 1]
+    a, b = h * slopes[k] - (high - low), (high - low) - h * slopes[k + 1]
+    found: Array = (1.0 - s) * low + s * high + s * (1.0 - s) * ((1.0 - s) * a + s * b)
+    return found
+
+
+def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Array, Array, Array]:
+    """Delays of the joints that are left, their deviations (s), and those of the residuals (N m or N)."""
+    frictions = tuple((model,) for model in friction)
+    rows = Rows(equations, frictions)
+    solution = weighted(factors(rows))
+    slopes = _slopes(equations, friction, solution.x)
+    n, shared = equations.signals.dof, equations.shared
+    starts = np.cumsum([shared, *(len(model.terms) for model in friction)])
+    R = np.concatenate([solution.R[:, solution.identifiable]])
+    inverse = np.linalg.pinv(R)
+    found, spread = np.zeros(n), np.zeros(n)
+    errors = np.empty((len(rows), n))
+    normal = np.zeros((n, n))
+    right = np.zeros(n)
+    cross = np.zeros((len(solution.x), n))
+    for which, pieces in rows.pieces():
+        for i, piece in enumerate(pieces):
+            own = range(starts[i], starts[i + 1])
+            places = [*range(shared), *own]
+            errors[which, i] = piece[:, -1] - piece[:, :-1] @ solution.x[places]
+            D = -slopes[which, i]
+            s = solution.sigma[i] ** 2
+            normal[i, i] += D @ D / s
+            right[i] += D @ errors[which, i] / s
+            cross[places, i] += piece[:, :-1].T @ D / s
+    # What the parameters could do as well is taken out: the Schur complement of their normal matrix.
+    part = inverse.T @ cross[solution.identifiable]
+    schur = normal - part.T @ part
+    covariance = np.linalg.pinv(schur)
+    found = covariance @ right
+    worth = residuals(errors).effective / len(rows)
+    spread = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny) / worth)
+    return found, spread, solution.sigma
+
+
+def _slopes(equations: Equations, friction: Sequence[FrictionModel], x: Array) -> Array:
+    """Filtered derivatives of the torques by the model, at the equations, (N, n)."""
+    signals, shared = equations.signals, equations.shared
+    torque = rigid_torques(equations, x)
+    start = shared
+    for i, model in enumerate(friction):
+        columns = model.columns(signals.qd[:, i], np.zeros(len(signals)))
+        torque[:, i] += columns @ x[start : start + len(model.terms)]
+        start += len(model.terms)
+    return np.concatenate(
+        [
+            np.gradient(torque[a:b], signals.period, axis=0)
+            if equations.decimation.factor == 1
+            else equations.decimation.derivative(torque[a:b]) / signals.period
+            for a, b in signals.segments
+        ]
+    )

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From equations to the friction that they need and the parameters that fit them best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dyn_core.facade.arrays import Array
+from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.identification.equations import Equations
+from dyn_core.identification.expected import Consistent, consistent_parameters
+from dyn_core.identification.factors import Factors, factors
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.friction_selection import candidates, finer, grams, selected
+from dyn_core.identification.least_squares import Solution, residual_squares, weighted
+from dyn_core.identification.rigid_torques import rigid_torques
+from dyn_core.identification.robust import reweighted
+from dyn_core.identification.rows import Rows, rows_of
+from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.model.robot import Robot
+
+FINE_GAIN = 0.002
+"""Part of the error (of the squares) that another velocity nearby has to take away."""
+ROUNDS = 3
+"""Fits that take from the fit before the load on which friction depends, or what joints count."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The parameters that fit equations best.
+
+    Attributes:
+        rows: the equations.
+        solution: the parameters.
+        data: the factors of the equations, with weights where there are any.
+        weights: what equations are multiplied with, (N, n), where outliers count less; else None.
+    """
+
+    rows: Rows
+    solution: Solution
+    data: Factors
+    weights: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Estimation:
+    """Friction that is chosen, and parameters that fit best.
+
+    Attributes:
+        robot: the robot.
+        base: the columns of its base parameters.
+        settings: how.
+    """
+
+    robot: Robot
+    base: BaseColumns
+    settings: IdentificationSettings
+
+    def friction(
+        self, equations: Equations
+    ) -> tuple[tuple[FrictionModel, ...], list[tuple[tuple[str, float], ...]]]:
+        """The friction of each joint, and what was tried on the way to it."""
+        n = self.robot.dof
+        if self.settings.friction is not None:
+            return self.settings.friction, [()] * n
+        start = (FrictionModel(),) * n
+        solution = weighted(factors(rows_of(equations, start)))
+        load = rigid_torques(equations, solution.x) if self.settings.loaded else None
+        speeds = np.abs(equations.signals.qd).max(axis=0).tolist()
+        terms = tuple(candidates(speed, self.settings.loaded) for speed in speeds)
+        rows = Rows(equations, terms, load)
+        chosen = selected(grams(rows, self.settings.parts, solution.sigma), start)
+        # Once more, for velocities between those that were tried.
+        models = tuple(choice.model for choice in chosen)
+        rows = Rows(equations, tuple(finer(model) for model in models), load)
+        refined = selected(grams(rows, self.settings.parts, solution.sigma), models, FINE_GAIN)
+        tried = [one.tried + other.tried[1:] for one, other in zip(chosen, refined, strict=True)]
+        return tuple(choice.model for choice in refined), tried
+
+    def fit(self, equations: Equations, models: Sequence[FrictionModel]) -> Fit:
+        """The parameters that fit best."""
+        if not any(model.loaded for model in models):
+            return self._fitted(rows_of(equations, models))
+        start = (FrictionModel(),) * self.robot.dof
+        x = weighted(factors(rows_of(equations, start))).x
+        for _ in range(ROUNDS):
+            found = self._fitted(rows_of(equations, models, rigid_torques(equations, x)))
+            x = found.solution.x
+        return found
+
+    def possible(self, models: Sequence[FrictionModel], fit: Fit) -> Consistent:
+        """The parameters that fit best of those that bodies, rotors and friction can have.
+
+        Joints count by the residuals that they have with them, not by those of least squares alone.
+        """
+        whole, sigma, x = fit.data.merged(), fit.solution.sigma, fit.solution.x
+        for _ in range(ROUNDS):
+            found = consistent_parameters(
+                self.robot, self.base, models, whole, sigma, x, self.settings.prior_weight
+            )
+            sigma = np.maximum(sigma, np.sqrt(residual_squares(whole, found.x) / whole.count))
+        return found
+
+    def _fitted(self, rows: Rows) -> Fit:
+        data = factors(rows)
+        solution = weighted(data)
+        if not self.settings.robust:
+            return Fit(rows, solution, data, None)
+        solution, weights = reweighted(rows, solution.x)
+        return Fit(rows, solution, factors(rows, weights=weights), weights)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From signals to parameters with their deviations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
+from dyn_core.identification.at_rest import at_rest
+from dyn_core.identification.base_columns import base_columns
+from dyn_core.identification.checks import check_length, check_signals
+from dyn_core.identification.deviations import deviations, residual_rows, residuals
+from dyn_core.identification.diagnosis import diagnosis
+from dyn_core.identification.equations import Equations
+from dyn_core.identification.essential import essential
+from dyn_core.identification.estimation import Estimation
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.identified import Errors, Identified, Procedure
+from dyn_core.identification.least_squares import own_columns
+from dyn_core.identification.remarks import remarks
+from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.identification.tables import Estimate, base_table, friction_table, standard_table
+from dyn_core.identification.torque_error import torque_error
+from dyn_core.model.robot import Robot
+from dyn_core.signals.signals import Signals
+
+DEFAULTS = IdentificationSettings()
+
+
+@one_thread()
+def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = DEFAULTS) -> Identified:
+    """Answer the parameters of a robot that a motion shows.
+
+    Args:
+        robot: the robot; its parameters are what is expected.
+        signals: what was measured, what part of it fits, and how its equations are filtered; see `condition`.
+        settings: how.
+
+    Raises:
+        DynError: the signals are not those of the robot, too few, or no joint moves.
+    """
+    signals = signals.of_joints(robot.joint_names)
+    check_signals(robot, signals, settings)
+    fitted, held_out = at_rest(signals).split()
+    base = base_columns(robot, settings.couplings)
+    equations = Equations(fitted, base)
+    check_length(equations, 2 * settings.parts)
+    unseen = Equations(held_out, base) if len(held_out) else None
+    if unseen is not None:
+        check_length(unseen, 2)
+    findings = diagnosis(equations, (FrictionModel(),) * robot.dof) if settings.diagnose else ()
+    estimation = Estimation(robot, base, settings)
+    models, tried = estimation.friction(equations)
+    fit = estimation.fit(equations, models)
+    solution = fit.solution
+    left = residual_rows(fit.rows, solution.x)
+    spread = deviations(fit.rows, solution, left, fit.weights)
+    needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
+    consistent = estimation.possible(models, fit)
+    own = own_columns(fit.data)
+    plain = Estimate(solution.x, spread, needed, solution.identifiable)
+    of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
+    possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
+
+    def errors(x: Array) -> Errors:
+        return Errors(
+            torque_error(equations, models, x), None if unseen is None else torque_error(unseen, models, x)
+        )
+
+    return Identified(
+        robot.name,
+        robot.joint_names,
+        base_table(robot, base, plain),
+        friction_table(robot, models, own, plain, tried),
+        standard_table(robot, models, fitted, consistent, own),
+        friction_table(robot, models, own, possible, tried),
+        base_table(robot, base, possible),
+        errors(plain.x),
+        errors(possible.x),
+        solution.condition,
+        tuple(residuals(left).whiteness.tolist()),
+        _procedure(signals, settings, len(fit.rows)),
+        remarks(robot, base, fitted, models, solution),
+        findings,
+    )
+
+
+def _procedure(signals: Signals, settings: IdentificationSettings, equations: int) -> Procedure:
+    return Procedure(
+        signals.done,
+        len(signals),
+        signals.period,
+        signals.cutoff,
+        signals.train,
+        signals.decimate,
+        equations,
+        "irls" if settings.robust else "wls",
+        settings.parts,
+        settings.prior_weight,
+    )

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of base parameters in the models without accelerations: filtered, energy, power."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from dyn_core.codegen.program import Program, trace
+from dyn_core.dynamics.energy_model import energy_row
+from dyn_core.dynamics.filtered_model import filtered_model
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.programs import Vector
+from dyn_core.identification.base_columns import BaseColumns, run_by
+from dyn_core.model.coupling import coordinate_torques, joint_positions, joint_rates
+from dyn_core.model.robot import Robot
+from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
+
+
+def momenta(base: BaseColumns) -> Callable[[Array, Array], Array]:
+    """Answer D1 and D2 of the base parameters, (N, 2, n, p), as a function of positions and velocities."""
+    return run_by(base.robot, filtered_program(base.robot, base.kept))
+
+
+def energies(base: BaseColumns) -> Callable[[Array, Array], Array]:
+    """Answer the row h of the base parameters, (N, p), as a function of positions and velocities."""
+    return run_by(base.robot, energy_program(base.robot, base.kept))
+
+
+def filtered_program(robot: Robot, names: Sequence[str]) -> Program:
+    """Answer the filtered dynamic model of some parameters as a program of q and qd: D1, then D2."""
+    wanted = [robot.parameter_names.index(name) for name in names]
+    sizes = {"q": robot.dof, "qd": robot.dof}
+    shape = (2, robot.dof, len(wanted))
+    return trace("filtered_model", partial(_filtered, robot, wanted), sizes, shape)
+
+
+def energy_program(robot: Robot, names: Sequence[str]) -> Program:
+    """Answer the energy model of some parameters as a program of q and qd."""
+    places = [divmod(robot.parameter_names.index(name), PER_JOINT) for name in names]
+    wanted = [(len(INERTIAL) + 1) * body + k for body, k in places]
+    sizes = {"q": robot.dof, "qd": robot.dof}
+    return trace("energy_model", partial(_energy, robot, wanted), sizes, (len(wanted),))
+
+
+def _filtered(robot: Robot, wanted: Sequence[int], q: Vector, qd: Vector) -> Vector:
+    model = filtered_model(robot, joint_positions(robot, q), joint_rates(robot, qd), robot.gravity_0)
+    values = []
+    for D in model:
+        columns = list(zip(*D, strict=True))
+        gathered = [coordinate_torques(robot, columns[k]) for k in wanted]
+        values += [value for row in zip(*gathered, strict=True) for value in row]
+    return values
+
+
+def _energy(robot: Robot, wanted: Sequence[int], q: Vector, qd: Vector) -> Vector:
+    row = energy_row(robot, joint_positions(robot, q), joint_rates(robot, qd), robot.gravity_0)
+    return [row[k] for k in wanted]

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to know before believing an identification, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyn_core.errors import listed
+from dyn_core.identification.at_rest import moving
+from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.identification.expected import expected_bodies
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.least_squares import Solution
+from dyn_core.model.robot import Robot
+from dyn_core.signals.signals import Signals
+
+ILL_CONDITIONED = 1e3
+"""Condition number from which on it is worth a word."""
+
+
+def remarks(
+    robot: Robot,
+    base: BaseColumns,
+    signals: Signals,
+    models: Sequence[FrictionModel],
+    solution: Solution,
+) -> tuple[str, ...]:
+    """Answer what to know, one sentence each.
+
+    Args:
+        robot: the robot.
+        base: the columns of its base parameters.
+        signals: the motion that was fitted.
+        models: friction of each joint.
+        solution: the fit.
+    """
+    found = []
+    _, impossible = expected_bodies(robot)
+    if impossible:
+        names = listed(robot.joints[j - 1].name for j in impossible)
+        found.append(
+            f"no body can have the inertia that the description gives to what {names} carry: "
+            "the nearest possible one is expected instead"
+        )
+    still = [name for name, moves in zip(robot.joint_names, moving(signals), strict=True) if not moves]
+    if still:
+        found.append(f"{listed(still)} did not move: their friction and rotors stay unknown")
+    silent = [name for name, known in zip(robot.joint_names, signals.has_effort, strict=True) if not known]
+    if silent:
+        found.append(f"the torque of {listed(silent)} was not measured: they have no equations")
+    own = [name for j, m in zip(robot.coordinates, models, strict=True) for name in m.names(j)]
+    parameters = (*base.names, *own)
+    missing = [name for name, known in zip(parameters, solution.identifiable, strict=True) if not known]
+    if missing:
+        found.append(f"the motion does not show {listed(missing, 14)}: excite the joints more")
+    if solution.condition > ILL_CONDITIONED:
+        found.append(
+            f"the condition number of the equations is {solution.condition:.3g}: parameters cannot be told "
+            "from each other well; excite the joints more, see dyn excite"
+        )
+    return tuple(found)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.identified import IdentifiedParameter, TorqueError
+from dyn_core.report.page import table
+from dyn_core.results.friction_formula import friction_formula
+from dyn_core.results.result import Result
+
+UNKNOWN = "\N{EN DASH}"
+
+
+def percent(value: float) -> str:
+    """Answer a part as percent."""
+    return UNKNOWN if not math.isfinite(value) else f"{100 * value:.2f} %"
+
+
+def error_table(result: Result) -> str:
+    """Answer relative errors by joint, and what remains in N m or N."""
+    identified = result.identified
+    held = result.comparison.is_held_out
+    groups = {
+        "physically consistent": identified.consistent_errors,
+        "least squares": identified.errors,
+        "as the nodes have it": result.standard_errors,
+        "description": result.description_errors,
+    }
+    columns: list[TorqueError] = []
+    head = ["joint"]
+    for errors in groups.values():
+        columns.append(errors.fitted)
+        head.append("fitted")
+        if errors.held_out is not None:
+            columns.append(errors.held_out)
+            head.append("held out")
+    last = identified.consistent_errors.held_out or identified.consistent_errors.fitted
+    rows = [
+        [
+            joint.name,
+            *(percent(column.by_joint[i]) for column in columns),
+            number(last.rms[i], joint.effort_unit),
+        ]
+        for i, joint in enumerate(result.loaded.robot.independent_joints)
+    ]
+    rows.append(["all", *(percent(column.relative) for column in columns), ""])
+    above = [("", 1), *((name, 2 if held else 1) for name in groups), ("", 1)]
+    return table([*head, "RMS of what remains"], rows, groups=above)
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """Answer a number with four digits, and its unit."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    text = f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+    return f"{text} {unit}".rstrip()
+
+
+def base_rows(result: Result) -> Iterator[Sequence[str]]:
+    """Answer base parameters, and friction, by least squares."""
+    identified = result.identified
+    pairs = [
+        *zip(identified.base, identified.consistent_base, strict=True),
+        *(
+            pair
+            for plain, consistent in zip(identified.friction, identified.consistent_friction, strict=True)
+            for pair in zip(plain.parameters, consistent.parameters, strict=True)
+        ),
+    ]
+    for parameter, consistent in pairs:
+        yield (
+            parameter.name,
+            number(parameter.value) if parameter.identifiable else UNKNOWN,
+            number(parameter.deviation),
+            _relative(parameter),
+            number(consistent.value),
+            number(parameter.prior),
+            parameter.unit,
+            _kind(parameter),
+        )
+
+
+def _kind(parameter: IdentifiedParameter) -> str:
+    if not parameter.identifiable:
+        return "not shown by the log"
+    return "essential" if parameter.essential else ""
+
+
+def _relative(parameter: IdentifiedParameter) -> str:
+    value = parameter.relative_deviation
+    if value < 1.0:
+        return f"{100 * value:.2g} %"
+    return f"{100 * value:.0f} %" if value < 10.0 else ">1000 %" if math.isfinite(value) else UNKNOWN
+
+
+def standard_table(result: Result) -> str:
+    """Answer all standard parameters, a row for each joint."""
+    robot = result.loaded.robot
+    names = [name.rstrip("0123456789") for name in robot.parameter_names[:14]]
+    rows = []
+    for j, joint in enumerate(robot.joints):
+        own = result.identified.standard[14 * j : 14 * (j + 1)]
+        rows.append([joint.name, *(number(p.value) for p in own)])
+        rows.append(["deviation", *(number(p.deviation) if p.identifiable else UNKNOWN for p in own)])
+        rows.append(["description", *(number(p.prior) for p in own)])
+    return table(["joint", *names], rows, "small")
+
+
+def friction_rows(result: Result) -> Iterator[Sequence[str]]:
+    """Answer the friction of each joint as a formula, with its numbers."""
+    values = result.parameters.values
+    robot = result.loaded.robot
+    for joint, j, friction in zip(
+        robot.independent_joints, robot.coordinates, result.identified.consistent_friction, strict=True
+    ):
+        fitted = ", ".join(
+            f"{p.name} = {number(p.value, p.unit if p.unit != '1' else '')}" for p in friction.parameters
+        )
+        standard = ", ".join(f"{name} = {number(values[name])}" for name in FrictionModel().names(j))
+        yield joint.name, friction_formula(friction.model, j), fitted, standard
+
+
+def tried_rows(result: Result) -> Iterator[Sequence[str]]:
+    """Answer what was tried for each joint on the way to its model."""
+    for joint, friction in zip(result.identified.joint_names, result.identified.friction, strict=True):
+        for k, (name, error) in enumerate(friction.tried):
+            yield joint if k == 0 else "", name, percent(error)
+
+
+def unseen_rows(result: Result) -> Iterator[Sequence[str]]:
+    """Answer what the log does not show, and why."""
+    identified = result.identified
+    parameters = [*identified.base, *(p for friction in identified.friction for p in friction.parameters)]
+    missing = [p.name for p in parameters if not p.identifiable]
+    if missing:
+        yield ", ".join(missing), "The motion of this log does not show it: excite the joints more."
+    vague = [p.name for p in parameters if p.identifiable and not p.essential]
+    if vague:
+        yield (
+            ", ".join(vague),
+            "Too small to be seen: the torques of this log are as well explained without it.",
+        )
+    if result.no_effect:
+        yield (
+            ", ".join(result.no_effect),
+            "No torque of this robot depends on it, whatever the motion: it is as described.",
+        )
+    by_base: dict[tuple[str, ...], list[str]] = {}
+    for name, into in result.grouped.items():
+        by_base.setdefault(into, []).append(name)
+    for into, names in by_base.items():
+        yield ", ".join(names), f"Seen only as a part of {', '.join(into)}: the description says which part."
+
+
+def how_rows(result: Result) -> Iterator[Sequence[str]]:
+    """Answer how it was done."""
+    signals, procedure = result.signals, result.identified.procedure
+    log = result.log
+    yield (
+        "log",
+        f"{result.inputs.files['log']}: {len(log.time)} samples, {log.duration:.4g} s, {log.rate:.5g} Hz",
+    )
+    for k, step in enumerate(signals.done):
+        yield "" if k else "conditioning", step
+    yield (
+        "protocol",
+        f"{len(signals)} samples at {1.0 / signals.period:.5g} Hz in {len(signals.segments)} segments; "
+        f"cutoff {signals.cutoff:.4g} Hz; the first {100 * signals.train:.3g} % fitted, the rest held out",
+    )
+    yield (
+        "equations",
+        f"{procedure.equations} for each joint, one of {signals.decimate} samples; condition number "
+        f"{result.identified.condition:.4g}",
+    )
+    estimators = {"wls": "weighted least squares", "irls": "iteratively reweighted least squares"}
+    yield (
+        "estimation",
+        f"{estimators.get(procedure.estimator, procedure.estimator)}; then physically consistent, "
+        f"with the weight {procedure.prior_weight:g} of the description",
+    )
+    whiteness = ", ".join(
+        f"{name} {value:.2g}"
+        for name, value in zip(result.identified.joint_names, result.identified.whiteness, strict=True)
+    )
+    yield (
+        "whiteness",
+        f"{whiteness}: the probability that independent residuals look less independent. Small ones say that "
+        "the model does not explain everything; deviations take that into account",
+    )
+    for what, text in result.inputs.hashes.items():
+        yield f"SHA-256 of {what}", text

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robots by their tables of geometric parameters, and bodies of random parameters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dyn_core.geometry.mdh import transform_from_mdh
+from dyn_core.linalg import mat3, vec3
+from dyn_core.linalg.transform import Transform
+from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.inertial_parameters import InertialParameters
+from dyn_core.model.joint import Friction, Joint, Sigma
+from dyn_core.model.link_frame import LinkFrame
+from dyn_core.model.mdh_parameters import MdhParameters
+from dyn_core.model.robot import Robot
+
+Row = tuple[int, int, float, float, float, float, float, float]
+"""a(j), sigma, gamma, b, alpha, d, theta, r."""
+
+DOWN: Vec3 = (0.0, 0.0, -9.81)
+_R = math.pi / 2
+
+
+def chain(*rows: tuple[int, float, float, float]) -> list[Row]:
+    """Rows of a chain from sigma, alpha, d, r."""
+    return [(j, sigma, 0.0, 0.0, alpha, d, 0.0, r) for j, (sigma, alpha, d, r) in enumerate(rows)]
+
+
+STANFORD = chain(
+    (0, 0.0, 0.0, 0.0), (0, -_R, 0.0, 0.16), (1, _R, 0.0, 0.0),
+    (0, 0.0, 0.0, 0.0), (0, -_R, 0.0, 0.0), (0, _R, 0.0, 0.0),
+)  # fmt: skip
+"""SYMORO+ 2003, table 1.1."""
+
+RX90 = chain(
+    (0, 0.0, 0.0, 0.0), (0, _R, 0.0, 0.0), (0, 0.0, 0.45, 0.0),
+    (0, -_R, 0.0, 0.48), (0, _R, 0.0, 0.0), (0, -_R, 0.0, 0.0),
+)  # fmt: skip
+"""SYMORO+ 2003, table 1.2."""
+
+PUMA = chain(
+    (0, 0.0, 0.0, 0.0), (0, -_R, 0.0, 0.0), (0, 0.0, 0.4318, 0.15),
+    (0, -_R, 0.0203, 0.4318), (0, _R, 0.0, 0.0), (0, -_R, 0.0, 0.0),
+)  # fmt: skip
+"""PUMA 560."""
+
+LWR = chain(
+    (0, 0.0, 0.0, 0.0), (0, _R, 0.0, 0.0), (0, -_R, 0.0, 0.4), (0, -_R, 0.0, 0.0),
+    (0, _R, 0.0, 0.39), (0, _R, 0.0, 0.0), (0, -_R, 0.0, 0.0),
+)  # fmt: skip
+"""KUKA LWR."""
+
+PANDA = chain(
+    (0, 0.0, 0.0, 0.333), (0, -_R, 0.0, 0.0), (0, _R, 0.0, 0.316), (0, _R, 0.0825, 0.0),
+    (0, -_R, -0.0825, 0.384), (0, _R, 0.0, 0.0), (0, _R, 0.088, 0.0),
+)  # fmt: skip
+"""Franka Panda, without its hand."""
+
+GENERAL_6R = chain(
+    (0, 0.0, 0.0, 0.0), *((0, 0.3 + 0.2 * j, 0.1 + 0.05 * j, 0.2 - 0.06 * j) for j in range(5))
+)
+
+
+def robot_of(rows: list[Row], gravity: Vec3 = DOWN, seed: int = 1) -> Robot:
+    """Robot with these frames, gravity in frame 0, and random numbers for all its parameters."""
+    random = np.random.default_rng(seed)
+    joints = []
+    for j, (antecedent, sigma, gamma, b, alpha, d, theta, r) in enumerate(rows, start=1):
+        mdh = MdhParameters(gamma, b, alpha, d, theta, r)
+        friction = Friction(*random.uniform(0.1, 1.0, 3).tolist())
+        joints.append(
+            Joint(
+                f"j{j}",
+                antecedent,
+                Sigma(sigma),
+                mdh,
+                transform_from_mdh(mdh).p,
+                1,
+                friction,
+                random.random(),
+            )
+        )
+    bodies = [InertialParameters(*random.normal(size=10).tolist()) for _ in range(len(joints) + 1)]
+    here = Transform(mat3.IDENTITY, vec3.ZERO)
+    links = tuple(LinkFrame(f"link_{j}", j, here) for j in range(len(bodies)))
+    return Robot("table", tuple(joints), tuple(bodies), links, gravity, here, "")
+
+
+def with_random_parameters(robot: Robot, seed: int = 1) -> Robot:
+    """The same robot with random numbers for all its parameters."""
+    values = np.random.default_rng(seed).normal(size=len(robot.parameters))
+    return robot.with_parameters(values.tolist())
+
+
+def random_rows(random: np.random.Generator, joints: int, almost: bool = False) -> list[Row]:
+    """A tree of any shape with parallel, perpendicular and odd axes, and some that are almost special."""
+    straight, sliding = random.choice([0.5, 0.8, 1.0]), random.choice([0.0, 0.2, 0.6])
+    angles = [0.0, 0.0, 0.0, _R, -_R, math.pi, 0.7, -0.3, *([1e-3, 1e-9] if almost else [])]
+    lengths = [0.0, 0.0, 0.0, 0.3, -0.5]
+
+    def angle() -> float:
+        return float(random.choice(angles) if random.random() < 0.8 else random.uniform(-3.0, 3.0))
+
+    def length() -> float:
+        return float(random.choice(lengths) if random.random() < 0.8 else random.uniform(-1.0, 1.0))
+
+    return [
+        (
+            j if random.random() < straight else int(random.integers(0, j + 1)),
+            int(random.random() < sliding),
+            *(angle(), length(), angle(), length(), angle(), length()),
+        )
+        for j in range(joints)
+    ]
+
+
+def random_gravity(random: np.random.Generator) -> Vec3:
+    """Gravity along an axis, or in any direction, or none."""
+    choices: list[Vec3] = [DOWN, DOWN, (9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (1.0, -2.0, 9.0), vec3.ZERO]
+    return choices[int(random.integers(len(choices)))]

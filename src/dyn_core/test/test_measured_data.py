@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identification from measured data reaches what is published for them, from the log on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from measured import EMPS_PROTOCOL, EMPS_URDF, UR10_PROTOCOL, emps_signals, ur10, ur10_signals
+
+import dyn_core
+from dyn_core import FrictionModel, IdentificationSettings, Identified, Protocol, Signals, identify
+from dyn_core.identification.friction import STANDARD
+from dyn_core.identification.pseudo_inertia import is_possible
+
+PUBLISHED = {
+    "MR1": (95.1089, 0.1085),
+    "Fv1": (203.5034, 1.1460),
+    "Fs1": (20.3935, 0.1012),
+    "Fo1": (-3.1648, 0.0444),
+}
+"""EMPS (Janot, Gautier, Brunot 2019): values and standard deviations of IDIM-LS."""
+
+
+def of_emps(signals: Signals, friction: FrictionModel | None) -> Identified:
+    models = None if friction is None else (friction,)
+    return identify(dyn_core.load_robot(EMPS_URDF), signals, IdentificationSettings(models, loaded=False))
+
+
+@pytest.mark.parametrize("protocol", [EMPS_PROTOCOL, Protocol(train=1.0)], ids=["published", "default"])
+def test_emps_has_the_published_parameters(protocol: Protocol) -> None:
+    found = of_emps(emps_signals("DATA_EMPS.mat", protocol), FrictionModel())
+    values = {p.name: p for p in (*found.base, *found.friction[0].parameters)}
+    for name, (value, deviation) in PUBLISHED.items():
+        assert abs(values[name].value - value) <= deviation, name
+        assert values[name].essential
+    assert found.errors.fitted.relative <= 0.0408
+    assert found.consistent_errors.fitted.relative <= found.errors.fitted.relative + 0.002
+
+
+@pytest.mark.parametrize("protocol", [EMPS_PROTOCOL, Protocol(train=1.0)], ids=["published", "default"])
+def test_emps_friction_that_is_chosen_predicts_another_motion_better(protocol: Protocol) -> None:
+    fitted = emps_signals("DATA_EMPS.mat", protocol)
+    other = emps_signals("DATA_EMPS_PULSES.mat", replace(protocol, decimate=fitted.decimate))
+    time = np.concatenate([fitted.time, fitted.time[-1] + 1.0 + other.time])
+    arrays = [np.concatenate([getattr(fitted, k), getattr(other, k)]) for k in ("q", "qd", "qdd", "tau")]
+    both = dyn_core.signals_of_arrays(
+        fitted.joint_names,
+        time,
+        *arrays,
+        segments=((0, len(fitted)), (len(fitted), len(time))),
+        decimate=fitted.decimate,
+        train=len(fitted) / len(time),
+    )
+    errors = []
+    for friction in (FrictionModel(), None):
+        found = of_emps(both, friction)
+        assert found.errors.held_out is not None
+        errors.append(found.errors.held_out.relative)
+    symmetric, chosen = errors
+    assert chosen < 0.95 * symmetric
+
+
+@pytest.fixture(scope="module")
+def identified() -> Identified:
+    return identify(ur10(), ur10_signals())
+
+
+def test_ur10_predicts_what_it_has_not_seen(identified: Identified) -> None:
+    assert identified.errors.held_out is not None
+    assert identified.errors.held_out.relative <= 0.055  # the bar is 0.076
+    assert any(friction.model.terms != STANDARD or friction.model.v0 for friction in identified.friction)
+
+
+def test_ur10_consistent_parameters_cost_next_to_nothing(identified: Identified) -> None:
+    assert identified.errors.held_out is not None
+    assert identified.consistent_errors.held_out is not None
+    assert identified.consistent_errors.held_out.relative <= identified.errors.held_out.relative + 0.002
+    values = np.array([parameter.value for parameter in identified.standard]).reshape(6, 14)
+    assert all(is_possible(body[:10]) for body in values)
+    assert np.all(values[:, 10:13] >= 0.0)
+
+
+def test_ur10_standard_model_is_as_published() -> None:
+    """WLS with viscous and Coulomb friction alone leave 8.29 %."""
+    found = identify(ur10(), ur10_signals(), IdentificationSettings((FrictionModel(),) * 6, diagnose=False))
+    assert found.errors.held_out is not None
+    assert found.errors.held_out.relative == pytest.approx(0.0829, abs=2e-4)
+
+
+def test_ur10_without_any_setting() -> None:
+    """No protocol is needed: cutoff and decimation by the data do as well."""
+    signals = ur10_signals(Protocol())
+    assert signals.cutoff != UR10_PROTOCOL.cutoff
+    found = identify(ur10(), signals)
+    assert found.errors.held_out is not None
+    assert found.consistent_errors.held_out is not None
+    assert found.errors.held_out.relative <= 0.06
+    assert found.consistent_errors.held_out.relative <= found.errors.held_out.relative + 0.002
+    assert found.findings == ()

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small matrices are for one thread, and afterwards there are as many as before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dyn_core.facade import one_thread as module
+from dyn_core.facade.one_thread import one_thread
+
+
+def counts() -> list[int]:
+    return [get_count() for get_count, _ in module._libraries()]
+
+
+def test_one_thread_and_then_as_before() -> None:
+    np.linalg.qr(np.eye(3))
+    if not counts():
+        pytest.skip("this NumPy has no OpenBLAS")
+    for _, set_count in module._libraries():
+        set_count(2)
+    before = counts()
+
+    @one_thread()
+    def inner(depth: int) -> list[int]:
+        return inner(depth - 1) if depth else counts()
+
+    assert inner(2) == [1] * len(before)
+    assert counts() == before
+    with pytest.raises(ZeroDivisionError), one_thread():
+        raise ZeroDivisionError
+    assert counts() == before
+
+
+def test_without_openblas_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAPS", "/nowhere")
+    assert module._openblas_files() == []

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motions that are recorded, and stops on their way, against limits that are looked at by other means."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from robot_files import ROBOTS
+
+from dyn_core import DynError, ForbiddenBox, Model, compile_model, load_robot
+from dyn_core.control.motion import Motion
+from dyn_core.control.rich_motion import rich_motion
+from dyn_core.control.stopping import stopped, stopping
+from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
+from dyn_core.excitation.recorded_motion import RecordedMotion, RunLimits, feasible, recorded_motion
+
+JOINTS = ("turn", "lift", "stretch")
+START = np.array([0.3, 0.5, 0.1])
+LIMITS = np.array([60.0, 80.0, 120.0])
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return compile_model(load_robot(ROBOTS["rrp"]), "runtime")
+
+
+def points(model: Model, duration: float = 4.0) -> TrajectoryPoints:
+    motion = rich_motion(model, duration, part_of_speed=0.6)
+    times = np.linspace(0.0, duration, 1 + round(50 * duration))
+    return TrajectoryPoints(JOINTS, times, *motion.at_many(times))
+
+
+def made(model: Model, repetitions: int = 1) -> RecordedMotion:
+    return recorded_motion(model, START, points(model), RunLimits(LIMITS), repetitions)
+
+
+def test_it_begins_where_the_robot_is_and_repeats_the_motion(model: Model) -> None:
+    motion = made(model, 2)
+    assert motion.trajectory.motion(0.0).q == pytest.approx(START)
+    for turn in range(2):
+        times = motion.begin + 4.0 * turn + np.linspace(0.0, 4.0, 200)
+        wanted = rich_motion(model, 4.0, part_of_speed=0.6).at_many(np.linspace(0.0, 4.0, 200))
+        samples = motion.trajectory.sample_many(times)
+        assert samples.q == pytest.approx(wanted.q, abs=1e-4)
+        assert samples.qd == pytest.approx(wanted.qd, abs=2e-3)
+    assert motion.end == pytest.approx(motion.begin + 8.0)
+
+
+def test_positions_alone_are_joined_smoothly_and_the_robot_goes_back_between_repetitions(
+    model: Model,
+) -> None:
+    given = trajectory_points(JOINTS, JOINTS, [0.0, 2.0, 4.0], [[0.0] * 3, [0.4, 0.3, 0.1], [0.2, 0.6, 0.2]])
+    motion = recorded_motion(model, START, given, RunLimits(LIMITS), 2)
+    samples = motion.trajectory.sample_many(np.linspace(0.0, motion.end, 20_000))
+    steps = np.abs(np.diff(samples.qd, axis=0)).max()
+    assert steps < 2e-3, "velocities do not jump"
+    assert motion.trajectory.motion(motion.end - 4.0).q == pytest.approx([0.0] * 3, abs=1e-9)
+
+
+@pytest.mark.parametrize("at", [-0.01, 0.0, 1.0, 2.0, 3.95])
+def test_a_stop_stays_on_the_way_and_is_smooth(model: Model, at: float) -> None:
+    motion = made(model)
+    t = motion.begin + at
+    times, stop = stopped(motion.trajectory, t, 0.4)
+    before = motion.trajectory.motion(t)
+    assert not stop.qd[-1].any()
+    assert not stop.qdd[-1].any()
+    fine_times, fine = stopped(motion.trajectory, t, 4.0)
+    # The derivatives are those of the positions, by central differences.
+    step = fine_times[1] - fine_times[0]
+    assert (fine.q[2:] - fine.q[:-2]) / (2 * step) == pytest.approx(fine.qd[1:-1], abs=2e-2)
+    assert (fine.qd[2:] - fine.qd[:-2]) / (2 * step) == pytest.approx(fine.qdd[1:-1], abs=1.5e-1)
+    assert stop.qd[0] == pytest.approx(before.qd, abs=0.1)
+    # Each position is one that was planned.
+    way = motion.trajectory.sample_many(np.linspace(t, t + times[-1], 4000)).q
+    distance = np.abs(stop.q[:, None] - way[None]).max(axis=2).min(axis=1)
+    assert distance.max() < 1e-3
+
+
+def test_a_stop_takes_longer_where_the_efforts_are_small(model: Model) -> None:
+    motion = made(model)
+    fastest = motion.begin + 1.0
+
+    def time_of(limits: np.ndarray) -> float:
+        return float(stopping(motion.trajectory, fastest, JOINTS, feasible(model, motion, limits)).times[-1])
+
+    def greatest(duration: float) -> np.ndarray:
+        _, stop = stopped(motion.trajectory, fastest, duration)
+        return np.abs(model.inverse_dynamics(*stop)).max(axis=0)
+
+    assert time_of(LIMITS) == pytest.approx(0.2, abs=0.01)
+    tight = greatest(0.6) * 1.01
+    longer = time_of(tight)
+    assert 0.2 < longer < 2.0
+    assert (greatest(longer) <= tight).all()
+    assert time_of(np.zeros(3)) == pytest.approx(2.0, abs=0.01), "the longest, where none will do"
+
+
+def test_joints_without_a_limit_brake_no_harder_than_they_are_moved(model: Model) -> None:
+    motion = made(model)
+    allowed = feasible(model, motion, np.full(3, math.inf))
+    hard = Motion(START[None], np.zeros((1, 3)), 3.0 * motion.fastest[None])
+    assert not allowed(hard)
+    assert allowed(Motion(START[None], np.zeros((1, 3)), motion.fastest[None]))
+
+
+def test_a_box_on_the_way_to_the_beginning_is_found(model: Model) -> None:
+    box = ForbiddenBox("table", {"turn": (0.1, 0.2)})
+    with pytest.raises(DynError, match=r"box 'table'.*on the way from where it is to the beginning"):
+        recorded_motion(model, START, points(model), RunLimits(LIMITS, boxes=(box,)))
+
+
+def test_torques_beyond_the_limits_are_named(model: Model) -> None:
+    with pytest.raises(DynError, match=r"N m of joint 'lift'.* allowed: give it more time"):
+        recorded_motion(model, START, points(model), RunLimits(np.array([60.0, 25.0, 120.0])))

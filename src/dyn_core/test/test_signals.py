@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters, differences, decimation and even times, against formulas and measured data."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.signal
+from log_case import Motion, datasets, motion
+
+import dyn_core
+from dyn_core import DynError, Log, Protocol
+from dyn_core.signals.cutoff import propose_cutoff
+from dyn_core.signals.differences import coefficients, differences, gains
+from dyn_core.signals.even_samples import even_segment
+from dyn_core.signals.low_pass import low_pass, settling_samples
+
+RATE = 500.0
+
+
+def log_of(m: Motion, time: np.ndarray | None = None) -> Log:
+    return dyn_core.log_of_arrays(m.joints, m.time if time is None else time, m.q, m.tau)
+
+
+@pytest.mark.parametrize("order", [1, 2, 4, 8])
+@pytest.mark.parametrize("ratio", [0.2, 0.5, 1.0, 1.5])
+def test_the_gain_of_the_low_pass(order: int, ratio: float) -> None:
+    cutoff = 20.0
+    t = np.arange(20_000) / 1000.0
+    wave = np.sin(2 * np.pi * ratio * cutoff * t)
+    filtered = low_pass(wave, 1000.0, cutoff, order)[5000:-5000]
+    # The bilinear transform warps frequencies by tan(pi f / rate).
+    warped = np.tan(np.pi * ratio * cutoff / 1000.0) / np.tan(np.pi * cutoff / 1000.0)
+    gain = 1.0 / (1.0 + warped ** (2 * order))
+    np.testing.assert_allclose(filtered, gain * wave[5000:-5000], atol=1e-6)
+
+
+def test_ends_are_forgotten_after_the_margin() -> None:
+    t = np.arange(4000) / RATE
+    wave = np.sin(2 * np.pi * 0.7 * t + 0.4) + 0.3 * t
+    for cutoff in (5.0, 20.0, 60.0):
+        margin = settling_samples(RATE, cutoff)
+        long = low_pass(wave, RATE, cutoff)
+        part = low_pass(wave[1000:3000], RATE, cutoff)
+        worst = np.abs(part - long[1000:3000])
+        assert worst[margin:-margin].max() < 0.02 * max(worst.max(), 1e-9)
+
+
+def test_cutoffs_that_are_impossible() -> None:
+    for cutoff in (0.0, -1.0, 250.0, 300.0, np.nan):
+        with pytest.raises(DynError, match="is impossible at 500 samples a second: give one below 250 Hz"):
+            low_pass(np.zeros(100), RATE, cutoff)
+    with pytest.raises(DynError, match="3 samples are too few to be filtered"):
+        low_pass(np.zeros(3), RATE, 10.0)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_differences_are_exact_for_polynomials(m: int) -> None:
+    t = np.arange(40) * 0.1 - 2.0
+    for degree in range(2 * m + 1):
+        qd, qdd = differences(t**degree, 0.1, m)
+        inner = t[m:-m]
+        np.testing.assert_allclose(qd, degree * inner ** max(degree - 1, 0) * (degree > 0), atol=1e-9)
+        second = degree * (degree - 1) * inner ** max(degree - 2, 0) * (degree > 1)
+        np.testing.assert_allclose(qdd, second, atol=1e-7)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("frequency", [1.0, 10.0, 40.0])
+def test_the_gain_of_differences(m: int, frequency: float) -> None:
+    w, T = 2 * np.pi * frequency, 1.0 / RATE
+    t = np.arange(1000) * T
+    qd, qdd = differences(np.sin(w * t), T, m)
+    first, second = gains(frequency, T, m)
+    np.testing.assert_allclose(qd, first * w * np.cos(w * t[m:-m]), atol=1e-9 * w)
+    np.testing.assert_allclose(qdd, -second * w**2 * np.sin(w * t[m:-m]), atol=1e-9 * w**2)
+    small = {1: ((w * T) ** 2 / 6, (w * T) ** 2 / 12), 2: ((w * T) ** 4 / 30, (w * T) ** 4 / 90)}
+    small[3] = ((w * T) ** 6 / 140, (w * T) ** 6 / 560)
+    if w * T < 0.2:
+        assert 1.0 - first == pytest.approx(small[m][0], rel=0.02, abs=1e-12)
+        assert 1.0 - second == pytest.approx(small[m][1], rel=0.02, abs=1e-12)
+
+
+def test_the_coefficients_are_those_of_the_tables() -> None:
+    np.testing.assert_allclose(coefficients(1), ([0.5], [1.0]))
+    np.testing.assert_allclose(coefficients(2), ([2 / 3, -1 / 12], [4 / 3, -1 / 12]))
+    np.testing.assert_allclose(coefficients(3), ([3 / 4, -3 / 20, 1 / 60], [3 / 2, -3 / 20, 1 / 90]))
+
+
+def test_parallel_filtering_keeps_the_parameters() -> None:
+    generator = np.random.default_rng(0)
+    W = np.cumsum(generator.standard_normal((6000, 2, 5)), axis=0)
+    K = generator.standard_normal(5)
+    tau = W @ K
+    none = np.zeros((6000, 2))
+    segments = ((0, 2500), (2500, 6000))
+    signals = dyn_core.signals_of_arrays(
+        "ab", np.arange(6000.0), none, none, none, tau, segments, decimate=10
+    )
+    filtered, efforts = signals.parallel(W, tau)
+    assert signals.decimated_segments == ((0, 238), (238, 576))
+    assert filtered.shape == (576, 2, 5)
+    assert efforts.shape == (576, 2)
+    np.testing.assert_allclose(filtered @ K, efforts, atol=1e-8)
+    apart = [signals.part(a, b).parallel(tau[a:b])[0] for a, b in segments]
+    np.testing.assert_allclose(np.concatenate(apart), efforts, atol=1e-10)
+    with pytest.raises(ValueError, match="expected 6000 samples, but one has 10"):
+        signals.parallel(tau[:10])
+
+
+def test_parallel_filtering_of_nothing() -> None:
+    none = np.zeros((20, 2))
+    signals = dyn_core.signals_of_arrays("ab", np.arange(20.0), none, none, none, none, decimate=10)
+    assert signals.parallel(none)[0].shape == (0, 2)
+    (same,) = replace(signals, decimate=1).parallel(np.arange(20.0))
+    np.testing.assert_array_equal(same, np.arange(20.0))
+
+
+def test_signals_of_joints_are_found_by_name() -> None:
+    values = np.arange(30.0).reshape(10, 3)
+    signals = dyn_core.signals_of_arrays("abc", np.arange(10.0), values, values, values, values)
+    some = signals.of_joints(("c", "a"))
+    assert some.joint_names == ("c", "a")
+    for name in ("q", "qd", "qdd", "tau"):
+        np.testing.assert_array_equal(getattr(some, name), values[:, [2, 0]])
+    assert signals.of_joints("abc") is signals
+    with pytest.raises(DynError, match="no signals of 'd', only of 'a', 'b', 'c': name the joints"):
+        signals.of_joints("ad")
+
+
+def test_a_motion_comes_out_with_its_derivatives() -> None:
+    m = motion(rate=RATE, duration=10.0)
+    signals = dyn_core.condition(log_of(m), Protocol(cutoff=40.0))
+    truth = motion(time=signals.time)
+    for name in ("q", "qd", "qdd", "tau"):
+        scale = np.abs(getattr(truth, name)).max()
+        np.testing.assert_allclose(getattr(signals, name), getattr(truth, name), atol=5e-4 * scale)
+    assert signals.period == pytest.approx(1.0 / RATE)
+    assert "samples are even in time, at 500 Hz" in signals.done[0]
+
+
+def test_noise_and_quantisation() -> None:
+    m = motion(rate=1000.0, duration=20.0)
+    generator = np.random.default_rng(0)
+    q = np.round((m.q + 2e-5 * generator.standard_normal(m.q.shape)) / 1e-4) * 1e-4
+    tau = m.tau + 0.5 * generator.standard_normal(m.tau.shape)
+    log = dyn_core.log_of_arrays(m.joints, m.time, q, tau)
+    signals = dyn_core.condition(log, Protocol(filter_effort=True))
+    truth = motion(time=signals.time)
+    for name, share in (("q", 2e-4), ("qd", 1e-3), ("qdd", 0.02), ("tau", 0.01)):
+        error = getattr(signals, name) - getattr(truth, name)
+        assert np.sqrt(np.mean(error**2)) < share * np.sqrt(np.mean(getattr(truth, name) ** 2)), name
+    assert 6.0 < signals.cutoff < 40.0
+
+
+def test_segments_are_filtered_by_themselves() -> None:
+    m = motion(rate=RATE, duration=12.0)
+    keep = np.ones(len(m.time), dtype=bool)
+    keep[2000:2600] = False
+    part = m.part(np.flatnonzero(keep))
+    # In the second segment the robot was elsewhere.
+    part.q[2000:] += 1.0
+    signals = dyn_core.condition(log_of(part), Protocol(cutoff=30.0, margin=50, decimate=4))
+    assert signals.segments == ((0, 1900), (1900, 5200))
+    truth = motion(time=signals.time)
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=2e-3 * np.abs(truth.qdd).max())
+    W, tau = signals.parallel(signals.qdd, signals.tau)
+    assert len(W) == len(tau) == signals.decimated_segments[-1][1] == 462 + 812
+
+
+def test_the_part_that_fits_and_the_part_that_is_held_out() -> None:
+    m = motion(rate=RATE, duration=10.0)
+    keep = np.r_[0:2000, 2500:5000]
+    signals = dyn_core.condition(log_of(m.part(keep)), Protocol(cutoff=30.0, margin=0, half_width=1))
+    train, held_out = signals.split()
+    assert len(train.time) == round(0.65 * len(signals.time))
+    assert len(train.time) + len(held_out.time) == len(signals.time)
+    np.testing.assert_array_equal(np.concatenate([train.qdd, held_out.qdd]), signals.qdd)
+    assert train.segments == ((0, 1998), (1998, len(train.time)))
+    assert held_out.segments == ((0, len(held_out.time)),)
+
+
+def test_pieces_that_a_cut_leaves() -> None:
+    m = motion(rate=RATE, duration=10.0)
+    keep = np.r_[0:3240, 3600:5000]
+    signals = dyn_core.condition(log_of(m.part(keep)), Protocol(cutoff=30.0, margin=10, decimate=8))
+    assert signals.segments == ((0, 3220), (3220, 4600))
+    train, held_out = replace(signals, train=0.699).split()
+    assert (len(train), len(held_out)) == (3215, 1385)
+    # Of the last 5 samples of the first segment, which are too few to be filtered, nothing is left.
+    assert held_out.segments == ((0, 5), (5, 1385))
+    assert held_out.decimated_segments[0] == (0, 0)
+    for part in (train, held_out):
+        (filtered,) = part.parallel(part.qdd)
+        assert len(filtered) == part.decimated_segments[-1][1]
+    whole, nothing = replace(signals, train=1.0).split()
+    assert len(whole) == 4600
+    assert nothing.segments == ()
+    assert nothing.parallel(nothing.qdd)[0].shape == (0, 3)
+
+
+def test_joints_at_rest_have_no_say_in_what_stamps_are_worth() -> None:
+    generator = np.random.default_rng(0)
+    m = motion(rate=RATE, duration=10.0)
+    q = m.q.copy()
+    q[:, 1:] = 0.3 + 1e-5 * generator.standard_normal((len(q), 2))
+    late = np.sort(m.time + 0.3 / RATE * generator.exponential(1.0, len(m.time)))
+    signals = dyn_core.condition(dyn_core.log_of_arrays(m.joints, late, q, m.tau), Protocol(cutoff=40.0))
+    assert "taken as even in time" in " ".join(signals.done)
+
+
+def test_settings_that_make_no_sense() -> None:
+    log = log_of(motion(rate=RATE))
+    for settings, message in (
+        ({"cutoff": -1.0}, "cutoff is -1: give a number above 0"),
+        ({"cutoff": float("nan")}, "cutoff is nan: give a number above 0"),
+        ({"order": 0}, "order is 0: give a number above 0"),
+        ({"margin": -1}, "margin is -1: give a number of samples"),
+        ({"decimate": 0}, "decimate is 0: give a whole number from 1"),
+        ({"train": 1.5}, "train is 1.5: give a part of the log, above 0 and at most 1"),
+    ):
+        with pytest.raises(DynError, match=message):
+            Protocol(**settings)  # type: ignore[arg-type]
+    with pytest.raises(DynError, match="nothing is left of the log: 3000 samples at each end of a segment"):
+        dyn_core.condition(log, Protocol(cutoff=20.0, margin=3000))
+    with pytest.raises(DynError, match="a cutoff of 400 Hz is impossible"):
+        dyn_core.condition(log, Protocol(cutoff=400.0))
+
+
+def test_joints_without_efforts_stay_without() -> None:
+    m = motion(rate=RATE)
+    tau = m.tau.copy()
+    tau[:, 1] = np.nan
+    rng = np.random.default_rng(0)
+    for time in (m.time, m.time + rng.uniform(-5e-4, 5e-4, len(m.time))):
+        signals = dyn_core.condition(dyn_core.log_of_arrays(m.joints, time, m.q, tau), Protocol(cutoff=30.0))
+        assert signals.has_effort == (True, False, True)
+        assert np.isfinite(signals.qdd).all()
+        assert np.isfinite(signals.tau[:, [0, 2]]).all()
+
+
+@pytest.mark.parametrize("jitter", [0.1, 0.3, 0.45])
+def test_samples_at_irregular_times_go_by_their_stamps(jitter: float) -> None:
+    generator = np.random.default_rng(0)
+    time = np.arange(5000) / RATE + jitter / RATE * generator.uniform(-1.0, 1.0, 5000)
+    m = motion(time=np.sort(time))
+    signals = dyn_core.condition(log_of(m), Protocol(cutoff=40.0))
+    assert "resampled to even times by cubic splines" in " ".join(signals.done)
+    truth = motion(time=signals.time + m.time[0])
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=2e-3 * np.abs(truth.qdd).max())
+
+
+@pytest.mark.parametrize("jitter", [0.1, 0.3, 1.0])
+def test_late_stamps_of_even_samples_are_not_believed(jitter: float) -> None:
+    generator = np.random.default_rng(0)
+    m = motion(rate=RATE, duration=10.0)
+    stamps = np.sort(m.time + jitter / RATE * generator.exponential(1.0, len(m.time)))
+    signals = dyn_core.condition(log_of(m, stamps), Protocol(cutoff=40.0))
+    assert "taken as even in time, which makes positions smoother than" in " ".join(signals.done)
+    delay = jitter / RATE
+    truth = motion(time=signals.time + stamps[0] - delay)
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=0.05 * np.abs(truth.qdd).max())
+
+
+def test_stamps_that_come_in_bursts() -> None:
+    m = motion(rate=RATE, duration=10.0)
+    stamps = (np.arange(5000) // 10 * 10 + 9) / RATE + (np.arange(5000) % 10) * 1e-5
+    signals = dyn_core.condition(log_of(m, stamps), Protocol(cutoff=40.0))
+    assert "taken as even in time" in " ".join(signals.done)
+    truth = motion(time=signals.time + stamps[0] - 0.5 * 9 / RATE)
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=0.05 * np.abs(truth.qdd).max())
+
+
+def test_lost_samples_are_filled() -> None:
+    generator = np.random.default_rng(0)
+    keep = generator.random(5000) > 0.1
+    m = motion(rate=RATE, duration=10.0)
+    log = log_of(m.part(np.flatnonzero(keep)))
+    signals = dyn_core.condition(log, Protocol(cutoff=40.0))
+    truth = motion(time=signals.time)
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=2e-3 * np.abs(truth.qdd).max())
+
+
+def test_samples_that_are_too_close_for_a_spline() -> None:
+    generator = np.random.default_rng(0)
+    time = np.sort(np.concatenate([np.arange(2000) / RATE, generator.uniform(0.0, 3.99, 500)]))
+    m = motion(time=time)
+    q = m.q + 1e-4 * generator.standard_normal(m.q.shape)
+    log = dyn_core.log_of_arrays(m.joints, m.time, q, m.tau)
+    (segment,) = log.segments
+    even = even_segment(log, segment, (log.q,), 1.0 / RATE)
+    truth = motion(time=even.time + m.time[0]).q
+    assert np.abs(even.arrays[0] - truth).max() < 2e-3
+
+
+def test_another_rate() -> None:
+    m = motion(rate=333.0)
+    signals = dyn_core.condition(log_of(m), Protocol(cutoff=30.0, rate=RATE))
+    assert signals.period == pytest.approx(1.0 / RATE)
+    truth = motion(time=signals.time)
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=2e-3 * np.abs(truth.qdd).max())
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-3])
+@pytest.mark.parametrize("rate", [125.0, 1000.0])
+def test_the_cutoff_keeps_the_motion_and_not_the_noise(noise: float, rate: float) -> None:
+    m = motion(rate=rate, duration=30.0)
+    q = m.q + noise * np.random.default_rng(0).standard_normal(m.q.shape)
+    proposal = propose_cutoff(q, rate, [(0, len(q))], m.joints)
+    # The motion goes up to 2.5 Hz: of that 0.1 % may be lost, and no more than necessary be kept.
+    assert 2.4 * 2.5 - 0.5 < proposal.cutoff < 60.0
+    assert f"cutoff {proposal.cutoff:.3g} Hz: " in proposal.reason
+
+
+def test_the_cutoff_of_joints_at_rest() -> None:
+    proposal = propose_cutoff(np.zeros((1000, 2)), 100.0, [(0, 1000)], ["a", "b"])
+    assert proposal.cutoff == 40.0
+    assert proposal.reason == "no joint moves: cutoff at 0.4 of the rate, 40 Hz"
+
+
+EMPS = {
+    "time": {"column": "t", "unit": "s"},
+    "joints": {
+        "axis": {
+            "position": {"column": "qm", "unit": "m"},
+            "effort": {"column": "vir", "unit": "V", "gain": 35.15065188},
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        Protocol(cutoff=100.0, order=4, half_width=1, margin=100, decimate=10),
+        Protocol(),
+    ],
+    ids=["published", "by_the_data"],
+)
+def test_emps_has_the_parameters_that_were_published(protocol: Protocol) -> None:
+    """Janot, Gautier and Brunot 2019: IDIM-LS of the electro-mechanical positioning system."""
+    log = dyn_core.read_log(datasets() / "emps" / "DATA_EMPS.mat", EMPS)
+    assert log.units == ("m",)
+    signals = dyn_core.condition(log, protocol)
+    v = signals.qd[:, 0]
+    W, tau = signals.parallel(
+        np.column_stack([signals.qdd[:, 0], v, np.sign(v), np.ones(len(v))]), signals.tau[:, 0]
+    )
+    found, *_ = np.linalg.lstsq(W, tau, rcond=None)
+    # Mass (kg), viscous and Coulomb friction (N s/m, N), offset (N), with their published deviations.
+    published = np.array([95.1089, 203.5034, 20.3935, -3.1648])
+    deviations = np.array([0.1085, 1.1460, 0.1012, 0.0444])
+    assert np.all(np.abs(found - published) < deviations)
+    # The filter of both sides leaves out 63 samples at each end, where the axis hardly moves.
+    assert np.linalg.cond(W) == pytest.approx(25.9883, abs=0.1)
+    assert np.linalg.norm(tau - W @ found) / np.linalg.norm(tau) < 0.0408
+
+
+def test_the_protocol_of_ur10() -> None:
+    log = dyn_core.read_log(datasets() / "ur10_unisa" / "ur10_exciting_trajectory.db3")
+    assert log.joint_names[0] == "shoulder_pan_joint"
+    assert len(log.time) == 3441
+    signals = dyn_core.condition(
+        log, Protocol(cutoff=10.0, filter_effort=True, margin=25, decimate=1, half_width=1)
+    )
+    sections = scipy.signal.butter(4, 10.0, fs=125.0, output="sos")
+    for ours, raw in ((signals.q, log.q), (signals.tau, log.tau)):
+        np.testing.assert_allclose(ours, scipy.signal.sosfiltfilt(sections, raw, axis=0)[25:-25], atol=1e-9)
+    # The recorded velocities are other people's differences.
+    assert log.qd is not None
+    np.testing.assert_allclose(signals.qd, log.qd[25:-25], atol=0.05)
+    train, held_out = signals.split()
+    assert (len(train.time), len(held_out.time)) == (2204, 1187)
+
+
+def test_scipy_is_loaded_where_it_is_used() -> None:
+    code = (
+        "import sys, dyn_core; dyn_core.Protocol(); print('scipy' in sys.modules, 'rosbags' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimators that simulate the robot: without the bias of noisy positions, and of torques alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dyn_core
+from dyn_core.identification.base_columns import BaseColumns, base_columns
+from dyn_core.identification.equations import Equations
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.simulated import Control, simulated
+from dyn_core.identification.simulation_estimators import by_simulation
+from dyn_core.signals.of_arrays import signals_of_arrays
+from dyn_core.signals.signals import Signals
+
+RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
+MODELS = (FrictionModel(),) * 3
+FRICTION = np.array([1.2, 0.4, 0.1, 0.9, 0.3, -0.1, 8.0, 1.0, 0.2])
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[dyn_core.Robot, BaseColumns, Control, Signals]:
+    """A robot under a control, and what it does; its friction is not in its description."""
+    robot = dyn_core.load_robot(RRP)
+    t = np.arange(8000) * 1e-3
+    wish = np.stack([np.sin(1.3 * t), 0.8 * np.sin(1.9 * t + 1.0), 0.2 + 0.1 * np.sin(2.4 * t)], axis=1)
+    speed = np.gradient(wish, 1e-3, axis=0)
+    n = robot.dof
+    control = Control(
+        wish,
+        speed,
+        np.zeros_like(wish),
+        np.array([400.0, 400.0, 900.0]),
+        np.array([40.0, 40.0, 60.0]),
+        np.full(n, 1e4),
+    )
+    model = dyn_core.compile_model(robot, friction=False)
+    start = signals_of_arrays(robot.joint_names, t, wish, speed, 0.0 * wish, 0.0 * wish)
+    return robot, base_columns(robot), control, simulated(model, MODELS, FRICTION, control, start)
+
+
+def test_simulated_motion_is_one_of_the_robot(case: tuple) -> None:
+    """Its torques are those of inverse dynamics along it, and it follows what was asked for."""
+    robot, _, control, moved = case
+    model = dyn_core.compile_model(robot, friction=False)
+    friction = FRICTION.reshape(3, 3)
+    torque = model.inverse_dynamics(moved.q, moved.qd, moved.qdd)
+    torque += friction[:, 0] * moved.qd + friction[:, 1] * np.sign(moved.qd) + friction[:, 2]
+    slow = np.abs(moved.qd) < 0.05  # where the sign is smoothed
+    np.testing.assert_allclose(np.where(slow, 0.0, torque), np.where(slow, 0.0, moved.tau), atol=2e-2)
+    integrated = moved.q[0] + np.cumsum(moved.qd * 1e-3, axis=0)
+    np.testing.assert_allclose(integrated, moved.q, atol=2e-3)
+    assert np.abs(moved.q - control.q).max() < 0.3
+
+
+@pytest.mark.parametrize("method", ["instrumental", "output_error"])
+def test_parameters_are_found_in_spite_of_noise(case: tuple, method: str) -> None:
+    robot, base, control, moved = case
+    random = np.random.default_rng(0)
+    rough = moved.q + 2e-4 * random.normal(size=moved.q.shape)
+    kernel = np.hanning(41) / np.hanning(41).sum()
+    q = np.stack([np.convolve(column, kernel, mode="same") for column in rough.T], axis=1)
+    qd = np.gradient(q, 1e-3, axis=0)
+    qdd = np.gradient(qd, 1e-3, axis=0)
+    tau = moved.tau + 0.02 * np.abs(moved.tau).max(axis=0) * random.normal(size=moved.tau.shape)
+    inner = slice(100, -100)
+    noisy = signals_of_arrays(
+        moved.joint_names, moved.time[inner], q[inner], qd[inner], qdd[inner], tau[inner]
+    )
+    there = replace(control, q=control.q[inner], qd=control.qd[inner], feedforward=control.feedforward[inner])
+    found = by_simulation(Equations(replace(noisy, decimate=10), base), MODELS, there, method)  # type: ignore[arg-type]
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    expected = np.concatenate(
+        [base.matrix @ np.array([known[name] for name in base.standard_names]), FRICTION]
+    )
+    z = (found.x - expected) / found.deviations
+    assert np.sqrt(np.mean(z**2)) < 3.0
+    assert found.rounds <= 5
+    np.testing.assert_allclose(found.signals.q, moved.q[inner], atol=5e-3)
+
+
+def test_gaps_and_divergence_are_sentences(case: tuple) -> None:
+    robot, base, control, moved = case
+    gap = replace(moved, segments=((0, 3000), (3000, 8000)))
+    with pytest.raises(dyn_core.DynError, match="a motion with gaps"):
+        by_simulation(Equations(replace(gap, decimate=10), base), MODELS, control, "instrumental")
+    model = dyn_core.compile_model(robot, friction=False)
+    wrong = replace(control, kp=-1e5 * control.kp, limit=np.full(3, np.inf))
+    with (
+        pytest.raises(dyn_core.DynError, match="the simulated robot diverges after"),
+        np.errstate(all="ignore"),
+    ):
+        simulated(model, MODELS, FRICTION, wrong, moved)

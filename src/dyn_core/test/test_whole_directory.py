@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directories that are there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from dyn_core.errors import DynError
+from dyn_core.results import whole_directory
+from dyn_core.results.whole_directory import check_place, write_directory
+
+NAMES = ("a.txt", "made.json")
+OLD = {"a.txt": "old", "made.json": '{"made_by": "us 1"}'}
+NEW = {"a.txt": "new", "made.json": '{"made_by": "us 2"}'}
+
+
+def contents(directory: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in directory.iterdir()}
+
+
+def put(directory: Path, *, force: bool = False) -> None:
+    write_directory(check_place(directory, NAMES, "us", force=force), NEW)
+
+
+def test_a_new_one(tmp_path: Path) -> None:
+    put(tmp_path / "out")
+    assert contents(tmp_path / "out") == NEW
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    put(tmp_path / "out")
+    assert contents(tmp_path / "out") == NEW
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_one_of_ours(tmp_path: Path, can_exchange: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not can_exchange:
+        monkeypatch.setattr(whole_directory, "_exchanged", lambda one, other: False)
+    write_directory(tmp_path / "out", OLD)
+    put(tmp_path / "out")
+    assert contents(tmp_path / "out") == NEW
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    put(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert contents(tmp_path / "real") == NEW
+
+
+def test_the_working_directory_stays_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell that stands there would stand in a directory that has been removed."""
+    monkeypatch.chdir(tmp_path)
+    before = tmp_path.stat().st_ino
+    put(Path())
+    put(Path())
+    assert tmp_path.stat().st_ino == before
+    assert contents(tmp_path) == NEW
+
+
+def test_a_mount_and_a_directory_in_one_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written is in the place itself meanwhile: elsewhere is another disk, or forbidden."""
+    beside = tempfile.mkdtemp
+
+    def forbidden(dir: Path, prefix: str) -> str:  # noqa: A002
+        if dir == tmp_path:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return beside(dir=dir, prefix=prefix)
+
+    monkeypatch.setattr(whole_directory.tempfile, "mkdtemp", forbidden)
+    (tmp_path / "out").mkdir()
+    put(tmp_path / "out")
+    assert contents(tmp_path / "out") == NEW
+    with pytest.raises(DynError, match="Permission denied"):
+        put(tmp_path / "new")
+    monkeypatch.setattr(Path, "is_mount", lambda path: path.name == "out")
+    put(tmp_path / "out")
+    assert contents(tmp_path / "out") == NEW
+
+
+def test_what_is_not_ours_is_refused_but_for_force(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("work")
+    with pytest.raises(DynError, match=r"has other files \('thesis.tex'\)"):
+        put(tmp_path)
+    put(tmp_path, force=True)
+    assert contents(tmp_path) == {**NEW, "thesis.tex": "work"}
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"made_by": "them"}'])
+def test_a_file_of_the_same_name_that_is_not_ours_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "made.json").write_text(text)
+    with pytest.raises(DynError, match="files that this command has not made: use --force"):
+        put(tmp_path)
+
+
+def test_places_that_will_not_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DynError, match="is a file: give a directory"):
+        put(tmp_path / "file")
+    with pytest.raises(DynError, match=r"the directory '.*' does not exist"):
+        put(tmp_path / "no" / "out")
+    with pytest.raises(DynError, match="cannot write"):
+        put(tmp_path / "a\0b")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_no_permission(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    with pytest.raises(DynError, match="no permission to write"):
+        put(tmp_path / "locked" / "out")
+
+
+def test_no_permission_as_the_system_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_directory.os, "access", lambda *given: False)
+    with pytest.raises(DynError, match="no permission to write in"):
+        put(tmp_path / "out")
+
+
+@pytest.mark.parametrize("target", ["out", "old"])
+def test_a_full_disk_leaves_what_was_there(
+    tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_directory(tmp_path / "old", OLD)
+    place = check_place(tmp_path / target, NAMES, "us")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(whole_directory.os, "fsync", full)
+    with pytest.raises(DynError, match="No space left on device"):
+        write_directory(place, NEW)
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert contents(tmp_path / "old") == OLD
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files open at Ctrl-C
+@pytest.mark.parametrize("where", ["new", "ours", "others"])
+def test_ctrl_c_at_any_moment_leaves_the_old_or_the_new(
+    tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGINT comes before each line that the writing runs, one after the other."""
+    lines = 0
+    outcomes = set()
+    for interrupted_at in range(1, 400):
+        directory = tmp_path / f"{interrupted_at}" / "out"
+        directory.parent.mkdir()
+        if where == "ours":
+            write_directory(directory, OLD)
+        elif where == "others":
+            write_directory(directory, {**OLD, "mine": "work"})
+        before = contents(directory) if directory.exists() else {}
+        place = check_place(directory, NAMES, "us", force=True)
+        lines = 0
+
+        def trace(frame: object, event: str, argument: object, at: int = interrupted_at) -> object:
+            nonlocal lines
+            if getattr(frame, "f_code").co_filename != whole_directory.__file__:  # noqa: B009
+                return None
+            if event == "line":
+                lines += 1
+                if lines == at:
+                    signal.raise_signal(signal.SIGINT)
+            return trace
+
+        interrupted = False
+        sys.settrace(trace)  # type: ignore[arg-type]
+        try:
+            write_directory(place, NEW)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            sys.settrace(None)
+        after = contents(directory) if directory.exists() else {}
+        new = {**before, **NEW}
+        assert after in (before, new), (interrupted_at, sorted(after))
+        outcomes.add((interrupted, after == new))
+        if lines < interrupted_at:
+            break
+    else:
+        pytest.fail("the writing has more lines than were tried")
+    assert (True, False) in outcomes
+    assert (False, True) in outcomes

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot and what an identification needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dyn_core import DynError, Model, Robot
+from dyn_core.errors import listed
+from dyn_core.excitation.box import coordinate_boxes
+from dyn_core.facade.arrays import Array
+from dyn_nodes.identification_settings import IdentificationNodeSettings
+from dyn_nodes.joint_reader import JointReader
+from dyn_nodes.model_source import compiled
+from dyn_nodes.robot_source import DescribedRobot
+
+
+@dataclass(frozen=True)
+class KnownRobot:
+    """The robot in use. Another robot is another one of these.
+
+    Attributes:
+        robot: the robot, with the parameters that are expected.
+        model: its compiled dynamics.
+        effort_limit: greatest effort of each joint (N m or N), infinite where it is unknown, (n,).
+        reader: reads joint states.
+        source: its description, or the path of it.
+        side_file: path of its side file; empty for none.
+    """
+
+    robot: Robot
+    model: Model
+    effort_limit: Array
+    reader: JointReader
+    source: str
+    side_file: str
+
+
+def known_robot(
+    described: DescribedRobot, description_file: str, side_file: str, settings: IdentificationNodeSettings
+) -> KnownRobot:
+    """Compile a robot.
+
+    Args:
+        described: the robot.
+        description_file: path of its description, where that is no URDF.
+        side_file: path of its side file; empty for none.
+        settings: parameters of the node.
+
+    Raises:
+        DynError: it has no joint, or the parameters name one that it does not have.
+    """
+    for joint, error in settings.run.tracking_errors.items():
+        if joint not in described.robot.joint_names:
+            raise DynError(
+                f"parameter joints.{joint}.max_tracking_error: robot '{described.robot.name}' has no such "
+                f"joint, its joints are {listed(described.robot.joint_names)}"
+            )
+        if error == 0.0:
+            raise DynError(f"parameter joints.{joint}.max_tracking_error is 0: give a number > 0")
+    coordinate_boxes(described.robot, settings.boxes)
+    loaded = compiled(described, "runtime")
+    robot = loaded.robot
+    # A limit of 0 says that nobody has given one.
+    limits = np.where(loaded.effort_limit > 0.0, loaded.effort_limit, np.inf)
+    return KnownRobot(
+        robot,
+        loaded.model,
+        limits,
+        JointReader(robot.joint_names, "joint state", others=True),
+        described.text or description_file,
+        side_file,
+    )
