@@ -10,7 +10,8 @@ The accelerations of direct dynamics solve ``A qdd = tau - H``. That tau, H and 
 can alone change them by ``|A^-1| (|A| |qdd| + |tau| + |H|) eps`` (Higham 2002, Accuracy and Stability of
 Numerical Algorithms, sec. 7.2), whatever the algorithm. Where four times this, for the torques and for the
 parameters and in both libraries, is more than the bar, it takes the place of the bar: nothing can be asked
-of digits that are not there. Of the robots of example-robot-data, iCub and G1 with hands need it. For all, the
+of digits that are not there. Of the robots of example-robot-data, iCub and G1 with hands need it.
+For all, the
 torques that the accelerations need (by Pinocchio) must be those that were given, relative
 to the greatest entry of ``|A| |qdd| + |tau| + |H|``; this is the function ``torques back``.
 

@@ -10,7 +10,8 @@ EMPTY = {"ur3.urdf"}
 """What xacro left of it has no link."""
 
 ILL_CONDITIONED = {"icub.urdf", "g1_29dof_with_hand_rev_1_0.urdf"}
-"""iCub: where the roll of its neck gives way, next to nothing resists the yaw: 1e-9 kg m^2 of the 5e-4 about that
+"""iCub: where the roll of its neck gives way,
+next to nothing resists the yaw: 1e-9 kg m^2 of the 5e-4 about that
 axis, which leaves some 7 of the 16 digits of the accelerations. Beside a reference with 60 digits, those of
 Pinocchio and of dyn_core have errors of 1e-8 to 5e-8. Our algorithms in exact arithmetic have them too, with
 parameters that are rounded to floats.
