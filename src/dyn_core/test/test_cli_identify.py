@@ -118,6 +118,16 @@ def test_identified_urdf_keeps_everything_else(out: Path) -> None:
     assert text.count("<inertial>") == 3  # of base, upper and fore: that of the tool is in fore
 
 
+def test_base_parameters_have_the_names_of_dyn_base(
+    place: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(["base", str(place / "two.urdf"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["base_parameters"]
+    found = json.loads((out / "result.json").read_text())["parameters"]["base"]
+    assert [p["name"] for p in found] == [p["name"] for p in told]
+
+
 def test_result_is_json_without_nan(out: Path) -> None:
     def refuse(word: str) -> None:
         pytest.fail(f"{word} is no JSON")

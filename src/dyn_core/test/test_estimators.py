@@ -11,7 +11,7 @@ from simulated_truth import SIX, arm, exact_motion, excitation, measured, true_v
 
 import dyn_core
 from dyn_core.identification import equations as equations_module
-from dyn_core.identification.base_columns import BaseColumns, base_columns, independent_columns
+from dyn_core.identification.base_columns import BaseColumns, base_columns
 from dyn_core.identification.deviations import SAFETY, deviations, of_robust_weights, residual_rows, residuals
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
@@ -114,9 +114,6 @@ def test_columns_that_cannot_be_told_apart_are_said() -> None:
     assert found.identifiable.tolist() == [True, True, False, True]
     np.testing.assert_allclose(found.x, [1.0, 2.0, 0.0, 3.0], atol=1e-9)
     assert np.isinf(found.deviations[2])
-    kept, matrix = independent_columns(W)
-    assert kept == [0, 1, 3]
-    np.testing.assert_allclose(W[:, kept] @ matrix, W, atol=1e-12)
 
 
 def test_deviations_are_those_of_repeated_measurements(case: tuple) -> None:

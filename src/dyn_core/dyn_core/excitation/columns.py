@@ -13,7 +13,8 @@ import numpy.typing as npt
 from dyn_core.control.motion import Motion
 from dyn_core.excitation.limits import MotionLimits
 from dyn_core.facade.arrays import Array
-from dyn_core.identification.base_columns import base_columns, independent_columns
+from dyn_core.grouping.dependent_columns import dependent_columns
+from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.friction import STANDARD, FrictionModel, direction
 from dyn_core.model.robot import Robot
 
@@ -63,11 +64,11 @@ def parameter_columns(robot: Robot, limits: MotionLimits) -> Columns:
     q = limits.lower + (limits.upper - limits.lower) * part[0]
     qd, qdd = limits.velocity * (2.0 * part[1] - 1.0), limits.acceleration * (2.0 * part[2] - 1.0)
     rigid, friction = base.columns(q, qd, qdd), friction_columns(qd)
-    W = np.concatenate([rigid, friction], axis=2)
-    kept, _ = independent_columns(np.concatenate(list(W.transpose(1, 0, 2))))
     count = rigid.shape[2]
-    own = [k for k in kept if k < count]
-    of_friction = np.array([k - count for k in kept if k >= count], dtype=np.intp)
+    own = list(dependent_columns(rigid.reshape(-1, count)).columns)
+    W = np.concatenate([rigid[:, :, own], friction], axis=2)
+    kept = dependent_columns(W.reshape(-1, W.shape[2]), len(own)).columns[len(own) :]
+    of_friction = np.array([k - len(own) for k in kept], dtype=np.intp)
     names = [name for j in robot.coordinates for name in FrictionModel(STANDARD).names(j)]
 
     def some(q: Array, qd: Array, qdd: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.programs import traced, with_terms
-from dyn_core.identification.base_columns import run_by
+from dyn_core.facade.run_by import run_by
 from dyn_core.model.robot import Robot
 
 

@@ -21,7 +21,7 @@ from dyn_core.excitation.search import Progress, Report, Search
 from dyn_core.excitation.series import Series
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.facade.programs import traced
-from dyn_core.identification.base_columns import run_by
+from dyn_core.facade.run_by import run_by
 from dyn_core.model.robot import Robot
 
 DEFAULTS = ExcitationSettings()

@@ -13,7 +13,7 @@ import numpy as np
 from dyn_core.excitation.excitation import Excitation
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.programs import traced
-from dyn_core.identification.base_columns import run_by
+from dyn_core.facade.run_by import run_by
 from dyn_core.simulation.states_csv import Lines, header
 
 MOST_ROWS = 5_000_000

@@ -20,20 +20,26 @@ _NOISE = 1e-14
 """Error of a column of length 1."""
 
 
-def dependent_columns(W: Matrix) -> Choice:
+def dependent_columns(W: Matrix, independent: int = 0) -> Choice:
     """Choose the first independent columns of a matrix that has not fewer rows than columns, or none.
 
     A column is taken where it is clear of those that were taken before; then so is one that differs from
     them by more than rounding.
+
+    Args:
+        W: the matrix.
+        independent: how many of its columns, from the left, are taken whatever their numbers say.
     """
     R = np.linalg.qr(W)[1]  # the same dependencies in fewer rows (A3-4)
     lengths = np.linalg.norm(R, axis=0)
     long = lengths[lengths > CLEAR * lengths.max(initial=0.0)]
     ordinary = float(np.median(long)) if long.size else 0.0
-    present = np.flatnonzero(lengths > ROUNDING * ordinary)
+    present = np.flatnonzero((lengths > ROUNDING * ordinary) | (np.arange(len(lengths)) < independent))
     units = R[:, present] / lengths[present]
     part = np.maximum(1.0, ordinary / lengths[present])
-    taken = _first_independent(units, (CLEAR * part, ROUNDING * part))
+    # A length is never less than none.
+    always = np.where(np.arange(len(present)) < independent, -1.0, np.inf)
+    taken = _first_independent(units, (always, CLEAR * part, ROUNDING * part))
     Q1, R1 = np.linalg.qr(units[:, taken])  # (A3-7)
     coefficients = np.linalg.solve(R1, Q1.T @ units)  # (A3-8)
     errors = _NOISE * np.linalg.norm(np.linalg.inv(R1), axis=1)

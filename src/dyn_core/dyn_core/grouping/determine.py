@@ -56,10 +56,11 @@ def base_parameters(
     matrix.flags.writeable = False
     lengths = _with_symbols(robot, mount, found, rotor_inertia) if symbols else None
     return BaseParameters(
-        robot.name,
         tuple(names[k] for k in columns),
         tuple(names[k] for k in found.kept),
         matrix,
+        robot.name,
+        len(robot.joints),
         method,
         lengths.coefficients[:, columns] if lengths else None,
         lengths.values if lengths else {},

@@ -41,9 +41,7 @@ def random_regressor(robot: Robot, mount: Mount, seed: int, samples: int = SAMPL
     """
     random = np.random.default_rng(seed)
     size = size_of(robot)
-    reach = _reach(robot, size)
-    q, qd, qdd = (list(random.uniform(-1.0, 1.0, (robot.dof, samples))) for _ in range(3))
-    q = [limit * value for limit, value in zip(reach, q, strict=True)]
+    q, qd, qdd = (list(values) for values in random_states(robot, random, samples))
     moving = _random_base(robot, mount, random, samples, size)
     on_tree = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
     q, qd, qdd = ([np.broadcast_to(value, samples) for value in values] for values in on_tree)
@@ -56,6 +54,19 @@ def random_regressor(robot: Robot, mount: Mount, seed: int, samples: int = SAMPL
             row[:] = value
     stacked: Matrix = W.reshape(len(inertial), robot.dof * samples).T
     return stacked
+
+
+def random_states(robot: Robot, random: np.random.Generator, samples: int = SAMPLES) -> Matrix:
+    """Positions, velocities and accelerations that show each parameter, (3, n, samples).
+
+    Args:
+        robot: the robot.
+        random: the random numbers.
+        samples: number of states.
+    """
+    states: Matrix = random.uniform(-1.0, 1.0, (3, robot.dof, samples))
+    states[0] *= np.array(_reach(robot, size_of(robot))).reshape(-1, 1)
+    return states
 
 
 def _reach(robot: Robot, size: float) -> list[float]:

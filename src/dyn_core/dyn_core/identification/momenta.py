@@ -11,7 +11,8 @@ from dyn_core.dynamics.energy_model import energy_row
 from dyn_core.dynamics.filtered_model import filtered_model
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.programs import Vector
-from dyn_core.identification.base_columns import BaseColumns, run_by
+from dyn_core.facade.run_by import run_by
+from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.model.coupling import coordinate_torques, joint_positions, joint_rates
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT

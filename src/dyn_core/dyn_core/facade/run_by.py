@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program of a robot as a function of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from dyn_core.codegen.program import Program
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.compile import compiled_or_none
+from dyn_core.facade.runnable import runnables
+from dyn_core.model.robot import Robot
+
+
+def run_by(robot: Robot, program: Program) -> Callable[..., Array]:
+    """Answer a program of a robot as a function of arrays of one shape, compiled where that can be."""
+    compiled = compiled_or_none(robot, [program], "auto") or runnables([program], "python")
+    return partial(compiled[0].run, ())
