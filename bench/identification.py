@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from bars import LOG_TO_REPORT_S, RECURSIVE_SHARE, REGRESSOR, Bars
+from log_files import write_csv
 from pinocchio_peer import Pinocchio
 from simulated_truth import SEVEN, arm, exact_motion, excitation, sensed, with_drives
 
@@ -40,9 +41,7 @@ def _print_log_to_parameters(bars: Bars) -> None:
     q, tau = sensed(exact, seed=0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
-        names = [f"{what}.{joint}" for what in ("position", "effort") for joint in robot.joint_names]
-        table = np.column_stack([exact.time, q, tau])
-        np.savetxt(path, table, "%.9g", ",", header=",".join(["time", *names]), comments="")
+        write_csv(path, robot.joint_names, exact.time, q, tau)
         for what in ("first", "again"):
             stamps = [time.perf_counter()]
             log = dyn_core.read_log(path, robot=arm(SEVEN))

@@ -88,7 +88,9 @@ def soak(arguments: Sequence[str]) -> int:
 def _measure_nodes(
     ros: environment.Environment, variables: Mapping[str, str], arguments: Sequence[str]
 ) -> int:
-    return _call([ros.python, ROOT / "bench" / "run_nodes.py", *arguments], variables)
+    tests = str(layout.SOURCES / "dyn_core" / "test")  # which have the arms that are identified
+    path = os.pathsep.join(filter(None, (variables.get("PYTHONPATH"), tests)))
+    return _call([ros.python, ROOT / "bench" / "run_nodes.py", *arguments], {**variables, "PYTHONPATH": path})
 
 
 def exact(_: Sequence[str]) -> int:

@@ -32,6 +32,11 @@ SEVEN = (
 
 def arm(axes: tuple[tuple[float, float, float], ...], seed: int = 0) -> dyn_core.Robot:
     """Answer an arm with revolute joints and bodies that get lighter towards the tool."""
+    return dyn_core.load_robot(arm_urdf(axes, seed))
+
+
+def arm_urdf(axes: tuple[tuple[float, float, float], ...], seed: int = 0) -> str:
+    """Answer the description of `arm`."""
     random = np.random.default_rng(seed)
     parts = ['<link name="base"/>']
     for j, (alpha, d, r) in enumerate(axes, start=1):
@@ -50,7 +55,7 @@ def arm(axes: tuple[tuple[float, float, float], ...], seed: int = 0) -> dyn_core
             f'rpy="{math.radians(alpha)} 0 0"/><axis xyz="0 0 1"/>'
             '<limit lower="-3" upper="3" effort="300" velocity="3"/></joint>'
         )
-    return dyn_core.load_robot(f'<robot name="arm_{len(axes)}">{"".join(parts)}</robot>')
+    return f'<robot name="arm_{len(axes)}">{"".join(parts)}</robot>'
 
 
 def with_drives(robot: dyn_core.Robot, seed: int = 1) -> dyn_core.Robot:
