@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from dyn_core import Log
 
@@ -103,12 +101,3 @@ def arm(joints: tuple[str, ...], limit: float = 3.0) -> str:
         for k, joint in enumerate(joints)
     )
     return f'<robot name="arm">{links}{moving}</robot>'
-
-
-def datasets() -> Path:
-    """Answer where measured data is; the test is skipped where it is not."""
-    given = os.environ.get("DYN_DATASETS")
-    path = Path(given) if given else ROOT.parent / "shared" / "datasets"
-    if not path.is_dir():
-        pytest.skip(f"no measured data: {path} is not there (DYN_DATASETS names another place)")
-    return path

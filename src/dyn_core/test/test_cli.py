@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from dyn_process import exit_code_without_reader
 
 import dyn_core
-from dyn_core.cli import main as command
 from dyn_core.cli.main import main
 from dyn_core.cli.numbers import joined
 
@@ -169,19 +169,7 @@ def test_warnings_are_shown_as_sentences(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
-    command = [sys.executable, "-m", "dyn_core", "mdh", RRP]
-    with subprocess.Popen(
-        command,
-        cwd=Path(dyn_core.__file__).parents[1],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait(timeout=60) == 0
+    assert exit_code_without_reader("mdh", RRP) == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
@@ -200,14 +188,14 @@ def test_a_full_disk_ends_in_a_sentence(arguments: list[str]) -> None:
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("where", ["_parser", "_print", "counts"])
+@pytest.mark.parametrize("where", ["main._parser", "main._print", "counts.dynamic_robot_of"])
 def test_an_interrupt_ends_every_command_in_a_sentence(
     where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, where, interrupted)
+    monkeypatch.setattr(f"dyn_core.cli.{where}", interrupted)
     try:
         code = main(["counts", RRP])
     except KeyboardInterrupt:  # which would end pytest, too

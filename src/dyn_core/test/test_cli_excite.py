@@ -8,14 +8,13 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from dyn_process import interrupted, started
 
 import dyn_core
 from dyn_core.cli import excite as command
@@ -271,7 +270,7 @@ def test_times_of_samples() -> None:
 ENDLESS = ("--duration=30", "--tries=1", "--iterations=100000")
 
 
-def started(out: Path, *words: str, **options: object) -> subprocess.Popen[str]:
+def searching(out: Path, *words: str, **options: object) -> subprocess.Popen[str]:
     """Start a search that goes on for long, and tells on standard output of its first step."""
     code = (
         "import sys\nfrom dyn_core.cli import excite\nfrom dyn_core.cli.main import main\n"
@@ -284,35 +283,19 @@ def started(out: Path, *words: str, **options: object) -> subprocess.Popen[str]:
         "excite.found = telling\n"
         f"sys.exit(main(['excite', {RRP!r}, '--out', {str(out)!r}, *{(*ENDLESS, *words)!r}]))"
     )
-    return subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(dyn_core.__file__).parents[1])},
-        **{"stderr": subprocess.PIPE, **options},
-    )
+    return started(code, **options)
 
 
 def test_interrupted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("before")
-    process = started(tmp_path / "a.csv")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "step\n"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    _, err = interrupted(searching(tmp_path / "a.csv"), "step")
     assert err == "dyn: interrupted\n"
     assert names_in(tmp_path) == ["a.csv"]
     assert (tmp_path / "a.csv").read_text() == "before"
 
 
 def test_interrupted_with_the_best_so_far(tmp_path: Path) -> None:
-    process = started(tmp_path / "a.json", "--keep-best")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "step\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    out, err = interrupted(searching(tmp_path / "a.json", "--keep-best"), "step")
     assert err == "dyn: interrupted: this is the best trajectory so far\n"
     assert "condition number" in out
     answer = json.loads((tmp_path / "a.json").read_text())
@@ -324,7 +307,7 @@ def test_interrupted_with_the_best_so_far(tmp_path: Path) -> None:
 def test_progress_on_a_terminal(tmp_path: Path, quiet: bool) -> None:
     own, theirs = pty.openpty()
     words = (*QUICK, *(["--quiet"] if quiet else []))
-    process = started(tmp_path / "a.csv", *words, stderr=theirs)
+    process = searching(tmp_path / "a.csv", *words, stderr=theirs)
     os.close(theirs)
     process.communicate(timeout=60)
     assert process.returncode == 0

@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from dyn_process import interrupted, started
 from log_case import Motion, arm, motion, motion_csv
 
-import dyn_core
 from dyn_core.cli.main import main
 
 
@@ -95,17 +91,6 @@ def test_interrupted(tmp_path: Path) -> None:
         f"sys.exit(main(['log', {str(pipe)!r}]))"
     )
     pipe.write_text("time,position.a,effort.a\n")
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(dyn_core.__file__).parents[1])},
-    )
-    assert process.stderr is not None
-    assert process.stderr.readline() == "reading\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    out, err = interrupted(started(code), "reading", "stderr")
     assert out == ""
     assert err == "dyn: interrupted\n"

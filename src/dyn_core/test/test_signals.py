@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.signal
-from log_case import Motion, datasets, motion
+from log_case import Motion, motion
+from measured import EMPS_MAP, EMPS_PROTOCOL, dataset
 
 import dyn_core
 from dyn_core import DynError, Log, Protocol
@@ -322,28 +323,10 @@ def test_the_cutoff_of_joints_at_rest() -> None:
     assert proposal.reason == "no joint moves: cutoff at 0.4 of the rate, 40 Hz"
 
 
-EMPS = {
-    "time": {"column": "t", "unit": "s"},
-    "joints": {
-        "axis": {
-            "position": {"column": "qm", "unit": "m"},
-            "effort": {"column": "vir", "unit": "V", "gain": 35.15065188},
-        }
-    },
-}
-
-
-@pytest.mark.parametrize(
-    "protocol",
-    [
-        Protocol(cutoff=100.0, order=4, half_width=1, margin=100, decimate=10),
-        Protocol(),
-    ],
-    ids=["published", "by_the_data"],
-)
+@pytest.mark.parametrize("protocol", [EMPS_PROTOCOL, Protocol()], ids=["published", "by_the_data"])
 def test_emps_has_the_parameters_that_were_published(protocol: Protocol) -> None:
     """Janot, Gautier and Brunot 2019: IDIM-LS of the electro-mechanical positioning system."""
-    log = dyn_core.read_log(datasets() / "emps" / "DATA_EMPS.mat", EMPS)
+    log = dyn_core.read_log(dataset("emps") / "DATA_EMPS.mat", EMPS_MAP)
     assert log.units == ("m",)
     signals = dyn_core.condition(log, protocol)
     v = signals.qd[:, 0]
@@ -361,7 +344,7 @@ def test_emps_has_the_parameters_that_were_published(protocol: Protocol) -> None
 
 
 def test_the_protocol_of_ur10() -> None:
-    log = dyn_core.read_log(datasets() / "ur10_unisa" / "ur10_exciting_trajectory.db3")
+    log = dyn_core.read_log(dataset("ur10_unisa") / "ur10_exciting_trajectory.db3")
     assert log.joint_names[0] == "shoulder_pan_joint"
     assert len(log.time) == 3441
     signals = dyn_core.condition(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from typing import Any
 
@@ -15,6 +15,11 @@ from dyn_core.cli.answer import Answer
 from dyn_core.cli.robot_options import loading
 from dyn_core.cli.standard_input import SHOWN, STANDARD_INPUT, source_of
 from dyn_core.errors import DynError, shortened
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Let warnings count."""
+    parser.add_argument("--strict", action="store_true", help="exit code 1 where there is a warning, too")
 
 
 def check(arguments: Namespace) -> Answer:

@@ -3,18 +3,28 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.functions import OF_LINK
-from dyn_core.cli.link_options import link_and_axes, link_program, refuse_link
+from dyn_core.cli.functions import EMITTED, OF_LINK
+from dyn_core.cli.link_options import add_link, link_and_axes, link_program, refuse_link
 from dyn_core.cli.output_file import write_whole
 from dyn_core.cli.robot_options import dynamic_robot_of
-from dyn_core.codegen.languages import emitted
+from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program
 from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
 from dyn_core.facade.programs import traced
 from dyn_core.model.robot import Robot
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Let the command take a function, a language and a file."""
+    parser.add_argument(
+        "--function", required=True, choices=EMITTED, metavar="FUNCTION", help=", ".join(EMITTED)
+    )
+    add_link(parser)
+    parser.add_argument("--lang", required=True, choices=LANGUAGES, metavar="LANG", help=", ".join(LANGUAGES))
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output)")
 
 
 def emit(arguments: Namespace) -> Answer:

@@ -5,19 +5,33 @@ from __future__ import annotations
 
 import json
 import math
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.evaluate_link import evaluated_link
-from dyn_core.cli.functions import EVALUATED, OF_LINK
-from dyn_core.cli.link_options import link_and_axes, refuse_link
-from dyn_core.cli.numbers import joint_vector, shown
+from dyn_core.cli.functions import EVALUATED, OF_LINK, VECTORS
+from dyn_core.cli.link_options import add_link, link_and_axes, refuse_link
+from dyn_core.cli.numbers import Once, joint_vector, shown
 from dyn_core.cli.robot_options import dynamic_robot_of
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
 from dyn_core.model.robot import Robot
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Let the command take a function and a state."""
+    functions = (*EVALUATED, *OF_LINK)
+    parser.add_argument("function", choices=functions, metavar="FUNCTION", help=", ".join(functions))
+    add_link(parser)
+    for option, what in VECTORS.items():
+        parser.add_argument(
+            option,
+            action=Once,
+            metavar="X ...",
+            help=f"joint {what} in tree order, SI units (default: zeros)",
+        )
 
 
 def evaluate(arguments: Namespace) -> Answer:

@@ -56,11 +56,11 @@ def identify_payload(
         models = tuple(friction.model for friction in without.friction)
         own = (p.value for friction in without.friction for p in friction.parameters)
         x = np.array([*(p.value for p in without.base), *own])
-        return payload_of_known_arm(robot, link, base, estimation.fit(loaded, models).data, x)
+        return payload_of_known_arm(link, base, estimation.fit(loaded, models).data, x)
     empty = _equations(robot, without, base, settings)
     models, _ = estimation.friction(empty)
     return payload_of_pair(
-        robot, link, base, estimation.fit(empty, models).data, estimation.fit(loaded, models).data
+        link, base, estimation.fit(empty, models).data, estimation.fit(loaded, models).data
     )
 
 

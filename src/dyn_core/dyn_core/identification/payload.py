@@ -22,7 +22,6 @@ from dyn_core.identification.least_squares import Solution, own_columns, weighte
 from dyn_core.identification.pseudo_inertia import nearest_possible, parameters_of
 from dyn_core.linalg.transform import Transform
 from dyn_core.model.inertial_parameters import InertialParameters, in_frame
-from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL
 
 WEIGHT = 0.02
@@ -59,19 +58,16 @@ class Payload:
     least_squares_deviations: Array
 
 
-def payload_of_pair(
-    robot: Robot, link: str, base: BaseColumns, without: Factors, with_it: Factors
-) -> Payload:
+def payload_of_pair(link: str, base: BaseColumns, without: Factors, with_it: Factors) -> Payload:
     """Answer what a link holds in one of two motions; the arm is identified along with it.
 
     Args:
-        robot: the robot.
         link: the link.
-        base: the columns of its base parameters.
+        base: the columns of the base parameters of the robot.
         without: factors of a motion without the payload.
         with_it: factors of a motion with it, with the same models of friction.
     """
-    B = payload_columns(robot, link, base)
+    B = payload_columns(link, base)
     one, other = without.merged(), with_it.merged()
     p = one.shared
     parts = []
@@ -88,7 +84,6 @@ def payload_of_pair(
 
 
 def payload_of_known_arm(
-    robot: Robot,
     link: str,
     base: BaseColumns,
     with_it: Factors,
@@ -98,14 +93,13 @@ def payload_of_known_arm(
     """Answer what a link holds in a motion of an arm that is known.
 
     Args:
-        robot: the robot.
         link: the link.
-        base: the columns of its base parameters.
+        base: the columns of the base parameters of the robot.
         with_it: factors of a motion with the payload.
         x: parameters of the arm without it: base parameters, then friction.
         friction: whether friction is estimated anew, which changes with load and temperature.
     """
-    B = payload_columns(robot, link, base)
+    B = payload_columns(link, base)
     whole = with_it.merged()
     p = whole.shared
     parts = []
@@ -119,9 +113,9 @@ def payload_of_known_arm(
     return _estimated(link, Factors(10, (tuple(parts),), (whole.count,)))
 
 
-def payload_columns(robot: Robot, link: str, base: BaseColumns) -> Array:
+def payload_columns(link: str, base: BaseColumns) -> Array:
     """Answer B_p: what ten parameters, in the frame of a link, add to the base parameters."""
-    frame = robot.link_frame(link)
+    frame = base.robot.link_frame(link)
     if frame.body == 0:
         raise DynError(
             f"link '{link}' does not move: no motion shows what it holds", element=f"link '{link}'"

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The subcommands of ``dyn``."""
+
+from __future__ import annotations
+
+from dyn_core.cli.base import add_arguments as base_arguments
+from dyn_core.cli.base import base
+from dyn_core.cli.check import add_arguments as check_arguments
+from dyn_core.cli.check import check
+from dyn_core.cli.command import Command
+from dyn_core.cli.counts import counts
+from dyn_core.cli.emit import add_arguments as emit_arguments
+from dyn_core.cli.emit import emit
+from dyn_core.cli.evaluate import add_arguments as evaluate_arguments
+from dyn_core.cli.evaluate import evaluate
+from dyn_core.cli.excite import add_arguments as excite_arguments
+from dyn_core.cli.excite import excite
+from dyn_core.cli.identify import add_arguments as identify_arguments
+from dyn_core.cli.identify import identify
+from dyn_core.cli.link_options import add_link
+from dyn_core.cli.log import add_arguments as log_arguments
+from dyn_core.cli.log import log
+from dyn_core.cli.mdh import mdh
+from dyn_core.cli.predict import add_arguments as predict_arguments
+from dyn_core.cli.predict import predict
+from dyn_core.cli.simulate import add_arguments as simulate_arguments
+from dyn_core.cli.simulate import simulate
+
+COMMANDS = (
+    Command(
+        name="mdh",
+        help="print the modified Denavit-Hartenberg parameters",
+        description="Print the modified Denavit-Hartenberg parameters of a robot (Khalil and Kleinfinger "
+        "1986), a line for each joint: angles in rad, lengths in m.",
+        run=mdh,
+        gravity=False,
+    ),
+    Command(
+        name="eval",
+        help="evaluate a dynamics function in one state",
+        description="Print the value of a dynamics function in one state, a line for each joint, in SI "
+        "units; of the regressor a line for each entry that is not 0: joint, parameter, value. A function "
+        "uses what it takes of --q, --qd and --qdd; only forward_dynamics takes --tau. Several numbers "
+        "follow these options, one for each joint: --q 0.1 -0.2 or --q=0.1,-0.2.",
+        run=evaluate,
+        add_arguments=evaluate_arguments,
+        parameters=True,
+        terms=True,
+    ),
+    Command(
+        name="counts",
+        help="count the operations of the dynamics functions",
+        description="Print how many operations one evaluation of each dynamics function of a robot takes: "
+        "multiplications, additions, divisions, sines and cosines, square roots.",
+        run=counts,
+        add_arguments=add_link,
+        parameters=True,
+        terms=True,
+    ),
+    Command(
+        name="base",
+        help="print the base (minimum) inertial parameters",
+        description="Print the base parameters of a robot: independent combinations of inertial parameters "
+        "that give all joint torques, with their values (SI units), then what was grouped in them and what "
+        "has no effect on any torque.",
+        run=base,
+        add_arguments=base_arguments,
+        parameters=True,
+    ),
+    Command(
+        name="emit",
+        help="write a dynamics function as source code",
+        description="Write a dynamics function of a robot as source code with the numbers of this robot, "
+        "which needs nothing else to be used.",
+        run=emit,
+        add_arguments=emit_arguments,
+        parameters=True,
+        terms=True,
+        json=False,
+    ),
+    Command(
+        name="check",
+        help="list what is suspicious about a robot",
+        description="List what is suspicious about a robot, the worst first; exit code 1 for an error.",
+        run=check,
+        add_arguments=check_arguments,
+    ),
+    Command(
+        name="simulate",
+        help="simulate the motion that efforts give",
+        description="Simulate the motion that the efforts of a CSV file give a robot, faster than in real "
+        "time, and write the states to a CSV file.",
+        run=simulate,
+        add_arguments=simulate_arguments,
+        parameters=True,
+    ),
+    Command(
+        name="excite",
+        help="find a trajectory for identification",
+        description="Find a trajectory that shows the dynamic parameters of a robot, within its limits: a "
+        "Fourier series from rest to rest with the least condition number of the columns of its base "
+        "parameters and friction. The same arguments give the same trajectory.",
+        run=excite,
+        add_arguments=excite_arguments,
+    ),
+    Command(
+        name="log",
+        help="tell what is in a log",
+        description="Tell what is in a log of a robot: joints, rate, gaps, ranges, and what is suspicious, "
+        "the worst first; exit code 1 where it cannot be used for identification.",
+        run=log,
+        add_arguments=log_arguments,
+        robot=False,
+    ),
+    Command(
+        name="identify",
+        help="identify the dynamic parameters of a robot from a log",
+        description="Identify masses, inertias, rotors and friction of a robot from a log of its motion and "
+        "efforts, and write a file of parameters for dyn and the nodes, an identified URDF, a report, and "
+        "data for machines; exit code 1 where signals are wrong, such as an effort with the wrong sign.",
+        run=identify,
+        add_arguments=identify_arguments,
+    ),
+    Command(
+        name="predict",
+        help="predict the efforts of a log by identified parameters",
+        description="Compute the efforts that identified parameters give along the motion of a log, write "
+        "them to a CSV file, and print how far they are from those that were measured.",
+        run=predict,
+        add_arguments=predict_arguments,
+    ),
+)
+"""In the order in which the help has them."""
