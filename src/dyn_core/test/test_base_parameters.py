@@ -13,12 +13,15 @@ import pytest
 from base_agreement import assert_methods_agree
 from example_robots import EMPTY, descriptions
 from geometric_tables import (
+    AKR,
     GENERAL_6R,
     LWR,
     PANDA,
     PUMA,
     RX90,
+    SR400,
     STANFORD,
+    UR,
     Row,
     chain,
     robot_of,
@@ -54,9 +57,12 @@ def rotors(found: dyn_core.BaseParameters) -> list[str]:
         (STANFORD, 33, 37),
         (LWR, 43, 48),
         (PANDA, 43, 48),
+        (UR, 36, 40),
+        (SR400, 50, 55),
+        (AKR, 58, 64),
         (GENERAL_6R, 36, 41),  # joints 1 and 2 are not perpendicular: of theorem 4 only Ia1 is left
     ],
-    ids=["rx90", "puma", "stanford", "lwr", "panda", "general 6R"],
+    ids=["rx90", "puma", "stanford", "lwr", "panda", "ur", "sr400", "akr-3000", "general 6R"],
 )
 def test_counts(table: list[Row], of_bodies: int, with_rotors: int) -> None:
     robot = robot_of(table)
