@@ -10,14 +10,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import dyn_core
 from dyn_core.codegen import c_backend
 from dyn_core.codegen.compiler import NoCompiler
 
-RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
+PENDULUM = (
+    '<robot name="pendulum"><link name="base"/><link name="bob"><inertial><origin xyz="0.5 0 0"/>'
+    '<mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="pivot" type="continuous"><parent link="base"/>'
+    '<child link="bob"/><axis xyz="0 1 0"/></joint></robot>'
+)
+"""What is compiled does not matter here: little."""
 
 
 @pytest.fixture
@@ -28,8 +32,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def works(backend: str = "c") -> bool:
-    model = dyn_core.compile_model(dyn_core.load_robot(RRP), backend=backend)
-    return model.backend == backend and np.isfinite(model.gravity_torques([0.1, 0.2, 0.3])).all()
+    model = dyn_core.compile_model(dyn_core.load_robot(PENDULUM), backend=backend)
+    return model.backend == backend and model.gravity_torques([0.0])[0] == pytest.approx(-9.81)
 
 
 def test_entries_are_private_and_used_again(cache: Path) -> None:
@@ -57,7 +61,7 @@ def test_a_damaged_entry_is_made_again(cache: Path, damage: str) -> None:
     assert done.stdout == "c\n"
 
 
-COMPILE = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({str(RRP)!r})).backend)"
+COMPILE = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({PENDULUM!r})).backend)"
 
 
 def run(**variables: str) -> subprocess.CompletedProcess[str]:
