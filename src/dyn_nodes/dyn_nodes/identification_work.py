@@ -18,6 +18,7 @@ from dyn_core.excitation.excite import excite
 from dyn_core.excitation.search import Progress
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.facade.load import Loaded, read_robot
+from dyn_core.identification.estimators import IN_WORDS
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.pseudo_inertia import is_possible
 from dyn_core.identification.settings import IdentificationSettings
@@ -31,6 +32,8 @@ Tell = Callable[[int, float], None]
 
 
 Friction = Literal["auto", "unloaded", "standard"]
+LeastSquares = Literal["ols", "wls", "irls", "tls"]
+"""Estimators that need no simulation: what controller there is, and its gains, this node does not know."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class EstimationSettings:
     Attributes:
         train: part of the time that is fitted; the rest is held out.
         cutoff: of the filter of positions (Hz); 0 to choose it by the data.
-        robust: whether outliers count less.
+        estimator: how parameters are estimated.
         friction: "auto" chooses a model by cross-validation, "unloaded" one that does not depend on the load;
             "standard" is viscous, Coulomb and offset alone.
         prior_weight: how much the description counts where the log says little.
@@ -48,7 +51,7 @@ class EstimationSettings:
 
     train: float = 0.65
     cutoff: float = 0.0
-    robust: bool = False
+    estimator: LeastSquares = "wls"
     friction: Friction = "auto"
     prior_weight: float = IdentificationSettings().prior_weight
 
@@ -57,7 +60,7 @@ class EstimationSettings:
         return IdentificationSettings(
             friction=(FrictionModel(),) * robot.dof if self.friction == "standard" else None,
             loaded=self.friction == "auto",
-            robust=self.robust,
+            estimator=self.estimator,
             prior_weight=self.prior_weight,
         )
 
@@ -151,7 +154,6 @@ _STAGES = (
     (Stage.VALIDATION, 0.0),
 )
 """Of what `make_result` tells, in order."""
-_ESTIMATORS = {"wls": "weighted least squares", "irls": "iteratively reweighted least squares"}
 
 
 def outcome(result: Result) -> dict[str, Any]:
@@ -159,7 +161,7 @@ def outcome(result: Result) -> dict[str, Any]:
     found, errors = result.identified, result.standard_errors
     values = found.parameters
     possible = possible_bodies(result.loaded.robot, values)
-    estimator = _ESTIMATORS[found.procedure.estimator]
+    estimator = IN_WORDS[found.procedure.estimator]
     return {
         "name": [parameter.name for parameter in found.standard],
         "value": [parameter.value for parameter in found.standard],

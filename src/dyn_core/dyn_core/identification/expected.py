@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +12,7 @@ import numpy as np
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.consistent import ConsistentSolution, Prior, consistent
-from dyn_core.identification.factors import Factors
 from dyn_core.identification.friction import NONNEGATIVE, FrictionModel
-from dyn_core.identification.least_squares import own_columns
 from dyn_core.identification.pseudo_inertia import is_possible, nearest_possible
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
@@ -62,9 +61,8 @@ def consistent_parameters(
     robot: Robot,
     base: BaseColumns,
     models: Sequence[FrictionModel],
-    data: Factors,
-    sigma: Array,
-    start: Array,
+    rows: Array,
+    count: int,
     weight: float = WEIGHT,
 ) -> Consistent:
     """Answer parameters that bodies, rotors and friction can have.
@@ -73,34 +71,29 @@ def consistent_parameters(
         robot: the robot, whose parameters are what is expected.
         base: the columns of its base parameters.
         models: friction of each joint.
-        data: factors of the equations.
-        sigma: deviation of the residuals of each joint (N m or N).
-        start: parameters that need not be possible, for their size.
+        rows: rows ``[W tau]`` that say of base parameters and friction what the measurement says, each
+            divided by the deviation of its residual.
+        count: number of equations of each joint that they stand for.
         weight: weight of what is expected of the bodies.
     """
-    whole = data.merged()
-    n, p0 = len(robot.joints), whole.shared
+    n, p0 = len(robot.joints), len(base.kept)
     to_base = _standard_to_base(base, n)
-    places = own_columns(whole)
     drives = to_base.shape[1] - 10 * n  # rotors, and motors that move several joints
-    friction = len(start) - p0
-    maps = []
-    for columns in places:
-        to_own = np.zeros((p0 + len(columns), to_base.shape[1] + friction))
-        to_own[:p0, : to_base.shape[1]] = to_base
-        to_own[range(p0, p0 + len(columns)), [to_base.shape[1] + k - p0 for k in columns]] = 1.0
-        maps.append(to_own)
+    friction = rows.shape[1] - 1 - p0
+    to_all = np.zeros((p0 + friction, to_base.shape[1] + friction))
+    to_all[:p0, : to_base.shape[1]] = to_base
+    to_all[p0:, to_base.shape[1] :] = np.eye(friction)
     bodies, _ = expected_bodies(robot)
     held = [term in NONNEGATIVE for model in models for term in model.terms]
     nonnegative = np.array([True] * drives + held, dtype=bool)
     rotors = _rotor_scales(robot, bodies)
     motors = np.full(drives - n, rotors.mean())
-    scales = np.concatenate([rotors, motors, _friction_scales(whole, sigma)])
-    count = drives + friction
+    scales = np.concatenate([rotors, motors, _friction_scales(rows[:, p0:-1], count)])
+    others = drives + friction
     prior = Prior(
-        bodies, weight, scales, np.full(count, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
+        bodies, weight, scales, np.full(others, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
     )
-    solution = consistent(whole.parts[0], sigma, maps, prior)
+    solution = consistent((rows,), np.ones(1), (to_all,), prior)
     return _answer(solution, to_base, n)
 
 
@@ -139,10 +132,8 @@ def _rotor_scales(robot: Robot, bodies: Array) -> Array:
     return np.where(own > 0.0, own, np.maximum(about_axis, 1e-3))
 
 
-def _friction_scales(whole: Factors, sigma: Array) -> Array:
+def _friction_scales(columns: Array, count: int) -> Array:
     """Sizes of friction: what would make residuals of one deviation."""
-    scales = []
-    for R, s in zip(whole.parts[0], sigma, strict=True):
-        lengths = np.linalg.norm(R[:, whole.shared : -1], axis=0)
-        scales += [s * np.sqrt(whole.count) / length if length > 0.0 else 1.0 for length in lengths]
-    return np.array(scales)
+    lengths = np.linalg.norm(columns, axis=0)
+    present = lengths > 0.0
+    return np.where(present, math.sqrt(count) / np.where(present, lengths, 1.0), 1.0)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dyn_core.check.finding import Finding
+from dyn_core.identification.estimators import Estimator
 from dyn_core.identification.friction import FrictionModel
 
 
@@ -94,7 +95,7 @@ class Procedure:
         train: part of the time that was fitted; the rest was held out.
         decimation: one equation in so many was kept, behind a filter of both sides.
         equations: equations of each joint that were fitted.
-        estimator: ``"wls"``, or ``"irls"`` where outliers count less.
+        estimator: how parameters were estimated.
         parts: parts of the fitted time in cross-validation.
         prior_weight: weight of the description among physically consistent parameters.
     """
@@ -106,7 +107,7 @@ class Procedure:
     train: float
     decimation: int
     equations: int
-    estimator: str
+    estimator: Estimator
     parts: int
     prior_weight: float
 

@@ -10,7 +10,7 @@ from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.at_rest import at_rest
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.checks import check_length, check_signals
-from dyn_core.identification.deviations import deviations, residual_rows, residuals
+from dyn_core.identification.deviations import residuals
 from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
@@ -54,8 +54,8 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
     models, tried = estimation.friction(equations)
     fit = estimation.fit(equations, models)
     solution = fit.solution
-    left = residual_rows(fit.rows, solution.x)
-    spread = deviations(fit.rows, solution, left, fit.weights)
+    left = fit.residuals
+    spread = fit.deviations(left)
     needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
     consistent = estimation.possible(models, fit)
     own = own_columns(fit.data)
@@ -95,7 +95,7 @@ def _procedure(signals: Signals, settings: IdentificationSettings, equations: in
         signals.train,
         signals.decimate,
         equations,
-        "irls" if settings.robust else "wls",
+        settings.estimator,
         settings.parts,
         settings.prior_weight,
     )

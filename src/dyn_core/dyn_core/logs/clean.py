@@ -100,6 +100,7 @@ def clean_log(
         findings=tuple(course.findings),
         done=tuple(course.done),
         source=source,
+        start=float(time[0]),
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from dyn_core.identification.estimators import IN_WORDS
 from dyn_core.report.page import page, table
 from dyn_core.results.report_plots import friction_plots, torque_plots
 from dyn_core.results.report_tables import (
@@ -113,8 +114,9 @@ def _friction(result: Result) -> Iterator[str]:
 
 
 def _parameters(result: Result) -> Iterator[str]:
+    estimator = escape(IN_WORDS[result.identified.procedure.estimator])
     yield (
-        "<p>Base parameters are the combinations that torques depend on, by weighted least squares. "
+        f"<p>Base parameters are the combinations that torques depend on, by {estimator}. "
         "Essential: the torques cannot do without it. Deviations are one standard deviation.</p>"
     )
     head = ("parameter", "value", "deviation", "relative", "consistent", "description", "unit", "")

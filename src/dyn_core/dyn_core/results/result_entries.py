@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dyn_core.check.finding import Finding
+from dyn_core.identification.estimators import IN_WORDS
 from dyn_core.identification.identified import Errors, IdentifiedParameter, JointFriction, TorqueError
 from dyn_core.results.friction_formula import friction_formula
 from dyn_core.results.result import Result
@@ -108,7 +109,7 @@ def _error(error: TorqueError, joints: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _protocol(result: Result) -> dict[str, Any]:
-    signals, settings, procedure = result.signals, result.settings, result.identified.procedure
+    signals, procedure = result.signals, result.identified.procedure
     return {
         **{key: value for key, value in asdict(result.protocol).items() if value is not None},
         "rate": 1.0 / signals.period,
@@ -119,10 +120,10 @@ def _protocol(result: Result) -> dict[str, Any]:
         "segments": len(signals.segments),
         "equations": procedure.equations,
         "estimator": procedure.estimator,
+        "estimator_in_words": IN_WORDS[procedure.estimator],
         "cross_validation_parts": procedure.parts,
         "prior_weight": procedure.prior_weight,
         "friction": _friction_setting(result),
-        "robust": settings.robust,
         "asked": asdict(result.protocol),
         "conditioning": signals.done,
         "log": result.log.done,

@@ -11,7 +11,9 @@ import numpy as np
 
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
+from dyn_core.logs.control import Control
 from dyn_core.signals.decimation import Decimation
+from dyn_core.signals.position_noise import PositionNoise
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,8 @@ class Signals:
         decimate: how many samples parallel filtering makes one of.
         train: part of the time, from the start, that fits; the rest is held out.
         done: what was done, one sentence a step.
+        noise: of the positions, as far as it is known.
+        control: what moved the robot, at these times; None where nobody says.
     """
 
     joint_names: tuple[str, ...]
@@ -46,6 +50,8 @@ class Signals:
     decimate: int
     train: float
     done: tuple[str, ...] = ()
+    noise: PositionNoise | None = None
+    control: Control | None = None
 
     def __len__(self) -> int:
         """Answer the number of samples."""
@@ -105,6 +111,7 @@ class Signals:
             qdd=self.qdd[inside],
             tau=self.tau[inside],
             segments=tuple((a, b) for a, b in kept if b > a),
+            control=None if self.control is None else self.control.part(first, last),
         )
 
     def of_joints(self, names: Sequence[str]) -> Signals:
@@ -123,4 +130,10 @@ class Signals:
             )
         order = [self.joint_names.index(name) for name in names]
         q, qd, qdd, tau = (array[:, order] for array in (self.q, self.qd, self.qdd, self.tau))
-        return replace(self, joint_names=tuple(names), q=q, qd=qd, qdd=qdd, tau=tau)
+        noise = self.noise
+        if noise is not None:
+            noise = replace(noise, deviations=tuple(noise.deviations[k] for k in order))
+        control = None if self.control is None else self.control.of_joints(order)
+        return replace(
+            self, joint_names=tuple(names), q=q, qd=qd, qdd=qdd, tau=tau, noise=noise, control=control
+        )
