@@ -41,7 +41,7 @@ def parameters(robot: dyn_core.Robot | None = None) -> ParameterSet:
         ),
         {"by": 'somebody "quoted": #1', "log": "ä.mcap"},
         dyn_core.Protocol(cutoff=12.5, filter_effort=True, decimate=4),
-        0.03,
+        {name: 0.03 * k for k, name in enumerate(robot.joint_names)},
         {"with_friction_models": 0.05, "with_standard_friction": None},
     )
 

@@ -158,13 +158,14 @@ _STAGES = (
 
 def outcome(result: Result) -> dict[str, Any]:
     """Answer what a dyn_msgs/IdentificationResult says: of the parameters as the nodes have them."""
-    found, errors = result.identified, result.standard_errors
-    values = found.parameters
+    found, errors = result.identified, result.at_once_errors
+    # A message has no place for the velocity over which Coulomb friction changes its sign.
+    values = {**found.parameters, **found.at_once}
     possible = possible_bodies(result.loaded.robot, values)
     estimator = IN_WORDS[found.procedure.estimator]
     return {
         "name": [parameter.name for parameter in found.standard],
-        "value": [parameter.value for parameter in found.standard],
+        "value": [values[parameter.name] for parameter in found.standard],
         "standard_deviation": [parameter.deviation for parameter in found.standard],
         "method": f"{estimator}, physically consistent" if possible else estimator,
         "physically_consistent": possible,

@@ -127,12 +127,6 @@ def _text(result: Result, out: str, took: float) -> str:
     lines = [str(finding) for finding in (*identified.findings, *result.log.findings)]
     lines += [f"remark: {remark}" for remark in identified.remarks]
     lines += _table(result)
-    smooth = result.smooth_errors.held_out or result.smooth_errors.fitted
-    if result.coulomb_velocity:
-        lines.append(
-            f"with coulomb_velocity: {result.coulomb_velocity:g} for feedforward, nodes have "
-            f"{_percent(smooth.relative)}"
-        )
     lines.append(f"{', '.join(FILES)} are in {out} ({took:.1f} s)")
     return "\n".join(lines)
 

@@ -122,9 +122,14 @@ class Identified:
         base: base parameters, by least squares alone.
         friction: friction of each joint, by least squares alone.
         standard: all standard parameters, physically consistent; directions that the measurement does not
-            show are as the description has them. Friction is that of the standard model that comes nearest.
+            show are as the description has them. Friction is the standard one that comes nearest to the
+            measured torques.
         consistent_friction: parameters of the friction models that go with `standard`.
         consistent_base: base parameters that `standard` makes.
+        coulomb_velocity: by joint, over which the Coulomb friction in `standard` changes its sign (rad/s or
+            m/s); 0: at once.
+        at_once: by name, the standard friction that comes nearest where Coulomb friction changes its sign at
+            once.
         errors: of `base` and `friction`.
         consistent_errors: of `standard` with `consistent_friction`.
         condition: condition number of the equations, columns of unit length.
@@ -141,6 +146,8 @@ class Identified:
     standard: tuple[IdentifiedParameter, ...]
     consistent_friction: tuple[JointFriction, ...]
     consistent_base: tuple[IdentifiedParameter, ...]
+    coulomb_velocity: tuple[float, ...]
+    at_once: Mapping[str, float]
     errors: Errors
     consistent_errors: Errors
     condition: float

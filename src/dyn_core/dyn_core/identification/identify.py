@@ -20,7 +20,13 @@ from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
 from dyn_core.identification.remarks import remarks
 from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.identification.tables import Estimate, base_table, friction_table, standard_table
+from dyn_core.identification.tables import (
+    Estimate,
+    base_table,
+    friction_table,
+    standard_frictions,
+    standard_table,
+)
 from dyn_core.identification.torque_error import torque_error
 from dyn_core.model.robot import Robot
 from dyn_core.signals.signals import Signals
@@ -59,6 +65,8 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
     needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
     consistent = estimation.possible(models, fit)
     own = own_columns(fit.data)
+    frictions = standard_frictions(equations, models, consistent, own)
+    at_once = standard_frictions(equations, models, consistent, own, at_once=True)
     plain = Estimate(solution.x, spread, needed, solution.identifiable)
     of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
     possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
@@ -73,9 +81,15 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
         robot.joint_names,
         base_table(robot, base, plain),
         friction_table(robot, models, own, plain, tried),
-        standard_table(robot, models, fitted, consistent, own),
+        standard_table(robot, consistent, frictions),
         friction_table(robot, models, own, possible, tried),
         base_table(robot, base, possible),
+        tuple(friction.v0 for friction in frictions),
+        {
+            name: value
+            for j, friction in zip(robot.coordinates, at_once, strict=True)
+            for name, value in zip(FrictionModel().names(j), friction.values, strict=True)
+        },
         errors(plain.x),
         errors(possible.x),
         solution.condition,

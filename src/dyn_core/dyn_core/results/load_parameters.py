@@ -88,7 +88,10 @@ def _set(root: Node, source: str) -> ParameterSet:
         ),
         made={key: _text(node) for key, node in entries("made", given.get("made", Scalar(""))).items()},
         protocol=_protocol(given.get("protocol", Scalar(""))),
-        coulomb_velocity=not_negative("coulomb_velocity", given.get("coulomb_velocity", Scalar("0"))),
+        coulomb_velocity={
+            joint: not_negative(f"coulomb_velocity, joint '{shortened(joint, 40)}'", node)
+            for joint, node in entries("coulomb_velocity", given.get("coulomb_velocity", Scalar(""))).items()
+        },
         errors={
             key: _optional(f"held_out, {key}", node)
             for key, node in entries("held_out", given.get("held_out", Scalar(""))).items()

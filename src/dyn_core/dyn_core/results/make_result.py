@@ -26,13 +26,12 @@ from dyn_core.identification.units import unit_of
 from dyn_core.logs.examine_log import read_log
 from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
-from dyn_core.results.coulomb_velocity import best_coulomb_velocity
 from dyn_core.results.friction_curves import friction_curves
 from dyn_core.results.identified_urdf import identified_urdf
 from dyn_core.results.input_hash import input_hash
 from dyn_core.results.kinematics_hash import kinematics_hash
 from dyn_core.results.parameter_set import ParameterSet, SetFriction, SetValue
-from dyn_core.results.prediction import Prediction, predicted, torque_error
+from dyn_core.results.prediction import Prediction, predicted, standard_friction, torque_error
 from dyn_core.results.result import Comparison, Inputs, Result
 from dyn_core.signals.condition import condition
 from dyn_core.signals.protocol import Protocol
@@ -111,18 +110,18 @@ def _result(
     described = _of_description(robot)
     expected = [predicted(robot, described, part.q, part.qd, part.qdd).standard for part in parts]
     standard_errors = _errors(parts, [torque.standard for torque in torques])
-    real = robot.with_parameters(bare.values)
-    velocity, smooth_errors = best_coulomb_velocity(real, parts, [torque.load for torque in torques])
-    urdf = identified_urdf(loaded, real)
+    suddenly = robot.with_parameters({**identified.parameters, **identified.at_once})
+    at_once = [t.load + standard_friction(suddenly, p.qd) for p, t in zip(parts, torques, strict=True)]
+    at_once_errors = _errors(parts, at_once)
+    urdf = identified_urdf(loaded, robot.with_parameters(bare.values))
     held_out_errors = {
         "with_friction_models": identified.consistent_errors.held_out,
         "with_standard_friction": standard_errors.held_out,
-        "with_coulomb_velocity": smooth_errors.held_out,
+        "with_coulomb_friction_at_once": at_once_errors.held_out,
     }
     parameters = replace(
         bare,
         descriptions=(robot.description_hash, hashlib.sha256(urdf.text.encode()).hexdigest()),
-        coulomb_velocity=velocity,
         wrong=tuple(
             f"{finding.element}: {finding.message}"
             for finding in identified.findings
@@ -141,8 +140,7 @@ def _result(
         parameters,
         urdf,
         standard_errors,
-        velocity,
-        smooth_errors,
+        at_once_errors,
         _errors(parts, expected),
         _comparison(parts[-1], torques[-1], is_held_out=len(parts) == 2),
         friction_curves(robot, parameters, fitted, torques[0].load),
@@ -190,6 +188,7 @@ def _parameter_set(robot: Robot, identified: Identified, protocol: Protocol, inp
         ),
         made,
         protocol,
+        dict(zip(robot.joint_names, identified.coulomb_velocity, strict=True)),
     )
 
 

@@ -62,8 +62,8 @@ class ParameterSet:
         friction: the friction models, one for each independent joint; none where nobody identified any.
         made: how it was made, by what it says.
         protocol: how signals were conditioned for it.
-        coulomb_velocity: over which Coulomb friction had best change its sign in the node feedforward (rad/s
-            or m/s); 0: at once.
+        coulomb_velocity: by joint, over which its Coulomb friction changes its sign in the node feedforward
+            (rad/s or m/s); at once for a joint that is not in it.
         errors: relative torque errors on data that was held out, by friction model, where they are known.
         wrong: what is wrong with the signals of the log, so that no robot may have these parameters.
         source: the file that it was read from.
@@ -76,7 +76,7 @@ class ParameterSet:
     friction: tuple[SetFriction, ...] = ()
     made: Mapping[str, str] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
-    coulomb_velocity: float = 0.0
+    coulomb_velocity: Mapping[str, float] = field(default_factory=dict)
     errors: Mapping[str, float | None] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
     source: str = ""
@@ -144,6 +144,12 @@ class ParameterSet:
             raise DynError(
                 f"friction_models has the joints {listed(f.joint for f in self.friction)}, but those of the "
                 f"robot are {listed(robot.joint_names)}, in this order"
+            )
+
+        unknown = [name for name in self.coulomb_velocity if name not in robot.joint_names]
+        if unknown:
+            raise DynError(
+                f"coulomb_velocity has {listed(unknown)}, but the joints are {listed(robot.joint_names)}"
             )
 
     def _other_description(self, robot: Robot) -> str:

@@ -29,7 +29,7 @@ _HEAD = """\
 
 _FRICTION_HEAD = """\
 # Friction as it was identified, which `dyn predict` uses. The nodes, simulation and identified.urdf know
-# Fv, Fs and Fo alone: "joints" above has, of these, what comes nearest over the velocities of the log.
+# Fv, Fs and Fo alone: "joints" above has, of these, what leaves least of the measured torques.
 # qd: velocity; s: its sign, smoothed over v0 where v0 is not 0.
 """
 
@@ -75,9 +75,12 @@ def _lines(robot: Robot, parameters: ParameterSet, unseen: Collection[str]) -> I
         yield "# Relative torque error |tau - tau_model| / |tau| on the part of the log that no fit has seen."
         yield "held_out:"
         yield from (f"  {key}: {_number(value)}" for key, value in parameters.errors.items())
-    yield ""
-    yield "# What the parameter coulomb_velocity of feedforward had best be (rad/s or m/s)."
-    yield f"coulomb_velocity: {_number(parameters.coulomb_velocity)}"
+    if parameters.coulomb_velocity:
+        yield ""
+        yield "# Velocity (rad/s or m/s) over which Coulomb friction changes its sign in feedforward:"
+        yield "# Fv qd + Fs tanh(qd / velocity) + Fo. 0: at once."
+        yield "coulomb_velocity:"
+        yield from (f"  {quoted(joint)}: {_number(v0)}" for joint, v0 in parameters.coulomb_velocity.items())
     yield ""
     yield "# How signals were conditioned; null: chosen by the data."
     yield "protocol:"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ class Prediction:
 
     Attributes:
         tau: with the friction models that were identified.
-        standard: with viscous and Coulomb friction and offset alone, as the nodes have it.
+        standard: with viscous and Coulomb friction and offset alone, as the node feedforward has it.
         load: of bodies and rotors alone.
     """
 
@@ -53,28 +54,30 @@ def predicted(robot: Robot, parameters: ParameterSet, q: Array, qd: Array, qdd: 
     model = compile_model(identified, backend="python", friction=False)
     models, x = parameters.friction_of(robot)
     friction = friction_torques(models, x)
+    velocities = [parameters.coulomb_velocity.get(name, 0.0) for name in robot.joint_names]
     torques = Prediction(*(np.empty_like(q) for _ in range(3)))
     for first in range(0, len(q), BLOCK):
         part = slice(first, first + BLOCK)
         load = model.inverse_dynamics(q[part], qd[part], qdd[part])
         torques.load[part] = load
         torques.tau[part] = load + friction(qd[part], load)
-        torques.standard[part] = load + standard_friction(identified, qd[part])
+        torques.standard[part] = load + standard_friction(identified, qd[part], velocities)
     return torques
 
 
-def standard_friction(robot: Robot, qd: Array, coulomb_velocity: float = 0.0) -> Array:
+def standard_friction(robot: Robot, qd: Array, coulomb_velocity: Sequence[float] = ()) -> Array:
     """Answer viscous and Coulomb friction and offset of a robot (N m or N), (N, n).
 
     Args:
         robot: the robot.
         qd: velocities (rad/s or m/s), (N, n).
-        coulomb_velocity: velocity over which Coulomb friction changes its sign (rad/s or m/s); 0: at once.
+        coulomb_velocity: of each joint, velocity over which Coulomb friction changes its sign (rad/s or m/s);
+            by default, and for 0, at once.
     """
     joints = robot.independent_joints
     x = [value for joint in joints for value in (joint.friction.Fv, joint.friction.Fs, joint.friction.Fo)]
-    model = FrictionModel(v0=coulomb_velocity)
-    return friction_torques((model,) * robot.dof, np.array(x))(qd, qd)
+    models = [FrictionModel(v0=v0) for v0 in coulomb_velocity or (0.0,) * robot.dof]
+    return friction_torques(models, np.array(x))(qd, qd)
 
 
 def torque_error(signals: Signals, predicted: Array) -> TorqueError:

@@ -46,7 +46,7 @@ def result_entries(result: Result) -> dict[str, Any]:
         "held_out": _part(result, "held_out"),
         "fitted": _part(result, "fitted"),
         "protocol": _protocol(result),
-        "recommended": {"coulomb_velocity": result.coulomb_velocity},
+        "coulomb_velocity": result.parameters.coulomb_velocity,
         "condition": identified.condition,
         "residual_whiteness": dict(zip(joints, identified.whiteness, strict=True)),
         "parameters": {
@@ -84,7 +84,7 @@ def _part(result: Result, which: str) -> dict[str, Any] | None:
     of_all = {
         "least_squares": result.identified.errors,
         "standard_friction": result.standard_errors,
-        "coulomb_velocity": result.smooth_errors,
+        "coulomb_friction_at_once": result.at_once_errors,
         "description": result.description_errors,
     }
     main: TorqueError | None = getattr(result.identified.consistent_errors, which)
