@@ -12,6 +12,7 @@ from identification_log import URDF, true_robot, write_log
 import dyn_core
 from dyn_core.control.smooth_friction import SmoothFriction
 from dyn_core.facade.load import read_robot
+from dyn_core.identification.stages import IdentifyStage, ResultStage
 from dyn_core.results import prediction
 from dyn_core.results.make_result import make_result
 from dyn_core.results.prediction import predicted, torque_error
@@ -40,7 +41,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def result(log: Path) -> Result:
     stages: list[str] = []
     found = make_result(read_robot(URDF), log, "a test", progress=stages.append)
-    assert [stage.split()[0] for stage in stages] == ["reading", "conditioning", "identifying", "comparing"]
+    reading, conditioning, comparing = ResultStage
+    assert stages == [reading, conditioning, *IdentifyStage, comparing]
     return found
 
 

@@ -22,6 +22,7 @@ from dyn_core.identification.estimators import IN_WORDS
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.pseudo_inertia import is_possible
 from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.identification.stages import IdentifyStage, ResultStage
 from dyn_core.results.make_result import make_result
 from dyn_core.results.result import Result
 from dyn_core.results.write_result import write_result
@@ -122,10 +123,13 @@ class Estimate:
 
     def __call__(self, tell: Tell) -> dict[str, Any]:
         """Answer what dyn_msgs/IdentificationResult has, by the names of its fields."""
-        stages = iter(_STAGES)
+        steps = list(IdentifyStage)
 
-        def progress(_: str) -> None:
-            tell(*next(stages, _STAGES[-1]))
+        def progress(stage: str) -> None:
+            if stage in steps:
+                tell(Stage.ESTIMATION, steps.index(IdentifyStage(stage)) / len(steps))
+            elif stage in _STAGES:
+                tell(*_STAGES[stage])
 
         result = make_result(
             self._loaded(),
@@ -147,13 +151,12 @@ class Estimate:
         return replace(loaded, robot=self.robot)
 
 
-_STAGES = (
-    (Stage.FILTERING, 0.0),
-    (Stage.FILTERING, 0.5),
-    (Stage.ESTIMATION, 0.0),
-    (Stage.VALIDATION, 0.0),
-)
-"""Of what `make_result` tells, in order."""
+_STAGES: Mapping[str, tuple[Stage, float]] = {
+    ResultStage.READING: (Stage.FILTERING, 0.0),
+    ResultStage.CONDITIONING: (Stage.FILTERING, 0.5),
+    ResultStage.COMPARING: (Stage.VALIDATION, 0.0),
+}
+"""Of what `make_result` tells before and after the estimation."""
 
 
 def outcome(result: Result) -> dict[str, Any]:

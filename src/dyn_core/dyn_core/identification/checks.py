@@ -41,7 +41,7 @@ def _check_estimator(signals: Signals, settings: IdentificationSettings) -> None
             f"the control has {len(control.q)} samples of {control.q.shape[1]} joints, but the signals have "
             f"{len(signals)} of {signals.dof}: give it at the times of the signals, of all joints"
         )
-    if settings.couplings:
+    if settings.couplings or signals.drives:
         raise DynError(f"the estimator {name} cannot simulate motors that move several joints: use wls")
 
 

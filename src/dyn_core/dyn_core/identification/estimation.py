@@ -22,6 +22,7 @@ from dyn_core.identification.robust import reweighted
 from dyn_core.identification.rows import Rows, rows_of
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.simulation_estimators import by_simulation
+from dyn_core.identification.stages import Progress
 from dyn_core.identification.total import total
 from dyn_core.identification.unweighted import unweighted
 from dyn_core.model.robot import Robot
@@ -67,11 +68,16 @@ class Estimation:
         tried = [one.tried + other.tried[1:] for one, other in zip(chosen, refined, strict=True)]
         return tuple(choice.model for choice in refined), tried
 
-    def fit(self, equations: Equations, models: Sequence[FrictionModel]) -> Fit:
-        """The parameters that fit best."""
+    def fit(
+        self,
+        equations: Equations,
+        models: Sequence[FrictionModel],
+        progress: Progress = lambda stage: None,
+    ) -> Fit:
+        """The parameters that fit best; `progress` is told the rounds of simulations."""
         estimator = self.settings.estimator
         if estimator == "iv" or estimator == "oe":
-            return by_simulation(equations, models, estimator).fit
+            return by_simulation(equations, models, estimator, progress).fit
         if not any(model.loaded for model in models):
             return self._fitted(rows_of(equations, models))
         start = (FrictionModel(),) * self.robot.dof

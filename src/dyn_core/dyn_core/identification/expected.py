@@ -11,6 +11,7 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.consistent import ConsistentSolution, Prior, consistent
 from dyn_core.identification.friction import NONNEGATIVE, FrictionModel
 from dyn_core.identification.pseudo_inertia import is_possible, nearest_possible
@@ -21,6 +22,9 @@ WEIGHT = 0.5
 """Weight of what is expected of bodies: they may be some two times heavier, or less than half as heavy."""
 DRIVE_WEIGHT = 1e-3
 """Weight of what keeps friction and rotors from being negative: next to nothing."""
+
+NEXT_TO_NOTHING = 1e-3
+"""Part of its usual size that is expected of what another parameter stands for as well."""
 
 LEAST_MASS = 0.01
 """Mass that a body without any is taken to have (kg)."""
@@ -36,17 +40,21 @@ class Consistent:
         x: base parameters, then friction, as the estimators have them.
         standard: ten parameters of each body, (n, 10).
         Ia: rotor inertias (kg m^2 or kg), (n,).
+        motors: rotor inertia, viscous and Coulomb friction of motors that move several joints, (m, 3).
         deviations: of the standard parameters, (n, 11), rotor inertias last.
         informed: how much of what is known of each the measurement said, 0 to 1, (n, 11).
         friction_deviations: of the friction, in the order of x.
+        motor_deviations: of `motors`, (m, 3).
     """
 
     x: Array
     standard: Array
     Ia: Array
+    motors: Array
     deviations: Array
     informed: Array
     friction_deviations: Array
+    motor_deviations: Array
 
 
 def expected_bodies(robot: Robot) -> tuple[Array, tuple[int, ...]]:
@@ -88,7 +96,16 @@ def consistent_parameters(
     nonnegative = np.array([True] * drives + held, dtype=bool)
     rotors = _rotor_scales(robot, bodies)
     motors = np.full(drives - n, rotors.mean())
-    scales = np.concatenate([rotors, motors, _friction_scales(rows[:, p0:-1], count)])
+    of_friction = _friction_scales(rows[:, p0:-1], count)
+    replaced = without_motor(base, n)
+    rotors = np.where(replaced, NEXT_TO_NOTHING * rotors, rotors)
+    viscous = [
+        term == "viscous" and bool(replaced[j - 1])
+        for j, model in zip(robot.coordinates, models, strict=True)
+        for term in model.terms
+    ]
+    of_friction = np.where(viscous, NEXT_TO_NOTHING * of_friction, of_friction)
+    scales = np.concatenate([rotors, motors, of_friction])
     others = drives + friction
     prior = Prior(
         bodies, weight, scales, np.full(others, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
@@ -110,9 +127,11 @@ def _answer(solution: ConsistentSolution, to_base: Array, n: int) -> Consistent:
         np.concatenate([to_base @ x[:known], x[known:]]),
         x[: 10 * n].reshape(n, 10),
         x[10 * n : 11 * n],
+        x[11 * n : known].reshape(-1, 3),
         table(spread),
         table(informed),
         spread[known:],
+        spread[11 * n : known].reshape(-1, 3),
     )
 
 
@@ -121,6 +140,16 @@ def _standard_to_base(base: BaseColumns, n: int) -> Array:
     order = [11 * k + j for k in range(n) for j in range(10)] + [11 * k + 10 for k in range(n)]
     order += range(11 * n, len(base.standard_names))
     return base.matrix[:, order]
+
+
+def without_motor(base: BaseColumns, n: int) -> BoolArray:
+    """Answer which joints have, in the place of a motor of their own, one that moves several joints.
+
+    Torques do not tell the rotor and the viscous friction of each of two motors that move two joints from
+    those of the joints: four numbers make the three of a symmetric matrix.
+    """
+    numbers = {name.removeprefix("Iam") for name in base.standard_names[(len(INERTIAL) + 1) * n :]}
+    return np.array([str(j) in numbers for j in range(1, n + 1)])
 
 
 def _rotor_scales(robot: Robot, bodies: Array) -> Array:

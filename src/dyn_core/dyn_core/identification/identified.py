@@ -84,6 +84,21 @@ class JointFriction:
 
 
 @dataclass(frozen=True)
+class IdentifiedMotor:
+    """A motor that moves several joints, physically consistent; see `MotorCoupling`.
+
+    Attributes:
+        name: what its parameters are named by.
+        joints: by joint, how fast the motor is when the joint moves at unit speed.
+        parameters: rotor inertia, viscous and Coulomb friction.
+    """
+
+    name: str
+    joints: Mapping[str, float]
+    parameters: tuple[IdentifiedParameter, ...]
+
+
+@dataclass(frozen=True)
 class Procedure:
     """How it was done.
 
@@ -130,6 +145,7 @@ class Identified:
             m/s); 0: at once.
         at_once: by name, the standard friction that comes nearest where Coulomb friction changes its sign at
             once.
+        motors: motors that move several joints; `standard` has of their inertia what each joint feels alone.
         errors: of `base` and `friction`.
         consistent_errors: of `standard` with `consistent_friction`.
         condition: condition number of the equations, columns of unit length.
@@ -148,6 +164,7 @@ class Identified:
     consistent_base: tuple[IdentifiedParameter, ...]
     coulomb_velocity: tuple[float, ...]
     at_once: Mapping[str, float]
+    motors: tuple[IdentifiedMotor, ...]
     errors: Errors
     consistent_errors: Errors
     condition: float

@@ -11,7 +11,7 @@ under, and estimate anew, until the parameters have settled:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -32,6 +32,7 @@ from dyn_core.identification.least_squares import Solution, system, weighted
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.rows import Rows, rows_of
 from dyn_core.identification.simulated import simulated
+from dyn_core.identification.stages import Progress
 from dyn_core.signals.signals import Signals
 
 Method = Literal["iv", "oe"]
@@ -60,7 +61,7 @@ def by_simulation(
     equations: Equations,
     models: Sequence[FrictionModel],
     method: Method,
-    progress: Callable[[str], object] = lambda stage: None,
+    progress: Progress = lambda stage: None,
 ) -> SimulatedFit:
     """Answer parameters by IDIM-IV or by output-error polishing.
 

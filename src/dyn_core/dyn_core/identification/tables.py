@@ -16,7 +16,8 @@ from dyn_core.identification.essential import SIGNIFICANT
 from dyn_core.identification.expected import Consistent
 from dyn_core.identification.friction import FrictionModel, unit
 from dyn_core.identification.friction_selection import V0
-from dyn_core.identification.identified import IdentifiedParameter, JointFriction
+from dyn_core.identification.identified import IdentifiedMotor, IdentifiedParameter, JointFriction
+from dyn_core.identification.motor_coupling import MotorCoupling
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.standard_friction import ChosenFriction, StandardFriction, nearest_standard
 from dyn_core.identification.units import unit_of
@@ -98,6 +99,7 @@ def standard_frictions(
     models: Sequence[FrictionModel],
     consistent: Consistent,
     own: Sequence[range],
+    motors: Sequence[MotorCoupling],
     *,
     at_once: bool = False,
 ) -> tuple[StandardFriction, ...]:
@@ -108,10 +110,11 @@ def standard_frictions(
         models: friction of each joint.
         consistent: the numbers.
         own: by joint, the places of the parameters of its friction.
+        motors: motors that move several joints.
         at_once: whether Coulomb friction has to change its sign at once.
     """
-    # Without motors that move several joints, which simple models do not have.
-    bodies = np.column_stack([consistent.standard, consistent.Ia]).ravel()
+    robot = equations.base.robot
+    bodies = np.column_stack([consistent.standard, _rotors(robot, consistent, motors)]).ravel()
     load = rigid_torques(equations, equations.base.matrix[:, : len(bodies)] @ bodies)
     parts = (0.0,) if at_once else V0
     found = []
@@ -123,8 +126,38 @@ def standard_frictions(
     return tuple(found)
 
 
+def _rotors(robot: Robot, consistent: Consistent, motors: Sequence[MotorCoupling]) -> Array:
+    """Rotor inertias as simple models take them: of motors of several joints, what each joint feels alone."""
+    found: Array = consistent.Ia.copy()
+    for motor, (Ia, _, _) in zip(motors, consistent.motors, strict=True):
+        for j, speed in zip(robot.coordinates, motor.speeds(robot), strict=True):
+            found[j - 1] += Ia * speed**2
+    return found
+
+
+def motor_table(
+    robot: Robot, consistent: Consistent, motors: Sequence[MotorCoupling]
+) -> tuple[IdentifiedMotor, ...]:
+    """Answer the motors that move several joints."""
+    found = []
+    for motor, values, spreads in zip(motors, consistent.motors, consistent.motor_deviations, strict=True):
+        parameters = tuple(
+            IdentifiedParameter(
+                name, value, spread, None, unit_of(name, robot), abs(value) > SIGNIFICANT * spread, True
+            )
+            for name, value, spread in zip(
+                motor.parameter_names, values.tolist(), spreads.tolist(), strict=True
+            )
+        )
+        found.append(IdentifiedMotor(motor.name, motor.joints, parameters))
+    return tuple(found)
+
+
 def standard_table(
-    robot: Robot, consistent: Consistent, frictions: Sequence[StandardFriction]
+    robot: Robot,
+    consistent: Consistent,
+    frictions: Sequence[StandardFriction],
+    motors: Sequence[MotorCoupling],
 ) -> tuple[IdentifiedParameter, ...]:
     """Answer all standard parameters, in the order of `Robot.parameter_names`.
 
@@ -132,12 +165,14 @@ def standard_table(
         robot: the robot.
         consistent: the numbers.
         frictions: of each joint, as simple models take it.
+        motors: motors that move several joints.
     """
+    rotors = _rotors(robot, consistent, motors)
     prior = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     place = {number: i for i, number in enumerate(robot.coordinates)}
     found = []
     for j, joint in enumerate(robot.joints, start=1):
-        values = [*consistent.standard[j - 1], consistent.Ia[j - 1]]
+        values = [*consistent.standard[j - 1], rotors[j - 1]]
         spreads = consistent.deviations[j - 1].tolist()
         informed = consistent.informed[j - 1].tolist()
         friction = (joint.friction.Fv, joint.friction.Fs, joint.friction.Fo)

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ class Log:
         source: what it comes from.
         start: the time of the first sample, on the clock of the recording (s).
         control: what moved the robot, at these times; None where nobody says.
+        drives: by the joint that they are named for, drives that move several joints: their speed, after the
+            ratio, where each joint alone has the speed 1.
     """
 
     joint_names: tuple[str, ...]
@@ -47,6 +49,7 @@ class Log:
     source: str = ""
     start: float = 0.0
     control: Control | None = None
+    drives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Answer its size."""

@@ -107,10 +107,18 @@ class ControlMap:
 
 @dataclass(frozen=True)
 class Coupling:
-    """Joints that their motors move together: ``q = matrix q_drives``, after ratios and signs."""
+    """Joints that their motors move together: ``q = matrix q_drives``, after ratios and signs.
+
+    Attributes:
+        joints: the joints, and their drives in the same order.
+        matrix: a row for each joint.
+        side: ``joint`` where all signals are those of joints already; then only rotors and friction of the
+            motors act as the matrix says.
+    """
 
     joints: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
+    side: str | None = None
 
 
 @dataclass(frozen=True)
@@ -245,9 +253,6 @@ def _column(owner: str, quantity: str, node: Node) -> ColumnMap:
             )
             raise fail(f"{owner}, counts_per_revolution", given["counts_per_revolution"], what)
         gain = 2.0 * math.pi / counts
-    side = name(f"{owner}, side", given["side"]) if "side" in given else None
-    if side not in (None, MOTOR, JOINT):
-        raise fail(f"{owner}, side", given["side"], f"it is '{shortened(str(side), 40)}': use motor or joint")
     return ColumnMap(
         column=name(f"{owner}, column", given["column"]) if "column" in given else None,
         topic=name(f"{owner}, topic", given["topic"]) if "topic" in given else None,
@@ -255,9 +260,16 @@ def _column(owner: str, quantity: str, node: Node) -> ColumnMap:
         gain=gain,
         sign=_sign(f"{owner}, sign", given["sign"]) if "sign" in given else 1.0,
         zero=number(f"{owner}, zero", given["zero"]) if "zero" in given else 0.0,
-        side=side,
+        side=_side(owner, given),
         delay=_delay(f"{owner}, delay", given["delay"]) if "delay" in given else None,
     )
+
+
+def _side(owner: str, given: Mapping[str, Node]) -> str | None:
+    side = name(f"{owner}, side", given["side"]) if "side" in given else None
+    if side not in (None, MOTOR, JOINT):
+        raise fail(f"{owner}, side", given["side"], f"it is '{shortened(str(side), 40)}': use motor or joint")
+    return side
 
 
 def _delay(owner: str, node: Node) -> float:
@@ -286,7 +298,7 @@ def _couplings(nodes: tuple[Node, ...]) -> tuple[Coupling, ...]:
 
 
 def _coupling(owner: str, node: Node) -> Coupling:
-    given = entries(owner, node, ("joints", "matrix"))
+    given = entries(owner, node, ("joints", "matrix", "side"))
     for key in ("joints", "matrix"):
         if key not in given:
             raise fail(owner, node, f"it has no {key}: add it")
@@ -303,7 +315,7 @@ def _coupling(owner: str, node: Node) -> Coupling:
         raise fail(
             owner, given["matrix"], "it is singular: some motion of the drives would not move the joints"
         )
-    return Coupling(joints, rows)
+    return Coupling(joints, rows, _side(owner, given))
 
 
 def _is_singular(rows: tuple[tuple[float, ...], ...]) -> bool:

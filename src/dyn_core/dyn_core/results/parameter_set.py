@@ -51,6 +51,21 @@ class SetFriction:
 
 
 @dataclass(frozen=True)
+class SetMotor:
+    """A motor that moves several joints; see `MotorCoupling`.
+
+    Attributes:
+        name: what its parameters are named by.
+        joints: by joint, how fast the motor is when the joint moves at unit speed.
+        values: rotor inertia, viscous and Coulomb friction.
+    """
+
+    name: str
+    joints: Mapping[str, float]
+    values: tuple[SetValue, SetValue, SetValue]
+
+
+@dataclass(frozen=True)
 class ParameterSet:
     """Dynamic parameters of a robot, whole, and how they were made.
 
@@ -64,6 +79,8 @@ class ParameterSet:
         protocol: how signals were conditioned for it.
         coulomb_velocity: by joint, over which its Coulomb friction changes its sign in the node feedforward
             (rad/s or m/s); at once for a joint that is not in it.
+        motors: motors that move several joints; the rotor inertias in `standard` have what each joint feels
+            of theirs alone.
         errors: relative torque errors on data that was held out, by friction model, where they are known.
         wrong: what is wrong with the signals of the log, so that no robot may have these parameters.
         source: the file that it was read from.
@@ -77,6 +94,7 @@ class ParameterSet:
     made: Mapping[str, str] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
     coulomb_velocity: Mapping[str, float] = field(default_factory=dict)
+    motors: tuple[SetMotor, ...] = ()
     errors: Mapping[str, float | None] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
     source: str = ""
@@ -146,6 +164,13 @@ class ParameterSet:
                 f"robot are {listed(robot.joint_names)}, in this order"
             )
 
+        for motor in self.motors:
+            lost = [name for name in motor.joints if name not in robot.joint_names]
+            if lost:
+                raise DynError(
+                    f"motor '{shortened(motor.name, 40)}' moves {listed(lost)}, but the joints are "
+                    f"{listed(robot.joint_names)}"
+                )
         unknown = [name for name in self.coulomb_velocity if name not in robot.joint_names]
         if unknown:
             raise DynError(

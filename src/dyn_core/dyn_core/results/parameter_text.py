@@ -33,6 +33,12 @@ _FRICTION_HEAD = """\
 # qd: velocity; s: its sign, smoothed over v0 where v0 is not 0.
 """
 
+_MOTORS_HEAD = """\
+# Motors that move several joints, which `dyn predict` uses: with a the speeds of "joints", of each joint for
+# itself at unit speed, their torque is a (Iam a.qdd + Fvm a.qd + Fsm sign(a.qd)). The nodes do not know them:
+# of Iam, the Ia of each joint above has its own part, Iam a^2, and of friction what comes nearest.
+"""
+
 _GROUPS = (
     (0, 6, "inertia about the origin of frame {j}"),
     (6, 9, "first moments: mass times centre of mass"),
@@ -91,6 +97,15 @@ def _lines(robot: Robot, parameters: ParameterSet, unseen: Collection[str]) -> I
     yield "joints:"
     for j, joint in enumerate(robot.joints, start=1):
         yield from _joint(j, joint, parameters.standard[PER_JOINT * (j - 1) : PER_JOINT * j], unseen)
+    if parameters.motors:
+        yield ""
+        yield _MOTORS_HEAD.rstrip()
+        yield "motors:"
+        for motor in parameters.motors:
+            yield f"  {quoted(motor.name)}:"
+            yield "    joints:"
+            yield from (f"      {quoted(joint)}: {_number(speed)}" for joint, speed in motor.joints.items())
+            yield from (f"    {_entry(value)}" for value in motor.values)
     if parameters.friction:
         yield ""
         yield _FRICTION_HEAD.rstrip()

@@ -13,6 +13,7 @@ from dyn_core.facade.compile import compile_model
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
 from dyn_core.identification.identified import TorqueError
+from dyn_core.identification.motor_coupling import MotorCoupling, coupling_columns
 from dyn_core.model.robot import Robot
 from dyn_core.results.parameter_set import ParameterSet
 from dyn_core.signals.signals import Signals
@@ -28,7 +29,7 @@ class Prediction:
     Attributes:
         tau: with the friction models that were identified.
         standard: with viscous and Coulomb friction and offset alone, as the node feedforward has it.
-        load: of bodies and rotors alone.
+        load: of bodies and rotors alone, as the nodes have them.
     """
 
     tau: Array
@@ -60,9 +61,28 @@ def predicted(robot: Robot, parameters: ParameterSet, q: Array, qd: Array, qdd: 
         part = slice(first, first + BLOCK)
         load = model.inverse_dynamics(q[part], qd[part], qdd[part])
         torques.load[part] = load
-        torques.tau[part] = load + friction(qd[part], load)
+        whole = load + more_of_motors(robot, parameters, qd[part], qdd[part])
+        torques.tau[part] = whole + friction(qd[part], whole)
         torques.standard[part] = load + standard_friction(identified, qd[part], velocities)
     return torques
+
+
+def more_of_motors(robot: Robot, parameters: ParameterSet, qd: Array, qdd: Array) -> Array:
+    """Answer torques of motors that move several joints (N m or N), (N, n), but for what `Ia` has of them.
+
+    Args:
+        robot: the robot.
+        parameters: with the motors.
+        qd: velocities (rad/s or m/s), (N, n).
+        qdd: accelerations (rad/s^2 or m/s^2), (N, n).
+    """
+    total = np.zeros_like(qd)
+    for motor in parameters.motors:
+        coupling = MotorCoupling(motor.name, motor.joints)
+        Ia, Fv, Fs = (value.value for value in motor.values)
+        total += coupling_columns(robot, [coupling], qd, qdd) @ np.array([Ia, Fv, Fs])
+        total -= Ia * coupling.speeds(robot) ** 2 * qdd
+    return total
 
 
 def standard_friction(robot: Robot, qd: Array, coulomb_velocity: Sequence[float] = ()) -> Array:

@@ -54,6 +54,10 @@ def result_entries(result: Result) -> dict[str, Any]:
             "base": [_parameter(p) for p in identified.base],
             "consistent_base": [_parameter(p) for p in identified.consistent_base],
         },
+        "motors": {
+            motor.name: {"joints": motor.joints, "parameters": [_parameter(p) for p in motor.parameters]}
+            for motor in identified.motors
+        },
         "friction": {
             joint: _friction(j, plain, consistent)
             for joint, j, plain, consistent in zip(

@@ -93,6 +93,7 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
         done=tuple(done),
         noise=PositionNoise(proposal.noise, period, cutoff, protocol.order, protocol.half_width),
         control=None if log.control is None else log.control.at(time, log.time),
+        drives=log.drives,
     )
 
 

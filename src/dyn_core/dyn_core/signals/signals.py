@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,7 @@ class Signals:
         done: what was done, one sentence a step.
         noise: of the positions, as far as it is known.
         control: what moved the robot, at these times; None where nobody says.
+        drives: drives that move several joints, as `Log.drives` has them.
     """
 
     joint_names: tuple[str, ...]
@@ -52,6 +53,7 @@ class Signals:
     done: tuple[str, ...] = ()
     noise: PositionNoise | None = None
     control: Control | None = None
+    drives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Answer the number of samples."""
