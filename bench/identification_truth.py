@@ -23,8 +23,11 @@ from bars import WITHIN, Bars
 from estimator_study import POSITION_NOISE, PROTOCOLS, Controlled, controlled, estimates
 from identification_study import ARMS, MISTAKES, Arm, Run, arm_of, is_named, run
 
+from dyn_core.identification.estimators import Estimator
+
 WITHIN_DEVIATIONS = 3.0
 RUNS = 200
+REPEATED: tuple[Estimator, ...] = ("wls", "irls")
 DURATION_S = 10.0
 """Of the motion with which estimators are compared."""
 ESTIMATOR_RUNS = 20
@@ -42,8 +45,8 @@ def _controlled() -> Controlled:
     return controlled(DURATION_S)
 
 
-def _run(name: str, robust: bool, seed: int) -> Run:
-    return run(_arm(name), seed, robust)
+def _run(name: str, estimator: Estimator, seed: int) -> Run:
+    return run(_arm(name), seed, estimator)
 
 
 def _named(name: str, mistake: str, seed: int) -> bool:
@@ -72,8 +75,8 @@ def print_coverage(pool: ProcessPoolExecutor, runs: int, bars: Bars) -> None:
         f"{'bias, rms':>11}{'worst':>7}{'spread':>8}{'possible':>10}"
     )
     for name in ARMS:
-        for estimator in ("wls", "irls"):
-            found = list(_all(pool, partial(_run, name, estimator == "irls"), runs))
+        for estimator in REPEATED:
+            found = list(_all(pool, partial(_run, name, estimator), runs))
             _print_line(name, estimator, found, bars)
 
 

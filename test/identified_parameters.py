@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import dyn_core
 from dyn_core.identification.units import unit_of
@@ -18,14 +20,21 @@ def heavier(description: str, factor: float = 1.25) -> dyn_core.Robot:
     return robot.with_parameters([factor * value for value in robot.parameters])
 
 
-def parameter_file(path: Path, robot: dyn_core.Robot) -> Path:
+def parameter_file(
+    path: Path, robot: dyn_core.Robot, coulomb_velocity: Mapping[str, float] = MappingProxyType({})
+) -> Path:
     """Write the parameters of a robot to a file, and answer its path."""
     values = tuple(
         SetValue(name, value, None, unit_of(name, robot))
         for name, value in zip(robot.parameter_names, robot.parameters, strict=True)
     )
     parameters = dyn_core.ParameterSet(
-        robot.name, (robot.description_hash,), kinematics_hash(robot), values, made={"by": "a test"}
+        robot.name,
+        (robot.description_hash,),
+        kinematics_hash(robot),
+        values,
+        made={"by": "a test"},
+        coulomb_velocity=coulomb_velocity,
     )
     path.write_text(parameter_text(robot, parameters), encoding="utf-8")
     return path

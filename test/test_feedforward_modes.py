@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from identified_parameters import parameter_file
 from rnea import Pinocchio, by_name, frictionless
 from robot_files import ROBOTS, urdf
 from ros_graph import PATIENT_S, Graph
 
+import dyn_core
 from dyn_msgs.msg import JointTorques
 
 FRICTION = {"turn": (1.0, 4.0), "lift": (2.0, 5.0), "stretch": (3.0, 6.0)}
@@ -109,6 +112,26 @@ def test_friction_follows_the_model_and_the_desired_velocity(graph: Graph) -> No
     stamp = graph.refer(names, [0.1] * 3, [qd[name] for name in names], [0.0] * 3)
     expected = {
         name: viscous * qd[name] + coulomb * math.tanh(qd[name] / 0.2)
+        for name, (viscous, coulomb) in FRICTION.items()
+    }
+    assert by_name(graph.answer_to(stamp), "friction") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("given", [{}, {"coulomb_velocity": 0.2}], ids=["of the file", "given"])
+def test_the_file_of_parameters_says_how_smooth_friction_is(
+    graph: Graph, tmp_path: Path, given: dict[str, float]
+) -> None:
+    """Of each joint for itself; the parameter counts more."""
+    text = rough_rrp()
+    of_file = {"turn": 0.05, "lift": 0.4}
+    file = parameter_file(tmp_path / "parameters.yaml", dyn_core.load_robot(text), of_file)
+    graph.feedforward(mode="inverse_dynamics", dynamic_parameters_file=str(file), **given)
+    names = list(graph.load(text).joint_name)
+    qd = {"turn": 0.1, "lift": -0.3, "stretch": 0.2}
+    stamp = graph.refer(names, [0.1] * 3, [qd[name] for name in names], [0.0] * 3)
+    v0 = {**dict.fromkeys(names, 1e-9), **of_file, **dict.fromkeys(names if given else (), 0.2)}
+    expected = {
+        name: viscous * qd[name] + coulomb * math.tanh(qd[name] / v0[name])
         for name, (viscous, coulomb) in FRICTION.items()
     }
     assert by_name(graph.answer_to(stamp), "friction") == pytest.approx(expected)

@@ -29,7 +29,7 @@ CHOICES = {
     "simulation": {"integrator"},
     "feedforward": {"mode", "on_limit", "on_stale", "on_shutdown"},
     "controller": {"derivative", "anti_windup", "on_stale"},
-    "identification": {"output", "friction"},
+    "identification": {"output", "friction", "estimator"},
 }
 OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 

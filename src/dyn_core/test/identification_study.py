@@ -18,6 +18,7 @@ from simulated_truth import SEVEN, SIX, arm, exact_motion, sensed, true_values, 
 import dyn_core
 from dyn_core import FrictionModel, IdentificationSettings, Protocol, Signals
 from dyn_core.identification.base_columns import base_columns
+from dyn_core.identification.estimators import Estimator
 from dyn_core.identification.pseudo_inertia import is_possible
 
 ARMS = {"6R": SIX, "7R": SEVEN}
@@ -64,13 +65,13 @@ class Run:
     possible: bool
 
 
-def run(case: Arm, seed: int, robust: bool = False) -> Run:
+def run(case: Arm, seed: int, estimator: Estimator = "wls") -> Run:
     """Identify an arm once."""
     names = case.description.joint_names
     log = dyn_core.log_of_arrays(names, case.exact.time, *sensed(case.exact, seed))
     signals = dyn_core.condition(log, Protocol(train=1.0))
     found = dyn_core.identify(
-        case.description, signals, IdentificationSettings(robust=robust, diagnose=False)
+        case.description, signals, IdentificationSettings(estimator=estimator, diagnose=False)
     )
     parameters = [*found.base, *(p for friction in found.friction for p in friction.parameters)]
     values, deviations, essential = np.array([(p.value, p.deviation, p.essential) for p in parameters]).T

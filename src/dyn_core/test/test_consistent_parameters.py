@@ -17,7 +17,7 @@ from dyn_core.identification.equations import Equations
 from dyn_core.identification.expected import consistent_parameters, expected_bodies
 from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import residual_squares, weighted
+from dyn_core.identification.least_squares import residual_squares, system, weighted
 from dyn_core.identification.pseudo_inertia import (
     congruence,
     is_possible,
@@ -85,7 +85,7 @@ def identified(robot, moved, weight=1.0):
     models = (FrictionModel(),) * 6
     data = factors(Rows(Equations(moved, base), tuple((m,) for m in models)))
     solution = weighted(data)
-    found = consistent_parameters(robot, base, models, data, solution.sigma, solution.x, weight)
+    found = consistent_parameters(robot, base, models, system(data, solution.sigma), data.count, weight)
     return base, data, solution, found
 
 

@@ -204,12 +204,15 @@ def test_total_least_squares_undo_noise_of_columns() -> None:
     x = np.array([1.0, 2.0, -3.0])
     W = random.normal(size=(200_000, 3))
     W[:, 0] = 1.0
-    noise = np.array([0.0, 0.3, 0.5, 0.4])
-    rows = np.column_stack([W, W @ x]) + noise * random.normal(size=(len(W), 4))
-    np.testing.assert_allclose(total_least_squares(rows, noise), x, atol=0.02)
+    deviations = np.array([0.0, 0.3, 0.5, 0.4])
+    noise = np.diag(deviations**2)
+    rows = np.column_stack([W, W @ x]) + deviations * random.normal(size=(len(W), 4))
+    found, least = total_least_squares(rows, noise)
+    np.testing.assert_allclose(found, x, atol=0.02)
+    assert least == pytest.approx(len(W), rel=0.02)
     assert abs(np.linalg.lstsq(rows[:, :3], rows[:, 3], rcond=None)[0][2] + 3.0) > 0.5
-    with pytest.raises(ValueError, match="the last one > 0"):
-        total_least_squares(rows, np.zeros(4))
+    with pytest.raises(ValueError, match="the last is > 0"):
+        total_least_squares(rows, np.zeros((4, 4)))
 
 
 def test_instruments_undo_noise_of_positions(case: tuple) -> None:
@@ -225,13 +228,13 @@ def test_instruments_undo_noise_of_positions(case: tuple) -> None:
         Rows(Equations(replace(one, decimate=10), base), (STANDARD,) * 6) for one in (noisy, without)
     )
     plain = weighted(factors(rows))
-    found = instrumental(rows, instruments, plain.sigma)
+    found = instrumental(rows, instruments, plain.sigma, plain.identifiable)
     expected = true_values(robot, base)
     error, biased = np.abs(found.x - expected), np.abs(plain.x - expected)
     rotors = [k for k, name in enumerate(base.kept) if name.startswith("Ia")]
     assert error[rotors].mean() < 0.2 * biased[rotors].mean()
     with pytest.raises(dyn_core.DynError, match="simulate the same times"):
-        instrumental(rows, rows_of(case), plain.sigma)
+        instrumental(rows, rows_of(case), plain.sigma, plain.identifiable)
 
 
 def test_essential_parameters_are_those_that_matter(case: tuple) -> None:

@@ -18,8 +18,9 @@ from dyn_core.identification.identified import Identified
 from dyn_core.identification.identify import identify
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.identification.standard_friction import nearest_standard
+from dyn_core.identification.standard_friction import ChosenFriction, nearest_standard
 from dyn_core.model.joint import Joint, Sigma
+from dyn_core.signals.of_arrays import signals_of_arrays
 from dyn_core.signals.signals import Signals
 
 ALL = FrictionModel(TERMS, v0=0.1, vt=0.2, vx=0.3)
@@ -98,16 +99,31 @@ def test_units() -> None:
     assert unit("quadratic", sliding) == "N s^2/m^2"
 
 
-def test_nearest_standard_model() -> None:
-    qd = np.linspace(-1.0, 1.0, 201)
-    assert nearest_standard(FrictionModel(), np.array([2.0, 3.0, -0.5]), qd) == pytest.approx(
-        (2.0, 3.0, -0.5)
-    )
-    Fv, Fs, Fo = nearest_standard(FrictionModel((*STANDARD, "load")), np.array([2.0, 3.0, 0.1, 9.0]), qd)
-    assert (Fv, Fs, Fo) == pytest.approx((2.0, 3.0, 0.1))
-    Fv, Fs, _ = nearest_standard(FrictionModel(v0=0.2), np.array([0.0, 3.0, 0.0]), qd)
-    assert Fv > 0.0
-    assert 1.0 < Fs < 3.0
+@pytest.mark.parametrize("v0", [0.0, 0.1])
+def test_nearest_standard_model(v0: float) -> None:
+    """Parameters of standard friction, and the velocity of its transition, are found."""
+    t = np.arange(20_000) * 1e-3
+    qd = np.sin(2.0 * np.pi * 0.2 * t)
+    random = np.random.default_rng(0)
+    load = np.cos(t)
+    tau = load + FrictionModel(v0=v0).columns(qd, qd) @ [2.0, 3.0, -0.5] + 0.1 * random.normal(size=len(t))
+    signals = signals_of_arrays(["j"], t, *np.array([t, qd, qd, tau])[:, :, None], decimate=10)
+    loaded = ChosenFriction(FrictionModel((*STANDARD, "load")), np.zeros(4), np.ones(4))
+    found = nearest_standard(loaded, signals, 0, load)
+    assert found.v0 == pytest.approx(v0, abs=1e-6)
+    wrong = (np.array(found.values) - [2.0, 3.0, -0.5]) / found.deviations
+    assert np.abs(wrong).max() < 3.0
+    own = ChosenFriction(FrictionModel(v0=v0), np.array([2.0, 3.0, -0.5]), np.full(3, 7.0))
+    assert nearest_standard(own, signals, 0, load) == own.standard()
+    wrong_sign = ChosenFriction(FrictionModel(v0=v0), np.array([-2.0, 3.0, -0.5]), np.full(3, 7.0))
+    assert nearest_standard(wrong_sign, signals, 0, load) == found
+    at_once = nearest_standard(loaded, signals, 0, load, (0.0,))
+    assert at_once.v0 == 0.0
+    unknown = replace(signals, tau=np.full_like(signals.tau, np.nan))
+    assert nearest_standard(own, unknown, 0, load) == own.standard()
+    # What brakes is not negative.
+    driving = replace(signals, tau=signals.tau - 8.0 * signals.qd)
+    assert nearest_standard(loaded, driving, 0, load).values[0] == 0.0
 
 
 def moved_with(model: FrictionModel, x: list[float], joint: int, load: bool = False) -> Signals:

@@ -81,11 +81,13 @@ def test_robust_identification_survives_outliers() -> None:
     moved.tau[random.random(moved.tau.shape) < 5e-4] += 200.0
     expected = true_values(robot, base_columns(robot))
     errors = {}
-    for robust in (False, True):
-        found = identify(arm(SIX), moved, replace(SETTINGS, robust=robust, friction=(FrictionModel(),) * 6))
+    for estimator in ("wls", "irls"):
+        found = identify(
+            arm(SIX), moved, replace(SETTINGS, estimator=estimator, friction=(FrictionModel(),) * 6)
+        )
         values = [*found.base, *(p for friction in found.friction for p in friction.parameters)]
-        errors[robust] = np.abs(np.array([p.value for p in values]) - expected).mean()
-    assert errors[True] < 0.5 * errors[False]
+        errors[estimator] = np.abs(np.array([p.value for p in values]) - expected).mean()
+    assert errors["irls"] < 0.5 * errors["wls"]
 
 
 def test_a_torque_that_was_not_measured_is_left_out() -> None:

@@ -15,7 +15,7 @@ import dyn_core
 from dyn_core.identification.friction import TERMS, FrictionModel
 from dyn_core.identification.units import unit_of
 from dyn_core.results.kinematics_hash import kinematics_hash
-from dyn_core.results.parameter_set import ParameterSet, SetFriction, SetValue
+from dyn_core.results.parameter_set import ParameterSet, SetFriction, SetMotor, SetValue
 from dyn_core.results.parameter_text import parameter_text
 
 MODEL = FrictionModel(TERMS, v0=0.01, vt=0.1, vx=0.3)
@@ -41,7 +41,18 @@ def parameters(robot: dyn_core.Robot | None = None) -> ParameterSet:
         ),
         {"by": 'somebody "quoted": #1', "log": "ä.mcap"},
         dyn_core.Protocol(cutoff=12.5, filter_effort=True, decimate=4),
-        0.03,
+        {name: 0.03 * k for k, name in enumerate(robot.joint_names)},
+        (
+            SetMotor(
+                "2",
+                dict(zip(robot.joint_names, (-0.5, 1.0), strict=True)),
+                (
+                    SetValue("Iam2", 0.02, 1e-3, "kg m^2"),
+                    SetValue("Fvm2", 0.3, None, "N m s/rad"),
+                    SetValue("Fsm2", 0.4, 0.1, "N m"),
+                ),
+            ),
+        ),
         {"with_friction_models": 0.05, "with_standard_friction": None},
     )
 

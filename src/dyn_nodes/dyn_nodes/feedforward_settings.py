@@ -65,7 +65,8 @@ class FeedforwardSettings:
     Attributes:
         mode: what is computed.
         switches: which terms the torques have.
-        coulomb_velocity: of the transition of Coulomb friction (rad/s or m/s); 0 for its sign.
+        coulomb_velocity: of the transition of Coulomb friction (rad/s or m/s); 0 for its sign, below 0 for
+            what the file of dynamic parameters says of each joint.
         gains: of computed torque.
         references: what is asked of references.
         max_age: greatest difference between a stamp and the clock of the node (s).
@@ -81,7 +82,7 @@ class FeedforwardSettings:
 
     mode: Mode = "gravity"
     switches: Switches = field(default_factory=Switches)
-    coulomb_velocity: float = 0.0
+    coulomb_velocity: float = -1.0
     gains: GainSettings = field(default_factory=GainSettings)
     references: ReferenceSettings = ReferenceSettings()
     max_age: float = 0.1
@@ -114,8 +115,9 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             node,
             "coulomb_velocity",
             _DEFAULTS.coulomb_velocity,
-            "Velocity, rad/s or m/s, over which Coulomb friction changes its sign; 0: at once.",
-            within=(0.0, 10.0),
+            "Velocity, rad/s or m/s, over which Coulomb friction changes its sign; 0: at once; below 0: what "
+            "dynamic_parameters_file says of each joint, and at once without it.",
+            within=(-1.0, 10.0),
         ),
         gains=_gains(node),
         references=replace(

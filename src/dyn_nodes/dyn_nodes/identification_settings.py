@@ -14,7 +14,7 @@ from dyn_core import DynError
 from dyn_core.excitation.box import ForbiddenBox
 from dyn_core.excitation.box_file import read_boxes
 from dyn_core.excitation.settings import MOST_HARMONICS, MOST_PERIODS, MOST_WORK, ExcitationSettings
-from dyn_nodes.identification_work import EstimationSettings, Friction
+from dyn_nodes.identification_work import EstimationSettings, Friction, LeastSquares
 from dyn_nodes.motion_run import RunSettings
 from dyn_nodes.parameter_lists import declare_whole
 from dyn_nodes.parameters import declare, declare_by_joint
@@ -275,7 +275,14 @@ def _estimation(node: Node) -> EstimationSettings:
             "Cutoff of the filter of positions, Hz; 0: chosen by the data.",
             within=(0.0, 10000.0),
         ),
-        robust=declare(node, "robust", usual.robust, "Whether outliers count less."),
+        estimator=declare(
+            node,
+            "estimator",
+            usual.estimator,
+            "Estimator: least squares that are ordinary ('ols'), weighted by joint ('wls'), iteratively "
+            "reweighted, so that outliers count less ('irls'), or total, for noisy positions ('tls').",
+            choices=get_args(LeastSquares),
+        ),
         friction=declare(
             node,
             "friction",

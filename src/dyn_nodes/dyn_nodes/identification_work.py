@@ -18,9 +18,11 @@ from dyn_core.excitation.excite import excite
 from dyn_core.excitation.search import Progress
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.facade.load import Loaded, read_robot
+from dyn_core.identification.estimators import IN_WORDS
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.pseudo_inertia import is_possible
 from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.identification.stages import IdentifyStage, ResultStage
 from dyn_core.results.make_result import make_result
 from dyn_core.results.result import Result
 from dyn_core.results.write_result import write_result
@@ -31,6 +33,8 @@ Tell = Callable[[int, float], None]
 
 
 Friction = Literal["auto", "unloaded", "standard"]
+LeastSquares = Literal["ols", "wls", "irls", "tls"]
+"""Estimators that need no simulation: what controller there is, and its gains, this node does not know."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class EstimationSettings:
     Attributes:
         train: part of the time that is fitted; the rest is held out.
         cutoff: of the filter of positions (Hz); 0 to choose it by the data.
-        robust: whether outliers count less.
+        estimator: how parameters are estimated.
         friction: "auto" chooses a model by cross-validation, "unloaded" one that does not depend on the load;
             "standard" is viscous, Coulomb and offset alone.
         prior_weight: how much the description counts where the log says little.
@@ -48,7 +52,7 @@ class EstimationSettings:
 
     train: float = 0.65
     cutoff: float = 0.0
-    robust: bool = False
+    estimator: LeastSquares = "wls"
     friction: Friction = "auto"
     prior_weight: float = IdentificationSettings().prior_weight
 
@@ -57,7 +61,7 @@ class EstimationSettings:
         return IdentificationSettings(
             friction=(FrictionModel(),) * robot.dof if self.friction == "standard" else None,
             loaded=self.friction == "auto",
-            robust=self.robust,
+            estimator=self.estimator,
             prior_weight=self.prior_weight,
         )
 
@@ -119,10 +123,13 @@ class Estimate:
 
     def __call__(self, tell: Tell) -> dict[str, Any]:
         """Answer what dyn_msgs/IdentificationResult has, by the names of its fields."""
-        stages = iter(_STAGES)
+        steps = list(IdentifyStage)
 
-        def progress(_: str) -> None:
-            tell(*next(stages, _STAGES[-1]))
+        def progress(stage: str) -> None:
+            if stage in steps:
+                tell(Stage.ESTIMATION, steps.index(IdentifyStage(stage)) / len(steps))
+            elif stage in _STAGES:
+                tell(*_STAGES[stage])
 
         result = make_result(
             self._loaded(),
@@ -144,25 +151,24 @@ class Estimate:
         return replace(loaded, robot=self.robot)
 
 
-_STAGES = (
-    (Stage.FILTERING, 0.0),
-    (Stage.FILTERING, 0.5),
-    (Stage.ESTIMATION, 0.0),
-    (Stage.VALIDATION, 0.0),
-)
-"""Of what `make_result` tells, in order."""
-_ESTIMATORS = {"wls": "weighted least squares", "irls": "iteratively reweighted least squares"}
+_STAGES: Mapping[str, tuple[Stage, float]] = {
+    ResultStage.READING: (Stage.FILTERING, 0.0),
+    ResultStage.CONDITIONING: (Stage.FILTERING, 0.5),
+    ResultStage.COMPARING: (Stage.VALIDATION, 0.0),
+}
+"""Of what `make_result` tells before and after the estimation."""
 
 
 def outcome(result: Result) -> dict[str, Any]:
     """Answer what a dyn_msgs/IdentificationResult says: of the parameters as the nodes have them."""
-    found, errors = result.identified, result.standard_errors
-    values = found.parameters
+    found, errors = result.identified, result.at_once_errors
+    # A message has no place for the velocity over which Coulomb friction changes its sign.
+    values = {**found.parameters, **found.at_once}
     possible = possible_bodies(result.loaded.robot, values)
-    estimator = _ESTIMATORS[found.procedure.estimator]
+    estimator = IN_WORDS[found.procedure.estimator]
     return {
         "name": [parameter.name for parameter in found.standard],
-        "value": [parameter.value for parameter in found.standard],
+        "value": [values[parameter.name] for parameter in found.standard],
         "standard_deviation": [parameter.deviation for parameter in found.standard],
         "method": f"{estimator}, physically consistent" if possible else estimator,
         "physically_consistent": possible,

@@ -24,12 +24,15 @@ class LoadedModel:
         model: its compiled dynamics.
         effort_limit: largest effort of each joint (N m or N), infinite where it is unknown, shape (n,).
         warnings: what is suspicious about the description, one sentence each.
+        coulomb_velocity: of each joint, over which Coulomb friction changes its sign (rad/s or m/s), as a
+            file of dynamic parameters says it; else 0, shape (n,).
     """
 
     robot: dyn_core.Robot
     model: dyn_core.Model
     effort_limit: NDArray[np.float64]
     warnings: tuple[str, ...]
+    coulomb_velocity: NDArray[np.float64]
 
 
 def compiled(described: DescribedRobot, parameters: Literal["baked", "runtime"] = "baked") -> LoadedModel:
@@ -42,7 +45,8 @@ def compiled(described: DescribedRobot, parameters: Literal["baked", "runtime"] 
     efforts = (robot.limits[name].effort for name in robot.joint_names)
     limits = np.array([np.inf if effort is None else effort for effort in efforts])
     model = dyn_core.compile_model(robot, parameters)
-    return LoadedModel(robot, model, limits, described.warnings)
+    velocities = np.array([described.coulomb_velocity.get(name, 0.0) for name in robot.joint_names])
+    return LoadedModel(robot, model, limits, described.warnings, velocities)
 
 
 def load(source: str, gravity: Sequence[float]) -> LoadedModel:

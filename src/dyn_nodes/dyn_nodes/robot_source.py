@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from rclpy.node import Node
 
@@ -27,11 +28,14 @@ class DescribedRobot:
         robot: the robot.
         text: its URDF; None where it was described otherwise.
         warnings: what is suspicious about the description, one sentence each.
+        coulomb_velocity: by joint, over which Coulomb friction changes its sign (rad/s or m/s), where a file
+            of dynamic parameters says it.
     """
 
     robot: dyn_core.Robot
     text: str | None
     warnings: tuple[str, ...]
+    coulomb_velocity: Mapping[str, float] = field(default_factory=dict)
 
 
 class RobotSource:
@@ -89,7 +93,7 @@ class RobotSource:
             return None
         described = self._load(self._file)
         text = read_text(self._file)
-        return DescribedRobot(described.robot, text if is_xml_text(text) else None, described.warnings)
+        return replace(described, text=text if is_xml_text(text) else None)
 
     def described(self, text: str) -> DescribedRobot:
         """Answer the robot that the text of a URDF describes."""
@@ -98,16 +102,18 @@ class RobotSource:
         if _NO_CHARACTER in text:
             raise DynError("the text of the URDF has characters that are not UTF-8")
         described = self._load(text)
-        return DescribedRobot(described.robot, text, described.warnings)
+        return replace(described, text=text)
 
     def _load(self, source: str) -> DescribedRobot:
         with caught_warnings() as caught:
             robot = dyn_core.load_robot(source, loops=self._side_file or None, gravity=self._gravity)
+        velocities: Mapping[str, float] = {}
         if self._dynamic_parameters_file:
             parameters = dyn_core.load_parameters(self._dynamic_parameters_file)
             robot = parameters.applied_to(robot)
+            velocities = parameters.coulomb_velocity
             date = parameters.made.get("date", "")
             self._logger.info(
                 one_line(f"dynamic parameters are those of '{parameters.source}'{date and f', made {date}'}")
             )
-        return DescribedRobot(robot, None, tuple(str(w.message) for w in caught))
+        return DescribedRobot(robot, None, tuple(str(w.message) for w in caught), velocities)

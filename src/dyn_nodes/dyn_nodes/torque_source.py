@@ -51,10 +51,12 @@ class TorqueSource:
         self._timeout = settings.watch.timeout
         self._gains = _gains(robot, settings.gains)
         self.live = LiveParameters(model)
-        self._terms = TorqueTerms(model, settings.switches, settings.coulomb_velocity)
+        given = settings.coulomb_velocity
+        smooth = loaded.coulomb_velocity if given < 0.0 else np.full(len(names), given)
+        self._terms = TorqueTerms(model, settings.switches, smooth)
         # At rest there is nothing else, and it need not be computed.
         still = Switches(False, False, settings.switches.gravity, settings.switches.friction)
-        self._still_terms = TorqueTerms(model, still, settings.coulomb_velocity)
+        self._still_terms = TorqueTerms(model, still, smooth)
         self._references = settings.references
         self._holds_at_last = settings.on_shutdown == "hold"
         units = tuple(joint.effort_unit for joint in robot.independent_joints)

@@ -17,6 +17,7 @@ from dyn_core.cli.standard_input import source_of
 from dyn_core.cli.version import VERSION
 from dyn_core.errors import DynError
 from dyn_core.facade.load import read_robot
+from dyn_core.identification.estimators import ESTIMATORS, IN_SHORT, IN_WORDS
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.model.robot import Robot
@@ -55,7 +56,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="; ".join(f"{name}: {text}" for name, text in FRICTIONS.items()),
     )
     group.add_argument(
-        "--robust", action="store_true", help="outliers count less (iteratively reweighted least squares)"
+        "--estimator",
+        choices=ESTIMATORS,
+        default="wls",
+        help="; ".join(f"{name}: {text}" for name, text in IN_WORDS.items())
+        + " (default: wls). iv and oe simulate the robot: the map says under control what moved it",
     )
     group.add_argument(
         "--prior-weight",
@@ -111,7 +116,7 @@ def _settings(arguments: Namespace, robot: Robot) -> IdentificationSettings:
         friction=(FrictionModel(),) * robot.dof if arguments.friction == "standard" else None,
         loaded=arguments.friction == "auto",
         parts=parts,
-        robust=arguments.robust,
+        estimator=arguments.estimator,
         prior_weight=weight,
     )
 
@@ -122,12 +127,6 @@ def _text(result: Result, out: str, took: float) -> str:
     lines = [str(finding) for finding in (*identified.findings, *result.log.findings)]
     lines += [f"remark: {remark}" for remark in identified.remarks]
     lines += _table(result)
-    smooth = result.smooth_errors.held_out or result.smooth_errors.fitted
-    if result.coulomb_velocity:
-        lines.append(
-            f"with coulomb_velocity: {result.coulomb_velocity:g} for feedforward, nodes have "
-            f"{_percent(smooth.relative)}"
-        )
     lines.append(f"{', '.join(FILES)} are in {out} ({took:.1f} s)")
     return "\n".join(lines)
 
@@ -137,7 +136,7 @@ def _table(result: Result) -> list[str]:
     which = "held_out" if result.comparison.is_held_out else "fitted"
     columns = {
         "identified": result.identified.consistent_errors,
-        "least squares": result.identified.errors,
+        IN_SHORT[result.identified.procedure.estimator]: result.identified.errors,
         "as nodes have it": result.standard_errors,
         "description": result.description_errors,
     }

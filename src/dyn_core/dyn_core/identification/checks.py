@@ -6,6 +6,7 @@ from __future__ import annotations
 from dyn_core.errors import DynError
 from dyn_core.identification.at_rest import moving
 from dyn_core.identification.equations import Equations
+from dyn_core.identification.estimators import SIMULATING
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.model.robot import Robot
 from dyn_core.signals.signals import Signals
@@ -15,12 +16,33 @@ def check_signals(robot: Robot, signals: Signals, settings: IdentificationSettin
     """Refuse signals of which nothing moves or nothing was measured, and settings of another robot."""
     if settings.friction is not None and len(settings.friction) != robot.dof:
         raise DynError(f"friction was given for {len(settings.friction)} joints, but there are {robot.dof}")
+    _check_estimator(signals, settings)
     if not 0.0 < signals.train <= 1.0:
         raise ValueError(f"train: expected a part of the time, in (0, 1], but it is {signals.train!r}")
     if not any(signals.has_effort):
         raise DynError("no effort was measured, of no joint: nothing can be identified from positions alone")
     if not any(moving(signals)):
         raise DynError("no joint moves in this motion: nothing can be identified from it")
+
+
+def _check_estimator(signals: Signals, settings: IdentificationSettings) -> None:
+    """Refuse an estimator that does not know what it needs."""
+    name, control = settings.estimator, signals.control
+    if name not in SIMULATING:
+        return
+    if control is None:
+        raise DynError(
+            f"the estimator {name} simulates the robot under the control that moved it, which nobody says: "
+            "name in the map of the log, under control, the columns of what was asked for, and the gains; or "
+            "use wls"
+        )
+    if control.q.shape != signals.q.shape:
+        raise DynError(
+            f"the control has {len(control.q)} samples of {control.q.shape[1]} joints, but the signals have "
+            f"{len(signals)} of {signals.dof}: give it at the times of the signals, of all joints"
+        )
+    if settings.couplings or signals.drives:
+        raise DynError(f"the estimator {name} cannot simulate motors that move several joints: use wls")
 
 
 def check_length(equations: Equations, least: int) -> None:

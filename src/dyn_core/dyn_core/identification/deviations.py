@@ -82,22 +82,32 @@ def residuals(errors: Array) -> Residuals:
     )
 
 
-def deviations(rows: Rows, solution: Solution, errors: Array, weights: Array | None = None) -> Array:
+def deviations(
+    rows: Rows,
+    solution: Solution,
+    errors: Array,
+    weights: Array | None = None,
+    bread: Array | None = None,
+) -> Array:
     """Standard deviations of parameters, of which residuals that depend on each other say less.
 
     Args:
-        rows: the equations.
+        rows: the equations, whose columns make the scores: of instrumental variables the instruments.
         solution: what they gave.
         errors: their residuals, (N, n).
         weights: what the equations were multiplied with, (N, n), where outliers count less.
+        bread: what stands in the place of C where it is not the covariance of the solution.
     """
     kept = solution.identifiable
     curvature, inflation = of_robust_weights(errors, weights)
-    C = solution.covariance / curvature
+    C = (solution.covariance if bread is None else bread) / curvature
     independent = inflation * math.sqrt(rows.equations.decimation.memory) * solution.deviations
     lag = int(residuals(errors).memory.max())
-    M = _score_products(rows, solution, errors if weights is None else weights**2 * errors, lag)
-    robust = np.sqrt(np.maximum(np.diag(C @ M @ C), 0.0))
+    counted = errors if weights is None else weights**2 * errors
+    # Where the sum of the scores is not 0, it is what the estimator takes for the mean of noise.
+    mean = np.zeros(len(kept)) if bread is None else _mean_scores(rows, solution, counted)
+    M = _score_products(rows, solution, counted, lag, mean)
+    robust = np.sqrt(np.maximum(np.diag(C @ M @ C.T), 0.0))
     return np.where(kept, SAFETY * np.maximum(robust, independent), np.inf)
 
 
@@ -125,14 +135,22 @@ def of_robust_weights(errors: Array, weights: Array | None) -> tuple[float, floa
     return float((slope / mean_weight)[measured].min()), math.sqrt(float(inflation.max()))
 
 
-def _score_products(rows: Rows, solution: Solution, errors: Array, lag: int) -> Array:
+def _mean_scores(rows: Rows, solution: Solution, errors: Array) -> Array:
+    p = len(solution.x)
+    total = np.zeros(p)
+    for which, pieces in rows.pieces():
+        total += _scores(pieces, errors[which] / solution.sigma**2, rows.shared, p).sum(axis=0)
+    return total / len(rows)
+
+
+def _score_products(rows: Rows, solution: Solution, errors: Array, lag: int, mean: Array) -> Array:
     """Weighted sum over lags of the products of scores; each piece knows the last of the one before it."""
     p = len(solution.x)
     M = np.zeros((p, p))
     before = np.zeros((0, p))
     weights = 1.0 - np.arange(1, lag + 1) / (lag + 1.0)
     for which, pieces in rows.pieces():
-        scores = _scores(pieces, errors[which] / solution.sigma**2, rows.shared, p)
+        scores = _scores(pieces, errors[which] / solution.sigma**2, rows.shared, p) - mean
         known = np.concatenate([before, scores])
         M += scores.T @ scores
         smoothed = np.zeros_like(scores)

@@ -12,37 +12,25 @@ from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.expected import Consistent, consistent_parameters
-from dyn_core.identification.factors import Factors, factors
+from dyn_core.identification.factors import factors
+from dyn_core.identification.fit import Fit
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.friction_selection import candidates, finer, grams, selected
-from dyn_core.identification.least_squares import Solution, residual_squares, weighted
+from dyn_core.identification.least_squares import residual_squares, system, weighted
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.robust import reweighted
 from dyn_core.identification.rows import Rows, rows_of
 from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.identification.simulation_estimators import by_simulation
+from dyn_core.identification.stages import Progress
+from dyn_core.identification.total import total
+from dyn_core.identification.unweighted import unweighted
 from dyn_core.model.robot import Robot
 
 FINE_GAIN = 0.002
 """Part of the error (of the squares) that another velocity nearby has to take away."""
 ROUNDS = 3
 """Fits that take from the fit before the load on which friction depends, or what joints count."""
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """The parameters that fit equations best.
-
-    Attributes:
-        rows: the equations.
-        solution: the parameters.
-        data: the factors of the equations, with weights where there are any.
-        weights: what equations are multiplied with, (N, n), where outliers count less; else None.
-    """
-
-    rows: Rows
-    solution: Solution
-    data: Factors
-    weights: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +68,16 @@ class Estimation:
         tried = [one.tried + other.tried[1:] for one, other in zip(chosen, refined, strict=True)]
         return tuple(choice.model for choice in refined), tried
 
-    def fit(self, equations: Equations, models: Sequence[FrictionModel]) -> Fit:
-        """The parameters that fit best."""
+    def fit(
+        self,
+        equations: Equations,
+        models: Sequence[FrictionModel],
+        progress: Progress = lambda stage: None,
+    ) -> Fit:
+        """The parameters that fit best; `progress` is told the rounds of simulations."""
+        estimator = self.settings.estimator
+        if estimator == "iv" or estimator == "oe":
+            return by_simulation(equations, models, estimator, progress).fit
         if not any(model.loaded for model in models):
             return self._fitted(rows_of(equations, models))
         start = (FrictionModel(),) * self.robot.dof
@@ -96,18 +92,26 @@ class Estimation:
 
         Joints count by the residuals that they have with them, not by those of least squares alone.
         """
-        whole, sigma, x = fit.data.merged(), fit.solution.sigma, fit.solution.x
+        whole, sigma = fit.data.merged(), fit.solution.sigma
+        if fit.information is not None:
+            return self._possible(models, fit.information, whole.count)
         for _ in range(ROUNDS):
-            found = consistent_parameters(
-                self.robot, self.base, models, whole, sigma, x, self.settings.prior_weight
-            )
+            found = self._possible(models, system(whole, sigma), whole.count)
             sigma = np.maximum(sigma, np.sqrt(residual_squares(whole, found.x) / whole.count))
         return found
 
+    def _possible(self, models: Sequence[FrictionModel], rows: Array, count: int) -> Consistent:
+        return consistent_parameters(self.robot, self.base, models, rows, count, self.settings.prior_weight)
+
     def _fitted(self, rows: Rows) -> Fit:
+        match self.settings.estimator:
+            case "ols":
+                return unweighted(rows)
+            case "tls":
+                return total(rows)
         data = factors(rows)
         solution = weighted(data)
-        if not self.settings.robust:
-            return Fit(rows, solution, data, None)
+        if self.settings.estimator != "irls":
+            return Fit(rows, solution, data)
         solution, weights = reweighted(rows, solution.x)
         return Fit(rows, solution, factors(rows, weights=weights), weights)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,10 +11,9 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.consistent import ConsistentSolution, Prior, consistent
-from dyn_core.identification.factors import Factors
 from dyn_core.identification.friction import NONNEGATIVE, FrictionModel
-from dyn_core.identification.least_squares import own_columns
 from dyn_core.identification.pseudo_inertia import is_possible, nearest_possible
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
@@ -22,6 +22,9 @@ WEIGHT = 0.5
 """Weight of what is expected of bodies: they may be some two times heavier, or less than half as heavy."""
 DRIVE_WEIGHT = 1e-3
 """Weight of what keeps friction and rotors from being negative: next to nothing."""
+
+NEXT_TO_NOTHING = 1e-3
+"""Part of its usual size that is expected of what another parameter stands for as well."""
 
 LEAST_MASS = 0.01
 """Mass that a body without any is taken to have (kg)."""
@@ -37,17 +40,21 @@ class Consistent:
         x: base parameters, then friction, as the estimators have them.
         standard: ten parameters of each body, (n, 10).
         Ia: rotor inertias (kg m^2 or kg), (n,).
+        motors: rotor inertia, viscous and Coulomb friction of motors that move several joints, (m, 3).
         deviations: of the standard parameters, (n, 11), rotor inertias last.
         informed: how much of what is known of each the measurement said, 0 to 1, (n, 11).
         friction_deviations: of the friction, in the order of x.
+        motor_deviations: of `motors`, (m, 3).
     """
 
     x: Array
     standard: Array
     Ia: Array
+    motors: Array
     deviations: Array
     informed: Array
     friction_deviations: Array
+    motor_deviations: Array
 
 
 def expected_bodies(robot: Robot) -> tuple[Array, tuple[int, ...]]:
@@ -62,9 +69,8 @@ def consistent_parameters(
     robot: Robot,
     base: BaseColumns,
     models: Sequence[FrictionModel],
-    data: Factors,
-    sigma: Array,
-    start: Array,
+    rows: Array,
+    count: int,
     weight: float = WEIGHT,
 ) -> Consistent:
     """Answer parameters that bodies, rotors and friction can have.
@@ -73,34 +79,38 @@ def consistent_parameters(
         robot: the robot, whose parameters are what is expected.
         base: the columns of its base parameters.
         models: friction of each joint.
-        data: factors of the equations.
-        sigma: deviation of the residuals of each joint (N m or N).
-        start: parameters that need not be possible, for their size.
+        rows: rows ``[W tau]`` that say of base parameters and friction what the measurement says, each
+            divided by the deviation of its residual.
+        count: number of equations of each joint that they stand for.
         weight: weight of what is expected of the bodies.
     """
-    whole = data.merged()
-    n, p0 = len(robot.joints), whole.shared
+    n, p0 = len(robot.joints), len(base.kept)
     to_base = _standard_to_base(base, n)
-    places = own_columns(whole)
     drives = to_base.shape[1] - 10 * n  # rotors, and motors that move several joints
-    friction = len(start) - p0
-    maps = []
-    for columns in places:
-        to_own = np.zeros((p0 + len(columns), to_base.shape[1] + friction))
-        to_own[:p0, : to_base.shape[1]] = to_base
-        to_own[range(p0, p0 + len(columns)), [to_base.shape[1] + k - p0 for k in columns]] = 1.0
-        maps.append(to_own)
+    friction = rows.shape[1] - 1 - p0
+    to_all = np.zeros((p0 + friction, to_base.shape[1] + friction))
+    to_all[:p0, : to_base.shape[1]] = to_base
+    to_all[p0:, to_base.shape[1] :] = np.eye(friction)
     bodies, _ = expected_bodies(robot)
     held = [term in NONNEGATIVE for model in models for term in model.terms]
     nonnegative = np.array([True] * drives + held, dtype=bool)
     rotors = _rotor_scales(robot, bodies)
     motors = np.full(drives - n, rotors.mean())
-    scales = np.concatenate([rotors, motors, _friction_scales(whole, sigma)])
-    count = drives + friction
+    of_friction = _friction_scales(rows[:, p0:-1], count)
+    replaced = without_motor(base, n)
+    rotors = np.where(replaced, NEXT_TO_NOTHING * rotors, rotors)
+    viscous = [
+        term == "viscous" and bool(replaced[j - 1])
+        for j, model in zip(robot.coordinates, models, strict=True)
+        for term in model.terms
+    ]
+    of_friction = np.where(viscous, NEXT_TO_NOTHING * of_friction, of_friction)
+    scales = np.concatenate([rotors, motors, of_friction])
+    others = drives + friction
     prior = Prior(
-        bodies, weight, scales, np.full(count, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
+        bodies, weight, scales, np.full(others, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
     )
-    solution = consistent(whole.parts[0], sigma, maps, prior)
+    solution = consistent((rows,), np.ones(1), (to_all,), prior)
     return _answer(solution, to_base, n)
 
 
@@ -117,9 +127,11 @@ def _answer(solution: ConsistentSolution, to_base: Array, n: int) -> Consistent:
         np.concatenate([to_base @ x[:known], x[known:]]),
         x[: 10 * n].reshape(n, 10),
         x[10 * n : 11 * n],
+        x[11 * n : known].reshape(-1, 3),
         table(spread),
         table(informed),
         spread[known:],
+        spread[11 * n : known].reshape(-1, 3),
     )
 
 
@@ -128,6 +140,16 @@ def _standard_to_base(base: BaseColumns, n: int) -> Array:
     order = [11 * k + j for k in range(n) for j in range(10)] + [11 * k + 10 for k in range(n)]
     order += range(11 * n, len(base.standard_names))
     return base.matrix[:, order]
+
+
+def without_motor(base: BaseColumns, n: int) -> BoolArray:
+    """Answer which joints have, in the place of a motor of their own, one that moves several joints.
+
+    Torques do not tell the rotor and the viscous friction of each of two motors that move two joints from
+    those of the joints: four numbers make the three of a symmetric matrix.
+    """
+    numbers = {name.removeprefix("Iam") for name in base.standard_names[(len(INERTIAL) + 1) * n :]}
+    return np.array([str(j) in numbers for j in range(1, n + 1)])
 
 
 def _rotor_scales(robot: Robot, bodies: Array) -> Array:
@@ -139,10 +161,8 @@ def _rotor_scales(robot: Robot, bodies: Array) -> Array:
     return np.where(own > 0.0, own, np.maximum(about_axis, 1e-3))
 
 
-def _friction_scales(whole: Factors, sigma: Array) -> Array:
+def _friction_scales(columns: Array, count: int) -> Array:
     """Sizes of friction: what would make residuals of one deviation."""
-    scales = []
-    for R, s in zip(whole.parts[0], sigma, strict=True):
-        lengths = np.linalg.norm(R[:, whole.shared : -1], axis=0)
-        scales += [s * np.sqrt(whole.count) / length if length > 0.0 else 1.0 for length in lengths]
-    return np.array(scales)
+    lengths = np.linalg.norm(columns, axis=0)
+    present = lengths > 0.0
+    return np.where(present, math.sqrt(count) / np.where(present, lengths, 1.0), 1.0)

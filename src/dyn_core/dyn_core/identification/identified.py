@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dyn_core.check.finding import Finding
+from dyn_core.identification.estimators import Estimator
 from dyn_core.identification.friction import FrictionModel
 
 
@@ -83,6 +84,21 @@ class JointFriction:
 
 
 @dataclass(frozen=True)
+class IdentifiedMotor:
+    """A motor that moves several joints, physically consistent; see `MotorCoupling`.
+
+    Attributes:
+        name: what its parameters are named by.
+        joints: by joint, how fast the motor is when the joint moves at unit speed.
+        parameters: rotor inertia, viscous and Coulomb friction.
+    """
+
+    name: str
+    joints: Mapping[str, float]
+    parameters: tuple[IdentifiedParameter, ...]
+
+
+@dataclass(frozen=True)
 class Procedure:
     """How it was done.
 
@@ -94,7 +110,7 @@ class Procedure:
         train: part of the time that was fitted; the rest was held out.
         decimation: one equation in so many was kept, behind a filter of both sides.
         equations: equations of each joint that were fitted.
-        estimator: ``"wls"``, or ``"irls"`` where outliers count less.
+        estimator: how parameters were estimated.
         parts: parts of the fitted time in cross-validation.
         prior_weight: weight of the description among physically consistent parameters.
     """
@@ -106,7 +122,7 @@ class Procedure:
     train: float
     decimation: int
     equations: int
-    estimator: str
+    estimator: Estimator
     parts: int
     prior_weight: float
 
@@ -121,9 +137,15 @@ class Identified:
         base: base parameters, by least squares alone.
         friction: friction of each joint, by least squares alone.
         standard: all standard parameters, physically consistent; directions that the measurement does not
-            show are as the description has them. Friction is that of the standard model that comes nearest.
+            show are as the description has them. Friction is the standard one that comes nearest to the
+            measured torques.
         consistent_friction: parameters of the friction models that go with `standard`.
         consistent_base: base parameters that `standard` makes.
+        coulomb_velocity: by joint, over which the Coulomb friction in `standard` changes its sign (rad/s or
+            m/s); 0: at once.
+        at_once: by name, the standard friction that comes nearest where Coulomb friction changes its sign at
+            once.
+        motors: motors that move several joints; `standard` has of their inertia what each joint feels alone.
         errors: of `base` and `friction`.
         consistent_errors: of `standard` with `consistent_friction`.
         condition: condition number of the equations, columns of unit length.
@@ -140,6 +162,9 @@ class Identified:
     standard: tuple[IdentifiedParameter, ...]
     consistent_friction: tuple[JointFriction, ...]
     consistent_base: tuple[IdentifiedParameter, ...]
+    coulomb_velocity: tuple[float, ...]
+    at_once: Mapping[str, float]
+    motors: tuple[IdentifiedMotor, ...]
     errors: Errors
     consistent_errors: Errors
     condition: float

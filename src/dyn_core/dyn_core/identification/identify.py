@@ -10,7 +10,7 @@ from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.at_rest import at_rest
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.checks import check_length, check_signals
-from dyn_core.identification.deviations import deviations, residual_rows, residuals
+from dyn_core.identification.deviations import residuals
 from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
@@ -18,9 +18,18 @@ from dyn_core.identification.estimation import Estimation
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
+from dyn_core.identification.motor_coupling import motors_of
 from dyn_core.identification.remarks import remarks
 from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.identification.tables import Estimate, base_table, friction_table, standard_table
+from dyn_core.identification.stages import IdentifyStage, Progress
+from dyn_core.identification.tables import (
+    Estimate,
+    base_table,
+    friction_table,
+    motor_table,
+    standard_frictions,
+    standard_table,
+)
 from dyn_core.identification.torque_error import torque_error
 from dyn_core.model.robot import Robot
 from dyn_core.signals.signals import Signals
@@ -29,13 +38,19 @@ DEFAULTS = IdentificationSettings()
 
 
 @one_thread()
-def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = DEFAULTS) -> Identified:
+def identify(
+    robot: Robot,
+    signals: Signals,
+    settings: IdentificationSettings = DEFAULTS,
+    progress: Progress = lambda stage: None,
+) -> Identified:
     """Answer the parameters of a robot that a motion shows.
 
     Args:
         robot: the robot; its parameters are what is expected.
         signals: what was measured, what part of it fits, and how its equations are filtered; see `condition`.
         settings: how.
+        progress: is told the stages as they begin.
 
     Raises:
         DynError: the signals are not those of the robot, too few, or no joint moves.
@@ -43,25 +58,38 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
     signals = signals.of_joints(robot.joint_names)
     check_signals(robot, signals, settings)
     fitted, held_out = at_rest(signals).split()
-    base = base_columns(robot, settings.couplings)
+    motors = motors_of(robot, signals, settings.couplings)
+    base = base_columns(robot, motors)
+    progress(IdentifyStage.EQUATIONS)
     equations = Equations(fitted, base)
     check_length(equations, 2 * settings.parts)
     unseen = Equations(held_out, base) if len(held_out) else None
     if unseen is not None:
         check_length(unseen, 2)
+    if settings.diagnose:
+        progress(IdentifyStage.DIAGNOSIS)
     findings = diagnosis(equations, (FrictionModel(),) * robot.dof) if settings.diagnose else ()
     estimation = Estimation(robot, base, settings)
+    if settings.friction is None:
+        progress(IdentifyStage.FRICTION)
     models, tried = estimation.friction(equations)
-    fit = estimation.fit(equations, models)
+    progress(IdentifyStage.FIT)
+    fit = estimation.fit(equations, models, progress)
     solution = fit.solution
-    left = residual_rows(fit.rows, solution.x)
-    spread = deviations(fit.rows, solution, left, fit.weights)
+    left = fit.residuals
+    spread = fit.deviations(left)
     needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
+    progress(IdentifyStage.BODIES)
     consistent = estimation.possible(models, fit)
     own = own_columns(fit.data)
+    progress(IdentifyStage.NODES)
+    frictions = standard_frictions(equations, models, consistent, own, motors)
+    at_once = standard_frictions(equations, models, consistent, own, motors, at_once=True)
     plain = Estimate(solution.x, spread, needed, solution.identifiable)
     of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
     possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
+
+    progress(IdentifyStage.ERRORS)
 
     def errors(x: Array) -> Errors:
         return Errors(
@@ -73,9 +101,16 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
         robot.joint_names,
         base_table(robot, base, plain),
         friction_table(robot, models, own, plain, tried),
-        standard_table(robot, models, fitted, consistent, own),
+        standard_table(robot, consistent, frictions, motors),
         friction_table(robot, models, own, possible, tried),
         base_table(robot, base, possible),
+        tuple(friction.v0 for friction in frictions),
+        {
+            name: value
+            for j, friction in zip(robot.coordinates, at_once, strict=True)
+            for name, value in zip(FrictionModel().names(j), friction.values, strict=True)
+        },
+        motor_table(robot, consistent, motors),
         errors(plain.x),
         errors(possible.x),
         solution.condition,
@@ -95,7 +130,7 @@ def _procedure(signals: Signals, settings: IdentificationSettings, equations: in
         signals.train,
         signals.decimate,
         equations,
-        "irls" if settings.robust else "wls",
+        settings.estimator,
         settings.parts,
         settings.prior_weight,
     )

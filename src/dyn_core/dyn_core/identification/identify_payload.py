@@ -13,6 +13,7 @@ from dyn_core.identification.checks import check_length, check_signals
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.estimation import Estimation
 from dyn_core.identification.identified import Identified
+from dyn_core.identification.motor_coupling import motors_of
 from dyn_core.identification.payload import Payload, payload_of_known_arm, payload_of_pair
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.model.robot import Robot
@@ -44,7 +45,7 @@ def identify_payload(
     Raises:
         DynError: the signals are not those of the robot, or do not show what the link holds.
     """
-    base = base_columns(robot, settings.couplings)
+    base = base_columns(robot, motors_of(robot, signals, settings.couplings))
     estimation = Estimation(robot, base, settings)
     loaded = _equations(robot, signals, base, settings)
     if isinstance(without, Identified):

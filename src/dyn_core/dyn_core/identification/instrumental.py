@@ -18,6 +18,7 @@ import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
+from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.rows import Rows
 
 
@@ -26,11 +27,13 @@ class InstrumentalSolution:
     """Parameters by instrumental variables.
 
     Attributes:
-        x: values, in the order of the rows: shared ones first.
+        x: values, in the order of the rows: shared ones first; 0 for those that are not identifiable.
+        bread: ``(Z^T W)^-1``, weighted; 0 for those that are not identifiable.
         covariance: their covariance, of independent residuals.
     """
 
     x: Array
+    bread: Array
     covariance: Array
 
     @property
@@ -39,18 +42,19 @@ class InstrumentalSolution:
         return np.sqrt(np.diag(self.covariance))
 
 
-def instrumental(rows: Rows, instruments: Rows, sigma: Array) -> InstrumentalSolution:
+def instrumental(rows: Rows, instruments: Rows, sigma: Array, kept: BoolArray) -> InstrumentalSolution:
     """Answer parameters by instrumental variables.
 
     Args:
         rows: the measured equations.
         instruments: the same equations along a motion without noise; its torques do not matter.
         sigma: deviation of the residuals of each joint (N m or N).
+        kept: whether each parameter can be told from those before it.
 
     Raises:
         DynError: the instruments are not those of the equations, or do not excite the parameters.
     """
-    p = rows.shared + sum(len(model.terms) for models in rows.frictions for model in models)
+    p = len(kept)
     if len(instruments) != len(rows) or instruments.frictions != rows.frictions:
         raise DynError(
             f"there are {len(rows)} equations, but {len(instruments)} of the motion that was simulated for "
@@ -67,12 +71,14 @@ def instrumental(rows: Rows, instruments: Rows, sigma: Array) -> InstrumentalSol
             ZZ[block] += Z[:, :-1].T @ Z[:, :-1] / s**2
             Zt[places] += Z[:, :-1].T @ W[:, -1] / s**2
             start += count
-    scales = 1.0 / np.sqrt(np.maximum(np.diag(ZZ), np.finfo(float).tiny))
-    scaled = ZW * scales[:, None] * scales
-    if np.linalg.cond(scaled) > _SINGULAR:
+    scales = np.where(kept, 1.0 / np.sqrt(np.maximum(np.diag(ZZ), np.finfo(float).tiny)), 0.0)
+    scaled = (ZW * scales[:, None] * scales)[np.ix_(kept, kept)]
+    if not kept.any() or np.linalg.cond(scaled) > _SINGULAR:
         raise DynError("the motion that was simulated does not excite all parameters: use least squares")
-    inverse = np.linalg.inv(scaled) * scales[:, None] * scales
-    return InstrumentalSolution(inverse @ Zt, inverse @ ZZ @ inverse.T)
+    inverse = np.zeros((p, p))
+    inverse[np.ix_(kept, kept)] = np.linalg.inv(scaled)
+    inverse = inverse * scales[:, None] * scales
+    return InstrumentalSolution(inverse @ Zt, inverse, inverse @ ZZ @ inverse.T)
 
 
 _SINGULAR = 1e12

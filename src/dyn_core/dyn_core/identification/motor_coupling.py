@@ -17,8 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.model.robot import Robot
+from dyn_core.signals.signals import Signals
 
 LETTERS = ("Iam", "Fvm", "Fsm")
 
@@ -47,6 +49,25 @@ class MotorCoupling:
             robot.joint(name)
             a[robot.joint_names.index(name)] = value
         return a
+
+
+def motors_of(
+    robot: Robot, signals: Signals, more: Sequence[MotorCoupling] = ()
+) -> tuple[MotorCoupling, ...]:
+    """Answer the motors that move several joints: those that are given, and those that a map names.
+
+    The latter are named by the number of their joint.
+    """
+    numbers = dict(zip(robot.joint_names, robot.coordinates, strict=True))
+    unknown = [name for name in signals.drives if name not in numbers]
+    if unknown:
+        raise DynError(
+            f"coupling: the robot has no joint {listed(unknown)}: its joints are "
+            f"{listed(robot.joint_names, 12)}"
+        )
+    of_log = (MotorCoupling(str(numbers[name]), joints) for name, joints in signals.drives.items())
+    known = {motor.name for motor in more}
+    return (*more, *(motor for motor in of_log if motor.name not in known))
 
 
 def coupling_columns(robot: Robot, couplings: Sequence[MotorCoupling], qd: Array, qdd: Array) -> Array:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dyn_core.errors import listed
 from dyn_core.identification.at_rest import moving
 from dyn_core.identification.base_columns import BaseColumns
-from dyn_core.identification.expected import expected_bodies
+from dyn_core.identification.expected import expected_bodies, without_motor
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.least_squares import Solution
 from dyn_core.model.robot import Robot
@@ -50,7 +52,12 @@ def remarks(
         found.append(f"the torque of {listed(silent)} was not measured: they have no equations")
     own = [name for j, m in zip(robot.coordinates, models, strict=True) for name in m.names(j)]
     parameters = (*base.names, *own)
-    missing = [name for name, known in zip(parameters, solution.identifiable, strict=True) if not known]
+    coupled = {f"Fv{j}" for j in np.flatnonzero(without_motor(base, len(robot.joints))) + 1}
+    missing = [
+        name
+        for name, known in zip(parameters, solution.identifiable, strict=True)
+        if not known and name not in coupled
+    ]
     if missing:
         found.append(f"the motion does not show {listed(missing, 14)}: excite the joints more")
     if solution.condition > ILL_CONDITIONED:

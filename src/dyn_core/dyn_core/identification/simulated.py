@@ -9,7 +9,7 @@ a joint at rest does not jitter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,30 +18,8 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
+from dyn_core.logs.control import Control
 from dyn_core.signals.signals import Signals
-
-
-@dataclass(frozen=True, eq=False)
-class Control:
-    """A proportional-derivative control with a feedforward: what the robot was moved by.
-
-    ``tau = kp (q_r - q) + kd (qd_r - qd) + feedforward``, within limits.
-
-    Attributes:
-        q: positions that were asked for (rad or m), (N, n).
-        qd: velocities that were asked for (rad/s or m/s), (N, n).
-        feedforward: torques besides (N m or N), (N, n).
-        kp: gains (N m/rad or N/m), (n,).
-        kd: gains (N m s/rad or N s/m), (n,).
-        limit: greatest torques (N m or N), (n,).
-    """
-
-    q: Array
-    qd: Array
-    feedforward: Array
-    kp: Array
-    kd: Array
-    limit: Array
 
 
 def simulated(
@@ -51,14 +29,14 @@ def simulated(
     control: Control,
     signals: Signals,
 ) -> Signals:
-    """Answer what a robot does at the times of a motion, from its first state.
+    """Answer what a robot does at the times of a motion, from its first state, and from that after each gap.
 
     Args:
         model: rigid bodies and rotors, without friction.
         friction: friction of each joint.
         x: its parameters, joint by joint.
         control: what moves it.
-        signals: the times and the first state.
+        signals: the times and the first states.
 
     Raises:
         DynError: the simulation diverges.
@@ -70,13 +48,14 @@ def simulated(
     loaded = any(one.loaded for one in friction)
     q, qd, qdd, tau = (np.empty((N, n)) for _ in range(4))
     state = signals.q[0].copy(), signals.qd[0].copy()
+    starts = {first for first, _ in signals.segments}
     load = np.zeros(n)
 
     def acceleration(q: Array, qd: Array, torque: Array) -> Array:
         return model.forward_dynamics(q, qd, torque - of_friction(qd, load))
 
     for k in range(N):
-        q[k], qd[k] = state
+        q[k], qd[k] = (signals.q[k], signals.qd[k]) if k in starts else state
         asked = control.kp * (control.q[k] - q[k]) + control.kd * (control.qd[k] - qd[k])
         tau[k] = np.clip(asked + control.feedforward[k], -control.limit, control.limit)
         a = acceleration(q[k], qd[k], tau[k])

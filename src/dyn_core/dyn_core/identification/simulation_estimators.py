@@ -21,83 +21,108 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.one_thread import one_thread
+from dyn_core.identification.deviations import residual_rows
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.expected import consistent_parameters
 from dyn_core.identification.factors import factors
+from dyn_core.identification.fit import Fit, information_root, information_rows
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.instrumental import instrumental
-from dyn_core.identification.least_squares import weighted
-from dyn_core.identification.rows import Rows
-from dyn_core.identification.simulated import Control, simulated
+from dyn_core.identification.least_squares import Solution, system, weighted
+from dyn_core.identification.rigid_torques import rigid_torques
+from dyn_core.identification.rows import Rows, rows_of
+from dyn_core.identification.simulated import simulated
+from dyn_core.identification.stages import Progress
 from dyn_core.signals.signals import Signals
 
-Method = Literal["instrumental", "output_error"]
+Method = Literal["iv", "oe"]
 ROUNDS = 10
 SETTLED = 0.05
 """Greatest change in a round, in standard deviations, that is none."""
 
 
 @dataclass(frozen=True, eq=False)
-class SimulatedSolution:
+class SimulatedFit:
     """Parameters that a simulation was needed for.
 
     Attributes:
-        x: values: base parameters, then friction, joint by joint.
-        deviations: their standard deviations, of independent residuals.
+        fit: the parameters.
         rounds: how many simulations it took.
         signals: the last motion that was simulated.
     """
 
-    x: Array
-    deviations: Array
+    fit: Fit
     rounds: int
     signals: Signals
 
 
 @one_thread()
 def by_simulation(
-    equations: Equations, models: Sequence[FrictionModel], control: Control, method: Method
-) -> SimulatedSolution:
+    equations: Equations,
+    models: Sequence[FrictionModel],
+    method: Method,
+    progress: Progress = lambda stage: None,
+) -> SimulatedFit:
     """Answer parameters by IDIM-IV or by output-error polishing.
 
     Args:
-        equations: the measured equations.
+        equations: the measured equations, of signals that have the control.
         models: friction of each joint.
-        control: what the robot was moved by, at the times of the motion.
-        method: ``"instrumental"`` or ``"output_error"``.
+        method: ``"iv"`` or ``"oe"``.
+        progress: is told the rounds.
 
     Raises:
-        DynError: the motion has gaps, the simulation diverges, or the parameters do not settle.
+        DynError: the control is not known, the simulation diverges, or the parameters do not settle.
     """
-    measured, robot = equations.signals, equations.base.robot
-    if len(measured.segments) != 1 or measured.segments[0] != (0, len(measured)):
-        raise DynError("a motion with gaps cannot be simulated as one: give one of its segments")
-    frictions = tuple((model,) for model in models)
-    rows = Rows(equations, frictions)
-    data = factors(rows)
+    measured, robot, base = equations.signals, equations.base.robot, equations.base
+    if measured.control is None:
+        raise DynError("the motion has no control: say what moved the robot")
+    data = factors(rows_of(equations, models))
     solution = weighted(data)
-    x, deviations, sigma = solution.x, solution.deviations, solution.sigma
+    says = system(data.merged(), solution.sigma)
     model = compile_model(robot, parameters="runtime", friction=False)
     for round_ in range(1, ROUNDS + 1):
-        possible = consistent_parameters(robot, equations.base, models, data, sigma, x)
+        progress(f"simulating the robot, round {round_}")
+        possible = consistent_parameters(robot, base, models, says, len(equations))
         model.set_parameters(_standard(possible.standard, possible.Ia))
-        moved = simulated(model, models, x[equations.shared :], control, measured)
-        along = Rows(Equations(replace(moved, tau=measured.tau), equations.base), frictions)
-        if method == "instrumental":
-            found = instrumental(rows, along, sigma)
-            new, deviations = found.x, found.deviations
+        moved = simulated(model, models, solution.x[equations.shared :], measured.control, measured)
+        along = _rows(Equations(replace(moved, tau=measured.tau), base), models, solution.x)
+        if method == "iv":
+            fit = _instrumental(_rows(equations, models, solution.x), along, solution)
         else:
-            data = factors(along)
-            fit = weighted(data)
-            new, deviations, sigma = fit.x, fit.deviations, fit.sigma
-        change = np.max(np.abs(new - x) / np.maximum(deviations, np.finfo(float).tiny))
-        x = new
-        if change < SETTLED:
-            return SimulatedSolution(x, deviations, round_, moved)
+            fit = _output_error(along)
+        before, solution = solution.x, fit.solution
+        says = fit.says
+        kept = solution.identifiable
+        change = np.abs(solution.x - before)[kept] / solution.deviations[kept]
+        if change.max(initial=0.0) < SETTLED:
+            return SimulatedFit(fit, round_, moved)
     raise DynError(
         f"the parameters have not settled after {ROUNDS} simulations: the control that was given is not "
         "that of the robot"
     )
+
+
+def _rows(equations: Equations, models: Sequence[FrictionModel], x: Array) -> Rows:
+    loaded = any(model.loaded for model in models)
+    return rows_of(equations, models, rigid_torques(equations, x) if loaded else None)
+
+
+def _instrumental(rows: Rows, along: Rows, before: Solution) -> Fit:
+    first = instrumental(rows, along, before.sigma, before.identifiable)
+    rms = np.sqrt(np.mean(residual_rows(rows, first.x) ** 2, axis=0))
+    sigma = np.where(rms > 0.0, rms, before.sigma)
+    found = instrumental(rows, along, sigma, before.identifiable)
+    R = information_root(found.covariance, before.identifiable)
+    solution = Solution(found.x, sigma, R, before.identifiable, before.condition)
+    data = factors(rows)
+    information = information_rows(solution, system(data.merged(), sigma))
+    return Fit(rows, solution, data, instruments=along, bread=found.bread, information=information)
+
+
+def _output_error(along: Rows) -> Fit:
+    data = factors(along)
+    return Fit(along, weighted(data), data)
 
 
 def _standard(bodies: Array, Ia: Array) -> Array:

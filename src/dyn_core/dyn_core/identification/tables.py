@@ -11,14 +11,17 @@ import numpy as np
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.bool_array import BoolArray
+from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import SIGNIFICANT
 from dyn_core.identification.expected import Consistent
 from dyn_core.identification.friction import FrictionModel, unit
-from dyn_core.identification.identified import IdentifiedParameter, JointFriction
-from dyn_core.identification.standard_friction import nearest_standard
+from dyn_core.identification.friction_selection import V0
+from dyn_core.identification.identified import IdentifiedMotor, IdentifiedParameter, JointFriction
+from dyn_core.identification.motor_coupling import MotorCoupling
+from dyn_core.identification.rigid_torques import rigid_torques
+from dyn_core.identification.standard_friction import ChosenFriction, StandardFriction, nearest_standard
 from dyn_core.identification.units import unit_of
 from dyn_core.model.robot import Robot
-from dyn_core.signals.signals import Signals
 
 INFORMED = 0.5
 """Part of what is known of a standard parameter that has to come from the measurement."""
@@ -91,37 +94,92 @@ def friction_table(
     return tuple(found)
 
 
-def standard_table(
-    robot: Robot,
+def standard_frictions(
+    equations: Equations,
     models: Sequence[FrictionModel],
-    signals: Signals,
     consistent: Consistent,
     own: Sequence[range],
+    motors: Sequence[MotorCoupling],
+    *,
+    at_once: bool = False,
+) -> tuple[StandardFriction, ...]:
+    """Answer the friction of each joint as simple models take it, beside the bodies that were found.
+
+    Args:
+        equations: of the motion that was fitted.
+        models: friction of each joint.
+        consistent: the numbers.
+        own: by joint, the places of the parameters of its friction.
+        motors: motors that move several joints.
+        at_once: whether Coulomb friction has to change its sign at once.
+    """
+    robot = equations.base.robot
+    bodies = np.column_stack([consistent.standard, _rotors(robot, consistent, motors)]).ravel()
+    load = rigid_torques(equations, equations.base.matrix[:, : len(bodies)] @ bodies)
+    parts = (0.0,) if at_once else V0
+    found = []
+    for i, (model, columns) in enumerate(zip(models, own, strict=True)):
+        places = list(columns)
+        deviations = consistent.friction_deviations[[k - len(consistent.x) for k in places]]
+        chosen = ChosenFriction(model, consistent.x[places], deviations)
+        found.append(nearest_standard(chosen, equations.signals, i, load[:, i], parts))
+    return tuple(found)
+
+
+def _rotors(robot: Robot, consistent: Consistent, motors: Sequence[MotorCoupling]) -> Array:
+    """Rotor inertias as simple models take them: of motors of several joints, what each joint feels alone."""
+    found: Array = consistent.Ia.copy()
+    for motor, (Ia, _, _) in zip(motors, consistent.motors, strict=True):
+        for j, speed in zip(robot.coordinates, motor.speeds(robot), strict=True):
+            found[j - 1] += Ia * speed**2
+    return found
+
+
+def motor_table(
+    robot: Robot, consistent: Consistent, motors: Sequence[MotorCoupling]
+) -> tuple[IdentifiedMotor, ...]:
+    """Answer the motors that move several joints."""
+    found = []
+    for motor, values, spreads in zip(motors, consistent.motors, consistent.motor_deviations, strict=True):
+        parameters = tuple(
+            IdentifiedParameter(
+                name, value, spread, None, unit_of(name, robot), abs(value) > SIGNIFICANT * spread, True
+            )
+            for name, value, spread in zip(
+                motor.parameter_names, values.tolist(), spreads.tolist(), strict=True
+            )
+        )
+        found.append(IdentifiedMotor(motor.name, motor.joints, parameters))
+    return tuple(found)
+
+
+def standard_table(
+    robot: Robot,
+    consistent: Consistent,
+    frictions: Sequence[StandardFriction],
+    motors: Sequence[MotorCoupling],
 ) -> tuple[IdentifiedParameter, ...]:
     """Answer all standard parameters, in the order of `Robot.parameter_names`.
 
     Args:
         robot: the robot.
-        models: friction of each joint.
-        signals: the motion, for velocities at which a standard model of friction comes near another one.
         consistent: the numbers.
-        own: by joint, the places of the parameters of its friction.
+        frictions: of each joint, as simple models take it.
+        motors: motors that move several joints.
     """
+    rotors = _rotors(robot, consistent, motors)
     prior = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     place = {number: i for i, number in enumerate(robot.coordinates)}
     found = []
     for j, joint in enumerate(robot.joints, start=1):
-        values = [*consistent.standard[j - 1], consistent.Ia[j - 1]]
+        values = [*consistent.standard[j - 1], rotors[j - 1]]
         spreads = consistent.deviations[j - 1].tolist()
         informed = consistent.informed[j - 1].tolist()
-        friction = [joint.friction.Fv, joint.friction.Fs, joint.friction.Fo]
+        friction = (joint.friction.Fv, joint.friction.Fs, joint.friction.Fo)
         if j in place:
-            i = place[j]
-            x = consistent.x[list(own[i])]
-            friction = list(nearest_standard(models[i], x, signals.qd[:, i]))
-            of_friction = consistent.friction_deviations[[k - len(consistent.x) for k in own[i]]]
-            by_term = dict(zip(models[i].terms, of_friction.tolist(), strict=True))
-            spreads += [by_term.get(term, np.inf) for term in ("viscous", "coulomb", "offset")]
+            standard = frictions[place[j]]
+            friction = standard.values
+            spreads += standard.deviations
             informed += [1.0] * 3
         else:
             spreads += [np.inf] * 3

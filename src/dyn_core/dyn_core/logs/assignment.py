@@ -61,7 +61,9 @@ class _Candidate:
 
 def wanted_columns(names: Sequence[str], said: LogMap, joints: Sequence[str]) -> list[int]:
     """Answer which columns of a table may be of use, by their names."""
-    mapped = {column.column for joint in said.joints.values() for column in joint.columns.values()}
+    named = [joint.columns for joint in said.joints.values()]
+    named += [control.columns for control in said.control.values()]
+    mapped = {column.column for columns in named for column in columns.values()}
     mapped.add(said.time.column)
     return [
         k
@@ -121,11 +123,16 @@ def _as_said(recording: Recording, said: LogMap, robot_joints: Sequence[str] | N
                 raise DynError(
                     f"joint '{shortened(joint, 40)}', {quantity}: the map names no column for it: add one"
                 )
-            stream, k = _found(recording, column.column, column.topic or said.topic)
-            meaning = _meaning(recording.streams[stream], k, ())
-            unit = column.unit or (meaning.unit if meaning and meaning.quantity == quantity else None)
-            sources[joint, quantity] = Source(stream, k, unit or said.units.get(quantity), column)
+            sources[joint, quantity] = source_of(recording, column, quantity, said)
     return Assignment(joints, sources)
+
+
+def source_of(recording: Recording, column: ColumnMap, quantity: str, said: LogMap) -> Source:
+    """Answer where a column is that a map names; DynError where it is not, or more than once."""
+    stream, k = _found(recording, column.column or "", column.topic or said.topic)
+    meaning = _meaning(recording.streams[stream], k, ())
+    unit = column.unit or (meaning.unit if meaning and meaning.quantity == quantity else None)
+    return Source(stream, k, unit or said.units.get(quantity), column)
 
 
 def _found(recording: Recording, name: str, topic: str | None) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.assignment import Assignment
 from dyn_core.logs.column_repairs import BEYOND, Repaired, repaired
-from dyn_core.logs.joint_side import coupled, drive_side
+from dyn_core.logs.joint_side import coupled, coupled_drives, drive_side
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_map import JOINT, QUANTITIES, JointMap, LogMap
 from dyn_core.logs.pace import GAP, between_gaps, period_of
@@ -100,6 +100,8 @@ def clean_log(
         findings=tuple(course.findings),
         done=tuple(course.done),
         source=source,
+        start=float(time[0]),
+        drives=coupled_drives(said.couplings),
     )
 
 
@@ -311,6 +313,7 @@ def _conversions(assignment: Assignment, said: LogMap, joints: tuple[str, ...]) 
     done += [
         f"drives of {listed(coupling.joints)} uncoupled"
         for coupling in said.couplings
-        if not all(assignment.sources[joint, POSITION].said.side == JOINT for joint in coupling.joints)
+        if coupling.side != JOINT
+        and not all(assignment.sources[joint, POSITION].said.side == JOINT for joint in coupling.joints)
     ]
     return done

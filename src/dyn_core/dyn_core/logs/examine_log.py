@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.errors import DynError, listed, shortened
 from dyn_core.io.source import path_text
+from dyn_core.logs.asked import asked_sources, with_control
 from dyn_core.logs.assignment import Assignment, assign
 from dyn_core.logs.clean import clean_log
 from dyn_core.logs.gather import MAX_VALUES
@@ -155,9 +156,12 @@ def _log(
         )
     if robot is not None:
         _check_missing(robot, said, assignment)
-    together = merged(recording, assignment, said)
+    asked = asked_sources(recording, said)
+    together = merged(recording, replace(assignment, sources={**assignment.sources, **asked}), said)
     findings += together.findings
-    log = clean_log(together.time, together.columns, assignment, said, source)
+    measured = {key: column for key, column in together.columns.items() if key not in asked}
+    log = clean_log(together.time, measured, assignment, said, source)
+    log = with_control(log, said, asked, together.time, together.columns)
     log = replace(log, done=(*together.done, *log.done))
     findings += log.findings
     if robot is not None:
@@ -212,8 +216,12 @@ def _of_robot(log: Log, said: LogMap, robot: Robot) -> Log:
         return np.column_stack(columns)
 
     held = [joint for joint in robot.joint_names if joint not in place]
+    if log.control is not None and held:
+        raise DynError(f"control: {listed(held)} did not move and has none: it needs that of each joint")
+    control = None if log.control is None else log.control.of_joints([place[j] for j in robot.joint_names])
     return replace(
         log,
+        control=control,
         joint_names=robot.joint_names,
         q=taken(log.q, None),
         tau=taken(log.tau, float("nan")),

@@ -29,6 +29,22 @@ from dyn_core.logs.log_map import JOINT, Coupling, JointMap
 from dyn_core.logs.units import EFFORT, Unit
 
 
+def coupled_drives(couplings: Sequence[Coupling]) -> dict[str, dict[str, float]]:
+    """Answer how fast drives turn that move several joints: rows of C^-1, by the joint of the drive."""
+    found = {}
+    for coupling in couplings:
+        for joint, row in zip(
+            coupling.joints, np.linalg.inv(np.array(coupling.matrix)).tolist(), strict=True
+        ):
+            speeds = {name: x for name, x in zip(coupling.joints, row, strict=True) if abs(x) > _NONE}
+            if set(speeds) != {joint}:
+                found[joint] = speeds
+    return found
+
+
+_NONE = 1e-9
+
+
 def drive_side(x: Array, joint: str, quantity: str, source: Source, said: JointMap) -> Array:
     """Answer equation (1) for the values of one column.
 
@@ -85,6 +101,8 @@ def coupled(
             raise DynError(
                 f"coupling: the log has no joint {listed(lost)}: its joints are {listed(joints, 12)}"
             )
+        if coupling.side == JOINT:
+            continue
         on_joint = [sides.get(joint) == JOINT for joint in coupling.joints]
         if all(on_joint):
             continue

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from dyn_core.check.finding import Finding
 from dyn_core.facade.arrays import Array, as_floats
+from dyn_core.logs.control import Control
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,10 @@ class Log:
         findings: what is suspicious, and what was repaired.
         done: how this came from the file, one sentence a step.
         source: what it comes from.
+        start: the time of the first sample, on the clock of the recording (s).
+        control: what moved the robot, at these times; None where nobody says.
+        drives: by the joint that they are named for, drives that move several joints: their speed, after the
+            ratio, where each joint alone has the speed 1.
     """
 
     joint_names: tuple[str, ...]
@@ -42,10 +47,17 @@ class Log:
     findings: tuple[Finding, ...] = ()
     done: tuple[str, ...] = ()
     source: str = ""
+    start: float = 0.0
+    control: Control | None = None
+    drives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Answer its size."""
         return f"<Log of {len(self.joint_names)} joints, {len(self.time)} samples, {self.duration:g} s>"
+
+    def with_control(self, control: Control) -> Log:
+        """Answer the log with what moved the robot."""
+        return replace(self, control=control)
 
     @property
     def duration(self) -> float:

@@ -19,6 +19,8 @@
     coupling:
       - {joints: [wrist_2, wrist_3], matrix: [[1, 0], [-1, 1]]}
     ignore: [gripper]
+    control:                         # what moved it: kp (q_r - q) + kd (qd_r - qd) + effort, within limit
+      shoulder: {position: q1_ref, velocity: w1_ref, effort: ff1, kp: 900, kd: 60, limit: 150}
     held: {finger: 0.02}             # did not move while the log was made, and is not in it (rad or m)
 
 `joint_side` says what is computed with it.
@@ -34,7 +36,7 @@ from dataclasses import dataclass, field
 from dyn_core.errors import DynError, listed, shortened
 from dyn_core.io.source import path_text, read_text
 from dyn_core.io.yaml_text import Node, Scalar, as_node, parse_yaml
-from dyn_core.io.yaml_values import entries, fail, items, name, number
+from dyn_core.io.yaml_values import entries, fail, items, name, not_negative, number
 from dyn_core.logs.units import EFFORT, POSITION, TIME, VELOCITY, Unit, unit_of
 
 QUANTITIES = (POSITION, VELOCITY, EFFORT)
@@ -84,11 +86,39 @@ class JointMap:
 
 
 @dataclass(frozen=True)
+class ControlMap:
+    """What moved a joint: ``kp (q_r - q) + kd (qd_r - qd) + feedforward``, on the side of the joint.
+
+    Attributes:
+        columns: of what was asked for, by quantity; efforts are those of the feedforward.
+        kp: gain (N m/rad or N/m).
+        kd: gain (N m s/rad or N s/m).
+        limit: greatest effort (N m or N).
+        follows: whether the velocity that was asked for is that of the position, where no column has it; else
+            it is 0.
+    """
+
+    columns: dict[str, ColumnMap]
+    kp: float
+    kd: float = 0.0
+    limit: float = math.inf
+    follows: bool = True
+
+
+@dataclass(frozen=True)
 class Coupling:
-    """Joints that their motors move together: ``q = matrix q_drives``, after ratios and signs."""
+    """Joints that their motors move together: ``q = matrix q_drives``, after ratios and signs.
+
+    Attributes:
+        joints: the joints, and their drives in the same order.
+        matrix: a row for each joint.
+        side: ``joint`` where all signals are those of joints already; then only rotors and friction of the
+            motors act as the matrix says.
+    """
 
     joints: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
+    side: str | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +133,7 @@ class LogMap:
     couplings: tuple[Coupling, ...] = ()
     ignore: tuple[str, ...] = ()
     held: dict[str, float] = field(default_factory=dict)
+    control: dict[str, ControlMap] = field(default_factory=dict)
 
     @property
     def names_columns(self) -> bool:
@@ -136,12 +167,13 @@ def read_log_map(source: str | os.PathLike[str] | Mapping[str, object] | None) -
 
 def log_map(root: Node) -> LogMap:
     """Answer what a YAML document says; DynError, with the line, where it is no map of a log."""
-    known = ("time", "topic", "units", "delays", "joints", "coupling", "ignore", "held")
+    known = ("time", "topic", "units", "delays", "joints", "coupling", "ignore", "held", "control")
     given = entries("the map", root, known)
     units = entries("units", given.get("units", NOTHING), (TIME, *QUANTITIES))
     delays = entries("delays", given.get("delays", NOTHING), QUANTITIES)
     joints = entries("joints", given.get("joints", NOTHING))
     held = entries("held", given.get("held", NOTHING))
+    control = entries("control", given.get("control", NOTHING))
     return LogMap(
         time=_column("time", TIME, given["time"]) if "time" in given else ColumnMap(),
         topic=name("topic", given["topic"]) if "topic" in given else None,
@@ -151,6 +183,10 @@ def log_map(root: Node) -> LogMap:
         couplings=_couplings(items("coupling", given.get("coupling", NOTHING))),
         ignore=tuple(name("ignore", node) for node in items("ignore", given.get("ignore", NOTHING))),
         held={joint: number(f"held, joint '{shortened(joint, 40)}'", node) for joint, node in held.items()},
+        control={
+            joint: _control(f"control, joint '{shortened(joint, 40)}'", node)
+            for joint, node in control.items()
+        },
     )
 
 
@@ -177,6 +213,28 @@ def _joint(owner: str, node: Node) -> JointMap:
     )
 
 
+def _control(owner: str, node: Node) -> ControlMap:
+    given = entries(owner, node, (*QUANTITIES, "kp", "kd", "limit"))
+    for key in (POSITION, "kp"):
+        if key not in given:
+            raise fail(owner, node, f"it has no {key}: add it")
+    # Columns without names are numbered from 1.
+    velocity = given.get(VELOCITY)
+    zero = isinstance(velocity, Scalar) and velocity.text.strip() == "0"
+    named = [what for what in QUANTITIES if what in given and not (what == VELOCITY and zero)]
+    columns = {what: _column(f"{owner}, {what}", what, given[what]) for what in named}
+    unnamed = [what for what, column in columns.items() if column.column is None]
+    if unnamed:
+        raise fail(owner, node, f"its {unnamed[0]} has no column: name it")
+    return ControlMap(
+        columns,
+        kp=not_negative(f"{owner}, kp", given["kp"]),
+        kd=not_negative(f"{owner}, kd", given["kd"]) if "kd" in given else 0.0,
+        limit=not_negative(f"{owner}, limit", given["limit"]) if "limit" in given else math.inf,
+        follows=not zero,
+    )
+
+
 def _column(owner: str, quantity: str, node: Node) -> ColumnMap:
     if isinstance(node, Scalar):
         return ColumnMap(column=name(owner, node))
@@ -195,9 +253,6 @@ def _column(owner: str, quantity: str, node: Node) -> ColumnMap:
             )
             raise fail(f"{owner}, counts_per_revolution", given["counts_per_revolution"], what)
         gain = 2.0 * math.pi / counts
-    side = name(f"{owner}, side", given["side"]) if "side" in given else None
-    if side not in (None, MOTOR, JOINT):
-        raise fail(f"{owner}, side", given["side"], f"it is '{shortened(str(side), 40)}': use motor or joint")
     return ColumnMap(
         column=name(f"{owner}, column", given["column"]) if "column" in given else None,
         topic=name(f"{owner}, topic", given["topic"]) if "topic" in given else None,
@@ -205,9 +260,16 @@ def _column(owner: str, quantity: str, node: Node) -> ColumnMap:
         gain=gain,
         sign=_sign(f"{owner}, sign", given["sign"]) if "sign" in given else 1.0,
         zero=number(f"{owner}, zero", given["zero"]) if "zero" in given else 0.0,
-        side=side,
+        side=_side(owner, given),
         delay=_delay(f"{owner}, delay", given["delay"]) if "delay" in given else None,
     )
+
+
+def _side(owner: str, given: Mapping[str, Node]) -> str | None:
+    side = name(f"{owner}, side", given["side"]) if "side" in given else None
+    if side not in (None, MOTOR, JOINT):
+        raise fail(f"{owner}, side", given["side"], f"it is '{shortened(str(side), 40)}': use motor or joint")
+    return side
 
 
 def _delay(owner: str, node: Node) -> float:
@@ -236,7 +298,7 @@ def _couplings(nodes: tuple[Node, ...]) -> tuple[Coupling, ...]:
 
 
 def _coupling(owner: str, node: Node) -> Coupling:
-    given = entries(owner, node, ("joints", "matrix"))
+    given = entries(owner, node, ("joints", "matrix", "side"))
     for key in ("joints", "matrix"):
         if key not in given:
             raise fail(owner, node, f"it has no {key}: add it")
@@ -253,7 +315,7 @@ def _coupling(owner: str, node: Node) -> Coupling:
         raise fail(
             owner, given["matrix"], "it is singular: some motion of the drives would not move the joints"
         )
-    return Coupling(joints, rows)
+    return Coupling(joints, rows, _side(owner, given))
 
 
 def _is_singular(rows: tuple[tuple[float, ...], ...]) -> bool:

@@ -10,10 +10,11 @@ from typing import Any
 
 from dyn_core.errors import DynError, listed, shortened
 from dyn_core.identification.friction import SYMBOLS, TERMS, FrictionModel, Term
+from dyn_core.identification.motor_coupling import MotorCoupling
 from dyn_core.io.source import path_text, read_text
 from dyn_core.io.yaml_text import Node, Scalar, parse_yaml
 from dyn_core.io.yaml_values import entries, fail, items, name, not_negative, number
-from dyn_core.results.parameter_set import NOT_NEGATIVE, ParameterSet, SetFriction, SetValue
+from dyn_core.results.parameter_set import NOT_NEGATIVE, ParameterSet, SetFriction, SetMotor, SetValue
 from dyn_core.results.parameter_text import FORMAT
 from dyn_core.signals.protocol import Protocol
 
@@ -27,6 +28,7 @@ _ENTRIES = (
     "coulomb_velocity",
     "protocol",
     "joints",
+    "motors",
     "friction_models",
 )
 _WHOLE = ("order", "half_width", "margin", "decimate")
@@ -88,7 +90,13 @@ def _set(root: Node, source: str) -> ParameterSet:
         ),
         made={key: _text(node) for key, node in entries("made", given.get("made", Scalar(""))).items()},
         protocol=_protocol(given.get("protocol", Scalar(""))),
-        coulomb_velocity=not_negative("coulomb_velocity", given.get("coulomb_velocity", Scalar("0"))),
+        coulomb_velocity={
+            joint: not_negative(f"coulomb_velocity, joint '{shortened(joint, 40)}'", node)
+            for joint, node in entries("coulomb_velocity", given.get("coulomb_velocity", Scalar(""))).items()
+        },
+        motors=tuple(
+            _motor(motor, node) for motor, node in entries("motors", given.get("motors", Scalar(""))).items()
+        ),
         errors={
             key: _optional(f"held_out, {key}", node)
             for key, node in entries("held_out", given.get("held_out", Scalar(""))).items()
@@ -128,6 +136,24 @@ def _value(owner: str, key: str, node: Node) -> SetValue:
     deviation = given.get("deviation", Scalar(""))
     spread = None if not _text(deviation) else not_negative(f"{owner}, deviation", deviation)
     return SetValue(key, value, spread, name(f"{owner}, unit", given["unit"]))
+
+
+def _motor(motor: str, node: Node) -> SetMotor:
+    owner = f"motor '{shortened(motor, 40)}'"
+    names = MotorCoupling(motor, {}).parameter_names
+    given = entries(owner, node, ("joints", *names))
+    for key in ("joints", *names):
+        if key not in given:
+            raise fail(owner, node, f"it has no {key}: the file has to be whole")
+    Ia, Fv, Fs = (_value(owner, key, given[key]) for key in names)
+    for value in (Ia, Fv, Fs):
+        if value.value < 0.0:
+            raise fail(owner, node, f"{value.name} is {value.value:g}: it cannot be negative")
+    speeds = {
+        joint: number(f"{owner}, joint '{shortened(joint, 40)}'", speed)
+        for joint, speed in entries(f"{owner}, joints", given["joints"]).items()
+    }
+    return SetMotor(motor, speeds, (Ia, Fv, Fs))
 
 
 def _friction(joint: str, node: Node) -> SetFriction:

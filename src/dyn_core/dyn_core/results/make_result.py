@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,26 +19,30 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.load import Loaded
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.identification.at_rest import at_rest
-from dyn_core.identification.identified import Errors, Identified, IdentifiedParameter, TorqueError
+from dyn_core.identification.identified import (
+    Errors,
+    Identified,
+    IdentifiedMotor,
+    IdentifiedParameter,
+    TorqueError,
+)
 from dyn_core.identification.identify import identify
 from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.identification.stages import Progress, ResultStage
 from dyn_core.identification.units import unit_of
 from dyn_core.logs.examine_log import read_log
 from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
-from dyn_core.results.coulomb_velocity import best_coulomb_velocity
 from dyn_core.results.friction_curves import friction_curves
 from dyn_core.results.identified_urdf import identified_urdf
 from dyn_core.results.input_hash import input_hash
 from dyn_core.results.kinematics_hash import kinematics_hash
-from dyn_core.results.parameter_set import ParameterSet, SetFriction, SetValue
-from dyn_core.results.prediction import Prediction, predicted, torque_error
+from dyn_core.results.parameter_set import ParameterSet, SetFriction, SetMotor, SetValue
+from dyn_core.results.prediction import Prediction, predicted, standard_friction, torque_error
 from dyn_core.results.result import Comparison, Inputs, Result
 from dyn_core.signals.condition import condition
 from dyn_core.signals.protocol import Protocol
 from dyn_core.signals.signals import Signals
-
-Progress = Callable[[str], object]
 
 
 def make_result(
@@ -69,15 +73,14 @@ def make_result(
     robot = loaded.robot
     if not robot.dof:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to identify")
-    progress("reading the log")
+    progress(ResultStage.READING)
     log = read_log(log_path, mapping, robot)
     files = {"log": log_path, "map": mapping, "side file": side_file}
     inputs = _inputs(loaded, {what: path for what, path in files.items() if path is not None}, made_by)
-    progress("conditioning the signals")
+    progress(ResultStage.CONDITIONING)
     signals = condition(log, protocol)
-    progress("identifying parameters and friction")
-    identified = identify(robot, signals, settings)
-    progress("comparing measured and predicted torques")
+    identified = identify(robot, signals, settings, progress)
+    progress(ResultStage.COMPARING)
     return _result(loaded, log, at_rest(signals), protocol, settings, identified, inputs)
 
 
@@ -111,18 +114,18 @@ def _result(
     described = _of_description(robot)
     expected = [predicted(robot, described, part.q, part.qd, part.qdd).standard for part in parts]
     standard_errors = _errors(parts, [torque.standard for torque in torques])
-    real = robot.with_parameters(bare.values)
-    velocity, smooth_errors = best_coulomb_velocity(real, parts, [torque.load for torque in torques])
-    urdf = identified_urdf(loaded, real)
+    suddenly = robot.with_parameters({**identified.parameters, **identified.at_once})
+    at_once = [t.load + standard_friction(suddenly, p.qd) for p, t in zip(parts, torques, strict=True)]
+    at_once_errors = _errors(parts, at_once)
+    urdf = identified_urdf(loaded, robot.with_parameters(bare.values))
     held_out_errors = {
         "with_friction_models": identified.consistent_errors.held_out,
         "with_standard_friction": standard_errors.held_out,
-        "with_coulomb_velocity": smooth_errors.held_out,
+        "with_coulomb_friction_at_once": at_once_errors.held_out,
     }
     parameters = replace(
         bare,
         descriptions=(robot.description_hash, hashlib.sha256(urdf.text.encode()).hexdigest()),
-        coulomb_velocity=velocity,
         wrong=tuple(
             f"{finding.element}: {finding.message}"
             for finding in identified.findings
@@ -141,8 +144,7 @@ def _result(
         parameters,
         urdf,
         standard_errors,
-        velocity,
-        smooth_errors,
+        at_once_errors,
         _errors(parts, expected),
         _comparison(parts[-1], torques[-1], is_held_out=len(parts) == 2),
         friction_curves(robot, parameters, fitted, torques[0].load),
@@ -190,12 +192,19 @@ def _parameter_set(robot: Robot, identified: Identified, protocol: Protocol, inp
         ),
         made,
         protocol,
+        dict(zip(robot.joint_names, identified.coulomb_velocity, strict=True)),
+        tuple(_motor(motor) for motor in identified.motors),
     )
 
 
 def _value(parameter: IdentifiedParameter) -> SetValue:
     deviation = parameter.deviation if np.isfinite(parameter.deviation) else None
     return SetValue(parameter.name, parameter.value, deviation, parameter.unit)
+
+
+def _motor(motor: IdentifiedMotor) -> SetMotor:
+    Ia, Fv, Fs = (_value(parameter) for parameter in motor.parameters)
+    return SetMotor(motor.name, motor.joints, (Ia, Fv, Fs))
 
 
 def _of_term(parameter: IdentifiedParameter) -> SetValue:

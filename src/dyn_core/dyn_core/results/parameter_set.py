@@ -51,6 +51,21 @@ class SetFriction:
 
 
 @dataclass(frozen=True)
+class SetMotor:
+    """A motor that moves several joints; see `MotorCoupling`.
+
+    Attributes:
+        name: what its parameters are named by.
+        joints: by joint, how fast the motor is when the joint moves at unit speed.
+        values: rotor inertia, viscous and Coulomb friction.
+    """
+
+    name: str
+    joints: Mapping[str, float]
+    values: tuple[SetValue, SetValue, SetValue]
+
+
+@dataclass(frozen=True)
 class ParameterSet:
     """Dynamic parameters of a robot, whole, and how they were made.
 
@@ -62,8 +77,10 @@ class ParameterSet:
         friction: the friction models, one for each independent joint; none where nobody identified any.
         made: how it was made, by what it says.
         protocol: how signals were conditioned for it.
-        coulomb_velocity: over which Coulomb friction had best change its sign in the node feedforward (rad/s
-            or m/s); 0: at once.
+        coulomb_velocity: by joint, over which its Coulomb friction changes its sign in the node feedforward
+            (rad/s or m/s); at once for a joint that is not in it.
+        motors: motors that move several joints; the rotor inertias in `standard` have what each joint feels
+            of theirs alone.
         errors: relative torque errors on data that was held out, by friction model, where they are known.
         wrong: what is wrong with the signals of the log, so that no robot may have these parameters.
         source: the file that it was read from.
@@ -76,7 +93,8 @@ class ParameterSet:
     friction: tuple[SetFriction, ...] = ()
     made: Mapping[str, str] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
-    coulomb_velocity: float = 0.0
+    coulomb_velocity: Mapping[str, float] = field(default_factory=dict)
+    motors: tuple[SetMotor, ...] = ()
     errors: Mapping[str, float | None] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
     source: str = ""
@@ -144,6 +162,19 @@ class ParameterSet:
             raise DynError(
                 f"friction_models has the joints {listed(f.joint for f in self.friction)}, but those of the "
                 f"robot are {listed(robot.joint_names)}, in this order"
+            )
+
+        for motor in self.motors:
+            lost = [name for name in motor.joints if name not in robot.joint_names]
+            if lost:
+                raise DynError(
+                    f"motor '{shortened(motor.name, 40)}' moves {listed(lost)}, but the joints are "
+                    f"{listed(robot.joint_names)}"
+                )
+        unknown = [name for name in self.coulomb_velocity if name not in robot.joint_names]
+        if unknown:
+            raise DynError(
+                f"coulomb_velocity has {listed(unknown)}, but the joints are {listed(robot.joint_names)}"
             )
 
     def _other_description(self, robot: Robot) -> str:

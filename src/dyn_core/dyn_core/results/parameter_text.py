@@ -29,8 +29,14 @@ _HEAD = """\
 
 _FRICTION_HEAD = """\
 # Friction as it was identified, which `dyn predict` uses. The nodes, simulation and identified.urdf know
-# Fv, Fs and Fo alone: "joints" above has, of these, what comes nearest over the velocities of the log.
+# Fv, Fs and Fo alone: "joints" above has, of these, what leaves least of the measured torques.
 # qd: velocity; s: its sign, smoothed over v0 where v0 is not 0.
+"""
+
+_MOTORS_HEAD = """\
+# Motors that move several joints, which `dyn predict` uses: with a the speeds of "joints", of each joint for
+# itself at unit speed, their torque is a (Iam a.qdd + Fvm a.qd + Fsm sign(a.qd)). The nodes do not know them:
+# of Iam, the Ia of each joint above has its own part, Iam a^2, and of friction what comes nearest.
 """
 
 _GROUPS = (
@@ -75,9 +81,12 @@ def _lines(robot: Robot, parameters: ParameterSet, unseen: Collection[str]) -> I
         yield "# Relative torque error |tau - tau_model| / |tau| on the part of the log that no fit has seen."
         yield "held_out:"
         yield from (f"  {key}: {_number(value)}" for key, value in parameters.errors.items())
-    yield ""
-    yield "# What the parameter coulomb_velocity of feedforward had best be (rad/s or m/s)."
-    yield f"coulomb_velocity: {_number(parameters.coulomb_velocity)}"
+    if parameters.coulomb_velocity:
+        yield ""
+        yield "# Velocity (rad/s or m/s) over which Coulomb friction changes its sign in feedforward:"
+        yield "# Fv qd + Fs tanh(qd / velocity) + Fo. 0: at once."
+        yield "coulomb_velocity:"
+        yield from (f"  {quoted(joint)}: {_number(v0)}" for joint, v0 in parameters.coulomb_velocity.items())
     yield ""
     yield "# How signals were conditioned; null: chosen by the data."
     yield "protocol:"
@@ -88,6 +97,15 @@ def _lines(robot: Robot, parameters: ParameterSet, unseen: Collection[str]) -> I
     yield "joints:"
     for j, joint in enumerate(robot.joints, start=1):
         yield from _joint(j, joint, parameters.standard[PER_JOINT * (j - 1) : PER_JOINT * j], unseen)
+    if parameters.motors:
+        yield ""
+        yield _MOTORS_HEAD.rstrip()
+        yield "motors:"
+        for motor in parameters.motors:
+            yield f"  {quoted(motor.name)}:"
+            yield "    joints:"
+            yield from (f"      {quoted(joint)}: {_number(speed)}" for joint, speed in motor.joints.items())
+            yield from (f"    {_entry(value)}" for value in motor.values)
     if parameters.friction:
         yield ""
         yield _FRICTION_HEAD.rstrip()

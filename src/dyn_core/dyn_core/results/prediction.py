@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from dyn_core.facade.compile import compile_model
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
 from dyn_core.identification.identified import TorqueError
+from dyn_core.identification.motor_coupling import MotorCoupling, coupling_columns
 from dyn_core.model.robot import Robot
 from dyn_core.results.parameter_set import ParameterSet
 from dyn_core.signals.signals import Signals
@@ -26,8 +28,8 @@ class Prediction:
 
     Attributes:
         tau: with the friction models that were identified.
-        standard: with viscous and Coulomb friction and offset alone, as the nodes have it.
-        load: of bodies and rotors alone.
+        standard: with viscous and Coulomb friction and offset alone, as the node feedforward has it.
+        load: of bodies and rotors alone, as the nodes have them.
     """
 
     tau: Array
@@ -53,28 +55,49 @@ def predicted(robot: Robot, parameters: ParameterSet, q: Array, qd: Array, qdd: 
     model = compile_model(identified, backend="python", friction=False)
     models, x = parameters.friction_of(robot)
     friction = friction_torques(models, x)
+    velocities = [parameters.coulomb_velocity.get(name, 0.0) for name in robot.joint_names]
     torques = Prediction(*(np.empty_like(q) for _ in range(3)))
     for first in range(0, len(q), BLOCK):
         part = slice(first, first + BLOCK)
         load = model.inverse_dynamics(q[part], qd[part], qdd[part])
         torques.load[part] = load
-        torques.tau[part] = load + friction(qd[part], load)
-        torques.standard[part] = load + standard_friction(identified, qd[part])
+        whole = load + more_of_motors(robot, parameters, qd[part], qdd[part])
+        torques.tau[part] = whole + friction(qd[part], whole)
+        torques.standard[part] = load + standard_friction(identified, qd[part], velocities)
     return torques
 
 
-def standard_friction(robot: Robot, qd: Array, coulomb_velocity: float = 0.0) -> Array:
+def more_of_motors(robot: Robot, parameters: ParameterSet, qd: Array, qdd: Array) -> Array:
+    """Answer torques of motors that move several joints (N m or N), (N, n), but for what `Ia` has of them.
+
+    Args:
+        robot: the robot.
+        parameters: with the motors.
+        qd: velocities (rad/s or m/s), (N, n).
+        qdd: accelerations (rad/s^2 or m/s^2), (N, n).
+    """
+    total = np.zeros_like(qd)
+    for motor in parameters.motors:
+        coupling = MotorCoupling(motor.name, motor.joints)
+        Ia, Fv, Fs = (value.value for value in motor.values)
+        total += coupling_columns(robot, [coupling], qd, qdd) @ np.array([Ia, Fv, Fs])
+        total -= Ia * coupling.speeds(robot) ** 2 * qdd
+    return total
+
+
+def standard_friction(robot: Robot, qd: Array, coulomb_velocity: Sequence[float] = ()) -> Array:
     """Answer viscous and Coulomb friction and offset of a robot (N m or N), (N, n).
 
     Args:
         robot: the robot.
         qd: velocities (rad/s or m/s), (N, n).
-        coulomb_velocity: velocity over which Coulomb friction changes its sign (rad/s or m/s); 0: at once.
+        coulomb_velocity: of each joint, velocity over which Coulomb friction changes its sign (rad/s or m/s);
+            by default, and for 0, at once.
     """
     joints = robot.independent_joints
     x = [value for joint in joints for value in (joint.friction.Fv, joint.friction.Fs, joint.friction.Fo)]
-    model = FrictionModel(v0=coulomb_velocity)
-    return friction_torques((model,) * robot.dof, np.array(x))(qd, qd)
+    models = [FrictionModel(v0=v0) for v0 in coulomb_velocity or (0.0,) * robot.dof]
+    return friction_torques(models, np.array(x))(qd, qd)
 
 
 def torque_error(signals: Signals, predicted: Array) -> TorqueError:

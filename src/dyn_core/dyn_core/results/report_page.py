@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from dyn_core.identification.estimators import IN_WORDS
 from dyn_core.report.page import page, table
 from dyn_core.results.report_plots import friction_plots, torque_plots
 from dyn_core.results.report_tables import (
@@ -61,10 +62,10 @@ def _cards(result: Result) -> Iterator[str]:
     described = getattr(result.description_errors, which).relative
     parameters = [*identified.base, *(p for friction in identified.friction for p in friction.parameters)]
     essential = sum(parameter.essential for parameter in parameters)
-    smooth = getattr(result.smooth_errors, which).relative
+    at_once = getattr(result.at_once_errors, which).relative
     nodes = "viscous, Coulomb and offset alone"
-    if result.coulomb_velocity:
-        nodes += f"; {percent(smooth)} with coulomb_velocity: {result.coulomb_velocity:g}"
+    if any(result.identified.coulomb_velocity):
+        nodes += f"; {percent(at_once)} where Coulomb friction changes its sign at once"
     cards = (
         (percent(error), seen, "physically consistent parameters with the friction models"),
         (percent(standard), "with the friction that the nodes know", nodes),
@@ -113,8 +114,9 @@ def _friction(result: Result) -> Iterator[str]:
 
 
 def _parameters(result: Result) -> Iterator[str]:
+    estimator = escape(IN_WORDS[result.identified.procedure.estimator])
     yield (
-        "<p>Base parameters are the combinations that torques depend on, by weighted least squares. "
+        f"<p>Base parameters are the combinations that torques depend on, by {estimator}. "
         "Essential: the torques cannot do without it. Deviations are one standard deviation.</p>"
     )
     head = ("parameter", "value", "deviation", "relative", "consistent", "description", "unit", "")
@@ -133,13 +135,6 @@ def _unseen(result: Result) -> Iterator[str]:
     yield table(("parameters", "why"), rows, "prose reasons")
 
 
-def _coulomb(result: Result) -> str:
-    if not result.coulomb_velocity:
-        return "Coulomb friction changes its sign at once, as is usual (coulomb_velocity: 0 for feedforward)."
-    value = f"{result.coulomb_velocity:g}"
-    return f"In the parameters of feedforward, coulomb_velocity: {value} is best for this robot."
-
-
 def _use(result: Result) -> Iterator[str]:
     urdf = escape(result.inputs.files["description"])
     yield (
@@ -147,6 +142,5 @@ def _use(result: Result) -> Iterator[str]:
         f"dyn predict {urdf} --parameters parameters.yaml --log another.mcap --out tau.csv\n"
         f"ros2 launch dyn_nodes feedforward.launch.py description_file:={urdf} "
         "dynamic_parameters_file:=$PWD/parameters.yaml</pre>"
-        f"<p>{_coulomb(result)}</p>"
         "<p>Before torques act on a robot: try another log with dyn predict, and begin with low gains.</p>"
     )

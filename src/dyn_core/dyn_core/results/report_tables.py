@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from dyn_core.identification.estimators import IN_SHORT, IN_WORDS
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import IdentifiedParameter, TorqueError
 from dyn_core.report.page import table
@@ -26,7 +27,7 @@ def error_table(result: Result) -> str:
     held = result.comparison.is_held_out
     groups = {
         "physically consistent": identified.consistent_errors,
-        "least squares": identified.errors,
+        IN_SHORT[identified.procedure.estimator]: identified.errors,
         "as the nodes have it": result.standard_errors,
         "description": result.description_errors,
     }
@@ -176,10 +177,9 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
         f"{procedure.equations} for each joint, one of {signals.decimate} samples; condition number "
         f"{result.identified.condition:.4g}",
     )
-    estimators = {"wls": "weighted least squares", "irls": "iteratively reweighted least squares"}
     yield (
         "estimation",
-        f"{estimators.get(procedure.estimator, procedure.estimator)}; then physically consistent, "
+        f"{IN_WORDS[procedure.estimator]}; then physically consistent, "
         f"with the weight {procedure.prior_weight:g} of the description",
     )
     whiteness = ", ".join(

@@ -98,15 +98,9 @@ def _about_errors(result: Result) -> Iterator[str]:
                 f"Joint {joint}: {100 * error:.3g} % of its torque is unexplained. It is small, or hardly "
                 "moved, or its friction changes with temperature: see its plots."
             )
-    nodes, smooth = result.standard_errors.held_out, result.smooth_errors.held_out
-    if nodes is not None and smooth is not None and nodes.relative > 1.1 * physical.held_out.relative:
-        text = (
+    nodes = result.standard_errors.held_out
+    if nodes is not None and nodes.relative > 1.1 * physical.held_out.relative:
+        yield (
             f"The nodes know viscous and Coulomb friction and offset alone, with which the error is "
-            f"{100 * nodes.relative:.3g} % instead of {100 * physical.held_out.relative:.3g} %"
+            f"{100 * nodes.relative:.3g} % instead of {100 * physical.held_out.relative:.3g} %."
         )
-        if result.coulomb_velocity:
-            text += (
-                f"; with coulomb_velocity: {result.coulomb_velocity:g} for feedforward it is "
-                f"{100 * smooth.relative:.3g} %"
-            )
-        yield f"{text}."

@@ -89,9 +89,9 @@ class Result:
         identified: the parameters.
         parameters: what is written as parameters.yaml.
         urdf: what is written as identified.urdf.
-        standard_errors: of the physically consistent parameters with the friction that the nodes know.
-        coulomb_velocity: over which Coulomb friction had best change its sign in the nodes (rad/s or m/s).
-        smooth_errors: as `standard_errors`, with that velocity.
+        standard_errors: of the physically consistent parameters with the friction that feedforward knows.
+        at_once_errors: the same with the friction that comes nearest where Coulomb friction changes its sign
+            at once.
         description_errors: of the parameters that the description has.
         comparison: measured and predicted efforts.
         friction: of each joint.
@@ -109,8 +109,7 @@ class Result:
     parameters: ParameterSet
     urdf: IdentifiedUrdf
     standard_errors: Errors
-    coulomb_velocity: float
-    smooth_errors: Errors
+    at_once_errors: Errors
     description_errors: Errors
     comparison: Comparison
     friction: tuple[FrictionCurves, ...]

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dyn_core.check.finding import Finding
+from dyn_core.identification.estimators import IN_WORDS
 from dyn_core.identification.identified import Errors, IdentifiedParameter, JointFriction, TorqueError
 from dyn_core.results.friction_formula import friction_formula
 from dyn_core.results.result import Result
@@ -45,13 +46,17 @@ def result_entries(result: Result) -> dict[str, Any]:
         "held_out": _part(result, "held_out"),
         "fitted": _part(result, "fitted"),
         "protocol": _protocol(result),
-        "recommended": {"coulomb_velocity": result.coulomb_velocity},
+        "coulomb_velocity": result.parameters.coulomb_velocity,
         "condition": identified.condition,
         "residual_whiteness": dict(zip(joints, identified.whiteness, strict=True)),
         "parameters": {
             "standard": [_parameter(p) for p in identified.standard],
             "base": [_parameter(p) for p in identified.base],
             "consistent_base": [_parameter(p) for p in identified.consistent_base],
+        },
+        "motors": {
+            motor.name: {"joints": motor.joints, "parameters": [_parameter(p) for p in motor.parameters]}
+            for motor in identified.motors
         },
         "friction": {
             joint: _friction(j, plain, consistent)
@@ -83,7 +88,7 @@ def _part(result: Result, which: str) -> dict[str, Any] | None:
     of_all = {
         "least_squares": result.identified.errors,
         "standard_friction": result.standard_errors,
-        "coulomb_velocity": result.smooth_errors,
+        "coulomb_friction_at_once": result.at_once_errors,
         "description": result.description_errors,
     }
     main: TorqueError | None = getattr(result.identified.consistent_errors, which)
@@ -108,7 +113,7 @@ def _error(error: TorqueError, joints: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _protocol(result: Result) -> dict[str, Any]:
-    signals, settings, procedure = result.signals, result.settings, result.identified.procedure
+    signals, procedure = result.signals, result.identified.procedure
     return {
         **{key: value for key, value in asdict(result.protocol).items() if value is not None},
         "rate": 1.0 / signals.period,
@@ -119,10 +124,10 @@ def _protocol(result: Result) -> dict[str, Any]:
         "segments": len(signals.segments),
         "equations": procedure.equations,
         "estimator": procedure.estimator,
+        "estimator_in_words": IN_WORDS[procedure.estimator],
         "cross_validation_parts": procedure.parts,
         "prior_weight": procedure.prior_weight,
         "friction": _friction_setting(result),
-        "robust": settings.robust,
         "asked": asdict(result.protocol),
         "conditioning": signals.done,
         "log": result.log.done,

@@ -15,6 +15,7 @@ from dyn_core.signals.decimation import EDGE, Decimation
 from dyn_core.signals.differences import differences, gains
 from dyn_core.signals.even_samples import EvenSegment, even_segment
 from dyn_core.signals.low_pass import low_pass, settling_samples
+from dyn_core.signals.position_noise import PositionNoise
 from dyn_core.signals.protocol import Protocol
 from dyn_core.signals.signals import Signals
 
@@ -90,6 +91,9 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
         decimate=decimate,
         train=protocol.train,
         done=tuple(done),
+        noise=PositionNoise(proposal.noise, period, cutoff, protocol.order, protocol.half_width),
+        control=None if log.control is None else log.control.at(time, log.time),
+        drives=log.drives,
     )
 
 

@@ -17,6 +17,7 @@ not above `HIGHEST` of the rate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,11 +44,13 @@ class CutoffProposal:
         cutoff: (Hz).
         reason: a sentence.
         band: greatest band of the motion of a joint (Hz); the highest cutoff where no joint moves.
+        noise: deviation of the flat noise of each position (rad or m); 0 where a joint does not move.
     """
 
     cutoff: float
     reason: str
     band: float
+    noise: tuple[float, ...]
 
 
 def propose_cutoff(
@@ -55,16 +58,19 @@ def propose_cutoff(
 ) -> CutoffProposal:
     """Answer the cutoff that the positions, (N, n), ask for."""
     found: list[tuple[float, float, str]] = []
+    noise: list[float] = []
     for k, joint in enumerate(joint_names):
         spectrum = _spectrum(q[:, k], rate, segments)
         if spectrum is None:
+            noise.append(0.0)
             continue
         frequency, power = spectrum
+        noise.append(math.sqrt(_floor(frequency, power) * frequency[-1]))
         found.append((_end(frequency, power), _band(frequency, power), joint))
     highest = HIGHEST * rate
     if not found:
         reason = f"no joint moves: cutoff at {HIGHEST:g} of the rate, {highest:.3g} Hz"
-        return CutoffProposal(highest, reason, highest)
+        return CutoffProposal(highest, reason, highest, tuple(noise))
     end, _, joint = max(found)
     _, band, widest = max(found, key=lambda item: item[1])
     band = max(band, LOWEST / BANDS)
@@ -79,7 +85,7 @@ def propose_cutoff(
         reason = f"beyond it the position of every joint is noise, of '{joint}' last"
     else:
         reason = f"{BANDS:g} times the {band:.3g} Hz below which is 99.9 % of the motion of '{widest}'"
-    return CutoffProposal(cutoff, f"cutoff {cutoff:.3g} Hz: {reason}", band)
+    return CutoffProposal(cutoff, f"cutoff {cutoff:.3g} Hz: {reason}", band, tuple(noise))
 
 
 def _spectrum(q: Array, rate: float, segments: Sequence[tuple[int, int]]) -> tuple[Array, Array] | None:
@@ -89,18 +95,25 @@ def _spectrum(q: Array, rate: float, segments: Sequence[tuple[int, int]]) -> tup
     longest = max(b - a for a, b in segments)
     length = min(int(WINDOW * rate), longest)
     total: Array | None = None
+    samples = 0
     frequency = np.empty(0)
     for a, b in segments:
         if b - a < length or np.ptp(q[a:b]) == 0.0:
             continue
         frequency, power = welch(q[a:b], fs=rate, window="blackmanharris", nperseg=length, detrend="linear")
         total = power * (b - a) if total is None else total + power * (b - a)
-    return None if total is None else (frequency, total)
+        samples += b - a
+    return None if total is None else (frequency, total / samples)
+
+
+def _floor(frequency: Array, power: Array) -> float:
+    """Answer the power of the noise, which is flat."""
+    return float(np.median(power[frequency > 0.6 * frequency[-1]]))
 
 
 def _end(frequency: Array, power: Array) -> float:
     """Answer the frequency from which on the spectrum is noise."""
-    floor = float(np.median(power[frequency > 0.6 * frequency[-1]]))
+    floor = _floor(frequency, power)
     above = np.flatnonzero(power > ABOVE * floor)
     if floor <= 0.0 or not len(above):
         return float(frequency[-1])

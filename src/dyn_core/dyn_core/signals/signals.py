@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
+from dyn_core.logs.control import Control
 from dyn_core.signals.decimation import Decimation
+from dyn_core.signals.position_noise import PositionNoise
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,9 @@ class Signals:
         decimate: how many samples parallel filtering makes one of.
         train: part of the time, from the start, that fits; the rest is held out.
         done: what was done, one sentence a step.
+        noise: of the positions, as far as it is known.
+        control: what moved the robot, at these times; None where nobody says.
+        drives: drives that move several joints, as `Log.drives` has them.
     """
 
     joint_names: tuple[str, ...]
@@ -46,6 +51,9 @@ class Signals:
     decimate: int
     train: float
     done: tuple[str, ...] = ()
+    noise: PositionNoise | None = None
+    control: Control | None = None
+    drives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Answer the number of samples."""
@@ -105,6 +113,7 @@ class Signals:
             qdd=self.qdd[inside],
             tau=self.tau[inside],
             segments=tuple((a, b) for a, b in kept if b > a),
+            control=None if self.control is None else self.control.part(first, last),
         )
 
     def of_joints(self, names: Sequence[str]) -> Signals:
@@ -123,4 +132,10 @@ class Signals:
             )
         order = [self.joint_names.index(name) for name in names]
         q, qd, qdd, tau = (array[:, order] for array in (self.q, self.qd, self.qdd, self.tau))
-        return replace(self, joint_names=tuple(names), q=q, qd=qd, qdd=qdd, tau=tau)
+        noise = self.noise
+        if noise is not None:
+            noise = replace(noise, deviations=tuple(noise.deviations[k] for k in order))
+        control = None if self.control is None else self.control.of_joints(order)
+        return replace(
+            self, joint_names=tuple(names), q=q, qd=qd, qdd=qdd, tau=tau, noise=noise, control=control
+        )

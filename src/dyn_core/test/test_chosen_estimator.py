@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each estimator by its name, from a log to the result: parameters, deviations, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from identification_log import URDF, true_robot
+from simulated_truth import SIX, arm, exact_motion, excitation, measured, sensed, true_values, with_drives
+
+import dyn_core
+from dyn_core.cli.main import main
+from dyn_core.identification.base_columns import base_columns
+from dyn_core.identification.equations import Equations
+from dyn_core.identification.estimators import ESTIMATORS, IN_WORDS, Estimator
+from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.motor_coupling import MotorCoupling
+from dyn_core.identification.rows import rows_of
+from dyn_core.identification.simulated import simulated
+from dyn_core.identification.unweighted import unweighted
+from dyn_core.logs.control import Control
+
+CONTROL = """
+control:
+  shoulder: {position: wish 1, velocity: speed 1, effort: more 1, kp: 1500, kd: 120, limit: 190}
+  elbow: {position: wish 2, kp: 400, kd: 30}
+joints:
+  shoulder: {position: q1, effort: tau1}
+  elbow: {position: q2, effort: tau2}
+time: {column: time, unit: s}
+"""
+FRICTION = (FrictionModel(v0=0.15),) * 2
+"""Smooth, as simulated friction has to be."""
+FEWER = {"iv": 1, "oe": 1}
+"""Logs that are identified with estimators that take longer."""
+
+
+@cache
+def exact() -> tuple[dyn_core.Signals, Control]:
+    """What the robot does under a control, and that."""
+    robot = true_robot()
+    t, q, qd, _ = excitation(2, 8.0)
+    more = np.zeros_like(q)
+    more[:, 0] = 5.0
+    control = Control(
+        q, qd, more, np.array([1500.0, 400.0]), np.array([120.0, 30.0]), np.array([190.0, np.inf])
+    )
+    start = dyn_core.signals_of_arrays(robot.joint_names, t, q, qd, 0.0 * q, 0.0 * q)
+    friction = true_values(robot, base_columns(robot))[-6:]
+    model = dyn_core.compile_model(robot, friction=False)
+    return simulated(model, FRICTION, friction, control, start), control
+
+
+def write_log(path: Path, seed: int) -> None:
+    """Write what sensors say, and what was asked for, but for the velocity of the elbow."""
+    moved, control = exact()
+    q, tau = sensed(moved, seed)
+    table = np.column_stack([moved.time, q, tau, control.q, control.qd[:, 0], control.feedforward[:, 0]])
+    head = "time,q1,q2,tau1,tau2,wish 1,wish 2,speed 1,more 1"
+    np.savetxt(path, table, "%.12g", ",", header=head, comments="")
+
+
+def run(place: Path, estimator: str, *more: str) -> int:
+    (place / "two.urdf").write_text(URDF)
+    (place / "map.yaml").write_text(CONTROL)
+    given = [*("--log", str(place / "log.csv"), "--map", str(place / "map.yaml"), "--estimator", estimator)]
+    out = ["--out", str(place / "out"), "--force", "--quiet"]
+    return main(["identify", str(place / "two.urdf"), *given, *out, *more])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_parameters_are_within_their_deviations(tmp_path: Path, estimator: Estimator) -> None:
+    """Of the estimate itself; parameters that bodies can have are next to it."""
+    errors, cost = [], []
+    expected = true_values(true_robot(), base_columns(true_robot()))
+    (tmp_path / "map.yaml").write_text(CONTROL)
+    for seed in range(FEWER.get(estimator, 3)):
+        write_log(tmp_path / "log.csv", seed)
+        log = dyn_core.read_log(tmp_path / "log.csv", tmp_path / "map.yaml", dyn_core.load_robot(URDF))
+        settings = dyn_core.IdentificationSettings(FRICTION, estimator=estimator, diagnose=False)
+        signals = dyn_core.condition(log, dyn_core.Protocol(train=1.0))
+        found = dyn_core.identify(dyn_core.load_robot(URDF), signals, settings)
+        plain = [*found.base, *(p for one in found.friction for p in one.parameters)]
+        bodies = [*found.consistent_base, *(p for one in found.consistent_friction for p in one.parameters)]
+        deviations = np.array([p.deviation for p in plain])
+        errors.append((np.array([p.value for p in plain]) - expected) / deviations)
+        cost.append(np.array([p.value - q.value for p, q in zip(bodies, plain, strict=True)]) / deviations)
+    assert found.procedure.estimator == estimator
+    assert np.abs(errors).max() <= 3.5
+    assert 0.4 < np.sqrt(np.mean(np.square(errors))) < 1.2
+    assert np.sqrt(np.mean(np.square(cost))) < 1.0
+
+
+@pytest.mark.parametrize("estimator", ["ols", "iv"])
+def test_files_say_which_estimator_it_was(tmp_path: Path, estimator: Estimator) -> None:
+    write_log(tmp_path / "log.csv", 0)
+    assert run(tmp_path, estimator, "--friction", "standard") == 0
+    protocol = json.loads((tmp_path / "out" / "result.json").read_text())["protocol"]
+    assert protocol["estimator"] == estimator
+    assert protocol["estimator_in_words"] == IN_WORDS[estimator]
+    assert IN_WORDS[estimator] in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_ordinary_least_squares_know_that_joints_differ() -> None:
+    """40 times the same motion with other noise, much of it in some joints: each spread is known to 11 %."""
+    robot = with_drives(arm(SIX))
+    base, moved = base_columns(robot), exact_motion(robot, 4.0)
+    random = np.random.default_rng(1)
+    sizes = np.array([2.0, 0.02, 0.5, 0.05, 0.3, 0.01])
+    fits = []
+    for _ in range(40):
+        noisy = replace(moved, tau=moved.tau + sizes * random.normal(size=moved.tau.shape), decimate=40)
+        rows = rows_of(Equations(noisy, base), (FrictionModel(),) * 6)
+        fits.append(unweighted(rows).solution)
+    spread = np.std([one.x for one in fits], axis=0)
+    memory = rows.equations.decimation.memory
+    claimed = np.sqrt(memory) * np.mean([one.deviations for one in fits], axis=0)
+    np.testing.assert_allclose(spread, claimed, rtol=0.4)
+    assert np.mean(spread / claimed) == pytest.approx(1.0, abs=0.07)
+
+
+def test_noise_of_positions_biases_total_least_squares_less() -> None:
+    """A filter that lets noise through: what is known of the noise undoes a part of its bias."""
+    robot = with_drives(arm(SIX)).with_parameters({f"Fs{j}": 0.0 for j in range(1, 7)})
+    moved = exact_motion(robot, 15.0)
+    q, tau = sensed(moved, 0, position_noise=3e-4)
+    log = dyn_core.log_of_arrays(robot.joint_names, moved.time, q, tau)
+    signals = dyn_core.condition(log, dyn_core.Protocol(cutoff=40.0, decimate=10, train=1.0))
+    assert signals.noise is not None
+    np.testing.assert_allclose(signals.noise.deviations, 3e-4, rtol=0.1)
+    expected = {p: v for p, v in zip(robot.parameter_names, robot.parameters, strict=True) if p[:2] == "Ia"}
+    errors = {}
+    for estimator in ("wls", "tls"):
+        settings = dyn_core.IdentificationSettings(
+            (FrictionModel(),) * 6, estimator=estimator, diagnose=False
+        )
+        found = dyn_core.identify(arm(SIX), signals, settings)
+        rotors = {p.name: p.value for p in found.base if p.name in expected}
+        errors[estimator] = np.mean([abs(rotors[name] / expected[name] - 1.0) for name in rotors])
+    assert errors["tls"] < 0.75 * errors["wls"]
+
+
+def test_what_an_estimator_lacks_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    robot = with_drives(arm(SIX))
+    moved = measured(exact_motion(robot, 6.0), seed=0)
+    settings = dyn_core.IdentificationSettings(diagnose=False, friction=(FrictionModel(),) * 6)
+    with pytest.raises(dyn_core.DynError, match=r"tls needs the noise of the positions.*or use wls"):
+        dyn_core.identify(arm(SIX), moved, replace(settings, estimator="tls"))
+    for estimator in ("iv", "oe"):
+        with pytest.raises(dyn_core.DynError, match=rf"{estimator} simulates the robot.*under control"):
+            dyn_core.identify(arm(SIX), moved, replace(settings, estimator=estimator))
+    zeros = np.zeros((10, 6))
+    short = replace(moved, control=Control(zeros, zeros, zeros, *np.zeros((3, 6))))
+    with pytest.raises(
+        dyn_core.DynError, match="the control has 10 samples of 6 joints, but the signals have"
+    ):
+        dyn_core.identify(arm(SIX), short, replace(settings, estimator="iv"))
+    control = Control(moved.q, moved.qd, moved.tau, *np.ones((3, 6)))
+    coupled = replace(settings, estimator="iv", couplings=(MotorCoupling("6", {"joint_6": 1.0}),))
+    with pytest.raises(dyn_core.DynError, match="cannot simulate motors that move several joints"):
+        dyn_core.identify(arm(SIX), replace(moved, control=control), coupled)
+    with pytest.raises(ValueError, match="estimator: expected one of ols, wls, irls, tls, iv, oe"):
+        replace(settings, estimator="best")
+    with pytest.raises(ValueError, match="control: expected kp of the shape"):
+        Control(zeros, zeros, zeros, np.zeros(5), np.zeros(6), np.zeros(6))
+    write_log(tmp_path / "log.csv", 0)
+    for wrong, message in (
+        (CONTROL.replace("position: wish 2, ", ""), "control, joint 'elbow' (line 4): it has no position"),
+        (CONTROL.replace("wish 2", "wish 3"), "there is no column 'wish 3'"),
+        (CONTROL.replace("kp: 400", "kp: -1"), "it cannot be negative"),
+        ("\n".join(line for line in CONTROL.splitlines() if "wish 2" not in line), "'elbow' is missing"),
+        (CONTROL[CONTROL.index("joints:") :], "name in the map of the log, under control"),
+    ):
+        (tmp_path / "map.yaml").write_text(wrong)
+        given = ["--log", str(tmp_path / "log.csv"), "--map", str(tmp_path / "map.yaml"), "--estimator", "iv"]
+        (tmp_path / "two.urdf").write_text(URDF)
+        assert main(["identify", str(tmp_path / "two.urdf"), *given, "--out", str(tmp_path / "out")]) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_a_control_that_is_not_that_of_the_robot_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_log(tmp_path / "log.csv", 0)
+    (tmp_path / "two.urdf").write_text(URDF)
+    (tmp_path / "map.yaml").write_text(CONTROL.replace("kp: 400, kd: 30", "kp: 4e7, kd: 0"))
+    given = ["--log", str(tmp_path / "log.csv"), "--map", str(tmp_path / "map.yaml"), "--estimator", "iv"]
+    out = ["--out", str(tmp_path / "out"), "--friction", "standard"]
+    assert main(["identify", str(tmp_path / "two.urdf"), *given, *out]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("dyn: error: ")
+    assert "control" in error
+
+
+def test_what_was_asked_comes_with_the_log(tmp_path: Path) -> None:
+    """Columns under control have the times of the samples, and the ratio of the joint; 0 is no column."""
+    write_log(tmp_path / "log.csv", 0)
+    mapping = CONTROL.replace("effort: tau2}", "effort: tau2, ratio: 2}").replace(
+        "wish 2,", "wish 2, velocity: 0,"
+    )
+    (tmp_path / "map.yaml").write_text(mapping)
+    log = dyn_core.read_log(tmp_path / "log.csv", tmp_path / "map.yaml", dyn_core.load_robot(URDF))
+    moved, control = exact()
+    assert log.control is not None
+    np.testing.assert_allclose(log.control.q, control.q / [1.0, 2.0], atol=1e-9)
+    np.testing.assert_allclose(log.control.qd, control.qd * [1.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(log.control.feedforward, control.feedforward)
+    signals = dyn_core.condition(log, dyn_core.Protocol(cutoff=20.0))
+    assert signals.control is not None
+    first = round(signals.time[0] * 1000.0)
+    np.testing.assert_allclose(signals.control.q, log.control.q[first : first + len(signals)], atol=1e-9)
+    assert len(moved) == len(log.time)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrist whose motors move two joints: one command from what drives say to all that there is.
+
+The log is made by Pinocchio, with rotors and friction of the motors on their side, and without dyn_core.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pinocchio_oracle import Oracle
+
+import dyn_core
+from dyn_core.cli.main import main
+
+JOINTS = ("shoulder", "wrist_1", "wrist_2")
+RATIO = np.array([80.0, 50.0, -40.0])
+C = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.5, -0.5]])
+"""q = C q_a: the motors of the wrist turn alike to bend it, and against each other to turn it."""
+ROTOR = np.array([4e-5, 2e-5, 3e-5])
+"""Inertias of the motors (kg m^2), on their side."""
+VISCOUS, COULOMB = np.array([5e-4, 3e-4, 4e-4]), np.array([0.04, 0.02, 0.03])
+"""Friction of the motors (N m s/rad, N m), on their side."""
+
+MAP = """
+time: {column: time, unit: s}
+joints:
+  shoulder: {position: p1, effort: m1, ratio: 80}
+  wrist_1: {position: p2, effort: m2, ratio: 50}
+  wrist_2: {position: p3, effort: m3, ratio: 40, sign: -1}
+coupling:
+  - {joints: [wrist_1, wrist_2], matrix: [[0.5, 0.5], [0.5, -0.5]]}
+"""
+
+
+def urdf(mass: float) -> str:
+    """An arm, whose tool has a mass (kg)."""
+    parts = ['<link name="base"/>']
+    before = "base"
+    for name, axis, xyz, m in (
+        (JOINTS[0], "0 1 0", "0 0 0.3", 5.0),
+        (JOINTS[1], "0 1 0", "0.4 0 0", 1.0),
+        (JOINTS[2], "1 0 0", "0.1 0 0", mass),
+    ):
+        parts.append(
+            f'<link name="{name}_link"><inertial><origin xyz="0.15 0.02 0.03"/><mass value="{m}"/>'
+            f'<inertia ixx="{0.01 * m}" iyy="{0.02 * m}" izz="{0.02 * m}" ixy="0" ixz="0" iyz="0"/>'
+            f'</inertial></link><joint name="{name}" type="revolute">'
+            f'<parent link="{before}"/><child link="{name}_link"/>'
+            f'<origin xyz="{xyz}"/><axis xyz="{axis}"/>'
+            '<limit lower="-3" upper="3" effort="300" velocity="5"/></joint>'
+        )
+        before = f"{name}_link"
+    return f'<robot name="bent">{"".join(parts)}</robot>'
+
+
+def write_log(path: Path) -> None:
+    """Write what encoders and torque sensors of the motors say, with noise."""
+    random = np.random.default_rng(0)
+    t = np.arange(12_000) * 1e-3
+    w = 2.0 * np.pi * 0.12 * np.arange(1, 6)
+    a, b = random.normal(size=(2, 5, 3)) / np.arange(1, 6)[:, None]
+    sines, cosines = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    q = sines @ a + cosines @ b
+    qd = cosines @ (a * w[:, None]) - sines @ (b * w[:, None])
+    qdd = -sines @ (a * w[:, None] ** 2) - cosines @ (b * w[:, None] ** 2)
+    oracle = Oracle(urdf(1.5), JOINTS, (0.0, 0.0, -9.81))
+    rigid = np.array([oracle.inverse_dynamics(*state, {}) for state in zip(q, qd, qdd, strict=True)])
+    # q = C theta / N of the motors' angles theta; the power of both sides is the same.
+    to_motor = RATIO[:, None] * np.linalg.inv(C)
+    theta, omega, alpha = (x @ to_motor.T for x in (q, qd, qdd))
+    motor = rigid @ np.linalg.inv(to_motor) + ROTOR * alpha + VISCOUS * omega + COULOMB * np.sign(omega)
+    theta += 1e-4 * random.normal(size=theta.shape)
+    motor += 0.005 * np.abs(motor).max(axis=0) * random.normal(size=motor.shape)
+    head = "time,p1,p2,p3,m1,m2,m3"
+    np.savetxt(path, np.column_stack([t, theta, motor]), "%.12g", ",", header=head, comments="")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("wrist")
+    write_log(directory / "log.csv")
+    (directory / "arm.urdf").write_text(urdf(1.2))
+    (directory / "map.yaml").write_text(MAP)
+    return directory
+
+
+def run(place: Path, *more: str, mapping: str = "map.yaml") -> int:
+    given = ["--log", str(place / "log.csv"), "--map", str(place / mapping)]
+    return main(["identify", str(place / "arm.urdf"), *given, "--quiet", *more])
+
+
+def test_rotors_and_friction_of_the_motors_are_found(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(place, "--out", str(place / "out"), "--friction", "standard") == 0
+    result = json.loads((place / "out" / "result.json").read_text())
+    for k, number in ((1, "2"), (2, "3")):
+        # Of the joint's side: the motor's angle divided by the ratio.
+        expected = np.array(
+            [ROTOR[k] * RATIO[k] ** 2, VISCOUS[k] * RATIO[k] ** 2, COULOMB[k] * abs(RATIO[k])]
+        )
+        motor = result["motors"][number]
+        assert set(motor["joints"]) == {"wrist_1", "wrist_2"}
+        found = [p["value"] for p in motor["parameters"]]
+        np.testing.assert_allclose(found, expected, rtol=0.1)
+    assert result["held_out"]["relative_torque_error"] < 0.01
+    # The file has it all: predictions are as good, and those of nodes, which have no such motors, nearly so.
+    capsys.readouterr()
+    given = ["--log", str(place / "log.csv"), "--map", str(place / "map.yaml"), "--json"]
+    out = ["--parameters", str(place / "out" / "parameters.yaml"), "--out", str(place / "tau.csv")]
+    assert main(["predict", str(place / "arm.urdf"), *given, *out]) == 0
+    predicted = json.loads(capsys.readouterr().out)
+    assert predicted["identified"]["relative_torque_error"] < 0.01
+    assert predicted["standard_friction"]["relative_torque_error"] < 0.1
+
+
+def test_without_the_coupling_the_friction_is_not_explained(place: Path) -> None:
+    """The same signals on the side of the joints, with the coupling and without."""
+    log = dyn_core.read_log(place / "log.csv", place / "map.yaml")
+    table = np.column_stack([log.time, log.q, log.tau])
+    head = ",".join(["time", *(f"position.{j}" for j in JOINTS), *(f"effort.{j}" for j in JOINTS)])
+    np.savetxt(place / "joints.csv", table, "%.12g", ",", header=head, comments="")
+    robot = dyn_core.load_robot(place / "arm.urdf")
+    coupling = {"joints": ["wrist_1", "wrist_2"], "matrix": [[0.5, 0.5], [0.5, -0.5]], "side": "joint"}
+    errors = {}
+    for name, mapping in (("with", {"coupling": [coupling]}), ("without", {})):
+        signals = dyn_core.condition(dyn_core.read_log(place / "joints.csv", mapping, robot))
+        settings = dyn_core.IdentificationSettings((dyn_core.FrictionModel(),) * 3, diagnose=False)
+        found = dyn_core.identify(robot, signals, settings)
+        assert found.consistent_errors.held_out is not None
+        errors[name] = found.consistent_errors.held_out.by_joint[2]
+        assert len(found.motors) == (2 if name == "with" else 0)
+    assert errors["with"] < 0.4 * errors["without"]
