@@ -115,10 +115,7 @@ class Identified:
 
     def hand_over(self) -> Trigger.Response:
         """Call ~/apply."""
-        self.graph.wait_for(self.apply.service_is_ready)
-        answer = self.apply.call_async(Trigger.Request())
-        self.graph.wait_for(answer.done)
-        return answer.result()
+        return self.graph.call(self.apply, Trigger.Request())
 
     @property
     def told(self) -> DiagnosticStatus | None:

@@ -26,7 +26,6 @@ from identified import (
     wait_until_it_stands,
 )
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 from robot_files import ROBOTS
 from ros_graph import Graph
 from sensor_msgs.msg import JointState
@@ -380,13 +379,10 @@ def test_deactivation_brings_the_robot_to_rest(graph: Graph, tmp_path: Path) -> 
     start_robot(graph)
     with identification(graph, directory=str(tmp_path)) as (ours, _):
         wait_until_it_stands(ours)
-        change = graph.node.create_client(ChangeState, "identification/change_state")
         asked = ours.run(exciting(20.0))
         graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.1 for f in asked.feedback))
         for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
-            done = change.call_async(ChangeState.Request(transition=Transition(id=transition)))
-            graph.wait_for(done.done)
-            assert done.result().success
+            assert graph.change("identification", transition)
             if transition == Transition.TRANSITION_DEACTIVATE:
                 assert "the node was deactivated" in asked.result().message
                 assert asked.status() == GoalStatus.STATUS_ABORTED
@@ -425,8 +421,4 @@ def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: 
 
 def call(graph: Graph, kind: Any, name: str, **request: Any) -> Any:
     """Call a service and answer its response."""
-    client = graph.node.create_client(kind, name)
-    graph.wait_for(client.service_is_ready)
-    answer = client.call_async(kind.Request(**request))
-    graph.wait_for(answer.done)
-    return answer.result()
+    return graph.call(graph.node.create_client(kind, name), kind.Request(**request))

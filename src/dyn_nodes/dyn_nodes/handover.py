@@ -13,8 +13,8 @@ from std_srvs.srv import Trigger
 from dyn_core import DynError, Robot
 from dyn_msgs.msg import IdentificationResult
 from dyn_msgs.srv import SetDynamicParameters
+from dyn_nodes.apply_settings import ApplySettings
 from dyn_nodes.deferred_service import Answer, DeferredService
-from dyn_nodes.identification_settings import ApplySettings
 from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.sleeping_timer import sleeping_timer
 

@@ -15,7 +15,7 @@ from dyn_core.identification.online import Convergence, OnlineEstimator
 from dyn_core.identification.recursive import RecursiveEstimate
 from dyn_msgs.msg import DynamicParameters
 from dyn_nodes import qos
-from dyn_nodes.identification_settings import OnlineSettings
+from dyn_nodes.online_settings import OnlineSettings
 from dyn_nodes.result_message import parameter_message
 from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.session import JointSample
