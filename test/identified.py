@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,6 +172,21 @@ def wait_until_it_stands(ours: Identified) -> None:
         )
     )
     too_fast = trajectory([0.0, 0.01], [START, [2.0, 0.2, 0.1]], [[0.0] * 3] * 2)
-    waiting = ("no joint states", "nobody listens", "there is no robot")
-    ours.graph.wait_for(lambda: not ours.run(too_fast).result().message.startswith(waiting))
+    waiting = ("no joint states", "nobody listens", "there is no robot", "has to stand still", "try again")
+    ours.graph.wait_for(lambda: not any(part in ours.run(too_fast).result().message for part in waiting))
     ours.graph.diagnostics.clear()
+
+
+def children_of(process: int, what: str = "") -> list[int]:
+    """The processes that a process has started, with that in their command lines."""
+    found = []
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - names alone
+        try:
+            if entry.isdecimal():
+                status = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                ours = int(status[1]) == process and status[0] != "Z"
+                if ours and what in Path(f"/proc/{entry}/cmdline").read_text():
+                    found.append(int(entry))
+        except OSError:
+            continue
+    return found
