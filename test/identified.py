@@ -16,13 +16,13 @@ from rclpy.action import ActionClient
 from robot_files import ROBOTS
 from ros_graph import Graph, NodeProcess
 from simulated import Simulated, hosted, overrides
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_core import compile_model, load_robot
 from dyn_core.control.rich_motion import rich_motion
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationResult
+from dyn_msgs.srv import ApplyParameters
 from dyn_nodes import qos
 from dyn_nodes.identification import Identification
 
@@ -99,7 +99,7 @@ class Identified:
         self.robot = Simulated(graph)
         self._runs = ActionClient(graph.node, RunTrajectory, "identification/run_trajectory")
         self._identifications = ActionClient(graph.node, Identify, "identification/identify")
-        self.apply = graph.node.create_client(Trigger, "identification/apply")
+        self.apply = graph.node.create_client(ApplyParameters, "identification/apply")
         self.results: list[IdentificationResult] = []
         graph.node.create_subscription(
             IdentificationResult, "identification/result", self.results.append, qos.LATCHED
@@ -115,9 +115,9 @@ class Identified:
         goal = Identify.Goal(trajectory=motion or JointTrajectory(), log_file=log_file)
         return Asked(self.graph, self._identifications, goal)
 
-    def hand_over(self) -> Trigger.Response:
+    def hand_over(self, **request: Any) -> ApplyParameters.Response:
         """Call ~/apply."""
-        return self.graph.call(self.apply, Trigger.Request())
+        return self.graph.call(self.apply, ApplyParameters.Request(**request))
 
     @property
     def told(self) -> DiagnosticStatus | None:

@@ -14,7 +14,8 @@ Publishes:
 Actions:
     ~/run_trajectory (dyn_msgs/RunTrajectory), ~/identify (dyn_msgs/Identify).
 Services:
-    ~/apply (std_srvs/Trigger): hands the last result to `feedforward/set_dynamic_parameters`.
+    ~/apply (dyn_msgs/ApplyParameters): hands the last result, what was estimated online, or a file to
+        `feedforward/set_dynamic_parameters`.
     ~/online (std_srvs/SetBool): estimates parameters while the robot does what it does.
 """
 
@@ -34,10 +35,12 @@ from sensor_msgs.msg import JointState
 from dyn_core import DynError, Robot
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationResult
+from dyn_msgs.srv import ApplyParameters
 from dyn_nodes import qos
+from dyn_nodes.applied import source_of
 from dyn_nodes.deferred_action import DeferredAction, Goal
 from dyn_nodes.diagnostics import Failure
-from dyn_nodes.handover import Handover
+from dyn_nodes.handover import Handover, Make
 from dyn_nodes.identification_settings import declared_identification
 from dyn_nodes.identify_session import IdentifySession
 from dyn_nodes.job import Job
@@ -133,7 +136,7 @@ class Identification(RobotNode[KnownRobot]):
         ):
             action = DeferredAction(self, kind, name, partial(self._on_goal, kind, make), self._on_cancel)
             self._opened.append(action.close)
-        self._opened.append(Handover(self, settings.apply, lambda: self._result).close)
+        self._opened.append(Handover(self, settings.apply, self._source_of).close)
 
     def close(self) -> None:
         """End what is being done, close topics, actions and services, and forget the robot.
@@ -281,6 +284,16 @@ class Identification(RobotNode[KnownRobot]):
         if self._is_closing and self.executor is not None:
             # Not within a callback of what is closed.
             self.executor.create_task(self.contained(self._close_now))
+
+    def _source_of(self, request: ApplyParameters.Request) -> Make:
+        return source_of(
+            request,
+            self.robot,
+            self._result,
+            self._online.knowledge,
+            self.get_clock().now().to_msg(),
+            impossible=self._settings.apply.impossible,
+        )
 
     # Joint states.
 
