@@ -28,7 +28,7 @@ from dyn_nodes.identification import Identification
 
 JOINTS = ["turn", "lift", "stretch"]
 START = [0.0, 0.2, 0.15]
-PATIENT = {"timeout": 5.0, "max_age": 5.0}
+PATIENT = {"timeout": 5.0, "max_age": 5.0, "max_tracking_error": 1.0}
 """The machine of the tests may stand still for a while."""
 
 

@@ -68,9 +68,9 @@ _SPEED_S = 0.1
 """Time from which on positions show a speed (s)."""
 _ARRIVAL_S = 0.2
 """Time that messages are given to arrive then (s): nobody tells when the answer of a service has."""
-_GATHERED, _GATHERED_S = 16, 0.02
-"""Joint states that are read together, and the longest time for which they wait (s), where no run waits for
-them: a processor does the same work again in half of the time."""
+_TAKE_S, _TAKE_MOVING_S = 0.02, 0.005
+"""Time between two looks at the joint states that have come (s), and that while the robot is moved: what is
+done for many of them at once takes half of the time."""
 _RECORDED = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Joint states that are recorded: none is to be lost while the node does something else for a moment."""
 
@@ -98,7 +98,6 @@ class Identification(RobotNode[KnownRobot]):
         self._newest: tuple[bytes, float] | None = None
         self._lately: Lately[bytes] = Lately(_SPEED_S)
         self._is_closing = False
-        self._gathered: list[tuple[bytes, float]] = []
         self._last_t = -float("inf")
         self.start()
 
@@ -120,7 +119,13 @@ class Identification(RobotNode[KnownRobot]):
             self._on_over,
         )
         self._results = self.publisher(IdentificationResult, "~/result", qos.LATCHED)
-        self._of_sessions = [sleeping_timer(self, _LOOK_S, self._on_look)]
+        take = sleeping_timer(self, _TAKE_S, self._take_waiting)
+        take.reset()
+        self._opened.append(partial(self.destroy_timer, take))
+        self._of_sessions = [
+            sleeping_timer(self, _TAKE_MOVING_S, self._take_waiting),
+            sleeping_timer(self, _LOOK_S, self._on_look),
+        ]
         if settings.output == "reference":
             period = 1.0 / settings.rate
             self._of_sessions.append(sleeping_timer(self, period, self._on_reference, steady=False))
@@ -129,7 +134,7 @@ class Identification(RobotNode[KnownRobot]):
         self._opened.append(self._online.end)
         self.open_diagnostics()
         self.open_robot()
-        self.subscribe(JointState, "joint_states", self._on_joint_state, _RECORDED, raw=True)
+        self._waiting = self.polled(JointState, "joint_states", _RECORDED)
         for kind, name, make in (
             (RunTrajectory, "~/run_trajectory", self._run_session),
             (Identify, "~/identify", self._identify_session),
@@ -241,6 +246,7 @@ class Identification(RobotNode[KnownRobot]):
             self._session.cancel("it was cancelled", by_client=True)
 
     def _on_look(self) -> None:
+        self._take_waiting()
         self._stamps.heed()
         if self._session is not None:
             self._session.look()
@@ -297,16 +303,9 @@ class Identification(RobotNode[KnownRobot]):
 
     # Joint states.
 
-    def _on_joint_state(self, raw: bytes) -> None:
-        now = self._steady()
-        self._gathered.append((raw, now))
-        moving = self._session is not None and self._session.is_moving
-        if moving or len(self._gathered) >= _GATHERED or now - self._gathered[0][1] > _GATHERED_S:
-            self._take_gathered()
-
-    def _take_gathered(self) -> None:
-        gathered, self._gathered = self._gathered, []
-        for raw, came in gathered:
+    def _take_waiting(self) -> None:
+        came = self._steady()
+        for raw in self._waiting.take():
             session, known = self._session, self._known
             if session is not None and session.is_moving:
                 known = session.known
@@ -355,7 +354,7 @@ class Identification(RobotNode[KnownRobot]):
 
     def _present(self) -> JointSample:
         """Answer the newest joint states; DynError where none can be used."""
-        self._take_gathered()
+        self._take_waiting()
         if self._newest is None or self._known is None:
             raise DynError("no joint states of this robot have come on the topic joint_states")
         raw, came = self._newest

@@ -18,7 +18,7 @@ def declared_run(node: Node) -> RunSettings:
         "timeout",
         usual.timeout,
         "Without good joint states for longer than this, s on a steady clock, a run is stopped.",
-        within=(0.001, 60.0),
+        within=(0.02, 60.0),
     )
     error: float = declare(
         node,
