@@ -35,7 +35,9 @@ def print_online(bars: Bars, seconds: float) -> None:
 
         def on_diagnostics(message: DiagnosticArray) -> None:
             for status in message.status:
-                said.update({status.name: v.value for v in status.values if v.key == "online"})
+                for value in status.values:
+                    if value.key == "online":
+                        said[status.name] = value.value
 
         probe.node.create_subscription(DiagnosticArray, "/diagnostics", on_diagnostics, 100)
         publisher = probe.node.create_publisher(
