@@ -12,7 +12,9 @@ import sys
 from bars import Bars
 from identify_command import print_identify
 from nodes.graph import prioritise
+from nodes.identify_action import print_identify_action
 from nodes.latency import print_choices, print_latency
+from nodes.online import print_online
 from nodes.soak import print_soak
 from nodes.tracking import print_tracking
 
@@ -22,9 +24,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a bar is missed")
     parser.add_argument(
-        "--only", choices=("latency", "tracking", "identify", "soak"), help="one part (default: all)"
+        "--only",
+        choices=("latency", "tracking", "identify", "action", "online", "soak"),
+        help="one part (default: all)",
     )
     parser.add_argument("--rounds", type=int, default=12, help="of the latencies (default: 12)")
+    parser.add_argument(
+        "--online",
+        type=float,
+        default=10.0,
+        help="length of the estimation in motion, s (default: 10)",
+    )
     parser.add_argument("--soak", type=float, default=30.0, help="length of the long run, s (default: 30)")
     options = parser.parse_args()
     bars = Bars()
@@ -32,6 +42,8 @@ def main() -> int:
         "latency": lambda: (print_latency(bars, options.rounds), print_choices(options.rounds)),
         "tracking": lambda: print_tracking(bars),
         "identify": lambda: print_identify(bars),
+        "action": lambda: print_identify_action(bars),
+        "online": lambda: print_online(bars, options.online),
         "soak": lambda: print_soak(bars, options.soak),
     }
     if prioritise():

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,19 +16,19 @@ from rclpy.action import ActionClient
 from robot_files import ROBOTS
 from ros_graph import Graph, NodeProcess
 from simulated import Simulated, hosted, overrides
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_core import compile_model, load_robot
 from dyn_core.control.rich_motion import rich_motion
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationResult
+from dyn_msgs.srv import ApplyParameters
 from dyn_nodes import qos
 from dyn_nodes.identification import Identification
 
 JOINTS = ["turn", "lift", "stretch"]
 START = [0.0, 0.2, 0.15]
-PATIENT = {"timeout": 5.0, "max_age": 5.0}
+PATIENT = {"timeout": 5.0, "max_age": 5.0, "max_tracking_error": 1.0}
 """The machine of the tests may stand still for a while."""
 
 
@@ -97,7 +99,7 @@ class Identified:
         self.robot = Simulated(graph)
         self._runs = ActionClient(graph.node, RunTrajectory, "identification/run_trajectory")
         self._identifications = ActionClient(graph.node, Identify, "identification/identify")
-        self.apply = graph.node.create_client(Trigger, "identification/apply")
+        self.apply = graph.node.create_client(ApplyParameters, "identification/apply")
         self.results: list[IdentificationResult] = []
         graph.node.create_subscription(
             IdentificationResult, "identification/result", self.results.append, qos.LATCHED
@@ -113,12 +115,9 @@ class Identified:
         goal = Identify.Goal(trajectory=motion or JointTrajectory(), log_file=log_file)
         return Asked(self.graph, self._identifications, goal)
 
-    def hand_over(self) -> Trigger.Response:
+    def hand_over(self, **request: Any) -> ApplyParameters.Response:
         """Call ~/apply."""
-        self.graph.wait_for(self.apply.service_is_ready)
-        answer = self.apply.call_async(Trigger.Request())
-        self.graph.wait_for(answer.done)
-        return answer.result()
+        return self.graph.call(self.apply, ApplyParameters.Request(**request))
 
     @property
     def told(self) -> DiagnosticStatus | None:
@@ -173,6 +172,21 @@ def wait_until_it_stands(ours: Identified) -> None:
         )
     )
     too_fast = trajectory([0.0, 0.01], [START, [2.0, 0.2, 0.1]], [[0.0] * 3] * 2)
-    waiting = ("no joint states", "nobody listens", "there is no robot")
-    ours.graph.wait_for(lambda: not ours.run(too_fast).result().message.startswith(waiting))
+    waiting = ("no joint states", "nobody listens", "there is no robot", "has to stand still", "try again")
+    ours.graph.wait_for(lambda: not any(part in ours.run(too_fast).result().message for part in waiting))
     ours.graph.diagnostics.clear()
+
+
+def children_of(process: int, what: str = "") -> list[int]:
+    """The processes that a process has started, with that in their command lines."""
+    found = []
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - names alone
+        try:
+            if entry.isdecimal():
+                status = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                ours = int(status[1]) == process and status[0] != "Z"
+                if ours and what in Path(f"/proc/{entry}/cmdline").read_text():
+                    found.append(int(entry))
+        except OSError:
+            continue
+    return found

@@ -216,10 +216,8 @@ def test_what_cannot_be_is_refused_whole(graph: Graph, steady: Steady) -> None:
 def test_before_there_is_a_robot_nothing_can_be_set(graph: Graph, steady: Steady) -> None:
     graph.feedforward(steady)
     client = graph.node.create_client(SetPayload, "feedforward/set_payload")
-    graph.wait_for(client.service_is_ready)
-    future = client.call_async(SetPayload.Request(payload=payload("tip", 1.0)))
-    graph.wait_for(future.done)
-    assert future.result().message == "there is no robot yet"
+    answer = graph.call(client, SetPayload.Request(payload=payload("tip", 1.0)))
+    assert answer.message == "there is no robot yet"
 
 
 def heavier(text: str, factor: float) -> str:
@@ -302,19 +300,15 @@ def test_a_file_is_read_again_on_request(graph: Graph, steady: Steady, tmp_path:
     graph.wait_for(client.service_is_ready)
     before = by_name(graph.torques_for(NAMES, Q))
     file.write_text(heavier(frictionless("rrp"), 2.0))
-    future = client.call_async(LoadModel.Request())
-    graph.wait_for(future.done)
-    assert future.result().success
+    assert graph.call(client, LoadModel.Request()).success
     assert by_name(graph.torques_for(NAMES, Q)) == pytest.approx({n: 2.0 * v for n, v in before.items()})
 
 
 def test_nothing_to_load_again_is_said(graph: Graph, steady: Steady) -> None:
     graph.feedforward(steady)
     client = graph.node.create_client(LoadModel, "feedforward/load_model")
-    graph.wait_for(client.service_is_ready)
-    future = client.call_async(LoadModel.Request())
-    graph.wait_for(future.done)
-    assert future.result().message == "nothing has come on the topic robot_description yet"
+    answer = graph.call(client, LoadModel.Request())
+    assert answer.message == "nothing has come on the topic robot_description yet"
 
 
 def test_reloads_at_work_never_mix_two_robots(graph: Graph) -> None:

@@ -26,7 +26,6 @@ from identified import (
     wait_until_it_stands,
 )
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 from robot_files import ROBOTS
 from ros_graph import Graph
 from sensor_msgs.msg import JointState
@@ -218,8 +217,8 @@ def test_a_cancelled_run_comes_to_rest_and_is_kept(graph: Graph, tmp_path: Path)
     start_robot(graph)
     with identification(graph, directory=str(tmp_path)) as (ours, _):
         wait_until_it_stands(ours)
-        asked = ours.run(exciting(20.0))
-        graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.1 for f in asked.feedback))
+        asked = ours.run(exciting(6.0))
+        graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.15 for f in asked.feedback))
         before = ours.robot.states[-1]
         asked.cancel()
         result = asked.result()
@@ -241,7 +240,7 @@ def test_an_identification_can_be_cancelled_in_any_stage(stage: str, graph: Grap
     wanted = getattr(IdentificationProgress, f"STAGE_{stage}")
     with identification(graph, directory=str(tmp_path), excitation__iterations=100000) as (ours, _):
         wait_until_it_stands(ours)
-        motion = {"EXCITATION": None, "MOTION": exciting(20.0), "ESTIMATION": exciting(1.5)}[stage]
+        motion = {"EXCITATION": None, "MOTION": exciting(6.0), "ESTIMATION": exciting(1.5)}[stage]
         asked = ours.identify(motion)
         graph.wait_for(lambda: asked.is_over or any(f.progress.stage == wanted for f in asked.feedback))
         asked.cancel()
@@ -272,8 +271,8 @@ def test_when_the_robot_is_gone_the_run_ends_and_is_kept(graph: Graph, tmp_path:
     robot = start_robot(graph)
     with identification(graph, directory=str(tmp_path), timeout=0.3) as (ours, _):
         wait_until_it_stands(ours)
-        asked = ours.run(exciting(20.0))
-        graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.1 for f in asked.feedback))
+        asked = ours.run(exciting(6.0))
+        graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.15 for f in asked.feedback))
         robot.process.send_signal(signal.SIGKILL)
         result = asked.result()
         assert not result.success
@@ -307,7 +306,7 @@ def test_joint_states_that_go_bad_stop_the_robot(graph: Graph, tmp_path: Path) -
         graph.wait_for(
             lambda: ours.robot.states and graph.node.count_publishers("identification/joint_trajectory")
         )
-        asked = ours.run(trajectory([0.0, 20.0], [START, START], [[0.0] * 3] * 2))
+        asked = ours.run(trajectory([0.0, 6.0], [START, START], [[0.0] * 3] * 2))
         graph.wait_for(lambda: asked.is_over or (sent and any(f.fraction > 0.0 for f in asked.feedback)))
         position[1] = math.nan
         message = asked.result().message
@@ -380,13 +379,10 @@ def test_deactivation_brings_the_robot_to_rest(graph: Graph, tmp_path: Path) -> 
     start_robot(graph)
     with identification(graph, directory=str(tmp_path)) as (ours, _):
         wait_until_it_stands(ours)
-        change = graph.node.create_client(ChangeState, "identification/change_state")
-        asked = ours.run(exciting(20.0))
-        graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.1 for f in asked.feedback))
+        asked = ours.run(exciting(6.0))
+        graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.15 for f in asked.feedback))
         for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
-            done = change.call_async(ChangeState.Request(transition=Transition(id=transition)))
-            graph.wait_for(done.done)
-            assert done.result().success
+            assert graph.change("identification", transition)
             if transition == Transition.TRANSITION_DEACTIVATE:
                 assert "the node was deactivated" in asked.result().message
                 assert asked.status() == GoalStatus.STATUS_ABORTED
@@ -425,8 +421,4 @@ def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: 
 
 def call(graph: Graph, kind: Any, name: str, **request: Any) -> Any:
     """Call a service and answer its response."""
-    client = graph.node.create_client(kind, name)
-    graph.wait_for(client.service_is_ready)
-    answer = client.call_async(kind.Request(**request))
-    graph.wait_for(answer.done)
-    return answer.result()
+    return graph.call(graph.node.create_client(kind, name), kind.Request(**request))

@@ -156,10 +156,8 @@ def ends_cleanly(launched: Launched, nodes: tuple[str, ...]) -> None:
 def parameters_of(graph: Graph, node: str, *names: str) -> list[object]:
     """Values of parameters of a node."""
     client = graph.node.create_client(GetParameters, f"{node}/get_parameters")
-    graph.wait_for(client.service_is_ready)
-    future = client.call_async(GetParameters.Request(names=names))
-    graph.wait_for(future.done)
-    return [parameter_value_to_python(value) for value in future.result().values]
+    answer = graph.call(client, GetParameters.Request(names=names))
+    return [parameter_value_to_python(value) for value in answer.values]
 
 
 @pytest.mark.parametrize("namespace", ["", "cell/arm"])

@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 ARM = HERE / "arm.urdf"
 JOINTS = tuple(f"joint_{j}" for j in range(1, 8))
 FEEDFORWARD = ("-m", "dyn_nodes.feedforward")
+IDENTIFICATION = ("-m", "dyn_nodes.identification")
 SIMULATION = ("-m", "dyn_nodes.simulation")
 RELAY = (str(HERE / "relay.py"),)
 BYTES_RELAY = (str(HERE / "bytes_relay.py"),)

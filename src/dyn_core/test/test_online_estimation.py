@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from robot_files import ROBOTS
 
-from dyn_core import compile_model, load_robot
+from dyn_core import Robot, compile_model, load_robot, with_model_error
 from dyn_core.control.rich_motion import rich_motion
 from dyn_core.identification.base_columns import BaseColumns, base_columns
 from dyn_core.identification.online import Convergence, OnlineEstimator
+from dyn_core.identification.online_standard import online_standard
+from dyn_core.identification.pseudo_inertia import is_possible
 
 ROBOT = load_robot(ROBOTS["rrp"])
 PERIOD = 2e-3
@@ -84,3 +86,32 @@ def test_one_estimate_alone_does_not_say_that_it_has_converged(base: BaseColumns
     assert convergence.reached
     assert changes.count(True) == 1
     assert not any(changes[:2])
+
+
+def test_standard_parameters_make_the_same_torques_and_are_those_of_bodies(base: BaseColumns) -> None:
+    """What is known of a robot that is described badly goes into all parameters that its models take."""
+    described = with_model_error(ROBOT, 0.2, 0)
+    estimator = OnlineEstimator(base_columns(described))
+    noise = np.random.default_rng(0).normal(0.0, 0.2, TAU.shape)
+    for t, q, qd, tau in zip(T.tolist(), Q, QD, TAU + noise, strict=True):
+        estimator.add(t, q, qd, tau)
+    knowledge = estimator.knowledge()
+    assert knowledge is not None
+    found = online_standard(knowledge)
+    assert found.names == ROBOT.parameter_names
+    robot = described.with_parameters(dict(zip(found.names, found.values, strict=True)))
+    for j in range(len(robot.joints)):
+        assert is_possible(np.array(robot.parameters[14 * j : 14 * j + 10]))
+    q, qd, qdd = rich_motion(compile_model(ROBOT), 8.0, seed=7).at_many(T)
+    tau = compile_model(ROBOT).inverse_dynamics(q, qd, qdd)
+
+    def error_of(one: Robot) -> float:
+        return float(
+            np.linalg.norm(compile_model(one).inverse_dynamics(q, qd, qdd) - tau) / np.linalg.norm(tau)
+        )
+
+    assert error_of(robot) < 0.005 < 0.08 < error_of(described)
+
+
+def test_before_there_is_enough_nothing_is_known(base: BaseColumns) -> None:
+    assert OnlineEstimator(base).knowledge() is None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dyn_core.control.rich_motion import rich_motion
 from dyn_core.control.stopping import stopped, stopping
 from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
 from dyn_core.excitation.recorded_motion import RecordedMotion, RunLimits, feasible, recorded_motion
+from dyn_core.model.joint import Limits
 
 JOINTS = ("turn", "lift", "stretch")
 START = np.array([0.3, 0.5, 0.1])
@@ -115,3 +117,20 @@ def test_a_box_on_the_way_to_the_beginning_is_found(model: Model) -> None:
 def test_torques_beyond_the_limits_are_named(model: Model) -> None:
     with pytest.raises(DynError, match=r"N m of joint 'lift'.* allowed: give it more time"):
         recorded_motion(model, START, points(model), RunLimits(np.array([60.0, 25.0, 120.0])))
+
+
+@pytest.mark.parametrize("repetitions", [3000, 2**32 - 1])
+def test_a_motion_without_end_is_refused_at_once(repetitions: int, model: Model) -> None:
+    with pytest.raises(DynError, match=r"the motion would last .* 7200 s are allowed"):
+        made(model, repetitions)
+
+
+def test_torques_beyond_all_numbers_are_too_great_of_joints_without_limits_too(model: Model) -> None:
+    rest = np.zeros((3, 3))
+    given = TrajectoryPoints(
+        JOINTS, np.arange(3.0), rest, rest, np.array([[0.0] * 3, [1e300] * 3, [0.0] * 3])
+    )
+    joints = tuple(replace(joint, limits=Limits()) for joint in model.robot.joints)
+    unlimited = compile_model(replace(model.robot, joints=joints), "runtime")
+    with pytest.raises(DynError, match=r"asks (nan|inf) .* 1e\+09 .* are allowed"):
+        recorded_motion(unlimited, np.zeros(3), given, RunLimits(np.full(3, np.inf)))

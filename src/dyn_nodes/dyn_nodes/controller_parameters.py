@@ -12,6 +12,7 @@ from rclpy.node import Node
 from dyn_core.control.pid import AntiWindup, Derivative
 from dyn_core.control.watchdog import Reaction, WatchSettings
 from dyn_nodes.feedforward_settings import ReferenceSettings, declared_references
+from dyn_nodes.max_age import declared_max_age
 from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
 from dyn_nodes.pid_gains import PidGains
@@ -109,13 +110,7 @@ def declare_controller_parameters(node: Node) -> ControllerParameters:
     )
     return ControllerParameters(
         settings,
-        max_age=declare(
-            node,
-            "max_age",
-            0.1,
-            "Messages whose stamp is further from the node's clock than this, s, are not used.",
-            within=(0.001, 60.0),
-        ),
+        max_age=declared_max_age(node),
         rate=declare(
             node,
             "rate",

@@ -24,8 +24,6 @@ from dyn_nodes.rejection import Rejection
 _TURNING_S = 1e-3
 """Least time in which a joint goes from its greatest speed to the same backwards (s). Robots need 10 to 100
 times as long, and references are hardly sent more often: what is faster is no motion of a robot."""
-
-
 _LATEST_S = 3600.0
 """Longest that a trajectory is waited for (s). What is stamped later is stamped by another clock."""
 

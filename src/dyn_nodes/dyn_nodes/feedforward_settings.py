@@ -12,6 +12,7 @@ from rclpy.node import Node
 from dyn_core.control.effort_limits import OnLimit
 from dyn_core.control.terms import Switches
 from dyn_core.control.watchdog import Reaction, WatchSettings
+from dyn_nodes.max_age import MAX_AGE_S, declared_max_age
 from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
 
@@ -85,7 +86,7 @@ class FeedforwardSettings:
     coulomb_velocity: float = -1.0
     gains: GainSettings = field(default_factory=GainSettings)
     references: ReferenceSettings = ReferenceSettings()
-    max_age: float = 0.1
+    max_age: float = MAX_AGE_S
     watch: WatchSettings = field(default_factory=lambda: WatchSettings(timeout=0.2, reaction="hold"))
     ramp_start: float = 0.0
     rate: float = 200.0
@@ -130,13 +131,7 @@ def declared_settings(node: Node) -> FeedforwardSettings:
                 "references; this needs control_msgs.",
             ),
         ),
-        max_age=declare(
-            node,
-            "max_age",
-            _DEFAULTS.max_age,
-            "Messages whose stamp is further from the node's clock than this, s, are not used.",
-            within=(0.001, 60.0),
-        ),
+        max_age=declared_max_age(node),
         watch=_watch(node),
         ramp_start=declare(
             node,

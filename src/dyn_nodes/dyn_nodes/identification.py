@@ -14,7 +14,8 @@ Publishes:
 Actions:
     ~/run_trajectory (dyn_msgs/RunTrajectory), ~/identify (dyn_msgs/Identify).
 Services:
-    ~/apply (std_srvs/Trigger): hands the last result to `feedforward/set_dynamic_parameters`.
+    ~/apply (dyn_msgs/ApplyParameters): hands the last result, what was estimated online, or a file to
+        `feedforward/set_dynamic_parameters`.
     ~/online (std_srvs/SetBool): estimates parameters while the robot does what it does.
 """
 
@@ -34,15 +35,18 @@ from sensor_msgs.msg import JointState
 from dyn_core import DynError, Robot
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationResult
+from dyn_msgs.srv import ApplyParameters
 from dyn_nodes import qos
+from dyn_nodes.applied import source_of
 from dyn_nodes.deferred_action import DeferredAction, Goal
 from dyn_nodes.diagnostics import Failure
-from dyn_nodes.handover import Handover
+from dyn_nodes.handover import Handover, Make
 from dyn_nodes.identification_settings import declared_identification
 from dyn_nodes.identify_session import IdentifySession
 from dyn_nodes.job import Job
 from dyn_nodes.joint_state_bytes import JointStateBytes, JointStates
 from dyn_nodes.known_robot import KnownRobot, known_robot
+from dyn_nodes.lately import Lately
 from dyn_nodes.motion_output import MotionOutput
 from dyn_nodes.online import Online
 from dyn_nodes.process import run
@@ -57,11 +61,16 @@ from dyn_nodes.stamps import Stamps
 _LOOK_S = 0.02
 _LAST_S = 1.0
 """Longest time that the robot is given to come to rest when the process ends (s)."""
+_LAST_STOP_S = 0.7
+"""Longest time of a stop then (s): who follows references would be left in the middle of a longer one."""
+_NOBODY_LOOKS = "the node has ended; the robot was told to stop"
+_SPEED_S = 0.1
+"""Time from which on positions show a speed (s)."""
 _ARRIVAL_S = 0.2
 """Time that messages are given to arrive then (s): nobody tells when the answer of a service has."""
-_GATHERED, _GATHERED_S = 16, 0.02
-"""Joint states that are read together, and the longest time for which they wait (s), where no run waits for
-them: a processor does the same work again in half of the time."""
+_TAKE_S, _TAKE_MOVING_S = 0.02, 0.005
+"""Time between two looks at the joint states that have come (s), and that while the robot is moved: what is
+done for many of them at once takes half of the time."""
 _RECORDED = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Joint states that are recorded: none is to be lost while the node does something else for a moment."""
 
@@ -87,14 +96,17 @@ class Identification(RobotNode[KnownRobot]):
         self._result: IdentificationResult | None = None
         self._ended_with = "nothing was done yet"
         self._newest: tuple[bytes, float] | None = None
-        self._gathered: list[tuple[bytes, float]] = []
+        self._lately: Lately[bytes] = Lately(_SPEED_S)
+        self._is_closing = False
         self._last_t = -float("inf")
         self.start()
 
     def open(self) -> None:
         """Load the robot if the parameters give it, and open topics, actions and services."""
+        if self._is_closing:
+            raise DynError("the robot is being brought to rest: configure the node again when it stands")
         settings = self._settings
-        self._stamps = Stamps(self.get_clock(), settings.max_age)
+        self._stamps = Stamps(self.get_clock(), settings.max_age, self._on_clock_set, self._steady)
         self._opened.append(self._stamps.close)
         self._around = Surroundings(
             settings,
@@ -102,11 +114,18 @@ class Identification(RobotNode[KnownRobot]):
             MotionOutput(self, settings.output, self._stamps),
             self._steady,
             self._present,
+            self._earlier,
             lambda *job: Job(self, *job),
             self._on_over,
         )
         self._results = self.publisher(IdentificationResult, "~/result", qos.LATCHED)
-        self._of_sessions = [sleeping_timer(self, _LOOK_S, self._on_look)]
+        take = sleeping_timer(self, _TAKE_S, self._take_waiting)
+        take.reset()
+        self._opened.append(partial(self.destroy_timer, take))
+        self._of_sessions = [
+            sleeping_timer(self, _TAKE_MOVING_S, self._take_waiting),
+            sleeping_timer(self, _LOOK_S, self._on_look),
+        ]
         if settings.output == "reference":
             period = 1.0 / settings.rate
             self._of_sessions.append(sleeping_timer(self, period, self._on_reference, steady=False))
@@ -115,20 +134,31 @@ class Identification(RobotNode[KnownRobot]):
         self._opened.append(self._online.end)
         self.open_diagnostics()
         self.open_robot()
-        self.subscribe(JointState, "joint_states", self._on_joint_state, _RECORDED, raw=True)
+        self._waiting = self.polled(JointState, "joint_states", _RECORDED)
         for kind, name, make in (
             (RunTrajectory, "~/run_trajectory", self._run_session),
             (Identify, "~/identify", self._identify_session),
         ):
             action = DeferredAction(self, kind, name, partial(self._on_goal, kind, make), self._on_cancel)
             self._opened.append(action.close)
-        self._opened.append(Handover(self, settings.apply, lambda: self._result).close)
+        self._opened.append(Handover(self, settings.apply, self._source_of).close)
 
     def close(self) -> None:
-        """End what is being done, close topics, actions and services, and forget the robot."""
+        """End what is being done, close topics, actions and services, and forget the robot.
+
+        All this is done when the robot stands: what brings it to rest may need references to the end.
+        """
+        self._is_active = False
         self._interrupt("the node was closed")
+        if self._session is not None and self.executor is not None:
+            self._is_closing = True
+            return
         if self._session is not None:
-            self._session.end("the node was closed; the robot was told to stop")
+            self._session.end(_NOBODY_LOOKS)
+        self._close_now()
+
+    def _close_now(self) -> None:
+        self._is_closing = False
         self.close_all()
         self._known = None
 
@@ -148,8 +178,11 @@ class Identification(RobotNode[KnownRobot]):
     def end(self) -> None:
         """Give the robot a moment to come to rest, and the result to arrive, and end."""
         if self._session is not None:
-            self._interrupt("the node is ending")
+            self._is_active = False
+            self._session.cancel("the node is ending", longest=_LAST_STOP_S)
             self._spin(_LAST_S, lambda: self._session is None)
+            if self._session is not None:
+                self._session.end(_NOBODY_LOOKS)
             self._spin(_ARRIVAL_S, lambda: False)
         super().end()
 
@@ -175,6 +208,7 @@ class Identification(RobotNode[KnownRobot]):
         self._interrupt("another robot description came")
         self._known = prepared
         self._newest = None
+        self._lately.forget()
         self._online.use_robot()
         self.get_logger().info(f"using robot '{prepared.robot.name}' with {prepared.robot.dof} joints")
 
@@ -212,12 +246,21 @@ class Identification(RobotNode[KnownRobot]):
             self._session.cancel("it was cancelled", by_client=True)
 
     def _on_look(self) -> None:
+        self._take_waiting()
+        self._stamps.heed()
         if self._session is not None:
             self._session.look()
 
     def _on_reference(self) -> None:
         if self._session is not None:
             self._session.refer()
+
+    def _on_clock_set(self, gained: float) -> None:
+        self._last_t = -float("inf")
+        self._newest = None
+        self._lately.forget()
+        if self._session is not None:
+            self._session.clock_was_set(gained)
 
     def _interrupt(self, problem: str) -> None:
         if self._session is not None:
@@ -230,6 +273,9 @@ class Identification(RobotNode[KnownRobot]):
 
     def _on_over(self, problem: str) -> None:
         session, self._session = self._session, None
+        if session is not None and session.stands:
+            # It was seen to stand: how fast it was a moment before is no matter for the next goal.
+            self._lately.forget()
         for timer in self._of_sessions:
             timer.cancel()
         what = "nothing" if session is None else session.what
@@ -241,22 +287,30 @@ class Identification(RobotNode[KnownRobot]):
             self._ended_with = f"{what} was done"
             self.get_logger().info(self._ended_with)
             self.count("goals that were reached")
+        if self._is_closing and self.executor is not None:
+            # Not within a callback of what is closed.
+            self.executor.create_task(self.contained(self._close_now))
+
+    def _source_of(self, request: ApplyParameters.Request) -> Make:
+        return source_of(
+            request,
+            self.robot,
+            self._result,
+            self._online.knowledge,
+            self.get_clock().now().to_msg(),
+            impossible=self._settings.apply.impossible,
+        )
 
     # Joint states.
 
-    def _on_joint_state(self, raw: bytes) -> None:
-        now = self._steady()
-        self._gathered.append((raw, now))
-        moving = self._session is not None and self._session.is_moving
-        if moving or len(self._gathered) >= _GATHERED or now - self._gathered[0][1] > _GATHERED_S:
-            self._take_gathered()
-
-    def _take_gathered(self) -> None:
-        gathered, self._gathered = self._gathered, []
-        known = self._known
-        if known is None:
-            return
-        for raw, came in gathered:
+    def _take_waiting(self) -> None:
+        came = self._steady()
+        for raw in self._waiting.take():
+            session, known = self._session, self._known
+            if session is not None and session.is_moving:
+                known = session.known
+            if known is None:
+                continue
             try:
                 self._take(raw, came, known)
             except Rejection as problem:
@@ -269,19 +323,22 @@ class Identification(RobotNode[KnownRobot]):
         if not known.reader.concerns(message.name):
             return
         self._newest = (raw, came)
+        self._lately.add(came, raw)
         session = self._session
         moving = session is not None and session.is_moving
-        if not moving and not self._online.takes_samples:
+        online = self._online.takes_samples and known is self._known
+        if not moving and not online:
             return
         sample = self._sample(message, known)
         if session is not None and moving:
             session.measure(sample)
-        if self._online.takes_samples:
+        if online:
             self._online.add(sample)
 
-    def _sample(self, message: JointStates, known: KnownRobot) -> JointSample:
+    def _sample(self, message: JointStates, known: KnownRobot, *, of_any_age: bool = False) -> JointSample:
         """Answer what a message says; a Rejection where that cannot be used."""
-        t = self._stamps.time_of("joint state", message.stamp)
+        stamps = self._stamps
+        t = stamps.past(message.stamp) if of_any_age else stamps.time_of("joint state", message.stamp)
         if t < self._last_t:
             raise Rejection(
                 f"joint state is stamped {self._last_t - t:.3f} s before the last one",
@@ -297,7 +354,7 @@ class Identification(RobotNode[KnownRobot]):
 
     def _present(self) -> JointSample:
         """Answer the newest joint states; DynError where none can be used."""
-        self._take_gathered()
+        self._take_waiting()
         if self._newest is None or self._known is None:
             raise DynError("no joint states of this robot have come on the topic joint_states")
         raw, came = self._newest
@@ -309,6 +366,17 @@ class Identification(RobotNode[KnownRobot]):
             return self._sample(self._joint_states.read(raw), self._known)
         except Rejection as problem:
             raise DynError(f"the joint states cannot be used: {problem}") from problem
+
+    def _earlier(self) -> JointSample | None:
+        """Answer joint states of some tenths of a second before the newest, None where none can be used."""
+        raw = self._lately.earlier
+        if raw is None or self._known is None:
+            return None
+        try:
+            self._last_t = -float("inf")
+            return self._sample(self._joint_states.read(raw), self._known, of_any_age=True)
+        except Rejection:
+            return None
 
     # Diagnostics.
 

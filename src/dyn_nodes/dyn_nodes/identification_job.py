@@ -19,11 +19,13 @@ from dyn_core import DynError
 from dyn_nodes.plausible import one_line
 
 _PR_SET_PDEATHSIG = 1
+_NICE = 10
 
 
 def main() -> int:
     """Do what is asked for; answer the exit code."""
     _end_with_parent()
+    _leave_the_processor_to_others()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # What others print must not come between our lines.
     ours = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
@@ -65,6 +67,12 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit(1)
+
+
+def _leave_the_processor_to_others() -> None:
+    """Compute when nobody else wants to, above all no controller; a node hands its real-time priority on."""
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    os.nice(_NICE)
 
 
 if __name__ == "__main__":

@@ -17,12 +17,14 @@ from dyn_core.cli.version import VERSION
 from dyn_core.excitation.excite import excite
 from dyn_core.excitation.search import Progress
 from dyn_core.excitation.settings import ExcitationSettings
+from dyn_core.facade.arrays import Array
 from dyn_core.facade.load import Loaded, read_robot
 from dyn_core.identification.estimators import IN_WORDS
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.pseudo_inertia import is_possible
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import IdentifyStage, ResultStage
+from dyn_core.model.standard_parameters import INERTIAL
 from dyn_core.results.make_result import make_result
 from dyn_core.results.result import Result
 from dyn_core.results.write_result import write_result
@@ -185,10 +187,11 @@ def outcome(result: Result) -> dict[str, Any]:
     }
 
 
-def possible_bodies(robot: Robot, parameters: Mapping[str, float]) -> bool:
-    """Whether every link that moves is a body that can exist."""
-    kinds = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
+def possible_bodies(
+    robot: Robot, parameters: Mapping[str, float], possible: Callable[[Array], bool] = is_possible
+) -> bool:
+    """Whether every link that moves is a body that can exist, by `possible`."""
     return all(
-        is_possible(np.array([parameters[f"{kind}{j}"] for kind in kinds]))
+        possible(np.array([parameters[f"{kind}{j}"] for kind in INERTIAL]))
         for j in range(1, len(robot.joints) + 1)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping
 from threading import Thread, Timer
 from typing import Any
 
+from dyn_core import DynError
 from dyn_nodes.managed_node import ManagedNode
 
 Said = Mapping[str, Any]
@@ -37,19 +39,25 @@ class Job:
             request: what is to be done; it goes to the process as bytes.
             progress: takes how far it is.
             done: takes the answer; or None and why there is none.
+
+        Raises:
+            DynError: no process can be started.
         """
         self._node = node
         self._progress, self._done = progress, done
         self._ended = False
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "dyn_nodes.identification_job"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            # Ctrl-C is for the node, which ends this one.
-            start_new_session=True,
-        )
+        try:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "dyn_nodes.identification_job"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                # Ctrl-C is for the node, which ends this one.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise DynError(f"no process can be started that computes: {error.strerror}") from error
         Thread(target=self._listen, args=(pickle.dumps(request),), daemon=True).start()
 
     def end(self) -> None:
@@ -73,7 +81,10 @@ class Job:
             pass  # it has ended already, and its exit code says more
         with process.stdout as stdout:
             for line in stdout:
-                said = json.loads(line)
+                try:
+                    said = json.loads(line)
+                except ValueError:
+                    continue  # it was killed in the middle of a line
                 if "answer" in said:
                     answer = said["answer"]
                 elif "problem" in said:
@@ -82,7 +93,9 @@ class Job:
                     self._post(self._progress, said)
         code = process.wait()
         if answer is None and not problem:
-            problem = f"the process that computes has ended with code {code}: {self._last_words()}"
+            how = f"ended with code {code}" if code >= 0 else f"been killed by signal {-code}"
+            hint = " (is there enough memory?)" if code == -signal.SIGKILL else ""
+            problem = f"the process that computes has {how}: {self._last_words()}{hint}"
         self._errors.close()
         self._post(self._done, answer, problem)
 

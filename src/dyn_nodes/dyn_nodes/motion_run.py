@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,9 +17,12 @@ from dyn_core.control.stopping import stopping
 from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.excitation.recorded_motion import RecordedMotion
 from dyn_core.facade.arrays import Array
+from dyn_nodes.lately import Lately
 
 _GRACE_S = 1.0
 """How long after the end of its motion the robot may take to stand (s)."""
+_SPEED_S = 0.1
+"""Time from which on positions show a speed (s)."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,7 @@ class MotionRun:
         self._end = motion.end
         self._over_by = np.inf
         self._measured_t = -np.inf
+        self._lately: Lately[tuple[float, Array]] = Lately(_SPEED_S)
         send(motion.points, begin)
 
     @property
@@ -137,7 +142,7 @@ class MotionRun:
         errors = np.abs(q - self.desired(t).q)
         j = int(np.argmax(errors / self._tolerance))
         self.worst_joint, self.worst_error = self._names[j], float(errors[j])
-        still = qd is None or bool((np.abs(qd) <= self._settings.rest).all())
+        still = self._stands(t, q, qd)
         late = t - self._begin - self._end
         if late >= 0.0 and (still or late > _GRACE_S):
             self.stands = still
@@ -153,6 +158,16 @@ class MotionRun:
             elif tau is not None:
                 self._watch_efforts(t, tau, now)
 
+    def _stands(self, t: float, q: Array, qd: Array | None) -> bool:
+        """Whether no joint moves, by its velocity or else by its last positions."""
+        self._lately.add(t, (t, q))
+        if qd is not None:
+            return bool((np.abs(qd) <= self._settings.rest).all())
+        earlier = self._lately.earlier
+        return earlier is not None and bool(
+            (np.abs(q - earlier[1]) <= self._settings.rest * (t - earlier[0])).all()
+        )
+
     def refuse(self, sentence: str) -> None:
         """Take note of joint states that cannot be used."""
         self._refusal = sentence
@@ -166,19 +181,46 @@ class MotionRun:
         elif self.phase is Phase.STOPPING and now > self._over_by:
             self.phase = Phase.OVER
 
-    def stop(self, problem: str, t: float, now: float) -> None:
-        """Bring the robot to rest at the present, smoothly, on the way that it is on."""
+    def clock_was_set(self, gained: float, t: float, now: float) -> None:
+        """Stop on the way where the robot is, although the clock has gained (s), and says t (s) now."""
+        self._begin += gained
+        self._measured_t += gained
+        self._near_since.clear()
+        self._lately.forget()
+        # At once: whoever follows trajectories stands by now.
+        self.stop(f"the clock was set, by {gained:+.3g} s", t, now, lead=0.0)
+
+    def stop(
+        self, problem: str, t: float, now: float, longest: float = math.inf, lead: float | None = None
+    ) -> None:
+        """Bring the robot to rest at the present, smoothly, on the way that it is on.
+
+        Args:
+            problem: why, in a sentence.
+            t: the present on the clock of the node (s).
+            now: the present on a steady clock (s).
+            longest: time that it may take (s), even if the efforts allow no stop that is so short.
+            lead: time to its beginning (s); None for that of the settings.
+        """
         if self.phase is not Phase.MOVING:
             return
         self.problem, self.phase = problem, Phase.STOPPING
         settings = self._settings
-        at = t - self._begin + settings.lead
+        # Whatever happens now, this ends.
+        self._over_by = now + settings.stop_longest + _GRACE_S
+        lead = settings.lead if lead is None else lead
+        at = t - self._begin + lead
         points = stopping(
-            self._trajectory, at, self._names, self._feasible, settings.stop_shortest, settings.stop_longest
+            self._trajectory,
+            at,
+            self._names,
+            self._feasible,
+            min(settings.stop_shortest, longest),
+            min(settings.stop_longest, longest),
         )
-        self._trajectory = replaced(self._trajectory, points, at - settings.lead, at)
+        self._trajectory = replaced(self._trajectory, points, at - lead, at)
         self._end = self._trajectory.end
-        self._over_by = now + (self._end - at) + settings.lead + _GRACE_S
+        self._over_by = now + (self._end - at) + lead + _GRACE_S
         self._send(points, self._begin + at)
 
     def _watch_efforts(self, t: float, tau: Array, now: float) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 from std_srvs.srv import SetBool
 
-from dyn_core import Robot
+from dyn_core import DynError, Robot
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.online import Convergence, OnlineEstimator
-from dyn_core.identification.recursive import RecursiveEstimate
+from dyn_core.identification.recursive import Knowledge, RecursiveEstimate
 from dyn_msgs.msg import DynamicParameters
 from dyn_nodes import qos
-from dyn_nodes.identification_settings import OnlineSettings
+from dyn_nodes.online_settings import OnlineSettings
 from dyn_nodes.result_message import parameter_message
 from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.session import JointSample
@@ -109,6 +109,18 @@ class Online:
         certain = f"torques certain to {100 * estimate.doubt:.2g} %"
         known = f"{unknown} parameters not seen yet" if unknown else certain
         return f"{'converged' if self._convergence.reached else 'not converged'}: {samples} samples, {known}"
+
+    def knowledge(self) -> Knowledge:
+        """Answer what was learnt; DynError where it is not what can be used."""
+        knowledge = None
+        if self._prepared is not None and self._convergence.reached:
+            knowledge = self._prepared.estimator.knowledge()
+        if knowledge is None:
+            raise DynError(
+                f"what is estimated online has not converged ({self.state}): switch it on with ~/online, and "
+                "move the robot"
+            )
+        return knowledge
 
     def _prepare(self, robot: Robot) -> _Prepared:
         memory = self._settings.memory or math.inf

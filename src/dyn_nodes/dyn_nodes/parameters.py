@@ -11,6 +11,8 @@ from rclpy.node import Node
 
 from dyn_core import DynError
 
+PART = (0.01, 1.0)
+"""Range of parameters that are a part of something."""
 _OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 

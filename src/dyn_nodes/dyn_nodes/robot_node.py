@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Generic
 
 from rclpy.lifecycle import LifecyclePublisher
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 
 from dyn_core import DynError, Robot
 from dyn_nodes.complaints import Complaints
@@ -18,6 +19,7 @@ from dyn_nodes.diagnostics import Diagnostics, Failure
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.parameters import ignored_parameters
 from dyn_nodes.plausible import one_line
+from dyn_nodes.polled import Polled
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.reload import Done, Loaded, Prepared, Reload
 from dyn_nodes.robot_source import DescribedRobot, RobotSource
@@ -33,6 +35,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
 
     def __init__(self, name: str, **node_options: Any) -> None:
         """Declare the parameters that say which robot it is."""
+        self._unwatched: list[Subscription] = []
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **node_options)
         self._source = RobotSource(self)
         self._reload: Reload[Prepared] | None = None
@@ -113,6 +116,22 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         subscription = self.create_subscription(kind, topic, callback, profile, raw=raw)
         self._opened.append(partial(self.destroy_subscription, subscription))
 
+    def polled(self, kind: type, topic: str, profile: QoSProfile) -> Polled:
+        """Answer a subscription to bytes of messages that are asked for, until `close_all`."""
+        subscription = self.create_subscription(kind, topic, _never, profile, raw=True)
+        self._unwatched.append(subscription)
+        self._opened.append(partial(self._end_polled, subscription))
+        return Polled(subscription)
+
+    def _end_polled(self, subscription: Subscription) -> None:
+        self._unwatched.remove(subscription)
+        self.destroy_subscription(subscription)
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """What executors look at."""
+        yield from (one for one in super().subscriptions if one not in self._unwatched)
+
     def publisher(self, kind: type, topic: str, profile: QoSProfile) -> Publisher:
         """Answer a publisher that publishes in any state of the life cycle, until `close_all`."""
         publisher = self.create_publisher(kind, topic, profile)
@@ -170,3 +189,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
             f"another node is named {self.get_fully_qualified_name()}, too: what both publish is mixed "
             "(one that was killed is forgotten after some seconds)"
         )
+
+
+def _never(_: bytes) -> None:
+    """What nobody looks at calls nothing."""

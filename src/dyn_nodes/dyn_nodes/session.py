@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class Surroundings:
         output: sends motions.
         steady: a clock that never goes back (s).
         present: answers the newest joint states; DynError where there are none that can be used.
+        earlier: answers joint states of some tenths of a second before them; None where there are none.
         begin_job: has a request done in another process.
         over: is called when a session has ended, with its last sentence, empty where all went well.
     """
@@ -68,6 +70,7 @@ class Surroundings:
     output: MotionOutput
     steady: Callable[[], float]
     present: Callable[[], JointSample]
+    earlier: Callable[[], JointSample | None]
     begin_job: Callable[[object, Callable[[Said], None], Callable[[Said | None, str], None]], Job]
     over: Callable[[str], None]
 
@@ -95,6 +98,8 @@ class Session:
         self._cancelled = False
         self._is_over = False
         self._told_at = -np.inf
+        self._kinds = (False, False)
+        self._clock_was_set = False
 
     @abstractmethod
     def begin(self) -> None:
@@ -113,6 +118,11 @@ class Session:
         """Answer the result as a message; `problem` says why it is none, and is empty where it is."""
 
     @property
+    def known(self) -> KnownRobot:
+        """The robot that it is about, also where another one came meanwhile."""
+        return self._known
+
+    @property
     def samples(self) -> int:
         """Samples recorded so far."""
         return 0 if self._recording is None else self._recording.samples
@@ -121,6 +131,11 @@ class Session:
     def is_moving(self) -> bool:
         """Whether the robot moves, or is being brought to rest."""
         return self._run is not None and self._run.phase is not Phase.OVER
+
+    @property
+    def stands(self) -> bool:
+        """Whether the robot was seen to stand at the end of a motion."""
+        return self._run is not None and self._run.stands
 
     def pursues(self, goal: Goal) -> bool:
         """Whether it is for that goal."""
@@ -138,7 +153,11 @@ class Session:
         motion = recorded_motion(known.model, sample.q, points, limits, repetitions, settings.point_period)
         around.output.check(motion.points)
         self._directory = new_directory(settings.directory, known.robot.name)
-        self._recording = Recording(self._directory / LOG, known.robot.joint_names)
+        self._kinds = velocity, effort = (sample.qd is not None, sample.tau is not None)
+        file = self._directory / LOG
+        self._recording = Recording(
+            file, known.robot.joint_names, velocity=velocity, effort=effort, steady=around.steady
+        )
         self.stage, self.fraction = Stage.MOTION, 0.0
         self._run = self._started(motion)
         self.tell()
@@ -157,23 +176,35 @@ class Session:
 
     def check_sample(self, sample: JointSample) -> None:
         """Raise a DynError where a robot that is found like this cannot be moved."""
-        if sample.qd is None:
-            return
-        speed = np.abs(sample.qd)
-        j = int(speed.argmax())
-        if speed[j] > self._around.settings.run.rest:
-            joint = self._known.robot.independent_joints[j]
+        speeds = [] if sample.qd is None else [sample.qd]
+        earlier = self._around.earlier()
+        if sample.qd is None and earlier is None:
             raise DynError(
-                f"joint '{joint.name}' moves with {sample.qd[j]:.3g} {joint.position_unit}/s: "
-                "the robot has to stand still before a run"
+                "joint states have not come for long enough to see whether the robot stands: "
+                "they have no velocities; try again"
             )
+        if earlier is not None and sample.t > earlier.t:
+            # Not all drivers measure velocities, and all joints turn round at the same time now and then.
+            speeds.append((sample.q - earlier.q) / (sample.t - earlier.t))
+        for speed in speeds:
+            j = int(np.abs(speed).argmax())
+            if abs(speed[j]) > self._around.settings.run.rest:
+                joint = self._known.robot.independent_joints[j]
+                raise DynError(
+                    f"joint '{joint.name}' moves with {speed[j]:.3g} {joint.position_unit}/s: "
+                    "the robot has to stand still before a run"
+                )
 
     def measure(self, sample: JointSample) -> None:
         """Take good joint states while the robot moves."""
         run, recording = self._run, self._recording
         if run is None or recording is None or run.phase is Phase.OVER:
             return
-        if sample.t >= run.recording_from:
+        lacking = _lacking(self._kinds, sample)
+        if lacking:
+            run.refuse(f"the joint states have no {lacking} any more")
+            return
+        if sample.t >= run.recording_from and not self._clock_was_set:
             recording.add(sample.stamp, sample.q, sample.qd, sample.tau)
             if recording.problem is not None:
                 run.stop(recording.problem, self._around.stamps.now, self._around.steady())
@@ -184,6 +215,14 @@ class Session:
         """Take note of joint states that cannot be used."""
         if self._run is not None:
             self._run.refuse(sentence)
+
+    def clock_was_set(self, gained: float) -> None:
+        """Go on after the clock of the node was set, and has gained that much (s)."""
+        if self._run is not None and self.is_moving:
+            # Stamps that go back are no log.
+            self._clock_was_set = True
+            self._run.clock_was_set(gained, self._around.stamps.now, self._around.steady())
+            self._see()
 
     def look(self) -> None:
         """See how it goes, some 50 times a second."""
@@ -220,13 +259,19 @@ class Session:
 
     # The end.
 
-    def cancel(self, problem: str, *, by_client: bool = False) -> None:
-        """Bring the robot to rest, or end the computation, and then end."""
+    def cancel(self, problem: str, *, by_client: bool = False, longest: float = math.inf) -> None:
+        """Bring the robot to rest, or end the computation, and then end.
+
+        Args:
+            problem: why, in a sentence.
+            by_client: whether a client wants it.
+            longest: time in which the robot has to be at rest (s).
+        """
         if self._is_over:
             return
         self._cancelled = self._cancelled or by_client
         if self._run is not None and self.is_moving:
-            self._run.stop(problem, self._around.stamps.now, self._around.steady())
+            self._run.stop(problem, self._around.stamps.now, self._around.steady(), longest)
             self._see()
         else:
             self.end(problem)
@@ -282,3 +327,10 @@ class Session:
             step()
         except DynError as problem:
             self.end(str(problem))
+
+
+def _lacking(kinds: tuple[bool, bool], sample: JointSample) -> str:
+    """Answer what a sample does not have of what there was at first; empty where it has all."""
+    there = (sample.qd is not None, sample.tau is not None)
+    wanted = zip(("velocities", "efforts"), kinds, there, strict=True)
+    return next((what for what, before, now in wanted if before and not now), "")

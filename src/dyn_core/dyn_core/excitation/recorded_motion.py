@@ -26,6 +26,10 @@ SHORTEST = 0.5
 """Least time of the way to the beginning (s)."""
 SAMPLE_S = 0.005
 """Time between two looks at efforts and boxes (s)."""
+LARGEST_EFFORT = 1e9
+"""No joint has more (N m or N), also where its description gives no limit."""
+LONGEST_S = 7200.0
+"""Longest motion (s): an error of whoever gives times, or a number of repetitions, is longer."""
 JUMP = 1e-3
 """Greatest step of a velocity, as a part of the greatest velocity of the joint."""
 
@@ -93,6 +97,7 @@ def recorded_motion(
     first = wanted.motion(wanted.start)
     way = _way_time(model, q, first.q, limits.approach)
     back = _way_time(model, wanted.last, first.q, limits.approach)
+    _check_length(way, wanted.end - wanted.start, back, repetitions)
     # Where it ends as it begins, the last point of one is the first of the next.
     closed = bool(np.allclose(wanted.last, first.q, rtol=0.0, atol=1e-9)) and not first.qd.any()
     length = wanted.end - wanted.start
@@ -125,6 +130,15 @@ def _way_time(model: Model, start: Array, goal: Array, part: float) -> float:
     """Time of a way from rest to rest at a part of the greatest speeds (s)."""
     speed = part * np.array([_speed(joint) for joint in model.robot.independent_joints])
     return max(SHORTEST, float(np.max(PEAK * np.abs(goal - start) / speed)))
+
+
+def _check_length(way: float, length: float, back: float, repetitions: int) -> None:
+    whole = way + repetitions * length + (repetitions - 1) * back
+    if not whole <= LONGEST_S:
+        raise DynError(
+            f"the motion would last {whole:.4g} s, of which {way:.4g} s for the way to its beginning, and "
+            f"{LONGEST_S:g} s are allowed: give fewer repetitions, or smaller times"
+        )
 
 
 def _speed(joint: Joint) -> float:
@@ -169,13 +183,14 @@ def _check(model: Model, motion: RecordedMotion, limits: RunLimits) -> None:
         if entered is not None:
             raise DynError(f"the robot would be in the forbidden box '{box.name}' {where(entered)}")
     torques = np.abs(model.inverse_dynamics(samples.q, samples.qd, samples.qdd))
-    beyond = torques / limits.effort
+    allowed = np.minimum(limits.effort, LARGEST_EFFORT)
+    beyond = np.where(np.isfinite(torques), torques, np.inf) / allowed
     k, j = np.unravel_index(int(beyond.argmax()), beyond.shape)
     if beyond[k, j] > 1.0:
         joint = robot.independent_joints[j]
         raise DynError(
             f"the motion asks {torques[k, j]:.4g} {joint.effort_unit} of joint '{joint.name}' "
-            f"{where(int(k))}, and {limits.effort[j]:.4g} {joint.effort_unit} are allowed: give it more time",
+            f"{where(int(k))}, and {allowed[j]:.4g} {joint.effort_unit} are allowed: give it more time",
             element=f"joint '{joint.name}'",
         )
 

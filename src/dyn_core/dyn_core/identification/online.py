@@ -11,7 +11,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.recursive import RecursiveEstimate, RecursiveEstimator
+from dyn_core.identification.recursive import Knowledge, RecursiveEstimate, RecursiveEstimator
 
 _FIRST = 50
 """Samples by which the period is found."""
@@ -84,6 +84,13 @@ class OnlineEstimator:
         # Of a robot that stands, what is not known is not finite.
         with one_thread(), np.errstate(all="ignore"):
             return self._estimator.estimate()
+
+    def knowledge(self) -> Knowledge | None:
+        """Answer what the samples have said until now; None where that is too little."""
+        if self._estimator is None:
+            return None
+        with one_thread(), np.errstate(all="ignore"):
+            return self._estimator.knowledge()
 
     def _find_period(self, step: float) -> None:
         self._steps.append(step)

@@ -42,6 +42,10 @@ BASIS: Array = _basis()
 """What each of the ten parameters XX XY XZ YY YZ ZZ MX MY MZ M is in P, (10, 4, 4)."""
 
 
+BORDER = 1e-9
+"""Part of the greatest eigenvalue of P that may be missing where it is 0 but for roundings."""
+
+
 def pseudo_inertia(parameters: Array) -> Array:
     """Answer P of the ten parameters of a body (SI units)."""
     P: Array = np.tensordot(parameters, BASIS, axes=1)
@@ -64,10 +68,16 @@ def congruence(L: Array) -> Array:
 def is_possible(parameters: Array) -> bool:
     """Whether a body can have these ten parameters."""
     try:
-        np.linalg.cholesky(pseudo_inertia(parameters))
+        factor = np.linalg.cholesky(pseudo_inertia(parameters))
     except np.linalg.LinAlgError:
         return False
-    return True
+    return bool(np.isfinite(factor).all())
+
+
+def is_nearly_possible(parameters: Array) -> bool:
+    """Whether bodies come as near as one likes to these ten parameters, as to rods, points, and nothing."""
+    P = pseudo_inertia(parameters)
+    return bool(np.linalg.eigvalsh(P)[0] >= -BORDER * np.trace(P)) if np.isfinite(P).all() else False
 
 
 def nearest_possible(parameters: Array, mass: float, radius: float) -> Array:

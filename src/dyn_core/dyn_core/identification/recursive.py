@@ -69,6 +69,25 @@ class RecursiveEstimate:
         return known and self.doubt <= doubt and self.moved <= moved
 
 
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What samples have said until some time; more of them change nothing of it.
+
+    Attributes:
+        base: the columns of the base parameters.
+        friction: friction of each joint.
+        data: the factors of the equations.
+        solution: the parameters that fit them best.
+        independent: number of samples of which one is independent.
+    """
+
+    base: BaseColumns
+    friction: tuple[FrictionModel, ...]
+    data: Factors
+    solution: Solution
+    independent: float
+
+
 class RecursiveEstimator:
     """Least squares that forget, of a robot that moves. It is for one thread.
 
@@ -168,8 +187,8 @@ class RecursiveEstimator:
         self._stages, self._since_begin = None, 0
 
     @one_thread()
-    def estimate(self) -> RecursiveEstimate | None:
-        """Answer the parameters as they are known now; None where too little is."""
+    def knowledge(self) -> Knowledge | None:
+        """Answer what the samples have said until now; None where that is too little."""
         self._empty_buffer()
         if self._weight < len(self.names):
             return None
@@ -178,7 +197,15 @@ class RecursiveEstimator:
             keep = [*range(len(self._base.kept) + len(model.terms)), G.shape[0] - 1]
             parts.append(_root(G[np.ix_(keep, keep)]))
         data = Factors(len(self._base.kept), (tuple(parts),), (round(self._weight),))
-        solution = weighted(data)
+        return Knowledge(self._base, self._friction, data, weighted(data), self._independent)
+
+    @one_thread()
+    def estimate(self) -> RecursiveEstimate | None:
+        """Answer the parameters as they are known now; None where too little is."""
+        known_now = self.knowledge()
+        if known_now is None:
+            return None
+        data, solution = known_now.data, known_now.solution
         deviations = solution.deviations * math.sqrt(self._independent)
         known = solution.identifiable
         moved = math.inf
