@@ -114,12 +114,23 @@ def test_samples_that_are_there_twice(m: Motion) -> None:
     assert "time: 4 samples are there twice: once is enough" in said(log)
 
 
-def test_stamps_that_are_there_twice(m: Motion) -> None:
+@pytest.mark.parametrize("size", [2, 5])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_few_samples_that_share_a_stamp(m: Motion, size: int, late: bool) -> None:
     time = m.time.copy()
-    time[[100, 200]] = time[[99, 199]]
+    for first in (100, 200):
+        time[first : first + size] = time[first + size - 1 if late else first]
     log = of(m, time)
-    assert len(log.time) == len(m.time) - 2
-    on_course(log, m)
+    assert_same(log, m)
+    assert f"{2 * size} samples share stamps with others, and there is time for them" in said(log)
+
+
+def test_samples_that_somebody_has_added(m: Motion) -> None:
+    index = np.sort(np.concatenate([np.arange(len(m.time)), [100, 200]]))
+    other = m.part(index)
+    other.q[[101, 202]] += 1e-5
+    log = dyn_core.log_of_arrays(other.joints, other.time, other.q, other.tau)
+    assert_same(log, m)
     assert "2 samples have the stamp of the one before but other values: the first of each is used" in said(
         log
     )

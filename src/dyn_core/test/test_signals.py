@@ -267,6 +267,37 @@ def test_late_stamps_of_even_samples_are_not_believed(jitter: float) -> None:
     np.testing.assert_allclose(signals.qdd, truth.qdd, atol=0.05 * np.abs(truth.qdd).max())
 
 
+@pytest.mark.parametrize("late", [0.5, 0.997, 0.99999])
+def test_a_single_late_stamp_does_not_bend_the_motion(late: float) -> None:
+    m = motion(rate=RATE, duration=10.0)
+    stamps = m.time.copy()
+    stamps[[1000, 3000]] += late / RATE
+    signals = dyn_core.condition(log_of(m, stamps), Protocol(cutoff=40.0))
+    assert "taken as even in time" in " ".join(signals.done)
+    truth = motion(time=signals.time + stamps[0])
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=2e-3 * np.abs(truth.qdd).max())
+
+
+def test_few_bursts_among_even_stamps() -> None:
+    m = motion(rate=RATE, duration=10.0)
+    stamps = m.time.copy()
+    for first in range(300, 4500, 700):
+        stamps[first : first + 5] = stamps[first + 5] - 1e-6 * np.arange(5, 0, -1)
+    signals = dyn_core.condition(log_of(m, stamps), Protocol(cutoff=40.0))
+    truth = motion(time=signals.time + stamps[0])
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=2e-3 * np.abs(truth.qdd).max())
+
+
+def test_single_samples_that_were_taken_late_go_by_their_stamps() -> None:
+    time = np.arange(5000) / RATE
+    time[[1000, 3000]] += 0.6 / RATE
+    m = motion(time=time)
+    signals = dyn_core.condition(log_of(m), Protocol(cutoff=40.0))
+    assert "resampled to even times by cubic splines" in " ".join(signals.done)
+    truth = motion(time=signals.time + m.time[0])
+    np.testing.assert_allclose(signals.qdd, truth.qdd, atol=2e-3 * np.abs(truth.qdd).max())
+
+
 def test_stamps_that_come_in_bursts() -> None:
     m = motion(rate=RATE, duration=10.0)
     stamps = (np.arange(5000) // 10 * 10 + 9) / RATE + (np.arange(5000) % 10) * 1e-5

@@ -168,12 +168,44 @@ def _without_repeats(time: Array, values: Array, say: _Say) -> tuple[Array, Arra
             "spread evenly to the next stamp",
         )
         return _spread(time), values
-    if others:
+    time, values = time[keep], values[keep]
+    return _with_stamps_of_their_own(time, values, say) if others else (time, values)
+
+
+def _with_stamps_of_their_own(time: Array, values: Array, say: _Say) -> tuple[Array, Array]:
+    """Answer samples of which the few that share a stamp are spread, or left out but for the first.
+
+    Where the samples before and after such a group leave time for all of it, stamps came late or early, and
+    each sample is one. Where they do not, somebody has written more than there was.
+    """
+    starts = np.flatnonzero(np.concatenate(([True], np.diff(time) > 0.0)))
+    sizes = np.diff(np.append(starts, len(time)))
+    steps = np.diff(time[starts])
+    if not len(steps):
+        raise DynError("all samples have the same time: name the right column in a map")
+    period = float(np.median(steps))
+    time, keep = time.copy(), np.ones(len(time), dtype=bool)
+    spread = dropped = 0
+    for k in np.flatnonzero(sizes > 1).tolist():
+        a, size = int(starts[k]), int(sizes[k])
+        width = time[a + size] - time[a - 1] if 0 < k < len(starts) - 1 else 0.0
+        if abs(width / period - (size + 1)) < 0.5:
+            time[a : a + size] = time[a - 1] + width * np.arange(1, size + 1) / (size + 1)
+            spread += size
+        else:
+            keep[a + 1 : a + size] = False
+            dropped += size - 1
+    if spread:
         say(
             Severity.WARNING,
-            f"{others} samples have the stamp of the one before but other values: the first of each is used",
+            f"{spread} samples share stamps with others, and there is time for them before or after: their "
+            "stamps came late or early, they are spread evenly",
         )
-        keep[same_time] = False
+    if dropped:
+        say(
+            Severity.WARNING,
+            f"{dropped} samples have the stamp of the one before but other values: the first of each is used",
+        )
     return time[keep], values[keep]
 
 

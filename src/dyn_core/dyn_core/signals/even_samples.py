@@ -4,7 +4,8 @@
 Stamps are irregular for one of two reasons: the samples were taken at irregular times, and the stamps say
 when; or they were taken evenly, and the stamps came late, one by one or in bursts. What it was shows in the
 positions, which are smooth: the wrong times make them rough. The roughness is how far each position is off
-the cubic through the two before and the two after.
+the cubic through the two before and the two after, where stamps of these five are irregular: one stamp that
+came late among thousands would else not be seen, and a spline through it swings far out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ SMOOTHER = 0.7
 """Stamps are not believed where even times make the positions rougher by at most this factor."""
 ENDS = 10
 """Samples at an end that say how late it is."""
+WINDOW = 5
+"""Positions of which the middle one is compared with the others."""
+IRREGULAR = 0.02
+"""A step of stamps is irregular where it is off that of even times by more of a period."""
 CLOSE = 0.25
 """Samples that are closer (periods) are replaced by their mean: a spline through both would overshoot."""
 
@@ -81,14 +86,17 @@ def _slots(time: Array, period: float) -> np.ndarray:
 
 def _is_smoother(even: Array, stamps: Array, q: Array) -> bool:
     """Tell whether even times make the positions smoother, of the joint to which it matters most."""
-    ratio = _roughness(even, q) / _roughness(stamps, q)
+    if len(even) < WINDOW:
+        return False
+    apart = np.abs(np.diff(stamps - even)) > IRREGULAR * float(np.median(np.diff(even)))
+    near = np.convolve(apart, np.ones(WINDOW - 1), "valid") > 0.5
+    where = np.flatnonzero(near) if near.any() else np.arange(len(near))
+    ratio = _roughness(even, q, where) / _roughness(stamps, q, where)
     return bool(ratio[np.argmax(np.abs(np.log(ratio)))] < SMOOTHER)
 
 
-def _roughness(at: Array, q: Array) -> Array:
-    """Answer how far positions of each joint are off the cubic through their four neighbours."""
-    if len(at) < 9:
-        return np.ones(q.shape[1])
+def _roughness(at: Array, q: Array, where: np.ndarray) -> Array:
+    """Answer how far positions of each joint are off the cubic through their four neighbours, there."""
     x = [at[k : len(at) - 4 + k] - at[2:-2] for k in (0, 1, 3, 4)]
     y = [q[k : len(at) - 4 + k] for k in (0, 1, 3, 4)]
     expected = np.zeros_like(q[2:-2])
@@ -99,7 +107,7 @@ def _roughness(at: Array, q: Array) -> Array:
                 weight = weight * x[j] / (x[j] - x[i])
         expected += weight[:, None] * y[i]
     # Not the mean: where two stamps are all but the same, the cubic is anywhere.
-    rough = np.quantile(np.abs(q[2:-2] - expected), 0.9, axis=0)
+    rough = np.quantile(np.abs(q[2:-2] - expected)[where], 0.9, axis=0)
     return np.asarray(rough + 1e-12 * (1.0 + np.abs(q).max(axis=0)))
 
 
