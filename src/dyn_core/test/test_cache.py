@@ -18,7 +18,8 @@ from dyn_core.codegen.compiler import NoCompiler
 
 PENDULUM = (
     '<robot name="pendulum"><link name="base"/><link name="bob"><inertial><origin xyz="0.5 0 0"/>'
-    '<mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="pivot" type="continuous"><parent link="base"/>'
+    '<mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+    '<joint name="pivot" type="continuous"><parent link="base"/>'
     '<child link="bob"/><axis xyz="0 1 0"/></joint></robot>'
 )
 """What is compiled does not matter here: little."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core.identification.expected import consistent_parameters
-from dyn_core.identification.least_squares import own_columns
+from dyn_core.identification.least_squares import own_columns, system
 from dyn_core.identification.recursive import Knowledge
 from dyn_core.model.standard_parameters import PER_JOINT
 
@@ -40,9 +40,9 @@ def online_standard(knowledge: Knowledge) -> StandardEstimate:
     robot, solution = knowledge.base.robot, knowledge.solution
     # Samples behind a filter say less than their number: all of them count as much less.
     sigma = math.sqrt(knowledge.independent) * solution.sigma
-    found = consistent_parameters(
-        robot, knowledge.base, knowledge.friction, knowledge.data, sigma, solution.x
-    )
+    whole = knowledge.data.merged()
+    rows = system(whole, sigma)
+    found = consistent_parameters(robot, knowledge.base, knowledge.friction, rows, whole.count)
     before = np.array(robot.parameters).reshape(len(robot.joints), PER_JOINT)
     values = np.column_stack([found.standard, found.Ia, before[:, 11:]])
     spreads = np.column_stack([found.deviations, np.full((len(robot.joints), 3), math.inf)])
