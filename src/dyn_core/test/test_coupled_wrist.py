@@ -106,6 +106,11 @@ def test_rotors_and_friction_of_the_motors_are_found(place: Path, capsys: pytest
         found = [p["value"] for p in motor["parameters"]]
         np.testing.assert_allclose(found, expected, rtol=0.1)
     assert result["held_out"]["relative_torque_error"] < 0.01
+    report = (place / "out" / "report.html").read_text()
+    assert "1 of wrist_1, -1 of wrist_2" in report
+    assert "no motors that move several joints" in report
+    assert "1 shoulder, 2 wrist_1, 3 wrist_2" in report
+    assert "XX (kg m^2)" in report
     # The file has it all: predictions are as good, and those of nodes, which have no such motors, nearly so.
     capsys.readouterr()
     given = ["--log", str(place / "log.csv"), "--map", str(place / "map.yaml"), "--json"]

@@ -14,6 +14,8 @@ from dyn_core.results.report_tables import (
     error_table,
     friction_rows,
     how_rows,
+    joint_numbers,
+    motor_rows,
     percent,
     standard_table,
     tried_rows,
@@ -99,11 +101,10 @@ def _friction(result: Result) -> Iterator[str]:
         yield (
             "<p>The model of each joint was chosen by cross-validation within the fitted part of the log. "
             "The nodes, simulation and identified.urdf know viscous friction, Coulomb friction and offset "
-            "alone, whose nearest values they get.</p>"
+            "alone: they get what leaves least of the measured torques of that part. qd is the velocity, s "
+            "its sign, which feedforward smooths as the last column says.</p>"
         )
-    yield table(
-        ("joint", "friction", "fitted", "standard model instead"), friction_rows(result), "prose wide"
-    )
+    yield table(("joint", "friction", "fitted", "for the nodes"), friction_rows(result), "prose wide")
     yield f'<div class="plots">{"".join(friction_plots(result))}</div>'
     rows = list(tried_rows(result))
     if rows:
@@ -117,10 +118,24 @@ def _parameters(result: Result) -> Iterator[str]:
     estimator = escape(IN_WORDS[result.identified.procedure.estimator])
     yield (
         f"<p>Base parameters are the combinations that torques depend on, by {estimator}. "
-        "Essential: the torques cannot do without it. Deviations are one standard deviation.</p>"
+        "Essential: the torques cannot do without it. Deviations are one standard deviation. Behind the name "
+        "of a parameter is the number of its joint, with an R before it where others are grouped in it, as "
+        f"<code>dyn base</code> says: {escape(joint_numbers(result))}.</p>"
     )
-    head = ("parameter", "value", "deviation", "relative", "consistent", "description", "unit", "")
+    head = (
+        *("parameter", "value", "deviation", "relative deviation", "possible bodies", "description", "unit"),
+        "",
+    )
     yield table(head, base_rows(result))
+    motors = list(motor_rows(result))
+    if motors:
+        yield (
+            "<p>Motors that move several joints, with possible bodies, on the side of the joints. Their "
+            "speed is the sum of the speeds of the joints, each times the number before it.</p>"
+        )
+        yield table(
+            ("motor", "speed", "rotor inertia", "viscous friction", "Coulomb friction"), motors, "prose"
+        )
     yield (
         "<details><summary>Standard parameters, physically consistent, as parameters.yaml has them"
         f"</summary>{standard_table(result)}</details>"

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dyn_core.identification.estimators import IN_SHORT, IN_WORDS
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import IdentifiedParameter, TorqueError
+from dyn_core.identification.units import unit_of
+from dyn_core.model.robot import Robot
 from dyn_core.report.page import table
 from dyn_core.results.friction_formula import friction_formula
 from dyn_core.results.result import Result
@@ -108,7 +110,13 @@ def standard_table(result: Result) -> str:
         rows.append([joint.name, *(number(p.value) for p in own)])
         rows.append(["deviation", *(number(p.deviation) if p.identifiable else UNKNOWN for p in own)])
         rows.append(["description", *(number(p.prior) for p in own)])
-    return table(["joint", *names], rows, "small")
+    return table(["joint", *(_with_unit(k, name, robot) for k, name in enumerate(names))], rows, "small")
+
+
+def _with_unit(k: int, letters: str, robot: Robot) -> str:
+    """Answer letters of a parameter with its unit, or units where joints turn and slide."""
+    units = dict.fromkeys(unit_of(name, robot) for name in robot.parameter_names[k::14])
+    return f"{letters} ({', '.join(units)})"
 
 
 def friction_rows(result: Result) -> Iterator[Sequence[str]]:
@@ -121,8 +129,34 @@ def friction_rows(result: Result) -> Iterator[Sequence[str]]:
         fitted = ", ".join(
             f"{p.name} = {number(p.value, p.unit if p.unit != '1' else '')}" for p in friction.parameters
         )
-        standard = ", ".join(f"{name} = {number(values[name])}" for name in FrictionModel().names(j))
+        v0 = result.parameters.coulomb_velocity.get(joint.name, 0.0)
+        names = FrictionModel().names(j)
+        standard = ", ".join(
+            [
+                *(f"{name} = {number(values[name], unit_of(name, robot))}" for name in names),
+                *([f"s = tanh(qd / {v0:.4g})"] if v0 else []),
+            ]
+        )
         yield joint.name, friction_formula(friction.model, j), fitted, standard
+
+
+def motor_rows(result: Result) -> Iterator[Sequence[str]]:
+    """Answer the motors that move several joints."""
+    for motor in result.identified.motors:
+        yield (
+            motor.name,
+            ", ".join(f"{speed:.4g} of {joint}" for joint, speed in motor.joints.items()),
+            *(
+                f"({number(p.value)} \N{PLUS-MINUS SIGN} {number(p.deviation)}) {p.unit}"
+                for p in motor.parameters
+            ),
+        )
+
+
+def joint_numbers(result: Result) -> str:
+    """Answer which joint is meant by the number behind a parameter."""
+    joints = result.loaded.robot.joints
+    return ", ".join(f"{j} {joint.name}" for j, joint in enumerate(joints, start=1))
 
 
 def tried_rows(result: Result) -> Iterator[Sequence[str]]:

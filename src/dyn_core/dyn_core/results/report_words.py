@@ -100,7 +100,8 @@ def _about_errors(result: Result) -> Iterator[str]:
             )
     nodes = result.standard_errors.held_out
     if nodes is not None and nodes.relative > 1.1 * physical.held_out.relative:
+        motors = " and no motors that move several joints" if result.identified.motors else ""
         yield (
-            f"The nodes know viscous and Coulomb friction and offset alone, with which the error is "
+            f"The nodes know viscous and Coulomb friction and offset alone{motors}, with which the error is "
             f"{100 * nodes.relative:.3g} % instead of {100 * physical.held_out.relative:.3g} %."
         )
