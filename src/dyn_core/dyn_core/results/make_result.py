@@ -117,7 +117,8 @@ def _result(
     suddenly = robot.with_parameters({**identified.parameters, **identified.at_once})
     at_once = [t.load + standard_friction(suddenly, p.qd) for p, t in zip(parts, torques, strict=True)]
     at_once_errors = _errors(parts, at_once)
-    urdf = identified_urdf(loaded, robot.with_parameters(bare.values))
+    # Who reads a URDF knows no transition of Coulomb friction.
+    urdf = identified_urdf(loaded, suddenly)
     held_out_errors = {
         "with_friction_models": identified.consistent_errors.held_out,
         "with_standard_friction": standard_errors.held_out,

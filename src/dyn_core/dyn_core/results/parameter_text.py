@@ -28,8 +28,9 @@ _HEAD = """\
 """
 
 _FRICTION_HEAD = """\
-# Friction as it was identified, which `dyn predict` uses. The nodes, simulation and identified.urdf know
-# Fv, Fs and Fo alone: "joints" above has, of these, what leaves least of the measured torques.
+# Friction as it was identified, which `dyn predict` uses. The nodes and simulation know Fv, Fs and Fo alone:
+# "joints" above has, of these, what leaves least of the measured torques with the velocities above;
+# identified.urdf has what leaves least where Coulomb friction changes its sign at once.
 # qd: velocity; s: its sign, smoothed over v0 where v0 is not 0.
 """
 
