@@ -11,6 +11,7 @@ import pytest
 import rclpy
 from identified import (
     JOINTS,
+    PATIENT,
     START,
     Asked,
     Identified,
@@ -124,7 +125,8 @@ def test_an_error_in_the_program_stops_the_robot(
 
 def test_two_nodes_do_not_move_one_robot(graph: Graph, tmp_path: Path) -> None:
     start_robot(graph)
-    second = ("-p", f"directory:={tmp_path / 'second'}", "-p", f"description_file:={ROBOTS['rrp']}")
+    given = {"directory": tmp_path / "second", "description_file": ROBOTS["rrp"], **PATIENT}
+    second = tuple(word for name, value in given.items() for word in ("-p", f"{name}:={value}"))
     remapped = (
         *("-r", "__node:=second"),
         *("-r", "second/joint_trajectory:=identification/joint_trajectory"),
