@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
 import rclpy
 from identified import (
     JOINTS,
+    PATIENT,
     START,
     Asked,
     Identified,
@@ -32,6 +36,7 @@ from trajectory_msgs.msg import JointTrajectory
 from dyn_msgs.action import RunTrajectory
 from dyn_msgs.msg import IdentificationProgress
 from dyn_nodes import qos
+from dyn_nodes.node_time import NodeTime
 from dyn_nodes.session import Session
 
 
@@ -124,7 +129,8 @@ def test_an_error_in_the_program_stops_the_robot(
 
 def test_two_nodes_do_not_move_one_robot(graph: Graph, tmp_path: Path) -> None:
     start_robot(graph)
-    second = ("-p", f"directory:={tmp_path / 'second'}", "-p", f"description_file:={ROBOTS['rrp']}")
+    given = {"directory": tmp_path / "second", "description_file": ROBOTS["rrp"], **PATIENT}
+    second = tuple(word for name, value in given.items() for word in ("-p", f"{name}:={value}"))
     remapped = (
         *("-r", "__node:=second"),
         *("-r", "second/joint_trajectory:=identification/joint_trajectory"),
@@ -205,3 +211,36 @@ def test_a_computation_that_is_killed_ends_the_goal(
         os.kill(child, number)
         assert f"the process that computes has been killed by signal {number:d}" in asked.result().message
         graph.node.destroy_timer(timer)
+
+
+def test_after_a_clock_was_set_back_estimation_goes_on(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Joint states with stamps before the last ones are those of the present then."""
+    ahead = [0]
+    monkeypatch.setattr(NodeTime, "nanoseconds", lambda _: time.time_ns() + ahead[0])
+    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
+    begin = time.monotonic()
+
+    def publish() -> None:
+        t = time.monotonic() - begin
+        state = JointState(name=JOINTS, position=START, effort=[0.0] * 3)
+        state.position = [q + 0.1 * math.sin(3.0 * t) for q in START]
+        state.velocity = [0.3 * math.cos(3.0 * t)] * 3
+        now = time.time_ns() + ahead[0]
+        state.header.stamp.sec, state.header.stamp.nanosec = divmod(now, 10**9)
+        states.publish(state)
+
+    def samples() -> int:
+        found = re.search(r"(\d+) samples", graph.diagnosis("online") or "")
+        return int(found[1]) if found else 0
+
+    given = {"online__enabled": True, "online__rate": 5.0, "max_age": 0.5}
+    with identification(graph, directory=str(tmp_path), **given) as (_, node):
+        timer = graph.node.create_timer(0.01, publish)
+        graph.wait_for(lambda: samples() > 20)
+        ahead[0] = -(10**12)
+        before = samples()
+        graph.wait_for(lambda: samples() > before + 100)
+        graph.node.destroy_timer(timer)
+        assert node.failure is None

@@ -43,12 +43,16 @@ def runs(asked: Asked) -> bool:
     return asked.is_over or any(f.fraction > 0.15 for f in asked.feedback)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "output"), [(signal.SIGINT, "joint_trajectory"), (signal.SIGTERM, "reference")]
+)
 def test_a_signal_while_the_robot_moves_brings_it_to_rest(
-    number: signal.Signals, graph: Graph, tmp_path: Path
+    number: signal.Signals, output: str, graph: Graph, tmp_path: Path
 ) -> None:
-    start_robot(graph)
-    node = start_node(graph, tmp_path)
+    """Also where a stop that the efforts allow would take longer than the process may."""
+    start_robot(graph, "-p", "reference_slack:=0.2", output=output)
+    kind = output.removeprefix("joint_")
+    node = start_node(graph, tmp_path, "-p", f"output:={kind}", "-p", "stop.shortest:=2.0")
     ours = Identified(graph)
     wait_until_it_stands(ours)
     asked = ours.run(exciting(6.0))

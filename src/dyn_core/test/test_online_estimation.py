@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from robot_files import ROBOTS
@@ -115,3 +117,16 @@ def test_standard_parameters_make_the_same_torques_and_are_those_of_bodies(base:
 
 def test_before_there_is_enough_nothing_is_known(base: BaseColumns) -> None:
     assert OnlineEstimator(base).knowledge() is None
+
+
+@pytest.mark.parametrize("tau", [np.zeros(3), np.array([1.0, 0.0, 0.0]), np.full(3, 1e9)])
+@pytest.mark.parametrize("forgetting", [math.inf, 0.1])
+def test_torques_that_are_always_the_same_do_no_harm(
+    tau: np.ndarray, forgetting: float, base: BaseColumns
+) -> None:
+    estimator = OnlineEstimator(base, memory=forgetting)
+    for k in range(2000):
+        estimator.add(float(T[k]), Q[k], QD[k], tau)
+    for _ in range(3):
+        estimate = estimator.estimate()
+        assert estimate is None or np.isfinite(estimate.values).all()

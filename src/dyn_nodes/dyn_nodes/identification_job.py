@@ -6,6 +6,7 @@ A request comes as bytes on stdin. On stdout go lines of JSON: progress, and at 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -71,7 +72,8 @@ def _end_with_parent() -> None:
 
 def _leave_the_processor_to_others() -> None:
     """Compute when nobody else wants to, above all no controller; a node hands its real-time priority on."""
-    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    with contextlib.suppress(OSError):  # where containers do not allow it
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     os.nice(_NICE)
 
 

@@ -48,7 +48,14 @@ class Job:
         self._ended = False
         try:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
-            self._process = subprocess.Popen(
+            self._process = self._started()
+        except OSError as error:
+            raise DynError(f"no process can be started that computes: {error.strerror}") from error
+        Thread(target=self._listen, args=(pickle.dumps(request),), daemon=True).start()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
                 [sys.executable, "-m", "dyn_nodes.identification_job"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -56,9 +63,9 @@ class Job:
                 # Ctrl-C is for the node, which ends this one.
                 start_new_session=True,
             )
-        except OSError as error:
-            raise DynError(f"no process can be started that computes: {error.strerror}") from error
-        Thread(target=self._listen, args=(pickle.dumps(request),), daemon=True).start()
+        except OSError:
+            self._errors.close()
+            raise
 
     def end(self) -> None:
         """End the process; nothing comes of it any more."""

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from rclpy.subscription import Subscription
 
+_MOST = 200
+"""Messages that are taken at once: with 30 us for each, that is 6 ms."""
+
 
 class Polled:
     """A subscription that no executor looks at: to be woken for each message takes 2 % of a core at 1 kHz."""
@@ -18,8 +21,8 @@ class Polled:
     def take(self) -> Iterator[bytes]:
         """Answer the messages that have come since the last time, in order."""
         subscription = self._subscription
-        # As many as there can be at once: of a flood, those that come meanwhile are for the next time.
-        for _ in range(subscription.qos_profile.depth):
+        # Of a flood, the rest is for the next time: others in this thread have to go on.
+        for _ in range(_MOST):
             taken = subscription.handle.take_message(subscription.msg_type, True)
             if taken is None:
                 return

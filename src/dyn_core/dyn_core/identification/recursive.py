@@ -188,7 +188,7 @@ class RecursiveEstimator:
 
     @one_thread()
     def knowledge(self) -> Knowledge | None:
-        """Answer what the samples have said until now; None where that is too little."""
+        """Answer what the samples have said until now; None where that is too little, or nothing."""
         self._empty_buffer()
         if self._weight < len(self.names):
             return None
@@ -197,7 +197,13 @@ class RecursiveEstimator:
             keep = [*range(len(self._base.kept) + len(model.terms)), G.shape[0] - 1]
             parts.append(_root(G[np.ix_(keep, keep)]))
         data = Factors(len(self._base.kept), (tuple(parts),), (round(self._weight),))
-        return Knowledge(self._base, self._friction, data, weighted(data), self._independent)
+        try:
+            solution = weighted(data)
+        except np.linalg.LinAlgError:
+            return None  # torques that are all zero have no deviation that others could be measured by
+        if not np.isfinite(solution.x).all():
+            return None
+        return Knowledge(self._base, self._friction, data, solution, self._independent)
 
     @one_thread()
     def estimate(self) -> RecursiveEstimate | None:
