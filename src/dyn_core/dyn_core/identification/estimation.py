@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.equations import Equations
@@ -24,6 +25,10 @@ from dyn_core.model.robot import Robot
 
 FINE_GAIN = 0.002
 """Part of the error (of the squares) that another velocity nearby has to take away."""
+EXACT = 1e-5
+"""Part of the torques of a joint that residuals are at least taken for."""
+EASE = 10.0
+"""Factor by which residuals are taken for greater where no possible bodies are found."""
 ROUNDS = 3
 """Fits that take from the fit before the load on which friction depends, or what joints count."""
 
@@ -96,13 +101,31 @@ class Estimation:
 
         Joints count by the residuals that they have with them, not by those of least squares alone.
         """
-        whole, sigma, x = fit.data.merged(), fit.solution.sigma, fit.solution.x
+        whole = fit.data.merged()
+        size = np.array([np.linalg.norm(R[:, -1]) for R in whole.parts[0]]) / np.sqrt(whole.count)
+        least = np.maximum(fit.solution.sigma, EXACT * size)
+        sigma = least
         for _ in range(ROUNDS):
-            found = consistent_parameters(
-                self.robot, self.base, models, whole, sigma, x, self.settings.prior_weight
-            )
-            sigma = np.maximum(sigma, np.sqrt(residual_squares(whole, found.x) / whole.count))
+            found = self._possible(models, fit, sigma, size)
+            sigma = np.maximum(least, np.sqrt(residual_squares(whole, found.x) / whole.count))
         return found
+
+    def _possible(self, models: Sequence[FrictionModel], fit: Fit, sigma: Array, size: Array) -> Consistent:
+        """The same, if residuals have the deviation sigma; or a greater one, where no minimum is found else.
+
+        Residuals of least squares that are next to nothing, as without noise, or much smaller than possible
+        bodies leave, as with a wrong sign, pull bodies so far from what is expected that steps get too short.
+        """
+        whole, x = fit.data.merged(), fit.solution.x
+        while True:
+            try:
+                return consistent_parameters(
+                    self.robot, self.base, models, whole, sigma, x, self.settings.prior_weight
+                )
+            except DynError:
+                if np.all(sigma >= size):
+                    raise
+            sigma = np.maximum(sigma, np.minimum(EASE * sigma, size))
 
     def _fitted(self, rows: Rows) -> Fit:
         data = factors(rows)

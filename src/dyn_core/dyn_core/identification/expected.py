@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -101,7 +101,28 @@ def consistent_parameters(
         bodies, weight, scales, np.full(count, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
     )
     solution = consistent(whole.parts[0], sigma, maps, prior)
-    return _answer(solution, to_base, n)
+    return _with_described(_answer(solution, to_base, n), robot, models, _unseen(whole))
+
+
+def _with_described(
+    found: Consistent, robot: Robot, models: Sequence[FrictionModel], unseen: Array
+) -> Consistent:
+    """Answer the friction of the description where the motion shows none, as of a joint that stood."""
+    described = []
+    for model, joint in zip(models, robot.independent_joints, strict=True):
+        own = {"viscous": joint.friction.Fv, "coulomb": joint.friction.Fs, "offset": joint.friction.Fo}
+        described += [own.get(term, 0.0) for term in model.terms]
+    start = len(found.x) - len(described)
+    x = np.concatenate([found.x[:start], np.where(unseen, described, found.x[start:])])
+    deviations = found.friction_deviations.copy()
+    deviations[len(deviations) - len(described) :][unseen] = np.inf
+    return replace(found, x=x, friction_deviations=deviations)
+
+
+def _unseen(whole: Factors) -> Array:
+    """Tell of each parameter of friction whether its column is 0."""
+    columns = [R[:, whole.shared : -1] for R in whole.parts[0]]
+    return np.concatenate([np.linalg.norm(part, axis=0) == 0.0 for part in columns])
 
 
 def _answer(solution: ConsistentSolution, to_base: Array, n: int) -> Consistent:

@@ -18,7 +18,7 @@ from dyn_core.identification.estimation import Estimation
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
-from dyn_core.identification.remarks import remarks
+from dyn_core.identification.remarks import cost_of_possible, remarks
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.tables import Estimate, base_table, friction_table, standard_table
 from dyn_core.identification.torque_error import torque_error
@@ -68,6 +68,7 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
             torque_error(equations, models, x), None if unseen is None else torque_error(unseen, models, x)
         )
 
+    of_plain, of_possible = errors(plain.x), errors(possible.x)
     return Identified(
         robot.name,
         robot.joint_names,
@@ -76,12 +77,13 @@ def identify(robot: Robot, signals: Signals, settings: IdentificationSettings = 
         standard_table(robot, models, fitted, consistent, own),
         friction_table(robot, models, own, possible, tried),
         base_table(robot, base, possible),
-        errors(plain.x),
-        errors(possible.x),
+        of_plain,
+        of_possible,
         solution.condition,
         tuple(residuals(left).whiteness.tolist()),
         _procedure(signals, settings, len(fit.rows)),
-        remarks(robot, base, fitted, models, solution),
+        cost_of_possible(of_plain.fitted.relative, of_possible.fitted.relative)
+        + remarks(robot, base, fitted, models, solution),
         findings,
     )
 

@@ -118,11 +118,13 @@ def standard_table(
         if j in place:
             i = place[j]
             x = consistent.x[list(own[i])]
-            friction = list(nearest_standard(models[i], x, signals.qd[:, i]))
+            if np.any(signals.qd[:, i]):
+                friction = list(nearest_standard(models[i], x, signals.qd[:, i]))
             of_friction = consistent.friction_deviations[[k - len(consistent.x) for k in own[i]]]
             by_term = dict(zip(models[i].terms, of_friction.tolist(), strict=True))
-            spreads += [by_term.get(term, np.inf) for term in ("viscous", "coulomb", "offset")]
-            informed += [1.0] * 3
+            terms = ("viscous", "coulomb", "offset")
+            spreads += [by_term.get(term, np.inf) for term in terms]
+            informed += [0.0 if np.isinf(by_term.get(term, 0.0)) else 1.0 for term in terms]
         else:
             spreads += [np.inf] * 3
             informed += [0.0] * 3
