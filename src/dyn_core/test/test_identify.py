@@ -144,3 +144,29 @@ def test_settings_that_are_none_are_refused() -> None:
         identify(arm(SIX), moved, replace(SETTINGS, parts=1))
     with pytest.raises(dyn_core.DynError, match="friction was given for 2 joints"):
         identify(arm(SIX), moved, replace(SETTINGS, friction=(FrictionModel(),) * 2))
+
+
+def test_friction_of_a_joint_that_stood_is_that_of_the_description() -> None:
+    robot = with_drives(arm(SIX))
+    still = exact_motion(robot, 20.0)
+    q, qd, qdd = still.q.copy(), still.qd.copy(), still.qdd.copy()
+    q[:, 3], qd[:, 3], qdd[:, 3] = 0.3, 0.0, 0.0
+    tau = dyn_core.compile_model(robot).inverse_dynamics(q, qd, qdd)
+    found = identify(robot, replace(still, q=q, qd=qd, qdd=qdd, tau=tau), SETTINGS)
+    known = robot.joints[3].friction
+    values = {p.name: p for p in found.consistent_friction[3].parameters}
+    assert (values["Fv4"].value, values["Fs4"].value) == (known.Fv, known.Fs)
+    assert np.isinf([values["Fv4"].deviation, values["Fs4"].deviation]).all()
+    standard = {p.name: p for p in found.standard}
+    assert not standard["Fv4"].identifiable
+    assert standard["Fv4"].value == pytest.approx(known.Fv)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_motion_without_noise(sign: float) -> None:
+    """Residuals of nothing, and bodies that would have to be negative: a minimum is found nevertheless."""
+    robot = arm(SIX)
+    moved = exact_motion(robot, 20.0)
+    found = identify(robot, replace(moved, tau=sign * moved.tau), SETTINGS)
+    assert found.errors.fitted.relative < 1e-3
+    assert any("bodies that can exist leave" in remark for remark in found.remarks) == (sign < 0.0)

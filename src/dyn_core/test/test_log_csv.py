@@ -417,3 +417,40 @@ def test_columns_without_names_go_by_their_numbers(m: Motion, tmp_path: Path) ->
         "joints": {joint: {"position": str(k + 2), "effort": str(k + 8)} for k, joint in enumerate(m.joints)},
     }
     assert_same(dyn_core.read_log(path, mapping), m)
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("Ncm", 100.0), ("N cm", 100.0), ("Nmm", 1000.0)])
+@pytest.mark.parametrize("second_line", [False, True])
+def test_torques_in_small_units(
+    m: Motion, unit: str, factor: float, second_line: bool, tmp_path: Path
+) -> None:
+    table = m.table.copy()
+    table[:, 7:] *= factor
+    units = ["s", *["rad"] * 3, *["rad/s"] * 3, *[unit] * 3]
+    lines = [",".join(m.names), ",".join(units)]
+    if not second_line:
+        lines = [",".join(f"{name} [{unit}]" for name, unit in zip(m.names, units, strict=True))]
+    path = write_csv(tmp_path / "log.csv", table)
+    path.write_text("\n".join([*lines, path.read_text()]))
+    assert_same(dyn_core.read_log(path), m)
+
+
+@pytest.mark.parametrize("second_line", [False, True])
+def test_units_that_nobody_knows_are_refused(m: Motion, second_line: bool, tmp_path: Path) -> None:
+    units = ["s", *["rad"] * 3, *["rad/s"] * 3, *["kgf cm"] * 3]
+    lines = [",".join(m.names), ",".join(units)]
+    if not second_line:
+        lines = [",".join(f"{name} [{unit}]" for name, unit in zip(m.names, units, strict=True))]
+    path = write_csv(tmp_path / "log.csv", m.table)
+    path.write_text("\n".join([*lines, path.read_text()]))
+    with pytest.raises(
+        DynError,
+        match="joint 'shoulder': the name of its effort ends in 'kgf cm', which is no unit of effort",
+    ):
+        dyn_core.read_log(path)
+    assert_same(dyn_core.read_log(path, mapping={"units": {"effort": "N m"}}), m)
+
+
+def test_remarks_in_brackets_are_no_units(m: Motion, tmp_path: Path) -> None:
+    names = [m.names[0], *(f"{name} (measured)" for name in m.names[1:])]
+    assert_same(dyn_core.read_log(write_csv(tmp_path / "log.csv", m.table, names)), m)

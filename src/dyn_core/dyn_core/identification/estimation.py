@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.equations import Equations
@@ -29,6 +30,10 @@ from dyn_core.model.robot import Robot
 
 FINE_GAIN = 0.002
 """Part of the error (of the squares) that another velocity nearby has to take away."""
+EXACT = 1e-5
+"""Part of the torques of a joint that residuals are at least taken for."""
+EASE, EASED = 10.0, 7
+"""Factor by which residuals are taken for greater where no possible bodies are found, and how often."""
 ROUNDS = 3
 """Fits that take from the fit before the load on which friction depends, or what joints count."""
 
@@ -92,15 +97,37 @@ class Estimation:
 
         Joints count by the residuals that they have with them, not by those of least squares alone.
         """
-        whole, sigma = fit.data.merged(), fit.solution.sigma
+        whole = fit.data.merged()
         if fit.information is not None:
-            return self._possible(models, fit.information, whole.count)
+            eased = (fit.information / EASE**k for k in range(EASED))
+            return self._first_possible(models, eased, whole.count)
+        size = np.array([np.linalg.norm(R[:, -1]) for R in whole.parts[0]]) / np.sqrt(whole.count)
+        least = np.maximum(fit.solution.sigma, EXACT * size)
+        sigma = least
         for _ in range(ROUNDS):
-            found = self._possible(models, system(whole, sigma), whole.count)
-            sigma = np.maximum(sigma, np.sqrt(residual_squares(whole, found.x) / whole.count))
+            eased = (
+                system(whole, np.maximum(sigma, np.minimum(EASE**k * sigma, size))) for k in range(EASED)
+            )
+            found = self._first_possible(models, eased, whole.count)
+            sigma = np.maximum(least, np.sqrt(residual_squares(whole, found.x) / whole.count))
         return found
 
-    def _possible(self, models: Sequence[FrictionModel], rows: Array, count: int) -> Consistent:
+    def _first_possible(
+        self, models: Sequence[FrictionModel], attempts: Iterator[Array], count: int
+    ) -> Consistent:
+        """Possible bodies by the first of some systems of rows for which a minimum is found.
+
+        Residuals of least squares that are next to nothing, as without noise, or much smaller than possible
+        bodies leave, as with a wrong sign, pull bodies so far from what is expected that steps get too short.
+        """
+        rows = next(attempts)
+        for eased in attempts:
+            try:
+                return consistent_parameters(
+                    self.robot, self.base, models, rows, count, self.settings.prior_weight
+                )
+            except DynError:
+                rows = eased
         return consistent_parameters(self.robot, self.base, models, rows, count, self.settings.prior_weight)
 
     def _fitted(self, rows: Rows) -> Fit:

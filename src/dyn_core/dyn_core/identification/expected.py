@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -111,7 +111,23 @@ def consistent_parameters(
         bodies, weight, scales, np.full(others, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
     )
     solution = consistent((rows,), np.ones(1), (to_all,), prior)
-    return _answer(solution, to_base, n)
+    unseen = np.linalg.norm(rows[:, p0:-1], axis=0) == 0.0
+    return _with_described(_answer(solution, to_base, n), robot, models, unseen)
+
+
+def _with_described(
+    found: Consistent, robot: Robot, models: Sequence[FrictionModel], unseen: Array
+) -> Consistent:
+    """Answer the friction of the description where the motion shows none, as of a joint that stood."""
+    described = []
+    for model, joint in zip(models, robot.independent_joints, strict=True):
+        own = {"viscous": joint.friction.Fv, "coulomb": joint.friction.Fs, "offset": joint.friction.Fo}
+        described += [own.get(term, 0.0) for term in model.terms]
+    start = len(found.x) - len(described)
+    x = np.concatenate([found.x[:start], np.where(unseen, described, found.x[start:])])
+    deviations = found.friction_deviations.copy()
+    deviations[len(deviations) - len(described) :][unseen] = np.inf
+    return replace(found, x=x, friction_deviations=deviations)
 
 
 def _answer(solution: ConsistentSolution, to_base: Array, n: int) -> Consistent:

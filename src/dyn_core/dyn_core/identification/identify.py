@@ -19,7 +19,7 @@ from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
 from dyn_core.identification.motor_coupling import motors_of
-from dyn_core.identification.remarks import remarks
+from dyn_core.identification.remarks import cost_of_possible, remarks
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import IdentifyStage, Progress
 from dyn_core.identification.tables import (
@@ -96,6 +96,7 @@ def identify(
             torque_error(equations, models, x), None if unseen is None else torque_error(unseen, models, x)
         )
 
+    of_plain, of_possible = errors(plain.x), errors(possible.x)
     return Identified(
         robot.name,
         robot.joint_names,
@@ -111,12 +112,13 @@ def identify(
             for name, value in zip(FrictionModel().names(j), friction.values, strict=True)
         },
         motor_table(robot, consistent, motors),
-        errors(plain.x),
-        errors(possible.x),
+        of_plain,
+        of_possible,
         solution.condition,
         tuple(residuals(left).whiteness.tolist()),
         _procedure(signals, settings, len(fit.rows)),
-        remarks(robot, base, fitted, models, solution),
+        cost_of_possible(of_plain.fitted.relative, of_possible.fitted.relative)
+        + remarks(robot, base, fitted, models, solution),
         findings,
     )
 

@@ -19,6 +19,25 @@ from dyn_core.signals.signals import Signals
 ILL_CONDITIONED = 1e3
 """Condition number from which on it is worth a word."""
 
+COSTLY, MUCH = 3.0, 0.01
+"""Bodies that can exist cost much where they multiply and raise the relative error of the fit by more."""
+
+
+def cost_of_possible(plain: float, possible: float) -> tuple[str, ...]:
+    """Answer a sentence where bodies that can exist fit far worse than least squares.
+
+    Args:
+        plain: relative torque error of least squares where they were fitted.
+        possible: the same of bodies that can exist.
+    """
+    if possible <= COSTLY * plain or possible - plain <= MUCH:
+        return ()
+    return (
+        f"bodies that can exist leave {possible:.1%} of the fitted torques, base parameters that no body has "
+        f"{plain:.1%}: something is not as the description or the log says, such as the sign or the zero of "
+        "a position, the sign or the unit of torques, gravity, or a length",
+    )
+
 
 def remarks(
     robot: Robot,

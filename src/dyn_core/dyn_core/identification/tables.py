@@ -180,7 +180,7 @@ def standard_table(
             standard = frictions[place[j]]
             friction = standard.values
             spreads += standard.deviations
-            informed += [1.0] * 3
+            informed += [0.0 if np.isinf(spread) else 1.0 for spread in standard.deviations]
         else:
             spreads += [np.inf] * 3
             informed += [0.0] * 3

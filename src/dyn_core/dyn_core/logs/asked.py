@@ -23,7 +23,7 @@ _ASKED = "asked "
 def asked_sources(recording: Recording, said: LogMap) -> dict[tuple[str, str], Source]:
     """Answer where the columns are, by joint and quantity that was asked for."""
     return {
-        (joint, f"{_ASKED}{quantity}"): source_of(recording, column, quantity, said)
+        (joint, f"{_ASKED}{quantity}"): source_of(recording, column, joint, quantity, said)
         for joint, control in said.control.items()
         for quantity, column in control.columns.items()
     }

@@ -12,7 +12,7 @@ from dyn_core.errors import DynError, listed, shortened
 from dyn_core.logs.column_name import ColumnName, column_name
 from dyn_core.logs.log_map import QUANTITIES, ColumnMap, JointMap, LogMap
 from dyn_core.logs.stream import Recording, Stream
-from dyn_core.logs.units import EFFORT, POSITION, TIME, Unit
+from dyn_core.logs.units import EFFORT, POSITION, TIME, UNITS, VELOCITY, Unit
 
 _NUMBERED = re.compile(r"(?:j|joint|a|axis|ax|m|motor|drive|dof)[ _]?0*(\d+)", re.IGNORECASE)
 
@@ -123,16 +123,32 @@ def _as_said(recording: Recording, said: LogMap, robot_joints: Sequence[str] | N
                 raise DynError(
                     f"joint '{shortened(joint, 40)}', {quantity}: the map names no column for it: add one"
                 )
-            sources[joint, quantity] = source_of(recording, column, quantity, said)
+            sources[joint, quantity] = source_of(recording, column, joint, quantity, said)
     return Assignment(joints, sources)
 
 
-def source_of(recording: Recording, column: ColumnMap, quantity: str, said: LogMap) -> Source:
+def source_of(recording: Recording, column: ColumnMap, joint: str, quantity: str, said: LogMap) -> Source:
     """Answer where a column is that a map names; DynError where it is not, or more than once."""
     stream, k = _found(recording, column.column or "", column.topic or said.topic)
     meaning = _meaning(recording.streams[stream], k, ())
-    unit = column.unit or (meaning.unit if meaning and meaning.quantity == quantity else None)
-    return Source(stream, k, unit or said.units.get(quantity), column)
+    own = meaning if meaning and meaning.quantity == quantity else None
+    return Source(stream, k, _unit(joint, quantity, column, own, said), column)
+
+
+def _unit(
+    joint: str, quantity: str, column: ColumnMap, meaning: ColumnName | None, said: LogMap
+) -> Unit | None:
+    """Answer the unit of a column; DynError where its name has one in brackets that nobody knows."""
+    of_name = None if meaning is None else meaning.unit
+    unit = column.unit or of_name or said.units.get(quantity)
+    if unit is None and quantity != VELOCITY and meaning is not None and meaning.no_unit:
+        text = shortened(meaning.no_unit, 40)
+        raise DynError(
+            f"joint '{shortened(joint, 40)}': the name of its {quantity} ends in '{text}', which is no unit "
+            f"of {quantity} that is known: give 'units: {{{quantity}: UNIT}}' in a map, one of "
+            f"{listed(UNITS[quantity], 20)}"
+        )
+    return unit
 
 
 def _found(recording: Recording, name: str, topic: str | None) -> tuple[int, int]:
@@ -184,7 +200,7 @@ def _recognised(recording: Recording, said: LogMap, robot_joints: Sequence[str] 
                 quantity == EFFORT and column.topic is None,
             )
             if found is not None:
-                unit = column.unit or found.meaning.unit or said.units.get(quantity)
+                unit = _unit(joint, quantity, column, found.meaning, said)
                 if found.meaning.is_motor and quantity == POSITION:
                     of_motors.add(joint)
                 sources[joint, quantity] = Source(

@@ -59,6 +59,7 @@ class ColumnName:
         is_wanted: whether this is a target, a command or an error, which nobody has measured.
         is_motor: whether it says that this is the motor's.
         part: of a time that has two columns ``sec`` or ``nanosec``.
+        no_unit: what is in brackets behind the name, where it is no unit of the quantity.
     """
 
     quantity: str
@@ -67,6 +68,7 @@ class ColumnName:
     is_wanted: bool = False
     is_motor: bool = False
     part: str = ""
+    no_unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,15 @@ def column_name(name: str) -> ColumnName | None:
     joint = joint.rsplit("/", 1)[-1]
     if joint.lower() in _CARTESIAN:
         return None
+    unit_of_it = _unit(found.quantity, bracket or found.unit, words)
+    is_remark = all(word.group().lower() in {*_SKIPPED, "si"} for word in _TOKEN.finditer(bracket))
     return ColumnName(
         found.quantity,
         joint,
-        _unit(found.quantity, bracket or found.unit, words),
+        unit_of_it,
         is_wanted=bool(_WANTED & set(words)),
         is_motor=bool(_MOTOR & set(words)),
+        no_unit=bracket if unit_of_it is None and not is_remark else "",
     )
 
 

@@ -100,14 +100,17 @@ def _with_names(lines: list[str], first: int, separator: str, decimal_comma: boo
         names = tuple(str(k + 1) for k in range(count))
         return CsvLayout(separator, decimal_comma, names, False, (), first)
     # Of two lines like that the first has the names and the second the units.
-    has_units = len(rows) > 1 and all(_is_unit(word) for word in rows[0])
+    has_units = len(rows) > 1 and _are_units(rows[0])
     names = tuple(rows[1] if has_units else rows[0])
     return CsvLayout(separator, decimal_comma, names, True, tuple(rows[0]) if has_units else (), first)
 
 
-def _is_unit(word: str) -> bool:
-    bare = word.strip("[]() ")
-    return bare in ("", "-", "1") or any(unit(quantity, bare) is not None for quantity in UNITS)
+def _are_units(words: list[str]) -> bool:
+    """Tell whether a line has units: all words are, or most, and the others are told to be none later."""
+    bare = [word.strip("[]() ") for word in words]
+    named = [word for word in bare if word not in ("", "-", "1")]
+    known = sum(any(unit(quantity, word) is not None for quantity in UNITS) for word in named)
+    return 2 * known > len(named) or not named
 
 
 def _words(line: str, separator: str, count: int) -> list[str]:

@@ -135,6 +135,8 @@ _SPELLINGS = {
     "‰": "permille",
 }
 
+_LEVERS = {"ncm": "cN m", "nmm": "mN m"}
+
 
 def unit(quantity: str, text: str) -> Unit | None:
     """Answer the unit of a quantity that a text means; None where it means none."""
@@ -143,6 +145,8 @@ def unit(quantity: str, text: str) -> Unit | None:
     if quantity == EFFORT and word.replace(" ", "").replace(".", "").replace("-", "").lower().endswith("nm"):
         prefix = word.replace(" ", "").replace(".", "").replace("-", "")[:-2]
         return known.get(f"{prefix}N m")
+    if quantity == EFFORT and (lever := _LEVERS.get(word.replace(" ", "").replace(".", "").lower())):
+        return known[lever]
     for candidate in (word, _SPELLINGS.get(word.lower(), ""), _SPELLINGS.get(text.strip().lower(), "")):
         if candidate in known:
             return known[candidate]
