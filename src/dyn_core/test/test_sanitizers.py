@@ -58,8 +58,11 @@ def all_programs(robot: dyn_core.Robot) -> list[Program]:
 
 
 def test_the_loops_over_samples(cc: tuple[str, ...], tmp_path: Path) -> None:
-    """One sample, and a batch that ends with a block that is not full."""
-    for number, program in enumerate(all_programs(load("two_branch"))):
+    """One sample, and a batch that ends with a block that is not full.
+
+    The loops are those of larger robots, whose straight lines of code run in the tests of emitted C.
+    """
+    for number, program in enumerate(all_programs(load("rrp"))):
         source, binary = tmp_path / f"{number}.c", tmp_path / str(number)
         text = module_source(program)
         body = text[: text.index("#define PY_SSIZE_T_CLEAN")]
