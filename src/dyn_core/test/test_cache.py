@@ -10,19 +10,18 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dyn_core
 from dyn_core.codegen import c_backend
 from dyn_core.codegen.compiler import NoCompiler
+from dyn_core.facade.compile import compiled_or_none
+from dyn_core.facade.programs import traced
 
-PENDULUM = (
-    '<robot name="pendulum"><link name="base"/><link name="bob"><inertial><origin xyz="0.5 0 0"/>'
-    '<mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
-    '<joint name="pivot" type="continuous"><parent link="base"/>'
-    '<child link="bob"/><axis xyz="0 1 0"/></joint></robot>'
-)
-"""What is compiled does not matter here: little."""
+RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
+FUNCTIONS = ("gravity_torques", "bias_torques")
+"""Two of a model: the cache has an entry for each, and knows nothing of models."""
 
 
 @pytest.fixture
@@ -32,9 +31,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def works(backend: str = "c") -> bool:
-    model = dyn_core.compile_model(dyn_core.load_robot(PENDULUM), backend=backend)
-    return model.backend == backend and model.gravity_torques([0.0])[0] == pytest.approx(-9.81)
+def works() -> bool:
+    robot = dyn_core.load_robot(RRP)
+    functions = compiled_or_none(robot, [traced(robot, name) for name in FUNCTIONS], "c")
+    return functions is not None and np.isfinite(functions[0].run((), np.array([0.1, 0.2, 0.3]))).all()
 
 
 def test_entries_are_private_and_used_again(cache: Path) -> None:
@@ -57,17 +57,24 @@ def test_a_damaged_entry_is_made_again(cache: Path, damage: str) -> None:
             library.with_suffix(".sha256").unlink()
         content = {"truncated": data[:4096], "altered": b"\x7fELF" + data[9:], "empty": b""}
         library.write_bytes(content.get(damage, data))
-    done = run()
+    done = run(COMPILE)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "c\n"
 
 
-COMPILE = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({PENDULUM!r})).backend)"
+COMPILE = f"""
+import dyn_core
+from dyn_core.facade.compile import compiled_or_none
+from dyn_core.facade.programs import traced
+robot = dyn_core.load_robot({str(RRP)!r})
+print("c" if compiled_or_none(robot, [traced(robot, name) for name in {FUNCTIONS}], "auto") else "python")
+"""
+MODEL = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({str(RRP)!r})).backend)"
 
 
-def run(**variables: str) -> subprocess.CompletedProcess[str]:
+def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", COMPILE],
+        [sys.executable, "-c", code],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -146,7 +153,7 @@ def test_a_library_that_cannot_be_loaded_is_made_for_this_process(cache: Path, m
 
 
 def test_without_a_compiler_python_takes_over_with_one_line(cache: Path) -> None:
-    done = run(CC="/no/such/compiler")
+    done = run(MODEL, CC="/no/such/compiler")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "python\n"
     assert len(done.stderr.splitlines()) == 1
@@ -174,7 +181,7 @@ def test_odd_compilers_are_said_once_and_python_takes_over(
     compiler = tmp_path / "compiler"
     compiler.write_text(f"#!/bin/sh\n{script}\n")
     compiler.chmod(0o755)
-    done = run(CC=str(compiler) if script else '"')
+    done = run(MODEL, CC=str(compiler) if script else '"')
     assert (done.returncode, done.stdout) == (0, "python\n"), done.stderr
     assert "Traceback" not in done.stderr
     assert reason in done.stderr.splitlines()[-1]
@@ -182,4 +189,4 @@ def test_odd_compilers_are_said_once_and_python_takes_over(
 
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(ValueError, match="expected 'auto', 'c' or 'python', but it is 'fortran'"):
-        works("fortran")
+        dyn_core.compile_model(dyn_core.load_robot(RRP), backend="fortran")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -14,13 +16,22 @@ def counts() -> list[int]:
     return [get_count() for get_count, _ in module._libraries()]
 
 
-def test_one_thread_and_then_as_before() -> None:
+@pytest.fixture
+def several() -> Iterator[list[int]]:
+    """More threads than one, as long as the test takes."""
     np.linalg.qr(np.eye(3))
-    if not counts():
+    before = counts()
+    if not before:
         pytest.skip("this NumPy has no OpenBLAS")
     for _, set_count in module._libraries():
         set_count(2)
-    before = counts()
+    yield counts()
+    for (_, set_count), count in zip(module._libraries(), before, strict=True):
+        set_count(count)
+
+
+def test_one_thread_and_then_as_before(several: list[int]) -> None:
+    before = several
 
     @one_thread()
     def inner(depth: int) -> list[int]:

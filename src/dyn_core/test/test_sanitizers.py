@@ -58,8 +58,11 @@ def all_programs(robot: dyn_core.Robot) -> list[Program]:
 
 
 def test_the_loops_over_samples(cc: tuple[str, ...], tmp_path: Path) -> None:
-    """One sample, and a batch that ends with a block that is not full."""
-    for number, program in enumerate(all_programs(load("two_branch"))):
+    """One sample, and a batch that ends with a block that is not full.
+
+    The loops are those of larger robots, whose straight lines of code run in the tests of emitted C.
+    """
+    for number, program in enumerate(all_programs(load("rrp"))):
         source, binary = tmp_path / f"{number}.c", tmp_path / str(number)
         text = module_source(program)
         body = text[: text.index("#define PY_SSIZE_T_CLEAN")]
@@ -96,39 +99,41 @@ int main(void)
 
 @pytest.mark.parametrize("robot", ["rrp", "two_branch"])
 def test_emitted_c(cc: tuple[str, ...], robot: str, tmp_path: Path) -> None:
-    """Called with arrays that end where the address sanitizer sees it."""
+    """Called with arrays that end where the address sanitizer sees it; each is a file of its own."""
+    sources, calls, main = [], [], tmp_path / "main.c"
     for program in programs(load(robot)):
-        source, main = tmp_path / f"{program.name}.c", tmp_path / "main.c"
-        source.write_text(emitted(program, load(robot), "c"))
+        sources.append(tmp_path / f"{program.name}.c")
+        sources[-1].write_text(emitted(program, load(robot), "c"))
         sizes = [len(vector) for vector in program.inputs.values()]
         name = linked_name(load(robot).name, program.name)
         declared = ", ".join(["const double *"] * len(sizes) + ["double *"])
         given = ", ".join(f"filled({size})" for size in (*sizes, math.prod(program.shape)))
-        main.write_text(
-            "#include <stdlib.h>\n"
-            f"void {name}({declared});\n"
-            "static double *filled(int n)\n"
-            "{ double *x = malloc(n * sizeof *x); while (n--) x[n] = 0.3 * n - 1.0; return x; }\n"
-            f"int main(void) {{ {name}({given}); return 0; }}\n"
-        )
-        run(*cc, source, main, "-o", tmp_path / "main", "-lm")
-        run(tmp_path / "main", ASAN_OPTIONS="detect_leaks=0")
+        calls.append(f"void {name}({declared}); {name}({given});")
+    main.write_text(
+        "#include <stdlib.h>\n"
+        "static double *filled(int n)\n"
+        "{ double *x = malloc(n * sizeof *x); while (n--) x[n] = 0.3 * n - 1.0; return x; }\n"
+        f"int main(void) {{ {' '.join(calls)} return 0; }}\n"
+    )
+    run(*cc, *sources, main, "-o", tmp_path / "main", "-lm")
+    run(tmp_path / "main", ASAN_OPTIONS="detect_leaks=0")
 
 
 @pytest.mark.parametrize("robot", ["rrp", "two_branch"])
 def test_emitted_cpp(cc: tuple[str, ...], robot: str, tmp_path: Path) -> None:
+    """All in one program, as a user includes them."""
+    includes, calls = [], []
     for program in programs(load(robot)):
-        (tmp_path / "function.hpp").write_text(emitted(program, load(robot), "cpp"))
+        (tmp_path / f"{program.name}.hpp").write_text(emitted(program, load(robot), "cpp"))
+        includes.append(f'#include "{program.name}.hpp"\n')
         vectors = ", ".join(
             f"std::array<double, {len(vector)}>{{0.5, -1.0}}" for vector in program.inputs.values()
         )
-        main = tmp_path / "main.cpp"
-        call = f"{cpp_namespace(load(robot).name)}::{program.name}({vectors})"
-        main.write_text(
-            f'#include "function.hpp"\nint main() {{ const auto x = {call}; return x[0] == 1e99; }}\n'
-        )
-        run("c++", "-std=c++17", *SANITIZERS, main, "-o", tmp_path / "main")
-        run(tmp_path / "main")
+        calls.append(f"{cpp_namespace(load(robot).name)}::{program.name}({vectors})[0] == 1e99")
+    main = tmp_path / "main.cpp"
+    main.write_text(f"{''.join(includes)}int main() {{ return ({') + ('.join(calls)}); }}\n")
+    run("c++", "-std=c++17", *SANITIZERS, main, "-o", tmp_path / "main")
+    run(tmp_path / "main")
 
 
 def test_the_module_in_python(cc: tuple[str, ...], tmp_path: Path) -> None:
