@@ -20,6 +20,7 @@ from dyn_core.excitation.rest import rest_position
 from dyn_core.excitation.search import Progress, Report, Search
 from dyn_core.excitation.series import Series
 from dyn_core.excitation.settings import ExcitationSettings
+from dyn_core.facade.one_thread import one_thread
 from dyn_core.facade.programs import traced
 from dyn_core.identification.base_columns import run_by
 from dyn_core.model.robot import Robot
@@ -31,6 +32,7 @@ def _silent(_: Progress) -> bool:
     return False
 
 
+@one_thread()
 def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report = _silent) -> Excitation:
     """Answer a trajectory from rest to rest that shows the dynamic parameters of a robot.
 
