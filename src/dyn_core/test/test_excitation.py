@@ -138,8 +138,13 @@ def test_the_same_arguments_give_the_same_trajectory() -> None:
 
 def test_one_thread_is_enough() -> None:
     """Several wait for each other, busily: on a machine that others use, twenty times as long."""
-    threads = []
-    excite(two_links(), QUICK, lambda _: threads.extend(get_count() for get_count, _ in _libraries()))
+    threads: list[int] = []
+
+    def report(_: Progress) -> None:
+        threads.extend(get_count() for get_count, _ in _libraries())
+
+    excite(two_links(), ExcitationSettings(**QUICK), report)
+    assert threads
     assert set(threads) <= {1}
 
 
