@@ -17,6 +17,7 @@ from excited import QUICK, assert_keeps_limits, joint, limit, robot_of, two_link
 import dyn_core
 from dyn_core import ExcitationSettings, ForbiddenBox, excite
 from dyn_core.excitation.search import Progress
+from dyn_core.facade.one_thread import _libraries
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 
@@ -133,6 +134,18 @@ def test_the_same_arguments_give_the_same_trajectory() -> None:
     assert one.condition == other.condition
     different = excite(robot, ExcitationSettings(seed=1, **QUICK))
     assert np.abs(different.trajectory.amplitudes - one.trajectory.amplitudes).max() > 1e-3
+
+
+def test_one_thread_is_enough() -> None:
+    """Several wait for each other, busily: on a machine that others use, twenty times as long."""
+    threads: list[int] = []
+
+    def report(_: Progress) -> None:
+        threads.extend(get_count() for get_count, _ in _libraries())
+
+    excite(two_links(), ExcitationSettings(**QUICK), report)
+    assert threads
+    assert set(threads) <= {1}
 
 
 def test_another_process_gives_the_same_trajectory() -> None:
