@@ -111,6 +111,20 @@ def test_rotors_that_the_model_has_not_resist_nothing() -> None:
         model.forward_dynamics([0.0] * 2, [0.0] * 2, [0.0] * 2)
 
 
+@pytest.mark.parametrize(("seed", "joints", "compound"), [(16384, 6, True), (157, 6, True), (874, 3, True)])
+def test_joints_that_move_little_where_others_undo_their_motion(
+    seed: int, joints: int, compound: bool
+) -> None:
+    """Of the motion that moves no mass, the first joint has a small part: a tenth and less."""
+    robot = dyn_core.load_robot(random_urdf(seed, joints, compound=compound))
+    model = dyn_core.compile_model(robot, backend="python")
+    q = np.random.default_rng(1).uniform(-2.0, 2.0, (20, robot.dof))
+    assert np.linalg.eigvalsh(model.inertia_matrix(q))[:, 0].max() < 1e-12
+    assert unresisted_joints(robot)
+    with pytest.raises(dyn_core.DynError, match="no inertia resists"):
+        model.forward_dynamics(q[0], q[1], q[2])
+
+
 @examples(150)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 10), compound=st.booleans())
 def test_random_trees(seed: int, joints: int, compound: bool) -> None:

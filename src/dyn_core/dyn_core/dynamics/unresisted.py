@@ -18,6 +18,9 @@ Inertia: TypeAlias = Callable[[list[float]], Sequence[Sequence[float]]]
 NOTHING = 1e-10
 """Part of what a joint moves, below which what is left when the later joints are free is rounding."""
 
+ADDED = (0.01 * NOTHING, 0.1 * NOTHING)
+"""Parts by which diagonal entries are made greater."""
+
 
 _GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and in no simple relation to pi
 
@@ -67,15 +70,27 @@ def unresisted(A: Sequence[Sequence[float]], nonzero: Sequence[Iterable[int]]) -
 
     A joint is resisted by what the articulated links beyond it oppose to it, H of Khalil 2010,
     eq. (36), which is also its place in D of the factorised inertia matrix. It is 0 for a joint
-    that carries no mass, or whose motion a carried joint can undo without moving any mass.
+    that carries no mass, or whose motion a carried joint can undo without moving any mass. So that
+    the others are found, too, a little is added to all diagonal entries. Where a joint moves little
+    beside those that undo its motion, that little alone becomes more than rounding in its place: the
+    place of a joint that is resisted by mass does not grow with it.
 
     Args:
         A: inertia matrix, at a position of no symmetry if the answer shall hold for almost all.
         nonzero: by row, the columns before the diagonal whose entries can be other than 0.
     """
-    regular = [list(row) for row in A]
-    for k, row in enumerate(regular):  # a little is added, for the others to be found too
-        row[k] = row[k] * (1.0 + 0.01 * NOTHING) or 1.0
-    D_inverse = factorised(regular, nonzero).D_inverse
+    little, more = (factorised(_with_more(A, part), nonzero).D_inverse for part in ADDED)
     own = [A[k][k] for k in range(len(A))]
-    return tuple(k for k, x in enumerate(own) if x == 0.0 or not D_inverse[k] * x * NOTHING < 1.0)
+    return tuple(
+        k
+        for k, x in enumerate(own)
+        if x == 0.0 or not 0.0 < little[k] * x * NOTHING < 1.0 or little[k] > 2.0 * more[k]
+    )
+
+
+def _with_more(A: Sequence[Sequence[float]], part: float) -> list[list[float]]:
+    """Answer a matrix with diagonal entries that are greater by a part, and 1 where they are 0."""
+    rows = [list(row) for row in A]
+    for k, row in enumerate(rows):
+        row[k] = row[k] * (1.0 + part) or 1.0
+    return rows
