@@ -22,7 +22,7 @@ from dyn_core.facade.load import load_robot
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import TorqueError
 from dyn_core.identification.identify_payload import identify_payload
-from dyn_core.identification.payload import Payload
+from dyn_core.identification.payload import Payload, PayloadValue
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import ResultStage
 from dyn_core.logs.examine_log import read_log
@@ -157,16 +157,7 @@ def _text(found: Payload, robot: Robot, signals: Signals, out: str | None) -> st
     lines = [str(finding) for finding in found.findings]
     lines += [f"remark: {remark}" for remark in found.remarks]
     lines.append(f"link '{found.link}' holds, in its frame, with the inertia about the centre of mass:")
-    rows = [["", "value", "deviation", "unit"]]
-    for value in found.values:
-        rows.append(
-            [
-                value.name,
-                f"{value.value:.5g}",
-                f"{value.deviation:.2g}" if value.shown else "not shown",
-                value.unit,
-            ]
-        )
+    rows = [["", "value", "deviation", "unit"], *(_row(value) for value in found.values)]
     lines += table(rows, left=(0, 3))
     lines.append(
         "what fits best is such a body: none had to be enforced"
@@ -177,6 +168,11 @@ def _text(found: Payload, robot: Robot, signals: Signals, out: str | None) -> st
     if out is not None:
         lines.append(f"the request for set_payload is in {out}")
     return "\n".join([*lines, "to tell a node:", service_call(found)])
+
+
+def _row(value: PayloadValue) -> list[str]:
+    deviation = f"{value.deviation:.2g}" if value.shown else "not shown"
+    return [value.name, f"{value.value:.5g}", deviation, value.unit]
 
 
 def _error_lines(found: Payload, robot: Robot, signals: Signals) -> list[str]:

@@ -38,7 +38,7 @@ from dyn_core.signals.signals import Signals
 
 DEFAULTS = IdentificationSettings()
 WORSE = 0.005
-"""Relative error of the fit by which it is worth a word that other bodies would do better than the payload."""
+"""Relative error of the fit by which it is worth a word that other bodies would do better."""
 WITH, WITHOUT = "with the payload", "without it"
 
 
@@ -58,7 +58,8 @@ def identify_payload(
         link: the link.
         signals: a motion with the payload, and what part of it fits.
         without: another motion without it, all of which is fitted; or what `identify` has found of the arm,
-            or a file of parameters that `load_parameters` has read: its bodies are believed. Friction, which depends on load and temperature, is estimated anew in any case.
+            or a file of parameters that `load_parameters` has read: its bodies are believed. Friction, which
+            depends on load and temperature, is estimated anew in any case.
         settings: the friction and the couplings of the arm; friction that is not given is chosen by the
             motion without the payload.
         progress: is told the stages as they begin.
@@ -162,8 +163,8 @@ def _check_body(payload: Payload, errors: PayloadErrors) -> None:
     best, possible = errors.least_squares.fitted.relative, errors.with_it.fitted.relative
     if possible > COSTLY * best and possible - best > MUCH:
         raise DynError(
-            f"no body at link '{payload.link}' explains the motion: the best one leaves {possible:.1%} of the "
-            f"torques, parameters that no body has {best:.1%}; are the two interchanged, is it another link, "
+            f"no body at link '{payload.link}' explains the motion: the best one leaves {possible:.1%} of "
+            f"the torques, parameters that no body has {best:.1%}; are the two interchanged, is it another link, "
             "or has something else changed, such as a zero or a sign?"
         )
 
@@ -191,8 +192,8 @@ def _remarks(payload: Payload, *, known: bool) -> tuple[str, ...]:
         )
     if payload.distance > FAR:
         found.append(
-            f"the body is {payload.distance:.1f} deviations from what fits best, which no body has: something "
-            "else is not as in the motion without it"
+            f"the body is {payload.distance:.1f} deviations from what fits best, which no body has: "
+            "something else is not as in the motion without it"
         )
     if known:
         found.append(

@@ -69,7 +69,7 @@ class Payload:
         parameters: ten parameters in the frame of the link, about its origin, that a body can have.
         covariance: their covariance.
         expected: their covariance by what is known of bodies alone, were there no motion.
-        hidden: directions of them that the motion does not show, as other parameters make up for them, (10, r).
+        hidden: directions of them that the motion does not show: others make up for them, (10, r).
         least_squares: the ten parameters by least squares alone, which need be those of no body.
         least_squares_deviations: their standard deviations; inf where the motion does not show one alone.
         possible: whether those of least squares, as far as the motion shows them, are those of a body.
