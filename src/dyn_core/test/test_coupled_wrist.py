@@ -142,7 +142,7 @@ def test_without_the_coupling_the_friction_is_not_explained(place: Path) -> None
 
 @pytest.mark.parametrize("known", [False, True], ids=["pair", "parameters"])
 def test_what_a_coupled_wrist_holds(place: Path, known: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    """A tool of 2.1 kg in the place of 1.5 kg is a payload of 0.6 kg; rotors and friction have no part in it."""
+    """A tool of 2.1 kg in the place of 1.5 kg is a payload of 0.6 kg, without rotors and friction."""
     write_log(place / "full.csv", mass=2.1, seed=1)
     if known:
         log = [

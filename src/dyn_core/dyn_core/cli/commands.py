@@ -52,7 +52,8 @@ COMMANDS = (
     Command(
         name="counts",
         help="count the operations of the dynamics functions",
-        description="Print how many operations one evaluation of each dynamics function of a robot takes: "
+        description="Print how many operations one evaluation of each dynamics function and identification "
+        "model of a robot takes: "
         "multiplications, additions, divisions, sines and cosines, square roots.",
         run=counts,
         add_arguments=add_link,

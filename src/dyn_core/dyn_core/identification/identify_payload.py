@@ -164,8 +164,8 @@ def _check_body(payload: Payload, errors: PayloadErrors) -> None:
     if possible > COSTLY * best and possible - best > MUCH:
         raise DynError(
             f"no body at link '{payload.link}' explains the motion: the best one leaves {possible:.1%} of "
-            f"the torques, parameters that no body has {best:.1%}; are the two interchanged, is it another link, "
-            "or has something else changed, such as a zero or a sign?"
+            f"the torques, parameters that no body has {best:.1%}; are the two interchanged, is it another "
+            "link, or has something else changed, such as a zero or a sign?"
         )
 
 
