@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 
 import dyn_core
-from dyn_core.cli.functions import OF_LINK
+from dyn_core.cli.functions import OF_IDENTIFICATION, OF_LINK
 from dyn_core.cli.link_options import link_program
 from dyn_core.codegen.program import Program, trace
 from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.facade.programs import kinds, traced
+from dyn_core.identification.programs import identification_program
 from dyn_core.linalg.scalar import sign
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
@@ -46,7 +47,12 @@ def every_operation() -> Program:
 
 
 def programs(robot: dyn_core.Robot) -> list[Program]:
-    return [*(traced(robot, name) for name in kinds(robot)), *link_programs(robot), every_operation()]
+    return [
+        *(traced(robot, name) for name in kinds(robot)),
+        *link_programs(robot),
+        *(identification_program(robot, name) for name in OF_IDENTIFICATION),
+        every_operation(),
+    ]
 
 
 def inputs(program: Program, seed: int = 0) -> list[np.ndarray]:

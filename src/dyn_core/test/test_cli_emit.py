@@ -12,11 +12,12 @@ import pytest
 from emitted_programs import ROBOTS, load
 
 import dyn_core
-from dyn_core.cli.functions import EVALUATED, OF_LINK
+from dyn_core.cli.functions import EVALUATED, OF_IDENTIFICATION, OF_LINK
 from dyn_core.cli.link_options import link_program
 from dyn_core.cli.main import main
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.facade.programs import kinds, traced
+from dyn_core.identification.programs import identification_program
 
 RRP = str(ROBOTS / "rrp.urdf")
 STATE = {"q": [0.1, -2e-3, 0.2], "qd": [1.0, -1.0, 0.5], "qdd": [3.0, 2.0, -1.0], "tau": [1.0, -2.0, 5.0]}
@@ -91,7 +92,7 @@ def test_counts_and_sources_of_functions_of_links(
     assert main(["counts", RRP, "--link", "slider", "--reference", "arm", "--json"]) == 0
     operations = json.loads(capsys.readouterr().out)["operations"]
     robot = load("rrp")
-    assert set(operations) == {*kinds(robot), *OF_LINK}
+    assert set(operations) == {*kinds(robot), *OF_LINK, *OF_IDENTIFICATION}
     for function in OF_LINK:
         program = link_program(robot, function, "slider", "arm")
         assert operations[function] == program.operation_counts
@@ -164,11 +165,15 @@ def test_units_of_accelerations(capsys: pytest.CaptureFixture[str]) -> None:
 def test_counts(capsys: pytest.CaptureFixture[str], model: dyn_core.Model) -> None:
     assert main(["counts", RRP, "--json"]) == 0
     operations = json.loads(capsys.readouterr().out)["operations"]
+    models = {name: operations.pop(name) for name in OF_IDENTIFICATION}
+    assert models == {
+        name: identification_program(load("rrp"), name).operation_counts for name in OF_IDENTIFICATION
+    }
     assert operations == {name: model.operation_counts(name) for name in kinds(load("rrp"))}
     assert main(["counts", RRP]) == 0
     head, *rows = (line.split() for line in capsys.readouterr().out.splitlines())
     assert head == ["mul", "add", "div", "trig", "sqrt"]
-    assert {row[0]: dict(zip(head, map(int, row[1:]), strict=True)) for row in rows} == operations
+    assert {row[0]: dict(zip(head, map(int, row[1:]), strict=True)) for row in rows} == operations | models
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -57,9 +57,9 @@ def urdf(mass: float) -> str:
     return f'<robot name="bent">{"".join(parts)}</robot>'
 
 
-def write_log(path: Path) -> None:
+def write_log(path: Path, mass: float = 1.5, seed: int = 0) -> None:
     """Write what encoders and torque sensors of the motors say, with noise."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     t = np.arange(12_000) * 1e-3
     w = 2.0 * np.pi * 0.12 * np.arange(1, 6)
     a, b = random.normal(size=(2, 5, 3)) / np.arange(1, 6)[:, None]
@@ -67,7 +67,7 @@ def write_log(path: Path) -> None:
     q = sines @ a + cosines @ b
     qd = cosines @ (a * w[:, None]) - sines @ (b * w[:, None])
     qdd = -sines @ (a * w[:, None] ** 2) - cosines @ (b * w[:, None] ** 2)
-    oracle = Oracle(urdf(1.5), JOINTS, (0.0, 0.0, -9.81))
+    oracle = Oracle(urdf(mass), JOINTS, (0.0, 0.0, -9.81))
     rigid = np.array([oracle.inverse_dynamics(*state, {}) for state in zip(q, qd, qdd, strict=True)])
     # q = C theta / N of the motors' angles theta; the power of both sides is the same.
     to_motor = RATIO[:, None] * np.linalg.inv(C)
@@ -138,3 +138,31 @@ def test_without_the_coupling_the_friction_is_not_explained(place: Path) -> None
         errors[name] = found.consistent_errors.held_out.by_joint[2]
         assert len(found.motors) == (2 if name == "with" else 0)
     assert errors["with"] < 0.4 * errors["without"]
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["pair", "parameters"])
+def test_what_a_coupled_wrist_holds(place: Path, known: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tool of 2.1 kg in the place of 1.5 kg is a payload of 0.6 kg, without rotors and friction."""
+    write_log(place / "full.csv", mass=2.1, seed=1)
+    if known:
+        log = [
+            "--log",
+            str(place / "log.csv"),
+            "--map",
+            str(place / "map.yaml"),
+            "--out",
+            str(place / "known"),
+        ]
+        assert main(["identify", str(place / "arm.urdf"), *log, "--quiet", "--friction", "standard"]) == 0
+        beside = ["--parameters", str(place / "known" / "parameters.yaml")]
+    else:
+        beside = ["--unloaded", str(place / "log.csv"), "--friction", "standard"]
+    log = ["--log", str(place / "full.csv"), "--map", str(place / "map.yaml"), "--link", "wrist_2_link"]
+    assert main(["payload", str(place / "arm.urdf"), *log, *beside, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    values = {value["name"]: value for value in found["values"]}
+    for name, expected in {"mass": 0.6, "centre x": 0.15, "centre y": 0.02, "centre z": 0.03}.items():
+        assert values[name]["value"] == pytest.approx(expected, abs=4.0 * values[name]["deviation"]), name
+        assert values[name]["deviation"] < 0.01
+    errors = [found["errors"][which]["held_out"] for which in ("with_payload", "without_payload")]
+    assert errors[0]["relative_torque_error"] < 0.01 < 0.1 < errors[1]["relative_torque_error"]

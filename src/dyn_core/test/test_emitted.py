@@ -26,6 +26,7 @@ from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program, trace
 from dyn_core.facade.link_functions import OF_LINKS
 from dyn_core.facade.programs import kinds, traced
+from dyn_core.identification.programs import MODELS
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-shared", "-fPIC")
 GOLDEN = Path(__file__).parent / "golden"
@@ -445,6 +446,6 @@ def test_what_is_not_finite_is_not_written(number: float) -> None:
 
 def test_the_command_knows_the_functions() -> None:
     known = kinds(load("rrp"))
-    assert set(EMITTED) == {*known, *OF_LINKS}
+    assert set(EMITTED) == {*known, *OF_LINKS, *MODELS}
     assert {name: tuple(OF_LINKS[name](load("rrp"), "arm", "base").inputs) for name in OF_LINKS} == OF_LINK
     assert all(tuple(known[name].sizes) == taken for name, taken in EVALUATED.items())

@@ -319,3 +319,19 @@ def test_motions_that_are_none_are_refused() -> None:
         signals_of_arrays("ab", t, good, good, good, np.full((5, 2), np.nan))
     with pytest.raises(ValueError, match="two samples or more"):
         signals_of_arrays("ab", [0.0], good[:1], good[:1], good[:1], good[:1])
+
+
+def test_dependent_columns_take_nothing_from_those_behind_them() -> None:
+    """Nine rows of rank 5, the first columns of which are 0 or alike: all 5 are found."""
+    random = np.random.default_rng(8)
+    a = random.normal(size=(9, 5))
+    zero = np.zeros(9)
+    columns = np.column_stack(
+        [zero, zero, a[:, 0], zero, a[:, 0], a[:, 1], zero, *a[:, 2:].T, a[:, 1] - a[:, 4]]
+    )
+    x = np.zeros(columns.shape[1])
+    x[[2, 5, 7, 8, 9]] = [1.0, -2.0, 3.0, 0.5, 4.0]
+    data = Factors(columns.shape[1], ((np.column_stack([columns, columns @ x]),),), (9,))
+    found = ordinary(data)
+    assert np.flatnonzero(found.identifiable).tolist() == [2, 5, 7, 8, 9]
+    np.testing.assert_allclose(found.x, x, atol=1e-12)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from pinocchio_projected import ProjectedOracle
 from simulated_truth import SEVEN, SIX, arm, exact_motion, true_values, with_drives
 
 import dyn_core
+from dyn_core.cli.main import main
+from dyn_core.codegen.languages import emitted
 from dyn_core.dynamics.energy_model import energy_row
 from dyn_core.dynamics.filtered_model import filtered_model
 from dyn_core.identification.base_columns import base_columns
@@ -23,6 +27,7 @@ from dyn_core.identification.least_squares import weighted
 from dyn_core.identification.link_by_link import link_by_link, structure
 from dyn_core.identification.momenta import energy_program, filtered_program, momenta
 from dyn_core.identification.motor_coupling import MotorCoupling
+from dyn_core.identification.programs import MODELS, identification_program
 from dyn_core.identification.rows import Rows
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
 
@@ -76,6 +81,58 @@ def test_filtered_model_takes_fewer_operations_than_symoro(
     assert counts["mul"] <= mul
     assert counts["add"] <= add
     assert counts["div"] == 0
+
+
+@pytest.mark.parametrize(("text", "mul", "add"), [(PUMA, 498, 283), (STANFORD, 430, 234)])
+def test_operations_of_the_filtered_model_are_told(
+    text: str, mul: int, add: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By `dyn counts`, of the rigid bodies alone, and in the head of what `dyn emit` writes."""
+    from_par(text, tmp_path)
+    rigid = ["--no-friction", "--no-rotor-inertia"]
+    assert main(["counts", str(tmp_path / "robot.par"), *rigid, "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)["operations"]["filtered_model"]
+    assert (counts["mul"], counts["add"], counts["div"]) == (mul, add, 0)
+    options = ["--function", "filtered_model", "--lang", "c", *rigid]
+    assert main(["emit", str(tmp_path / "robot.par"), *options]) == 0
+    assert f"operations: {mul} mul, {add} add, 0 div" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", URDFS, ids=lambda path: path.stem)
+def test_emitted_models_have_named_columns(path: Path) -> None:
+    """What the emitted Python computes, times the parameters that it names: torques and energies."""
+    robot = with_drives(dyn_core.load_robot(path))
+    base = dyn_core.base_parameters(robot)
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    known |= dict(zip(base.names, base.values(known), strict=True))
+    functions, K = {}, {}
+    for name in MODELS:
+        program = identification_program(robot, name)
+        text = emitted(program, robot, "python")
+        head = " ".join(line.lstrip("# ") for line in text.splitlines() if line.startswith("#"))
+        told = re.search(r"columns \((\d+)\): (.*) operations:", head)
+        assert told is not None
+        columns = told[2].split()
+        assert len(columns) == int(told[1])
+        namespace: dict = {}
+        exec(text, namespace)
+        functions[name], K[name] = namespace[name], np.array([known[column] for column in columns])
+    model = dyn_core.compile_model(robot, backend="python")
+    smooth = dyn_core.compile_model(robot, backend="python", friction=False)
+    n, random = robot.dof, np.random.default_rng(6)
+    for q, qd, qdd in random.uniform(-1.5, 1.5, (5, 3, n)):
+        expected = model.inverse_dynamics(q, qd, qdd)
+        found = functions["base_regressor"](q, qd, qdd) @ K["base_regressor"]
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+        h = 1e-3
+        steps = [(q + s * qd + 0.5 * s * s * qdd, qd + s * qdd) for s in (-2 * h, -h, h, 2 * h)]
+        at = [functions["filtered_model"](*state)[:n] @ K["filtered_model"] for state in steps]
+        slope = (8.0 * (at[2] - at[1]) - (at[3] - at[0])) / (12.0 * h)
+        found = slope + functions["filtered_model"](q, qd)[n:] @ K["filtered_model"]
+        np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+        energies = [functions["energy_model"](*state) @ K["energy_model"] for state in steps]
+        power = (8.0 * (energies[2] - energies[1]) - (energies[3] - energies[0])) / (12.0 * h)
+        assert power == pytest.approx(smooth.inverse_dynamics(q, qd, qdd) @ qd, rel=1e-7, abs=1e-6)
 
 
 @pytest.mark.parametrize("text", [PUMA, STANFORD])

@@ -13,19 +13,24 @@ import dyn_core
 from dyn_core import IdentificationSettings
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.equations import Equations
-from dyn_core.identification.factors import Factors, factors
+from dyn_core.identification.factors import factors
+from dyn_core.identification.fit import Fit
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.payload import Payload, payload_of_known_arm, payload_of_pair
+from dyn_core.identification.least_squares import weighted
+from dyn_core.identification.payload import Payload
+from dyn_core.identification.payload_estimate import payload_of_known_arm, payload_of_pair
 from dyn_core.identification.pseudo_inertia import is_possible
 from dyn_core.identification.rows import Rows
 
 MASS, CENTRE, INERTIA = 1.5, (0.03, -0.02, 0.08), (0.004, 0.0005, -0.0002, 0.006, 0.0001, 0.003)
 
 
-def data_of(robot: dyn_core.Robot, seed: int, friction: FrictionModel | None = None) -> Factors:
+def data_of(robot: dyn_core.Robot, seed: int, friction: FrictionModel | None = None) -> Fit:
     moved = measured(exact_motion(robot, 20.0, seed), seed)
     models = ((friction or FrictionModel(),),) * robot.dof
-    return factors(Rows(Equations(moved, base_columns(robot)), models))
+    rows = Rows(Equations(moved, base_columns(robot)), models)
+    data = factors(rows)
+    return Fit(rows, weighted(data), data)
 
 
 def assert_right(found: Payload, deviations: float = 4.0) -> None:
@@ -44,10 +49,10 @@ def test_payload_is_found(axes: tuple) -> None:
     loaded = robot.with_payload(link, MASS, CENTRE, INERTIA)
     base = base_columns(robot)
     with_it = data_of(loaded, seed=2)
-    assert_right(payload_of_pair(link, base, data_of(robot, seed=1), with_it))
+    assert_right(payload_of_pair(link, base, data_of(robot, seed=1), with_it).payload)
     for friction in (True, False):
         known = true_values(robot, base)
-        found = payload_of_known_arm(link, base, with_it, known, friction)
+        found = payload_of_known_arm(link, base, with_it, known, friction).payload
         assert_right(found)
         again = robot.with_payload(link, found.mass, found.centre, found.inertia)
         assert pytest.approx(loaded.bodies[-1].M, rel=0.01) == again.bodies[-1].M
@@ -75,14 +80,15 @@ def test_changed_friction_is_no_payload() -> None:
     warmer = robot.with_parameters({f"Fv{j}": 0.7 * robot.joints[j - 1].friction.Fv for j in range(1, 7)})
     loaded = warmer.with_payload("link_6", MASS, CENTRE, INERTIA)
     data, known = data_of(loaded, seed=3), true_values(robot, base)
-    assert_right(payload_of_known_arm("link_6", base, data, known, friction=True))
-    trusting = payload_of_known_arm("link_6", base, data, known, friction=False)
+    assert_right(payload_of_known_arm("link_6", base, data, known, friction=True).payload)
+    trusting = payload_of_known_arm("link_6", base, data, known, friction=False).payload
     assert np.abs(np.array(trusting.inertia) - INERTIA).max() > 2e-3
 
 
 def test_no_payload_is_next_to_nothing() -> None:
     robot = with_drives(arm(SIX))
-    found = payload_of_pair("link_6", base_columns(robot), data_of(robot, seed=4), data_of(robot, seed=5))
+    data = (data_of(robot, seed) for seed in (4, 5))
+    found = payload_of_pair("link_6", base_columns(robot), *data).payload
     assert found.mass < 0.02
     assert is_possible(found.parameters)
 
@@ -96,4 +102,4 @@ def test_mistakes_are_sentences() -> None:
         payload_of_pair("hand", base, data, data)
     other = data_of(robot, seed=6, friction=FrictionModel(("viscous",)))
     with pytest.raises(dyn_core.DynError, match="different models of friction"):
-        payload_of_pair("link_6", base, data, other)
+        payload_of_pair("link_6", base, data, other, friction=False)

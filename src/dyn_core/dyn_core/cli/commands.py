@@ -21,6 +21,8 @@ from dyn_core.cli.link_options import add_link
 from dyn_core.cli.log import add_arguments as log_arguments
 from dyn_core.cli.log import log
 from dyn_core.cli.mdh import mdh
+from dyn_core.cli.payload import add_arguments as payload_arguments
+from dyn_core.cli.payload import payload
 from dyn_core.cli.predict import add_arguments as predict_arguments
 from dyn_core.cli.predict import predict
 from dyn_core.cli.simulate import add_arguments as simulate_arguments
@@ -50,7 +52,8 @@ COMMANDS = (
     Command(
         name="counts",
         help="count the operations of the dynamics functions",
-        description="Print how many operations one evaluation of each dynamics function of a robot takes: "
+        description="Print how many operations one evaluation of each dynamics function and identification "
+        "model of a robot takes: "
         "multiplications, additions, divisions, sines and cosines, square roots.",
         run=counts,
         add_arguments=add_link,
@@ -128,6 +131,16 @@ COMMANDS = (
         "them to a CSV file, and print how far they are from those that were measured.",
         run=predict,
         add_arguments=predict_arguments,
+    ),
+    Command(
+        name="payload",
+        help="identify what a link holds from a log with it",
+        description="Identify mass, centre of mass and inertia of what a link holds, from a log with it and "
+        "either a log without it or the identified parameters of the arm, and print them with deviations "
+        "and as the command that tells a node of it; exit code 1 where signals are wrong, or no body is "
+        "what they show.",
+        run=payload,
+        add_arguments=payload_arguments,
     ),
 )
 """In the order in which the help has them."""

@@ -25,7 +25,14 @@ OF_LINK: dict[str, tuple[str, ...]] = {
 }
 """Functions of a link and joint vectors."""
 
-EMITTED = (*EVALUATED, "external_torques", *OF_LINK)
+OF_IDENTIFICATION: dict[str, tuple[str, ...]] = {
+    "base_regressor": ("q", "qd", "qdd"),
+    "filtered_model": ("q", "qd"),
+    "energy_model": ("q", "qd"),
+}
+"""Models that are linear in base parameters and friction."""
+
+EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_IDENTIFICATION)
 """Functions that are programs."""
 
 VECTORS = {

@@ -14,6 +14,7 @@ from dyn_core.cli.progress import Stages
 from dyn_core.cli.robot_options import loading
 from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
 from dyn_core.cli.standard_input import source_of
+from dyn_core.cli.table import table
 from dyn_core.cli.version import VERSION
 from dyn_core.errors import DynError
 from dyn_core.facade.load import read_robot
@@ -145,21 +146,12 @@ def _table(result: Result) -> list[str]:
     for i, joint in enumerate(result.identified.joint_names):
         rows.append([joint, *(_percent(error.by_joint[i]) for error in errors.values())])
     rows.append(["all", *(_percent(error.relative) for error in errors.values())])
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     part = (
         f"the last {100 * (1 - result.signals.train):.3g} % of the log, which no fit has seen"
         if which == "held_out"
         else "the whole log, which was fitted: nothing was held out"
     )
-    return [
-        f"relative torque errors on {part}:",
-        *(
-            "  ".join(
-                word.ljust(widths[0]) if k == 0 else word.rjust(widths[k]) for k, word in enumerate(row)
-            )
-            for row in rows
-        ),
-    ]
+    return [f"relative torque errors on {part}:", *table(rows)]
 
 
 def _percent(value: float) -> str:

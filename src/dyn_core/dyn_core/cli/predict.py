@@ -16,6 +16,7 @@ from dyn_core.cli.progress import Stages
 from dyn_core.cli.robot_options import loading
 from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
 from dyn_core.cli.standard_input import source_of
+from dyn_core.cli.table import table
 from dyn_core.errors import DynError
 from dyn_core.facade.load import load_robot
 from dyn_core.identification.at_rest import at_rest
@@ -88,11 +89,7 @@ def _text(signals: Signals, torques: Prediction) -> str:
         rms = f"{errors['identified'].rms[i]:.4g}"
         rows.append([joint, *row, rms] if signals.has_effort[i] else [joint, *"----"])
     rows.append(["all", *(f"{100 * error.relative:.2f} %" for error in errors.values()), ""])
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(w.ljust(widths[0]) if k == 0 else w.rjust(widths[k]) for k, w in enumerate(row)).rstrip()
-        for row in rows
-    )
+    return "\n".join(table(rows))
 
 
 def _entries(robot: Robot, signals: Signals, torques: Prediction) -> dict[str, Any]:

@@ -40,6 +40,8 @@ def header(program: Program, robot: Robot) -> list[str]:
         if name == "w":
             lines.extend(_links(robot))
     lines.append(f"result ({' x '.join(map(str, program.shape))}){_order(program)}")
+    if program.columns:
+        lines.append(f"columns ({len(program.columns)}): {' '.join(map(_plain, program.columns))}")
     counts = operation_counts(program.results)
     lines.append(f"operations: {', '.join(f'{count} {name}' for name, count in counts.items())}")
     return [part for line in lines for part in (textwrap.wrap(line, WIDTH) if len(line) > WIDTH else [line])]

@@ -22,6 +22,8 @@ class Program:
         documentation: signature and text that `help` shows.
         prepared: nodes that are computed ahead and given to the program as one more vector, `p`,
             which is the same for all samples; None for a program that takes no such vector.
+        columns: what the columns of the results, or the entries of a vector, are named after; none where
+            these are those of the joints, or say themselves what they are.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Program:
     shape: tuple[int, ...]
     documentation: str
     prepared: tuple[Expr, ...] | None = None
+    columns: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> list[Expr]:

@@ -52,7 +52,7 @@ def base_columns(robot: Robot, couplings: Sequence[MotorCoupling] = ()) -> BaseC
     found = base_parameters(robot)
     program = trace(
         "base_regressor",
-        partial(_columns, robot, found.regressor_columns),
+        partial(regressor_columns, robot, found.regressor_columns),
         {"q": robot.dof, "qd": robot.dof, "qdd": robot.dof},
         (robot.dof, len(found.kept)),
     )
@@ -91,7 +91,8 @@ def _with_motors(
     )
 
 
-def _columns(robot: Robot, wanted: Sequence[int], q: Vector, qd: Vector, qdd: Vector) -> Vector:
+def regressor_columns(robot: Robot, wanted: Sequence[int], q: Vector, qd: Vector, qdd: Vector) -> Vector:
+    """Answer columns of the regressor, row by row: those at these places of `Robot.parameter_names`."""
     q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
     columns = list(zip(*regressor(robot, q, qd, qdd, robot.gravity_0), strict=True))
     gathered = [coordinate_torques(robot, columns[k]) for k in wanted]

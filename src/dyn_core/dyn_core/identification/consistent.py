@@ -69,12 +69,14 @@ class ConsistentSolution:
         x: ten parameters of each body, then the others.
         covariance: of x, as the equations and what is expected say together.
         prior_deviations: deviations of x as expected, without the equations.
+        expected: covariance of x by what is expected alone, if that had its minimum here.
         steps: steps that Newton's method took.
     """
 
     x: Array
     covariance: Array
     prior_deviations: Array
+    expected: Array
     steps: int
 
 
@@ -224,4 +226,5 @@ def _answer(objective: _Objective, y: Array, to_x: Array, steps: int) -> Consist
     covariance = to_local @ np.linalg.inv(hessian) @ to_local.T
     expected = np.concatenate([np.tile(_UNIT, objective.b), np.ones(len(objective.centres))])
     prior_covariance = to_x @ objective.prior_covariance(expected) @ to_x.T
-    return ConsistentSolution(to_x @ y, covariance, np.sqrt(np.diag(prior_covariance)), steps)
+    here = to_x @ objective.prior_covariance(y) @ to_x.T
+    return ConsistentSolution(to_x @ y, covariance, np.sqrt(np.diag(prior_covariance)), here, steps)

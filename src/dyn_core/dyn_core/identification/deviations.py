@@ -106,7 +106,7 @@ def deviations(
     counted = errors if weights is None else weights**2 * errors
     # Where the sum of the scores is not 0, it is what the estimator takes for the mean of noise.
     mean = np.zeros(len(kept)) if bread is None else _mean_scores(rows, solution, counted)
-    M = _score_products(rows, solution, counted, lag, mean)
+    M = score_products(rows, solution.sigma, counted, lag, mean)
     robust = np.sqrt(np.maximum(np.diag(C @ M @ C.T), 0.0))
     return np.where(kept, SAFETY * np.maximum(robust, independent), np.inf)
 
@@ -143,14 +143,22 @@ def _mean_scores(rows: Rows, solution: Solution, errors: Array) -> Array:
     return total / len(rows)
 
 
-def _score_products(rows: Rows, solution: Solution, errors: Array, lag: int, mean: Array) -> Array:
-    """Weighted sum over lags of the products of scores; each piece knows the last of the one before it."""
-    p = len(solution.x)
+def score_products(rows: Rows, sigma: Array, errors: Array, lag: int, mean: Array) -> Array:
+    """Answer the weighted sum over lags of the products of scores, (p, p).
+
+    Args:
+        rows: the equations.
+        sigma: deviation of the residuals of each joint (N m or N).
+        errors: their residuals, (N, n).
+        lag: up to which they resemble those before them.
+        mean: what is subtracted from the scores, (p,).
+    """
+    p = len(mean)
     M = np.zeros((p, p))
-    before = np.zeros((0, p))
+    before = np.zeros((0, p))  # the last scores of the piece before
     weights = 1.0 - np.arange(1, lag + 1) / (lag + 1.0)
     for which, pieces in rows.pieces():
-        scores = _scores(pieces, errors[which] / solution.sigma**2, rows.shared, p) - mean
+        scores = _scores(pieces, errors[which] / sigma**2, rows.shared, p) - mean
         known = np.concatenate([before, scores])
         M += scores.T @ scores
         smoothed = np.zeros_like(scores)

@@ -104,6 +104,9 @@ def solved(whole: Factors, sigma: Array) -> Solution:
     Q, T = np.linalg.qr(scaled)
     kept = np.zeros(p, dtype=bool)
     kept[: len(T)] = np.abs(np.diag(T)) > SINGULAR
+    if not kept.all():
+        # A column that depends on others has used up a row of T, which those behind it may need.
+        kept = _independent(scaled)
     x = np.zeros(p)
     if kept.all():
         x = np.linalg.solve(T, Q.T @ R[:, p]) / scales
@@ -113,6 +116,20 @@ def solved(whole: Factors, sigma: Array) -> Solution:
     square = np.zeros((p, p))
     square[np.ix_(kept, kept)] = np.linalg.qr(R[:, :p][:, kept], mode="r")
     return Solution(x, np.asarray(sigma, dtype=float), square, kept, condition)
+
+
+def _independent(columns: Array) -> BoolArray:
+    """Answer which columns of unit length are independent of those before them."""
+    Q = np.zeros((len(columns), 0))
+    kept = np.zeros(columns.shape[1], dtype=bool)
+    for k, column in enumerate(columns.T):
+        rest = column - Q @ (Q.T @ column)
+        rest -= Q @ (Q.T @ rest)  # once more, for its roundings
+        length = float(np.linalg.norm(rest))
+        if length > SINGULAR:
+            kept[k] = True
+            Q = np.column_stack([Q, rest / length])
+    return kept
 
 
 def system(whole: Factors, sigma: Array) -> Array:

@@ -1,36 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a link holds, from a motion with it: mass, centre of mass and inertia.
-
-The ten parameters of a payload add to those of the body that carries its link, and so ``B_p k`` to the base
-parameters, k in the frame of the link. As the arm is known, or identified from a motion without the payload,
-nothing of them is grouped with parameters of the arm: what the motion excites is found.
-"""
+"""What a link holds: mass, centre of mass and inertia, and how well they are known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.errors import DynError
+from dyn_core.check.finding import Finding
 from dyn_core.facade.arrays import Array
-from dyn_core.identification.base_columns import BaseColumns
-from dyn_core.identification.consistent import Prior, consistent
-from dyn_core.identification.factors import Factors, triangular
-from dyn_core.identification.least_squares import Solution, own_columns, weighted
-from dyn_core.identification.pseudo_inertia import nearest_possible, parameters_of
-from dyn_core.linalg.transform import Transform
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
-from dyn_core.model.standard_parameters import INERTIAL
+from dyn_core.identification.identified import Errors
+from dyn_core.identification.pseudo_inertia import parameters_of
 
-WEIGHT = 0.02
-"""Weight of what is expected of a payload: next to nothing, as nothing is known of it."""
-USUAL_RADIUS = 0.05
-"""Radius of gyration of a payload of which nothing is known (m)."""
-LEAST_MASS = 1e-3
-"""Mass that a payload is expected to have at least (kg)."""
-_FREE = 1e-9
+QUANTITIES = ("mass", *(f"centre {axis}" for axis in "xyz"), "XX", "XY", "XZ", "YY", "YZ", "ZZ")
+"""What the ten numbers of a payload are called: the inertia is that about the centre of mass."""
+UNITS = ("kg", *("m",) * 3, *("kg m^2",) * 6)
+INFORMED = 0.1
+"""Part of what is known of bodies alone that deviations have to be below for the motion to show a number: of
+a mass, some half of it."""
+PRIOR = 0.7
+"""Part of the deviation of a number that may be one of what is known of bodies where the motion shows it."""
+_STEP = 1e-6
+
+
+@dataclass(frozen=True)
+class PayloadValue:
+    """A number of a payload.
+
+    Attributes:
+        name: one of `QUANTITIES`.
+        value: its value.
+        deviation: its standard deviation; inf where the motion does not show it.
+        unit: its unit.
+        shown: whether the motion shows it; where not, the value is what goes with the others.
+    """
+
+    name: str
+    value: float
+    deviation: float
+    unit: str
+    shown: bool
+
+
+@dataclass(frozen=True)
+class PayloadErrors:
+    """How far the torques of a model are from those that were measured with the payload.
+
+    Attributes:
+        with_it: of the arm with the payload.
+        without: of the same arm that holds nothing.
+        least_squares: of the arm with the ten parameters that fit best, which need be those of no body.
+    """
+
+    with_it: Errors
+    without: Errors
+    least_squares: Errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +67,16 @@ class Payload:
         centre: its centre of mass in the frame of the link (m).
         inertia: XX XY XZ YY YZ ZZ about the centre of mass, on the axes of the link (kg m^2).
         parameters: ten parameters in the frame of the link, about its origin, that a body can have.
-        deviations: their standard deviations.
+        covariance: their covariance.
+        expected: their covariance by what is known of bodies alone, were there no motion.
+        hidden: directions of them that the motion does not show: others make up for them, (10, r).
         least_squares: the ten parameters by least squares alone, which need be those of no body.
-        least_squares_deviations: their standard deviations; inf for those that the motion does not show.
+        least_squares_deviations: their standard deviations; inf where the motion does not show one alone.
+        possible: whether those of least squares, as far as the motion shows them, are those of a body.
+        distance: how far the body is from what fits best, in deviations; at most some 2 by noise.
+        errors: on the motion with the payload; None where nobody has asked for them.
+        findings: what is suspicious about the signals.
+        remarks: what to know before believing it, in sentences.
     """
 
     link: str
@@ -53,138 +84,65 @@ class Payload:
     centre: tuple[float, float, float]
     inertia: tuple[float, float, float, float, float, float]
     parameters: Array
-    deviations: Array
+    covariance: Array
+    expected: Array
+    hidden: Array
     least_squares: Array
     least_squares_deviations: Array
+    possible: bool
+    distance: float
+    errors: PayloadErrors | None = None
+    findings: tuple[Finding, ...] = ()
+    remarks: tuple[str, ...] = ()
 
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of the ten parameters."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
-def payload_of_pair(link: str, base: BaseColumns, without: Factors, with_it: Factors) -> Payload:
-    """Answer what a link holds in one of two motions; the arm is identified along with it.
-
-    Args:
-        link: the link.
-        base: the columns of the base parameters of the robot.
-        without: factors of a motion without the payload.
-        with_it: factors of a motion with it, with the same models of friction.
-    """
-    B = payload_columns(link, base)
-    one, other = without.merged(), with_it.merged()
-    p = one.shared
-    parts = []
-    for R1, R2 in zip(one.parts[0], other.parts[0], strict=True):
-        if R1.shape[1] != R2.shape[1]:
-            raise DynError("the two motions have different models of friction: give both the same")
-        none = np.zeros((len(R1), 10))
-        rows = [
-            np.column_stack([none, R1]),
-            np.column_stack([R2[:, :p] @ B, R2]),
-        ]
-        parts.append(triangular(np.concatenate(rows)))
-    return _estimated(link, Factors(p + 10, (tuple(parts),), (one.count + other.count,)))
-
-
-def payload_of_known_arm(
-    link: str,
-    base: BaseColumns,
-    with_it: Factors,
-    x: Array,
-    friction: bool = True,
-) -> Payload:
-    """Answer what a link holds in a motion of an arm that is known.
-
-    Args:
-        link: the link.
-        base: the columns of the base parameters of the robot.
-        with_it: factors of a motion with the payload.
-        x: parameters of the arm without it: base parameters, then friction.
-        friction: whether friction is estimated anew, which changes with load and temperature.
-    """
-    B = payload_columns(link, base)
-    whole = with_it.merged()
-    p = whole.shared
-    parts = []
-    for R, own in zip(whole.parts[0], own_columns(whole), strict=True):
-        known = R[:, -1] - R[:, :p] @ x[:p]
-        columns = R[:, p:-1]
-        if not friction:
-            known = known - columns @ x[list(own)]
-            columns = columns[:, :0]
-        parts.append(np.column_stack([R[:, :p] @ B, columns, known]))
-    return _estimated(link, Factors(10, (tuple(parts),), (whole.count,)))
-
-
-def payload_columns(link: str, base: BaseColumns) -> Array:
-    """Answer B_p: what ten parameters, in the frame of a link, add to the base parameters."""
-    frame = base.robot.link_frame(link)
-    if frame.body == 0:
-        raise DynError(
-            f"link '{link}' does not move: no motion shows what it holds", element=f"link '{link}'"
+    @property
+    def values(self) -> tuple[PayloadValue, ...]:
+        """Mass, centre of mass and inertia about it, with deviations, and whether the motion shows them."""
+        J = _derivative(self.parameters)
+        variances = np.einsum("ij,jk,ik->i", J, self.covariance, J)
+        alone = np.einsum("ij,jk,ik->i", J, self.expected, J)
+        shown = (variances < INFORMED**2 * alone) & (self._unseen(J) < PRIOR**2 * variances)
+        shown[0] |= bool(np.isfinite(self.least_squares_deviations[-1]))  # none is a mass, too
+        deviations = np.where(shown, np.sqrt(variances), np.inf)
+        numbers = (self.mass, *self.centre, *self.inertia)
+        return tuple(
+            PayloadValue(name, value, float(deviation), unit, bool(seen))
+            for name, value, deviation, unit, seen in zip(
+                QUANTITIES, numbers, deviations, UNITS, shown, strict=True
+            )
         )
-    first = base.standard_names.index(f"{INERTIAL[0]}{frame.body}")
-    to_body = _in_body(frame.T_body_link)
-    B: Array = base.matrix[:, first : first + len(INERTIAL)] @ to_body
-    return B
+
+    def _unseen(self, J: Array) -> Array:
+        """Variances of combinations J, (m, 10), of what no motion but knowledge of bodies says."""
+        size = np.sqrt(np.diag(self.expected))
+        N = np.linalg.qr(self.hidden / size[:, None])[0]
+        correlation = self.expected / size[:, None] / size
+        curvature = N.T @ np.linalg.solve(correlation, N)
+        scaled = J * size @ N
+        return np.asarray(np.einsum("ij,ij->i", scaled, np.linalg.solve(curvature, scaled.T).T))
 
 
-def _in_body(T_body_link: Transform) -> Array:
-    units = (InertialParameters(*row) for row in np.eye(len(INERTIAL)).tolist())
-    moved: Array = np.array([in_frame(T_body_link, unit).values for unit in units], dtype=float).T
-    return moved
+def central(parameters: Array) -> Array:
+    """Answer mass, centre of mass, and inertia about it, of ten parameters about the origin."""
+    XX, XY, XZ, YY, YZ, ZZ = parameters[:6]
+    mass = parameters[9]
+    c = parameters[6:9] / mass
+    J = np.array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]])
+    P = np.zeros((4, 4))
+    P[:3, :3] = 0.5 * np.trace(J) * np.eye(3) - J - mass * np.outer(c, c)
+    return np.concatenate([[mass], c, parameters_of(P)[:6]])
 
 
-def _estimated(link: str, data: Factors) -> Payload:
-    solution = weighted(data)
-    x, spread = solution.x[:10], solution.deviations[:10]
-    shown = np.isfinite(spread)
-    k, deviations = _possible(data, solution)
-    if not shown[9] and not shown[6:9].any():
-        raise DynError(
-            f"the motion does not show what link '{link}' holds: let the joints that carry it move, and turn "
-            "against gravity"
-        )
-    mass = float(k[9])
-    c = k[6:9] / mass
-    S = 0.5 * (k[0] + k[3] + k[5]) * np.eye(3) - _matrix(k)
-    central = np.zeros((4, 4))
-    central[:3, :3] = S - mass * np.outer(c, c)
-    XX, XY, XZ, YY, YZ, ZZ = parameters_of(central)[:6].tolist()
-    return Payload(
-        link,
-        mass,
-        (float(c[0]), float(c[1]), float(c[2])),
-        (XX, XY, XZ, YY, YZ, ZZ),
-        k,
-        deviations,
-        x,
-        spread,
-    )
-
-
-def _possible(data: Factors, solution: Solution) -> tuple[Array, Array]:
-    """The payload that fits best of those that bodies can be; parameters of the arm are free."""
-    whole = data.merged()
-    places = own_columns(whole)
-    count = len(solution.x)
-    maps: list[Array] = []
-    for own in places:
-        pick: Sequence[int] = [*range(whole.shared), *own]
-        maps.append(np.eye(count)[pick])
-    mass = max(float(solution.x[9]) if solution.identifiable[9] else 0.0, LEAST_MASS)
-    centre = np.where(solution.identifiable[6:9], solution.x[6:9], 0.0)
-    guess = np.concatenate(
-        [np.zeros(6), centre * min(mass / max(abs(float(solution.x[9])), mass), 1.0), [mass]]
-    )
-    prior = Prior(
-        nearest_possible(guess, mass, USUAL_RADIUS)[None, :],
-        WEIGHT,
-        np.maximum(np.abs(solution.x[10:]), 1e-3),
-        np.full(count - 10, _FREE),
-        np.zeros(count - 10, dtype=bool),
-        solution.x[10:],
-    )
-    found = consistent(whole.parts[0], solution.sigma, maps, prior)
-    return found.x[:10], np.sqrt(np.diag(found.covariance))[:10]
-
-
-def _matrix(k: Array) -> Array:
-    return np.array([[k[0], k[1], k[2]], [k[1], k[3], k[4]], [k[2], k[4], k[5]]])
+def _derivative(parameters: Array) -> Array:
+    """Derivative of `central`, (10, 10), by central differences: it is of third order at most."""
+    steps = _STEP * np.maximum(np.abs(parameters), 1e-3 * np.abs(parameters).max())
+    columns = [
+        (central(parameters + step) - central(parameters - step)) / (2.0 * size)
+        for step, size in zip(np.diag(steps), steps, strict=True)
+    ]
+    return np.column_stack(columns)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from dyn_core.errors import DynError, listed, shortened
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.known_arm import KnownArm
+from dyn_core.identification.motor_coupling import MotorCoupling
 from dyn_core.identification.units import unit_of
 from dyn_core.model.robot import Robot
 from dyn_core.results.kinematics_hash import kinematics_hash
@@ -134,6 +136,22 @@ class ParameterSet:
         values = self.values
         x = [values[name] for j in robot.coordinates for name in FrictionModel().names(j)]
         return (FrictionModel(),) * robot.dof, np.array(x)
+
+    def known_arm(self, robot: Robot) -> KnownArm:
+        """Answer what is known of a robot that these are for, for `identify_payload`.
+
+        Raises:
+            DynError: they are those of another robot, not all that this one has, or from wrong signals.
+        """
+        self.applied_to(robot)
+        standard = self.values
+        couplings = tuple(MotorCoupling(motor.name, motor.joints) for motor in self.motors)
+        for coupling, motor in zip(couplings, self.motors, strict=True):
+            standard |= {p.name: p.value for p in motor.values}
+            # The rotor that is coupled has its own column: the joints have no part of it any more.
+            for j, a in zip(robot.coordinates, coupling.speeds(robot).tolist(), strict=True):
+                standard[f"Ia{j}"] -= motor.values[0].value * a**2
+        return KnownArm(standard, self.friction_of(robot)[0], couplings)
 
     def _check(self, robot: Robot) -> None:
         if robot.name != self.robot_name:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The identification models of a robot as programs, to be emitted and counted: base parameters and friction.
+
+With K the base parameters and the friction that the columns are named after, F a filter of both sides:
+
+    base_regressor   torques = D(q, qd, qdd) K
+    filtered_model   F torques = (s F D1(q, qd) + F D2(q, qd)) K    (SYMORO+ 2003, eq. (3.117))
+    energy_model     energy = h(q, qd) K, without friction          (eq. (3.112))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from dyn_core.codegen.program import Program, trace
+from dyn_core.facade.programs import kinds
+from dyn_core.grouping.determine import base_parameters
+from dyn_core.identification.base_columns import regressor_columns
+from dyn_core.identification.momenta import energy_program, filtered_program
+from dyn_core.model.robot import Robot
+
+_K = "K the parameters that the columns are named after (see dyn base)"
+MODELS = {
+    "base_regressor": f"D of torques = D K, with {_K}",
+    "filtered_model": f"the rows D1 of all joints, then D2: torques = d/dt (D1 K) plus D2 K, with {_K}",
+    "energy_model": f"the row h of energy = h K (J), with {_K}",
+}
+"""By name, what they say of themselves."""
+OF_FRICTION = ("Fv", "Fs", "Fo")
+
+
+def identification_program(
+    robot: Robot, name: str, *, friction: bool = True, rotor_inertia: bool = True
+) -> Program:
+    """Answer an identification model of a robot as a program, its columns named.
+
+    Args:
+        robot: the robot; its dynamic parameters do not matter.
+        name: one of `MODELS`.
+        friction: whether there are columns of viscous and Coulomb friction and offset of each joint.
+        rotor_inertia: whether there are columns of rotors that are grouped with nothing.
+    """
+    kinds(robot)  # loops are refused
+    found = base_parameters(robot)
+    chosen = [
+        (kept, named)
+        for kept, named in zip(found.kept, found.names, strict=True)
+        if rotor_inertia or not kept.startswith("Ia")
+    ]
+    kept, columns = [kept for kept, _ in chosen], tuple(named for _, named in chosen)
+    own = [f"{letters}{j}" for j in robot.coordinates for letters in OF_FRICTION] if friction else []
+    n = robot.dof
+    if name == "energy_model":
+        program = energy_program(robot, kept)
+        return replace(program, columns=columns, documentation=MODELS[name])
+    wanted = [*kept, *own]
+    if name == "filtered_model":
+        program = replace(filtered_program(robot, wanted), shape=(2 * n, len(wanted)))
+    else:
+        places = [robot.parameter_names.index(parameter) for parameter in wanted]
+        algorithm = partial(regressor_columns, robot, places)
+        program = trace(name, algorithm, {"q": n, "qd": n, "qdd": n}, (n, len(wanted)))
+    return replace(program, columns=(*columns, *own), documentation=MODELS[name])
