@@ -89,6 +89,7 @@ def identify(
     of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
     possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
 
+    stood = equations.stands.mean(axis=0).tolist()
     progress(IdentifyStage.ERRORS)
 
     def errors(x: Array) -> Errors:
@@ -116,9 +117,10 @@ def identify(
         of_possible,
         solution.condition,
         tuple(residuals(left).whiteness.tolist()),
+        tuple(stood),
         _procedure(signals, settings, len(fit.rows)),
         cost_of_possible(of_plain.fitted.relative, of_possible.fitted.relative)
-        + remarks(robot, base, fitted, models, solution),
+        + remarks(robot, base, fitted, models, solution, stood),
         findings,
     )
 

@@ -19,6 +19,9 @@ from dyn_core.signals.signals import Signals
 ILL_CONDITIONED = 1e3
 """Condition number from which on it is worth a word."""
 
+WORTH_A_WORD = 0.01
+"""Part of the time for which a joint stands that is worth a word."""
+
 COSTLY, MUCH = 3.0, 0.01
 """Bodies that can exist cost much where they multiply and raise the relative error of the fit by more."""
 
@@ -45,6 +48,7 @@ def remarks(
     signals: Signals,
     models: Sequence[FrictionModel],
     solution: Solution,
+    shares: Sequence[float],
 ) -> tuple[str, ...]:
     """Answer what to know, one sentence each.
 
@@ -54,6 +58,7 @@ def remarks(
         signals: the motion that was fitted.
         models: friction of each joint.
         solution: the fit.
+        shares: part of that time for which each joint stood.
     """
     found = []
     _, impossible = expected_bodies(robot)
@@ -65,7 +70,18 @@ def remarks(
         )
     still = [name for name, moves in zip(robot.joint_names, moving(signals), strict=True) if not moves]
     if still:
-        found.append(f"{listed(still)} did not move: their friction and rotors stay unknown")
+        whose = "its friction and rotor" if len(still) == 1 else "their friction and rotors"
+        found.append(f"{listed(still)} did not move: {whose} stay unknown")
+    stood = [
+        f"{share:.0%} of the time of '{name}'"
+        for name, share in zip(robot.joint_names, shares, strict=True)
+        if name not in still and share >= WORTH_A_WORD
+    ]
+    if stood:
+        found.append(
+            "while a joint stands its friction is anything within stiction: its torque is left out of the "
+            f"fit, though not of the errors: {', '.join(stood)}"
+        )
     silent = [name for name, known in zip(robot.joint_names, signals.has_effort, strict=True) if not known]
     if silent:
         found.append(f"the torque of {listed(silent)} was not measured: they have no equations")

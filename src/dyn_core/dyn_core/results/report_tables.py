@@ -211,6 +211,10 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
         f"{procedure.equations} for each joint, one of {signals.decimate} samples; condition number "
         f"{result.identified.condition:.4g}",
     )
+    if any(result.identified.stood):
+        shares = zip(result.identified.joint_names, result.identified.stood, strict=True)
+        said = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares)
+        yield "standing", f"{said} of the fitted time: no equations of the joint then"
     yield (
         "estimation",
         f"{IN_WORDS[procedure.estimator]}; then physically consistent, "
