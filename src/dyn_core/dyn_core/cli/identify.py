@@ -143,6 +143,8 @@ def _table(result: Result) -> list[str]:
     errors = {name: getattr(both, which) for name, both in columns.items()}
     rows = [["joint", *columns]]
     for i, joint in enumerate(result.identified.joint_names):
+        if joint in result.identified.fixed:
+            continue
         rows.append([joint, *(_percent(error.by_joint[i]) for error in errors.values())])
     rows.append(["all", *(_percent(error.relative) for error in errors.values())])
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]

@@ -13,10 +13,9 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.identification.bool_array import BoolArray
+from dyn_core.signals.cutoff import STILL
 from dyn_core.signals.signals import Signals
 
-STILL = 1e-4
-"""Greatest range of the positions of a joint that does not move (rad or m)."""
 RESOLVED = 4.0
 """Range of positions that is no motion, in deviations of their noise: a step of a counter is 3.5 of them."""
 ROUNDED = 1e-7
@@ -31,8 +30,8 @@ _POINTS = 12
 
 
 def moving(signals: Signals) -> tuple[bool, ...]:
-    """Answer whether each joint moves."""
-    return tuple(bool(moves) for moves in np.ptp(signals.q, axis=0) > STILL)
+    """Answer whether each joint moves at any time."""
+    return tuple(not of_joint.all() for of_joint in standing(signals).T)
 
 
 def standing(signals: Signals) -> BoolArray:
@@ -59,7 +58,8 @@ def standing(signals: Signals) -> BoolArray:
                 if np.ptp(q[a:b, i]) <= CREEPING * limits[i]:
                     end = last if b == len(q) else first + (b - 1) * stride + 1
                     found[first + a * stride : end, i] = True
-    found[:, ~np.array(moving(signals), dtype=bool)] = True
+    if len(signals):
+        found[:, np.ptp(signals.q, axis=0) <= STILL] = True
     return found
 
 

@@ -151,6 +151,8 @@ class Identified:
         condition: condition number of the equations, columns of unit length.
         whiteness: by joint, the probability that independent residuals look less independent.
         stood: by joint, part of the fitted time for which it stood, which was left out for it.
+        fixed: by joint, where those stood that did not move and were taken as fixed (rad or m); their errors
+            are NaN, their friction is that of the description.
         procedure: how it was done.
         remarks: what to know before believing it, in sentences.
         findings: what is wrong with the signals.
@@ -171,6 +173,7 @@ class Identified:
     condition: float
     whiteness: tuple[float, ...]
     stood: tuple[float, ...]
+    fixed: Mapping[str, float]
     procedure: Procedure
     remarks: tuple[str, ...]
     findings: tuple[Finding, ...]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -39,6 +39,21 @@ def cost_of_possible(plain: float, possible: float) -> tuple[str, ...]:
         f"bodies that can exist leave {possible:.1%} of the fitted torques, base parameters that no body has "
         f"{plain:.1%}: something is not as the description or the log says, such as the sign or the zero of "
         "a position, the sign or the unit of torques, gravity, or a length",
+    )
+
+
+def of_fixed_joints(positions: Mapping[str, float]) -> tuple[str, ...]:
+    """Answer a sentence about joints that stood all the time, by name with where they stood."""
+    if not positions:
+        return ()
+    if len(positions) == 1:
+        return (
+            f"{listed(positions)} did not move and was taken as fixed: what it carries is known together "
+            "with what carries it, as long as it stands there; its friction and rotor stay as described",
+        )
+    return (
+        f"{listed(positions)} did not move and were taken as fixed: what they carry is known together with "
+        "what carries them, as long as they stand there; their friction and rotors stay as described",
     )
 
 

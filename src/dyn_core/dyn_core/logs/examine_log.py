@@ -164,9 +164,15 @@ def _log(
     log = with_control(log, said, asked, together.time, together.columns)
     log = replace(log, done=(*together.done, *log.done))
     findings += log.findings
+    recorded = log.joint_names
     if robot is not None:
         log = _of_robot(log, said, robot)
-    findings += suspicious(log, robot)
+    # What a map says of joints that are not in the log is no surprise.
+    findings += (
+        finding
+        for finding in suspicious(log, robot)
+        if finding.kind != "joint" or not said.held.keys() - set(recorded) & set(finding.names)
+    )
     return log
 
 

@@ -49,6 +49,7 @@ def result_entries(result: Result) -> dict[str, Any]:
         "coulomb_velocity": result.parameters.coulomb_velocity,
         "condition": identified.condition,
         "stood": dict(zip(joints, identified.stood, strict=True)),
+        "fixed": identified.fixed,
         "residual_whiteness": dict(zip(joints, identified.whiteness, strict=True)),
         "parameters": {
             "standard": [_parameter(p) for p in identified.standard],
