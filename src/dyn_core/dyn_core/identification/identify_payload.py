@@ -12,6 +12,7 @@ from dyn_core.identification.base_columns import BaseColumns, base_columns
 from dyn_core.identification.checks import check_length, check_signals
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.estimation import Estimation
+from dyn_core.identification.fixed_joints import with_fixed_joints
 from dyn_core.identification.identified import Identified
 from dyn_core.identification.motor_coupling import motors_of
 from dyn_core.identification.payload import Payload, payload_of_known_arm, payload_of_pair
@@ -45,6 +46,8 @@ def identify_payload(
     Raises:
         DynError: the signals are not those of the robot, or do not show what the link holds.
     """
+    if isinstance(without, Identified):
+        robot = with_fixed_joints(robot, without.fixed)
     base = base_columns(robot, motors_of(robot, signals, settings.couplings))
     estimation = Estimation(robot, base, settings)
     loaded = _equations(robot, signals, base, settings)
@@ -54,8 +57,13 @@ def identify_payload(
                 f"the arm that was identified, '{without.robot_name}', has other base parameters than "
                 f"'{robot.name}': give the same robot and couplings"
             )
-        models = tuple(friction.model for friction in without.friction)
-        own = (p.value for friction in without.friction for p in friction.parameters)
+        frictions = [
+            friction
+            for name, friction in zip(without.joint_names, without.friction, strict=True)
+            if name not in without.fixed
+        ]
+        models = tuple(friction.model for friction in frictions)
+        own = (p.value for friction in frictions for p in friction.parameters)
         x = np.array([*(p.value for p in without.base), *own])
         return payload_of_known_arm(link, base, estimation.fit(loaded, models).data, x)
     empty = _equations(robot, without, base, settings)
