@@ -15,6 +15,7 @@ setup(
     maintainer_email="maintainers@dyn-suite.org",
     license="Apache-2.0",
     packages=find_packages(exclude=["test", "test.*"]),
+    py_modules=["dyn_command"],
     package_data={PACKAGE: ["py.typed", "codegen/c/*.h"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
@@ -27,5 +28,5 @@ setup(
     zip_safe=True,
     # A #! line cannot hold a path with a space: such an interpreter is looked up on the PATH instead.
     options={"build_scripts": {"executable": "/usr/bin/env python3"}} if " " in sys.executable else {},
-    entry_points={"console_scripts": ["dyn = dyn_core.cli.main:main"]},
+    entry_points={"console_scripts": ["dyn = dyn_command:main"]},
 )

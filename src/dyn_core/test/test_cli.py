@@ -11,11 +11,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from dyn_process import exit_code_without_reader
+from dyn_process import exit_code_without_reader, started
 
 import dyn_core
 from dyn_core.cli.main import main
 from dyn_core.cli.numbers import joined
+from dyn_core.cli.version import VERSION
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 RRP = str(ROBOTS / "rrp.urdf")
@@ -202,3 +203,29 @@ def test_an_interrupt_ends_every_command_in_a_sentence(
         pytest.fail("the command lets the interrupt through")
     assert code == 130
     assert capsys.readouterr() == ("", "dyn: interrupted\n")
+
+
+@pytest.mark.parametrize("module", ["dyn_core.cli.main", "numpy", "dyn_core.errors"])
+def test_ctrl_c_while_modules_are_imported(module: str) -> None:
+    """A library that is being imported makes anything of the exception; nothing of it is seen."""
+    code = f"""
+import os, signal, sys
+class Pressed:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Pressed())
+from dyn_command import main
+sys.exit(main())
+"""
+    process = started(code)
+    assert process.communicate(timeout=60) == ("", "dyn: interrupted\n")
+    assert process.returncode == 130
+
+
+def test_the_program_is_the_command() -> None:
+    process = started(
+        "import sys; sys.argv = ['dyn', '--version']; import dyn_command; sys.exit(dyn_command.main())"
+    )
+    out, err = process.communicate(timeout=60)
+    assert (out, err, process.returncode) == (f"dyn {VERSION}\n", "", 0)

@@ -85,7 +85,9 @@ def identified(robot, moved, weight=1.0):
     models = (FrictionModel(),) * 6
     data = factors(Rows(Equations(moved, base), tuple((m,) for m in models)))
     solution = weighted(data)
-    found = consistent_parameters(robot, base, models, system(data, solution.sigma), data.count, weight)
+    found = consistent_parameters(
+        robot, base, models, system(data, solution.sigma), int(data.count.max()), weight
+    )
     return base, data, solution, found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,36 @@ def test_a_bag_that_was_cut(long_bag: tuple[Path, Motion], part: float, tmp_path
     np.testing.assert_array_equal(log.tau, m.tau[:count])
     assert "the bag was cut or is damaged" in said(log)
     assert f"the {count} messages up to there are used" in said(log)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.5, 0.6, 0.75, 0.9])
+@pytest.mark.parametrize("letters", [4, 200, 900])
+def test_an_sqlite_bag_that_was_cut_anywhere(letters: int, part: float, tmp_path: Path) -> None:
+    """Rows on one page or several, trees of two or three levels, roots that point beyond the end."""
+    m = motion(joints=7, duration=8.0, rate=250.0)
+    m = replace(m, joints=tuple(f"{name:_<{letters}}" for name in m.joints))
+    file = bag_file(motion_bag(tmp_path / "bag", "sqlite3", m))
+    data = file.read_bytes()
+    file.write_bytes(data[: int(part * len(data))])
+    log = dyn_core.read_log(file)
+    count = len(log.time)
+    assert 0.8 * part * len(m.time) < count <= len(m.time)
+    np.testing.assert_array_equal(log.q, m.q[:count])
+    assert "the bag was cut or is damaged" in said(log)
+
+
+def test_an_sqlite_bag_with_a_hole(tmp_path: Path) -> None:
+    """Behind pages that were overwritten, messages go on."""
+    m = motion(joints=6, duration=4.0, rate=500.0)
+    file = bag_file(motion_bag(tmp_path / "bag", "sqlite3", m))
+    data = bytearray(file.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 9000] = b"\xff" * 9000
+    file.write_bytes(data)
+    log = dyn_core.read_log(file)
+    assert 0.95 * len(m.time) < len(log.time) < len(m.time)
+    rows = np.searchsorted(m.time, log.time - log.time[0] + m.time[0] - 1e-4)
+    np.testing.assert_array_equal(log.q, m.q[rows])
 
 
 @pytest.mark.parametrize("storage", STORAGES)

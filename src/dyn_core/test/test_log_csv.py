@@ -454,3 +454,41 @@ def test_units_that_nobody_knows_are_refused(m: Motion, second_line: bool, tmp_p
 def test_remarks_in_brackets_are_no_units(m: Motion, tmp_path: Path) -> None:
     names = [m.names[0], *(f"{name} (measured)" for name in m.names[1:])]
     assert_same(dyn_core.read_log(write_csv(tmp_path / "log.csv", m.table, names)), m)
+
+
+def test_columns_without_names_show_what_a_map_is(m: Motion, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    np.savetxt(path, m.table, delimiter=",", fmt="%.9g")
+    with pytest.raises(DynError, match="no column is known to be of a joint") as caught:
+        dyn_core.read_log(path)
+    assert "'  elbow: {position: {column: 2}, effort: {column: " in str(caught.value)
+    assert "'time: {column: 1}'" in str(caught.value)
+
+
+def test_a_log_in_which_nothing_happens(m: Motion, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    table = np.tile(m.table[:1], (len(m.time), 1))
+    table[:, 0] = m.time
+    np.savetxt(path, table, delimiter=",", header=",".join(m.names), comments="", fmt="%.9g")
+    with pytest.raises(DynError, match="all efforts are constant"):
+        dyn_core.read_log(path)
+
+
+def test_a_column_of_a_joint_that_mimics_another(tmp_path: Path) -> None:
+    one = '<parent link="{}"/><child link="{}"/><axis xyz="0 0 1"/><limit effort="9" velocity="9"/>'
+    robot = dyn_core.load_robot(
+        '<robot name="gripper"><link name="base"/><link name="one"/><link name="two"/>'
+        f'<joint name="finger_1" type="continuous">{one.format("base", "one")}</joint>'
+        f'<joint name="finger_2" type="continuous">{one.format("base", "two")}'
+        '<mimic joint="finger_1"/></joint>'
+        "</robot>"
+    )
+    two = motion(joints=2)
+    path = tmp_path / "log.csv"
+    header = ["time", *(f"{what}.finger_{k}" for what in ("position", "velocity", "effort") for k in (1, 2))]
+    np.savetxt(path, two.table, delimiter=",", header=",".join(header), comments="", fmt="%.9g")
+    log = dyn_core.read_log(path, robot=robot)
+    assert "joint 'finger_2': it mimics 'finger_1', whose column says where it is" in said(log)
+    assert "no joint of this name" not in said(log)
+    with pytest.raises(DynError, match="held: 'finger_2' mimics 'finger_1': leave it out"):
+        dyn_core.read_log(path, {"held": {"finger_2": 0.0}}, robot)

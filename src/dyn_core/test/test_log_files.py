@@ -64,7 +64,18 @@ def test_npz_with_one_column_a_sample(m: Motion, tmp_path: Path) -> None:
 def test_npz_with_objects_runs_no_code(m: Motion, tmp_path: Path) -> None:
     path = tmp_path / "log.npz"
     np.savez(path, **arrays(m), settings=np.array([{"a": 1}], dtype=object))
-    assert_same(dyn_core.read_log(path), m)
+    log = dyn_core.read_log(path)
+    assert_same(log, m)
+    assert "'settings': Python objects, which could run code when they are read, are left out" in said(log)
+
+
+def test_npz_whose_joint_names_are_objects(m: Motion, tmp_path: Path) -> None:
+    """Without them, columns would be taken for joints by their numbers."""
+    path = tmp_path / "log.npz"
+    names = np.array(m.joints, dtype=object)
+    np.savez(path, **{**arrays(m), "joint_names": names})
+    with pytest.raises(DynError, match=r"'joint_names' holds Python objects.*dtype=str"):
+        dyn_core.read_log(path)
 
 
 def test_npy_with_fields(m: Motion, tmp_path: Path) -> None:
@@ -151,6 +162,14 @@ def test_names_of_joints_in_a_structure_of_matlab(m: Motion, tmp_path: Path) -> 
     assert_same(dyn_core.read_log(tmp_path / "log.mat"), m)
 
 
+@pytest.mark.parametrize("name", ["log", "run7", "data"])
+def test_a_structure_of_matlab(m: Motion, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.mat"
+    scipy.io.savemat(path, {name: {"time": m.time, "q": m.q, "tau": m.tau}})
+    log = dyn_core.read_log(path)
+    np.testing.assert_array_equal(log.q, m.q)
+
+
 def test_damaged_files_of_matlab_end_in_a_sentence(m: Motion, tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     path = tmp_path / "log.mat"
@@ -180,6 +199,50 @@ def test_parquet(m: Motion, tmp_path: Path) -> None:
     log = dyn_core.read_log(path, max_values=10_000)
     assert len(log.time) == 1000
     assert "it is larger than what is read at once" in said(log)
+
+
+@pytest.mark.parametrize("kind", ["list", "large", "fixed"])
+def test_parquet_with_lists(m: Motion, kind: str, tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    n = len(m.joints)
+
+    def lists(array: np.ndarray) -> Any:
+        if kind == "fixed":
+            return arrow.FixedSizeListArray.from_arrays(arrow.array(array.ravel()), n)
+        return arrow.array(
+            list(array), (arrow.large_list if kind == "large" else arrow.list_)(arrow.float64())
+        )
+
+    path = tmp_path / "log.parquet"
+    table = {"time": m.time, "position": lists(m.q), "velocity": lists(m.qd), "effort": lists(m.tau)}
+    log = dyn_core.read_log(write_parquet(path, table), robot=None)
+    np.testing.assert_array_equal(log.q, m.q)
+    np.testing.assert_array_equal(log.tau, m.tau)
+    order = list(range(n))[::-1]
+    names = [[m.joints[k] for k in order]] * len(m.time)
+    turned = {
+        "time": m.time,
+        "name": names,
+        "position": lists(m.q[:, order]),
+        "effort": lists(m.tau[:, order]),
+    }
+    log = dyn_core.read_log(write_parquet(path, turned))
+    by_name = [log.joint_names.index(joint) for joint in m.joints]
+    np.testing.assert_array_equal(log.q[:, by_name], m.q)
+    names[700] = list(m.joints)
+    with pytest.raises(DynError, match="the joints in 'name' are not the same in each row"):
+        dyn_core.read_log(write_parquet(path, turned))
+
+
+def test_parquet_with_lists_that_are_not_whole(m: Motion, tmp_path: Path) -> None:
+    positions = [row.tolist() for row in m.q]
+    positions[300], positions[301] = positions[300][:1], None
+    path = write_parquet(
+        tmp_path / "log.parquet", {"time": m.time, "position": positions, "effort": list(m.tau)}
+    )
+    log = dyn_core.read_log(path)
+    assert "bridged" in said(log)
+    np.testing.assert_array_equal(log.q[400:], m.q[400:])
 
 
 def test_parquet_without_values(m: Motion, tmp_path: Path) -> None:

@@ -73,6 +73,26 @@ def test_payload_is_found_from_signals() -> None:
         dyn_core.identify_payload(arm(SIX), "link_6", with_it, replace(known, base=known.base[1:]))
 
 
+def test_payload_of_an_arm_of_which_a_joint_was_held() -> None:
+    """What was identified has no parameters of that joint; neither has the motion with the payload."""
+    robot = with_drives(arm(SIX))
+    loaded = robot.with_payload("link_6", MASS, CENTRE, INERTIA)
+
+    def held(one: dyn_core.Robot, seed: int) -> dyn_core.Signals:
+        exact = exact_motion(one, 20.0, seed)
+        exact.q[:, 3], exact.qd[:, 3], exact.qdd[:, 3] = 0.4, 0.0, 0.0
+        model = dyn_core.compile_model(one, backend="python")
+        tau = model.inverse_dynamics(exact.q, exact.qd, exact.qdd)
+        return measured(replace(exact, tau=tau), seed, position_noise=0.0, train=1.0)
+
+    settings = IdentificationSettings(diagnose=False)
+    known = dyn_core.identify(arm(SIX), held(robot, 1), settings)
+    assert set(known.fixed) == {"joint_4"}
+    found = dyn_core.identify_payload(arm(SIX), "link_6", held(loaded, 2), known, settings)
+    assert found.mass == pytest.approx(MASS, rel=0.02)
+    np.testing.assert_allclose(found.centre, CENTRE, atol=2e-3)
+
+
 def test_changed_friction_is_no_payload() -> None:
     """Friction that has changed with the temperature is estimated anew; else the payload is wrong."""
     robot = with_drives(arm(SIX))

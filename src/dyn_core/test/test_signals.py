@@ -397,3 +397,16 @@ def test_scipy_is_loaded_where_it_is_used() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("kind", ["noise", "last bit"])
+def test_joints_that_stand_have_no_say_in_the_cutoff(kind: str) -> None:
+    rng = np.random.default_rng(6)
+    t = np.arange(0.0, 20.0, 1.0 / RATE)
+    moving = np.sin(2 * np.pi * 0.4 * t) + 1e-5 * rng.normal(size=len(t))
+    bit = 0.0015 * (np.sin(2 * np.pi * 1.3 * t) + 0.5 * rng.normal(size=len(t)) > 0.3)
+    standing = 0.3 + (1e-4 * rng.normal(size=len(t)) if kind == "noise" else bit)
+    alone = propose_cutoff(moving[:, None], RATE, [(0, len(t))], ["a"])
+    both = propose_cutoff(np.column_stack([moving, standing]), RATE, [(0, len(t))], ["a", "b"])
+    assert (both.cutoff, both.band) == (alone.cutoff, alone.band)
+    assert both.noise[1] > 0.0

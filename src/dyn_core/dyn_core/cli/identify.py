@@ -144,6 +144,8 @@ def _table(result: Result) -> list[str]:
     errors = {name: getattr(both, which) for name, both in columns.items()}
     rows = [["joint", *columns]]
     for i, joint in enumerate(result.identified.joint_names):
+        if joint in result.identified.fixed:
+            continue
         rows.append([joint, *(_percent(error.by_joint[i]) for error in errors.values())])
     rows.append(["all", *(_percent(error.relative) for error in errors.values())])
     part = (

@@ -54,7 +54,7 @@ class Channels:
         columns: ``W_i^T W_i`` by joint, in all parameters, (n, p, p).
         mixed: ``W_i^T tau_k``, (n, p, n).
         torques: ``tau_k^T tau_k`` at the equations, (n,).
-        count: number of equations of each joint.
+        count: number of equations of each joint, (n,).
     """
 
     shared: int
@@ -62,7 +62,7 @@ class Channels:
     columns: Array
     mixed: Array
     torques: Array
-    count: int
+    count: Array
 
     @property
     def dof(self) -> int:
@@ -99,15 +99,16 @@ def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channel
     for piece in equations.pieces():
         of_bodies, tau = equations.filtered(piece)
         part = slice(piece.first, piece.last)
+        used = equations.used[piece.which]
         torques += np.sum(tau**2, axis=0)
         for i, model in enumerate(friction):
             qd = signals.qd[part, i]
             of_friction = equations.decimation.of(model.columns(qd, np.zeros_like(qd)))
-            W = np.concatenate([of_bodies[:, i], of_friction], axis=1)
+            W = np.concatenate([of_bodies[:, i], of_friction], axis=1) * used[:, i, None]
             places = [*range(shared), *own[i]]
             columns[i][np.ix_(places, places)] += W.T @ W
             mixed[i, places] += W.T @ tau
-    return Channels(shared, own, columns, mixed, torques, len(equations))
+    return Channels(shared, own, columns, mixed, torques, np.maximum(equations.used.sum(axis=0), 1))
 
 
 def _solved(A: Array, b: Array) -> tuple[Array, Array]:

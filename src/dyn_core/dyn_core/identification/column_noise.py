@@ -33,7 +33,8 @@ def column_noise(rows: Rows) -> tuple[Array, ...]:
     moves = np.array(moving(signals))
     more = [np.where(moves, noise, 0.0) for noise in signals.noise.passed(len(signals))]
     noisy = replace(signals, q=signals.q + more[0], qd=signals.qd + more[1], qdd=signals.qdd + more[2])
-    equations = Equations(noisy, rows.equations.base, rows.equations.momenta)
+    of_rows = rows.equations
+    equations = Equations(noisy, of_rows.base, of_rows.momenta, of_rows.stands)
     sums: list[Array] | None = None
     for (_, before), (_, after) in zip(
         rows.pieces(), Rows(equations, rows.frictions, rows.load).pieces(), strict=True

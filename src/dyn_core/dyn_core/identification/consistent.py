@@ -176,7 +176,7 @@ class _Objective:
         """
         T = _scaling(self._matrices(y), self._units(y))
         gradient, hessian = self._of_prior(y, T)
-        return T, T.T @ (self.H @ y - self.g) + gradient, T.T @ self.H @ T + hessian
+        return T, T.T @ (self.H @ y - self.g) + gradient, _congruent(self.H, T, self.b) + hessian
 
     def prior_covariance(self, y: Array) -> Array:
         """Answer the covariance of y without the equations."""
@@ -214,10 +214,23 @@ def _scaling(matrices: Array, sizes: Array) -> Array:
     """Answer coordinates in which pseudo-inertias are the unit matrix, and other numbers 1."""
     b = len(matrices)
     T = np.diag(np.concatenate([np.zeros(10 * b), sizes]))
-    for k, P in enumerate(matrices):
+    for k, block in enumerate(congruence(np.asarray(np.linalg.cholesky(matrices)))):
         part = slice(10 * k, 10 * k + 10)
-        T[part, part] = congruence(np.asarray(np.linalg.cholesky(P)))
+        T[part, part] = block
     return T
+
+
+def _congruent(H: Array, T: Array, b: int) -> Array:
+    """Answer T^T H T, where T has blocks for b bodies on its diagonal, and one number for each other row."""
+    end = 10 * b
+    blocks = np.array([T[k : k + 10, k : k + 10] for k in range(0, end, 10)]).reshape(b, 10, 10)
+
+    def times(A: Array) -> Array:
+        bodies = A[:, :end].reshape(len(A), b, 10).transpose(1, 0, 2) @ blocks
+        return np.hstack([bodies.transpose(1, 0, 2).reshape(len(A), end), A[:, end:] * np.diag(T)[end:]])
+
+    product: Array = times(times(H).T).T
+    return product
 
 
 def _answer(objective: _Objective, y: Array, to_x: Array, steps: int) -> ConsistentSolution:

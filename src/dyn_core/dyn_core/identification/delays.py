@@ -161,7 +161,7 @@ def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Arra
             own = range(starts[i], starts[i + 1])
             places = [*range(shared), *own]
             errors[which, i] = piece[:, -1] - piece[:, :-1] @ solution.x[places]
-            D = -slopes[which, i]
+            D = -slopes[which, i] * rows.used[which, i]
             s = solution.sigma[i] ** 2
             normal[i, i] += D @ D / s
             right[i] += D @ errors[which, i] / s

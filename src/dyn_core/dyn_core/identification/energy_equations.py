@@ -86,4 +86,4 @@ def _integrals(values: Array, t: Array) -> Array:
 
 
 def _factors(rows: Array) -> Factors:
-    return Factors(rows.shape[1] - 1, ((triangular(rows),),), (len(rows),))
+    return Factors(rows.shape[1] - 1, ((triangular(rows),),), (np.array([len(rows)]),))

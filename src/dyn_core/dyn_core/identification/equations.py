@@ -14,7 +14,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.identification.at_rest import standing
 from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.identification.bool_array import BoolArray
 from dyn_core.signals.decimation import Decimation
 from dyn_core.signals.signals import Signals
 
@@ -23,6 +25,10 @@ PIECE = 8192
 """Samples in one piece, about."""
 KEPT = 256 * 2**20
 """Bytes of the columns that are kept at most; what needs more is computed again each time."""
+
+
+STOOD = 0.02
+"""Part of an equation, by the weights of its filter, in which a joint may stand."""
 
 
 class Piece(NamedTuple):
@@ -48,16 +54,38 @@ class Equations:
         base: the columns that the joints share.
         momenta: what answers D1 and D2 at positions and velocities, (N, 2, n, p), for columns without
             accelerations; None for those of the dynamic model.
+        stood: when each joint stands, (N, n), where that is not what the motion itself says.
     """
 
     signals: Signals
     base: BaseColumns
     momenta: Momenta | None = None
+    stood: BoolArray | None = None
     _known: dict[int, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
-        """Answer the number of equations of each joint."""
+        """Answer the number of equations of each joint, with those of times at which it stands."""
         return sum(self._counts)
+
+    @cached_property
+    def stands(self) -> BoolArray:
+        """When each joint stands, (samples, n)."""
+        return standing(self.signals) if self.stood is None else self.stood
+
+    @cached_property
+    def used(self) -> BoolArray:
+        """Which equations of each joint say something, (N, n): not those of times at which it stands."""
+        weights = np.abs(self.decimation.weights) / np.abs(self.decimation.weights).sum()
+        found = np.ones((len(self), self.signals.dof), dtype=bool)
+        start = 0
+        for (first, last), count in zip(self.signals.segments, self._counts, strict=True):
+            for i in range(self.signals.dof if count else 0):
+                part = self.stands[first:last, i]
+                if part.any():
+                    share = np.convolve(part, weights, mode="valid")[:: self.decimation.factor]
+                    found[start : start + count, i] = share <= STOOD
+            start += count
+        return found
 
     @cached_property
     def measured(self) -> tuple[bool, ...]:

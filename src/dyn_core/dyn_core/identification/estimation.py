@@ -98,18 +98,19 @@ class Estimation:
         Joints count by the residuals that they have with them, not by those of least squares alone.
         """
         whole = fit.data.merged()
+        count, counts = int(whole.count.max()), np.maximum(whole.count, 1)
         if fit.information is not None:
             eased = (fit.information / EASE**k for k in range(EASED))
-            return self._first_possible(models, eased, whole.count)
-        size = np.array([np.linalg.norm(R[:, -1]) for R in whole.parts[0]]) / np.sqrt(whole.count)
+            return self._first_possible(models, eased, count)
+        size = np.array([np.linalg.norm(R[:, -1]) for R in whole.parts[0]]) / np.sqrt(counts)
         least = np.maximum(fit.solution.sigma, EXACT * size)
         sigma = least
         for _ in range(ROUNDS):
             eased = (
                 system(whole, np.maximum(sigma, np.minimum(EASE**k * sigma, size))) for k in range(EASED)
             )
-            found = self._first_possible(models, eased, whole.count)
-            sigma = np.maximum(least, np.sqrt(residual_squares(whole, found.x) / whole.count))
+            found = self._first_possible(models, eased, count)
+            sigma = np.maximum(least, np.sqrt(residual_squares(whole, found.x) / counts))
         return found
 
     def _first_possible(

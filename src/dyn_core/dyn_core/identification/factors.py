@@ -29,12 +29,12 @@ class Factors:
     Attributes:
         shared: number of columns that the joints share; they come first.
         parts: by part of the time and joint, the factor of its rows ``[shared | own | tau]``.
-        counts: number of equations of each joint in each part.
+        counts: number of equations of each joint in each part, (n,).
     """
 
     shared: int
     parts: tuple[tuple[Array, ...], ...]
-    counts: tuple[int, ...]
+    counts: tuple[Array, ...]
 
     @property
     def dof(self) -> int:
@@ -42,9 +42,10 @@ class Factors:
         return len(self.parts[0])
 
     @property
-    def count(self) -> int:
-        """Number of equations of each joint."""
-        return sum(self.counts)
+    def count(self) -> Array:
+        """Number of equations of each joint, (n,)."""
+        total: Array = np.sum(self.counts, axis=0)
+        return total
 
     def merged(self, parts: Iterable[int] | None = None) -> Factors:
         """Answer the factors of some parts of the time together, by default of all."""
@@ -52,7 +53,7 @@ class Factors:
         if not which:
             raise ValueError("there are no parts of the time to take factors of")
         together = tuple(stacked([self.parts[b][i] for b in which]) for i in range(self.dof))
-        return Factors(self.shared, (together,), (sum(self.counts[b] for b in which),))
+        return Factors(self.shared, (together,), (np.sum([self.counts[b] for b in which], axis=0),))
 
     def chosen(self, own: Sequence[Sequence[int]]) -> Factors:
         """Answer the factors with some of the joints' own columns alone.
@@ -105,7 +106,9 @@ def factors(rows: Rows, parts: int = 1, weights: Array | None = None) -> Factors
                     weighted = part if weights is None else part * weights[which, i, None][inside]
                     waiting[b][i] = _compressed([*waiting[b][i], weighted])
     done = tuple(tuple(stacked(of_joint) for of_joint in part) for part in waiting)
-    return Factors(rows.shared, done, tuple(last - first for first, last in pairwise(borders)))
+    used = rows.used
+    counts = tuple(used[first:last].sum(axis=0) for first, last in pairwise(borders))
+    return Factors(rows.shared, done, counts)
 
 
 def _compressed(matrices: list[Array]) -> list[Array]:

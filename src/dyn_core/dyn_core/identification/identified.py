@@ -150,6 +150,9 @@ class Identified:
         consistent_errors: of `standard` with `consistent_friction`.
         condition: condition number of the equations, columns of unit length.
         whiteness: by joint, the probability that independent residuals look less independent.
+        stood: by joint, part of the fitted time for which it stood, which was left out for it.
+        fixed: by joint, where those stood that did not move and were taken as fixed (rad or m); their errors
+            are NaN, their friction is that of the description.
         procedure: how it was done.
         remarks: what to know before believing it, in sentences.
         findings: what is wrong with the signals.
@@ -169,6 +172,8 @@ class Identified:
     consistent_errors: Errors
     condition: float
     whiteness: tuple[float, ...]
+    stood: tuple[float, ...]
+    fixed: Mapping[str, float]
     procedure: Procedure
     remarks: tuple[str, ...]
     findings: tuple[Finding, ...]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dyn_core.facade.arrays import Array
@@ -15,11 +17,12 @@ from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
 from dyn_core.identification.estimation import Estimation
+from dyn_core.identification.fixed_joints import fixed_positions, of_free_joints, with_all_joints
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
 from dyn_core.identification.motor_coupling import motors_of
-from dyn_core.identification.remarks import cost_of_possible, remarks
+from dyn_core.identification.remarks import cost_of_possible, of_fixed_joints, remarks
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import IdentifyStage, Progress
 from dyn_core.identification.tables import (
@@ -57,6 +60,17 @@ def identify(
     """
     signals = signals.of_joints(robot.joint_names)
     check_signals(robot, signals, settings)
+    coupled = {joint for motor in motors_of(robot, signals, settings.couplings) for joint in motor.joints}
+    positions = fixed_positions(signals, coupled)
+    found = _identified(*of_free_joints(robot, signals, settings, positions), progress)
+    found = replace(found, remarks=(*found.remarks, *of_fixed_joints(positions)))
+    return with_all_joints(found, robot, positions)
+
+
+def _identified(
+    robot: Robot, signals: Signals, settings: IdentificationSettings, progress: Progress
+) -> Identified:
+    """Answer the parameters of a robot of which all joints move, but for those that motors couple."""
     fitted, held_out = at_rest(signals).split()
     motors = motors_of(robot, signals, settings.couplings)
     base = base_columns(robot, motors)
@@ -89,6 +103,7 @@ def identify(
     of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
     possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
 
+    stood = equations.stands.mean(axis=0).tolist()
     progress(IdentifyStage.ERRORS)
 
     def errors(x: Array) -> Errors:
@@ -116,9 +131,11 @@ def identify(
         of_possible,
         solution.condition,
         tuple(residuals(left).whiteness.tolist()),
+        tuple(stood),
+        {},
         _procedure(signals, settings, len(fit.rows)),
         cost_of_possible(of_plain.fitted.relative, of_possible.fitted.relative)
-        + remarks(robot, base, fitted, models, solution),
+        + remarks(robot, base, fitted, models, solution, stood),
         findings,
     )
 

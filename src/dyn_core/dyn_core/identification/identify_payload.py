@@ -17,6 +17,7 @@ from dyn_core.identification.checks import check_length, check_signals
 from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.estimation import Estimation
+from dyn_core.identification.fixed_joints import with_fixed_joints
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified
 from dyn_core.identification.known_arm import KnownArm, KnowsArm, identified_values
@@ -71,6 +72,8 @@ def identify_payload(
     arm = without if isinstance(without, (Signals, Identified)) else without.known_arm(robot)
     if isinstance(arm, KnownArm):
         settings = replace(settings, couplings=(*settings.couplings, *arm.couplings))
+    elif isinstance(arm, Identified):
+        robot = with_fixed_joints(robot, arm.fixed)
     base = base_columns(robot, motors_of(robot, signals, settings.couplings))
     payload_columns(link, base)  # a wrong name is told at once
     estimation = Estimation(robot, base, settings)
@@ -91,7 +94,8 @@ def identify_payload(
         if isinstance(arm, KnownArm):
             models, x = arm.friction, arm.base_values(base)
         else:
-            models = tuple(friction.model for friction in arm.friction)
+            moving = zip(arm.joint_names, arm.friction, strict=True)
+            models = tuple(friction.model for name, friction in moving if name not in arm.fixed)
             x = identified_values(robot, base, arm)
         progress(IdentifyStage.FIT)
         fit = estimation.fit(loaded, models)

@@ -183,21 +183,21 @@ def deviations_of_residuals(whole: Factors, solution: Solution) -> Array:
     squares = residual_squares(whole, solution.x)
     covariance = solution.covariance
     deviations = []
-    for R, columns, s, square in zip(
-        whole.parts[0], own_columns(whole), solution.sigma, squares, strict=True
+    for R, columns, s, square, count in zip(
+        whole.parts[0], own_columns(whole), solution.sigma, squares, whole.count, strict=True
     ):
         places = [*range(whole.shared), *columns]
         W = R[:, :-1] / s
         share = float(np.sum((W @ covariance[np.ix_(places, places)]) * W))
-        deviations.append(np.sqrt(square / max(whole.count - share, 1.0)))
-    least = 1e-12 * np.sqrt(torque_squares(whole) / whole.count)
+        deviations.append(np.sqrt(square / max(count - share, 1.0)))
+    least = 1e-12 * np.sqrt(torque_squares(whole) / np.maximum(whole.count, 1))
     # A joint without torques has no equations, and any deviation.
     found: Array = np.where(least > 0.0, np.maximum(np.array(deviations), least), 1.0)
     return found
 
 
 def _freedom(data: Factors, x: Array) -> int:
-    return data.count * data.dof - len(x)
+    return int(data.count.sum()) - len(x)
 
 
 def _scaled(solution: Solution, sigma: float) -> Solution:

@@ -84,7 +84,7 @@ def link_by_link(base: BaseColumns, data: Factors) -> LinkByLink:
         inverse = np.linalg.pinv(W)
         found = inverse @ right
         rest = float(np.sum((right - W @ found) ** 2))
-        sigma[i] = np.sqrt(rest / max(whole.count - len(wanted), 1))
+        sigma[i] = np.sqrt(rest / max(whole.count[i] - len(wanted), 1))
         passed = -inverse @ V  # what the errors of what is known do to what is found
         x[wanted] = found
         cross = passed @ covariance[np.ix_(fixed, range(count))]

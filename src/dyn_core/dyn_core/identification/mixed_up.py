@@ -183,11 +183,11 @@ def _some(equations: Equations) -> Equations:
     every = slice(None, None, max(1, len(signals) // SAMPLES))
     t, q, qd, qdd, tau = (a[every] for a in (signals.time, signals.q, signals.qd, signals.qdd, signals.tau))
     few = replace(signals, time=t, q=q, qd=qd, qdd=qdd, tau=tau, segments=((0, len(t)),), decimate=1)
-    return Equations(few, equations.base)
+    return Equations(few, equations.base, stood=equations.stands[every])
 
 
 def _moved(equations: Equations, order: Sequence[int]) -> Equations:
     """The equations if the motion of each joint were that of another."""
     signals, k = equations.signals, list(order)
     changed = replace(signals, q=signals.q[:, k], qd=signals.qd[:, k], qdd=signals.qdd[:, k])
-    return Equations(changed, equations.base)
+    return Equations(changed, equations.base, stood=equations.stands[:, k])

@@ -42,7 +42,7 @@ def online_standard(knowledge: Knowledge) -> StandardEstimate:
     sigma = math.sqrt(knowledge.independent) * solution.sigma
     whole = knowledge.data.merged()
     rows = system(whole, sigma)
-    found = consistent_parameters(robot, knowledge.base, knowledge.friction, rows, whole.count)
+    found = consistent_parameters(robot, knowledge.base, knowledge.friction, rows, int(whole.count.max()))
     before = np.array(robot.parameters).reshape(len(robot.joints), PER_JOINT)
     values = np.column_stack([found.standard, found.Ia, before[:, 11:]])
     spreads = np.column_stack([found.deviations, np.full((len(robot.joints), 3), math.inf)])

@@ -41,6 +41,8 @@ def _basis() -> Array:
 BASIS: Array = _basis()
 """What each of the ten parameters XX XY XZ YY YZ ZZ MX MY MZ M is in P, (10, 4, 4)."""
 
+_READ: Array = np.linalg.pinv(BASIS.reshape(10, 16)).T.reshape(10, 4, 4)
+"""How much of each entry of P is in each of the ten parameters."""
 
 BORDER = 1e-9
 """Part of the greatest eigenvalue of P that may be missing where it is 0 but for roundings."""
@@ -60,9 +62,10 @@ def parameters_of(P: Array) -> Array:
 
 
 def congruence(L: Array) -> Array:
-    """Answer the matrix (10, 10) that takes the parameters of P to those of L P L^T."""
-    columns: Array = np.array([parameters_of(L @ E @ L.T) for E in BASIS]).T
-    return columns
+    """Answer the matrices (..., 10, 10) that take the parameters of P to those of L P L^T, L (..., 4, 4)."""
+    moved = L[..., None, :, :] @ BASIS @ np.swapaxes(L, -1, -2)[..., None, :, :]
+    columns: Array = np.tensordot(moved, _READ, axes=((-2, -1), (-2, -1)))
+    return np.swapaxes(columns, -1, -2)
 
 
 def is_possible(parameters: Array) -> bool:

@@ -196,7 +196,7 @@ class RecursiveEstimator:
         for G, model in zip(self._grams, self._friction, strict=True):
             keep = [*range(len(self._base.kept) + len(model.terms)), G.shape[0] - 1]
             parts.append(_root(G[np.ix_(keep, keep)]))
-        data = Factors(len(self._base.kept), (tuple(parts),), (round(self._weight),))
+        data = Factors(len(self._base.kept), (tuple(parts),), (np.full(len(parts), round(self._weight)),))
         try:
             solution = weighted(data)
         except np.linalg.LinAlgError:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from dyn_core.signals.signals import Signals
 
 ILL_CONDITIONED = 1e3
 """Condition number from which on it is worth a word."""
+
+WORTH_A_WORD = 0.01
+"""Part of the time for which a joint stands that is worth a word."""
 
 COSTLY, MUCH = 3.0, 0.01
 """Bodies that can exist cost much where they multiply and raise the relative error of the fit by more."""
@@ -39,12 +42,28 @@ def cost_of_possible(plain: float, possible: float) -> tuple[str, ...]:
     )
 
 
+def of_fixed_joints(positions: Mapping[str, float]) -> tuple[str, ...]:
+    """Answer a sentence about joints that stood all the time, by name with where they stood."""
+    if not positions:
+        return ()
+    if len(positions) == 1:
+        return (
+            f"{listed(positions)} did not move and was taken as fixed: what it carries is known together "
+            "with what carries it, as long as it stands there; its friction and rotor stay as described",
+        )
+    return (
+        f"{listed(positions)} did not move and were taken as fixed: what they carry is known together with "
+        "what carries them, as long as they stand there; their friction and rotors stay as described",
+    )
+
+
 def remarks(
     robot: Robot,
     base: BaseColumns,
     signals: Signals,
     models: Sequence[FrictionModel],
     solution: Solution,
+    shares: Sequence[float],
 ) -> tuple[str, ...]:
     """Answer what to know, one sentence each.
 
@@ -54,6 +73,7 @@ def remarks(
         signals: the motion that was fitted.
         models: friction of each joint.
         solution: the fit.
+        shares: part of that time for which each joint stood.
     """
     found = []
     _, impossible = expected_bodies(robot)
@@ -65,7 +85,18 @@ def remarks(
         )
     still = [name for name, moves in zip(robot.joint_names, moving(signals), strict=True) if not moves]
     if still:
-        found.append(f"{listed(still)} did not move: their friction and rotors stay unknown")
+        whose = "its friction and rotor" if len(still) == 1 else "their friction and rotors"
+        found.append(f"{listed(still)} did not move: {whose} stay unknown")
+    stood = [
+        f"{share:.0%} of the time of '{name}'"
+        for name, share in zip(robot.joint_names, shares, strict=True)
+        if name not in still and share >= WORTH_A_WORD
+    ]
+    if stood:
+        found.append(
+            "while a joint stands its friction is anything within stiction: its torque is left out of the "
+            f"fit, though not of the errors: {', '.join(stood)}"
+        )
     silent = [name for name, known in zip(robot.joint_names, signals.has_effort, strict=True) if not known]
     if silent:
         found.append(f"the torque of {listed(silent)} was not measured: they have no equations")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.deviations import residual_rows
 from dyn_core.identification.factors import factors
 from dyn_core.identification.least_squares import Solution, weighted
@@ -24,11 +25,13 @@ SETTLED = 0.01
 _MEDIAN_TO_DEVIATION = 1.4826
 
 
-def huber_weights(errors: Array, k: float = HUBER) -> Array:
-    """What equations are multiplied with, (N, n), for residuals (N, n)."""
-    scale = _MEDIAN_TO_DEVIATION * np.median(np.abs(errors), axis=0)
-    sizes = np.maximum(np.abs(errors), np.finfo(float).tiny)
-    return np.sqrt(np.minimum(1.0, k * np.maximum(scale, np.finfo(float).tiny) / sizes))
+def huber_weights(errors: Array, k: float = HUBER, used: BoolArray | None = None) -> Array:
+    """What equations are multiplied with, (N, n), for residuals (N, n); `used` says which there are."""
+    known = np.ones_like(errors, dtype=bool) if used is None else used
+    sizes = (np.abs(of_joint[there]) for of_joint, there in zip(errors.T, known.T, strict=True))
+    scale = _MEDIAN_TO_DEVIATION * np.array([np.median(size) if len(size) else 0.0 for size in sizes])
+    tiny = np.finfo(float).tiny
+    return np.sqrt(np.minimum(1.0, k * np.maximum(scale, tiny) / np.maximum(np.abs(errors), tiny)))
 
 
 def reweighted(rows: Rows, start: Array) -> tuple[Solution, Array]:
@@ -40,7 +43,7 @@ def reweighted(rows: Rows, start: Array) -> tuple[Solution, Array]:
     """
     x = start
     for _ in range(ROUNDS):
-        weights = huber_weights(residual_rows(rows, x))
+        weights = huber_weights(residual_rows(rows, x), used=rows.used)
         solution = weighted(factors(rows, weights=weights))
         change = np.abs(solution.x - x) / np.maximum(solution.deviations, np.finfo(float).tiny)
         x = solution.x

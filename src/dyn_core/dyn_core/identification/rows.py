@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.equations import KEPT, Equations, Piece
 from dyn_core.identification.friction import FrictionModel
 
@@ -26,11 +27,14 @@ class Rows:
         frictions: what else the rows of each joint have: the columns of these models, one after the other.
         load: torques that the bodies exert (N m or N), (N, n), for friction that depends on them; None
             where none does.
+        complete: whether joints have equations while they stand, too. Otherwise these are zeros, which say
+            nothing.
     """
 
     equations: Equations
     frictions: tuple[tuple[FrictionModel, ...], ...]
     load: Array | None = None
+    complete: bool = False
     _known: dict[int, list[Array]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -43,6 +47,12 @@ class Rows:
         return self.equations.shared
 
     @property
+    def used(self) -> BoolArray:
+        """Which equations of each joint say something, (N, n)."""
+        used = self.equations.used
+        return np.ones_like(used) if self.complete else used
+
+    @property
     def dof(self) -> int:
         """Number of joints."""
         return len(self.frictions)
@@ -51,14 +61,14 @@ class Rows:
         """Answer the equations piece by piece: which they are, and the rows of each joint."""
         for piece in self.equations.pieces():
             shared, tau = self.equations.filtered(piece)
-            own = self._own(piece)
-            yield (
-                piece.which,
-                [
-                    np.concatenate([shared[:, i], columns, tau[:, i, None]], axis=1)
-                    for i, columns in enumerate(own)
-                ],
-            )
+            rows = [
+                np.concatenate([shared[:, i], columns, tau[:, i, None]], axis=1)
+                for i, columns in enumerate(self._own(piece))
+            ]
+            used = self.used[piece.which]
+            for i in np.flatnonzero(~used.all(axis=0)):
+                rows[i][~used[:, i]] = 0.0
+            yield piece.which, rows
 
     def _own(self, piece: Piece) -> list[Array]:
         """The filtered columns of friction, by joint."""

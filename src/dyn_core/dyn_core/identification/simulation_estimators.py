@@ -86,7 +86,8 @@ def by_simulation(
         possible = consistent_parameters(robot, base, models, says, len(equations))
         model.set_parameters(_standard(possible.standard, possible.Ia))
         moved = simulated(model, models, solution.x[equations.shared :], measured.control, measured)
-        along = _rows(Equations(replace(moved, tau=measured.tau), base), models, solution.x)
+        motion = replace(moved, tau=measured.tau)
+        along = _rows(Equations(motion, base, stood=equations.stands), models, solution.x)
         if method == "iv":
             fit = _instrumental(_rows(equations, models, solution.x), along, solution)
         else:

@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.deviations import SAFETY, residuals
 from dyn_core.identification.friction import STANDARD, FrictionModel
 from dyn_core.identification.friction_selection import V0
@@ -64,7 +65,12 @@ class ChosenFriction:
 
 
 def nearest_standard(
-    chosen: ChosenFriction, signals: Signals, joint: int, load: Array, parts: Sequence[float] = V0
+    chosen: ChosenFriction,
+    signals: Signals,
+    joint: int,
+    load: Array,
+    parts: Sequence[float] = V0,
+    used: BoolArray | None = None,
 ) -> StandardFriction:
     """Answer the standard friction of a joint that leaves least of its measured torques.
 
@@ -76,15 +82,17 @@ def nearest_standard(
         joint: place of the joint.
         load: torques of bodies and rotors (N m or N), (N,).
         parts: velocities v0 that are tried, as parts of the greatest speed; the first one is 0.
+        used: which of the filtered samples count; by default all.
     """
     qd, torque = signals.qd[:, joint], signals.tau[:, joint] - load
     speed = float(np.abs(qd).max(initial=0.0))
-    if not signals.has_effort[joint] or speed == 0.0:
+    if not signals.has_effort[joint] or speed == 0.0 or not (used is None or used.any()):
         return chosen.standard()
     velocities = sorted({speed * part for part in parts})
     signs = [FrictionModel(("coulomb",), v0).columns(qd, qd)[:, 0] for v0 in velocities]
     columns = np.column_stack([qd, np.ones_like(qd), torque, *signs])
-    (filtered,) = signals.parallel(columns)
+    which = slice(None) if used is None else used
+    filtered = signals.parallel(columns)[0][which]
     right = filtered[:, 2]
     found = []
     for k, v0 in enumerate(velocities):
@@ -97,7 +105,7 @@ def nearest_standard(
     kept = chosen.model.terms == STANDARD and (chosen.model.v0 == 0.0 or len(velocities) > 1)
     if kept:
         sign = chosen.model.columns(qd, qd)[:, 1]
-        own = np.column_stack([filtered[:, 0], *signals.parallel(sign), filtered[:, 1]])
+        own = np.column_stack([filtered[:, 0], signals.parallel(sign)[0][which], filtered[:, 1]])
         first = float(np.sum((right - own @ chosen.x) ** 2))
     if least < (1.0 - GAIN) * first:
         return StandardFriction(v0, *_told(W, x, left, signals.decimation.memory))

@@ -116,13 +116,13 @@ def standard_frictions(
     robot = equations.base.robot
     bodies = np.column_stack([consistent.standard, _rotors(robot, consistent, motors)]).ravel()
     load = rigid_torques(equations, equations.base.matrix[:, : len(bodies)] @ bodies)
-    parts = (0.0,) if at_once else V0
+    parts, used = (0.0,) if at_once else V0, equations.used
     found = []
     for i, (model, columns) in enumerate(zip(models, own, strict=True)):
         places = list(columns)
         deviations = consistent.friction_deviations[[k - len(consistent.x) for k in places]]
         chosen = ChosenFriction(model, consistent.x[places], deviations)
-        found.append(nearest_standard(chosen, equations.signals, i, load[:, i], parts))
+        found.append(nearest_standard(chosen, equations.signals, i, load[:, i], parts, used[:, i]))
     return tuple(found)
 
 

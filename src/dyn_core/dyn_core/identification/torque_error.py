@@ -13,15 +13,15 @@ from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import TorqueError
 from dyn_core.identification.rigid_torques import rigid_torques
-from dyn_core.identification.rows import rows_of
+from dyn_core.identification.rows import Rows
 
 _TINY = float(np.finfo(float).tiny)
 
 
 def torque_error(equations: Equations, models: Sequence[FrictionModel], x: Array) -> TorqueError:
-    """How far the torques by parameters are from those of a motion."""
+    """How far the torques by parameters are from those of a motion, be the joints moving or not."""
     load = rigid_torques(equations, x) if any(model.loaded for model in models) else None
-    rows = rows_of(equations, models, load)
+    rows = Rows(equations, tuple((model,) for model in models), load, complete=True)
     squares = np.sum(residual_rows(rows, x) ** 2, axis=0)
     torques = np.maximum(np.sum(residual_rows(rows, np.zeros_like(x)) ** 2, axis=0), _TINY)
     return TorqueError(

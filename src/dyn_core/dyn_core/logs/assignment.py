@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.errors import DynError, listed, shortened
@@ -14,6 +15,8 @@ from dyn_core.logs.log_map import QUANTITIES, ColumnMap, JointMap, LogMap
 from dyn_core.logs.stream import Recording, Stream
 from dyn_core.logs.units import EFFORT, POSITION, TIME, UNITS, VELOCITY, Unit
 
+NONE: Mapping[str, str] = MappingProxyType({})
+UNKNOWN = "the robot has no joint of this name: it is left out"
 _NUMBERED = re.compile(r"(?:j|joint|a|axis|ax|m|motor|drive|dof)[ _]?0*(\d+)", re.IGNORECASE)
 
 
@@ -90,20 +93,42 @@ def meaning_of(name: str, joints: Sequence[str]) -> ColumnName | None:
     return column_name(name)
 
 
-def assign(recording: Recording, said: LogMap, robot_joints: Sequence[str] | None) -> Assignment:
+def assign(
+    recording: Recording,
+    said: LogMap,
+    robot_joints: Sequence[str] | None,
+    followers: Mapping[str, str] = NONE,
+) -> Assignment:
     """Answer which column is what.
 
     Args:
         recording: the columns.
         said: what the user says.
         robot_joints: names of the robot's joints, in order; None where no robot is known.
+        followers: joints of the robot that mimic others, with these.
 
     Raises:
         DynError: a column is missing, or several could be meant.
     """
     if said.names_columns:
         return _as_said(recording, said, robot_joints)
-    return _recognised(recording, said, robot_joints)
+    found = _recognised(recording, said, robot_joints)
+    return replace(found, findings=tuple(_with_followers(found.findings, followers)))
+
+
+def _with_followers(findings: Sequence[Finding], followers: Mapping[str, str]) -> Iterator[Finding]:
+    """Answer findings in which joints that mimic others are told from those that are not there."""
+    for finding in findings:
+        following = [name for name in finding.names if name in followers]
+        if finding.message != UNKNOWN or not following:
+            yield finding
+            continue
+        others = tuple(name for name in finding.names if name not in followers)
+        if others:
+            yield replace(finding, names=others)
+        for name in following:
+            said = f"it mimics '{followers[name]}', whose column says where it is: it is left out"
+            yield replace(finding, names=(name,), message=said)
 
 
 def _as_said(recording: Recording, said: LogMap, robot_joints: Sequence[str] | None) -> Assignment:
@@ -299,9 +324,7 @@ def _named(
     if robot_joints is not None:
         extra = tuple(joint for joint in joints if joint not in robot_joints and joint not in said.ignore)
         if extra:
-            findings.append(
-                Finding(Severity.NOTE, "joint", extra, "the robot has no joint of this name: it is left out")
-            )
+            findings.append(Finding(Severity.NOTE, "joint", extra, UNKNOWN))
         joints = tuple(joint for joint in robot_joints if joint in joints)
     unknown = [joint for joint in said.joints if joint not in joints]
     if unknown:

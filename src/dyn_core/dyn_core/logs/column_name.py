@@ -42,6 +42,7 @@ _UNIT_WORDS = {
 _NOT_OF_JOINTS = {"tcp", "ee", "eef", "cartesian", "cart", "pose", "wrench", "ft", "imu", "orientation"}
 _CARTESIAN = {"x", "y", "z", "w", "roll", "pitch", "yaw", "rx", "ry", "rz"}
 _TIMES = {"time", "t", "timestamp", "stamp", "timestamps", "times", "clock"}
+_LONG_TIMES = {"time", "timestamp", "stamp"}
 _SECONDS, _NANOSECONDS = {"sec", "secs"}, {"nanosec", "nsec", "nsecs", "nanosecs"}
 
 _TOKEN = re.compile(r"joint_?states?|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]|\d+", re.ASCII)
@@ -88,7 +89,7 @@ def column_name(name: str) -> ColumnName | None:
     words = [token.group().lower() for token in tokens]
     if not words:
         return None
-    stamp = _time(words, bracket)
+    stamp = _time(words, bracket) or _time_of_structure(bare, bracket)
     if stamp is not None:
         return stamp
     found = None if _NOT_OF_JOINTS & set(words) else _around_the_joint(words)
@@ -159,6 +160,13 @@ def _time(words: list[str], text: str) -> ColumnName | None:
     if len(rest) == 1 and rest[0] in _NANOSECONDS:
         return ColumnName(TIME, part="nanosec")
     return None
+
+
+def _time_of_structure(bare: str, text: str) -> ColumnName | None:
+    """Answer the time of a structure of any name, ``run7.time``."""
+    structure, dot, field = bare.rpartition(".")
+    words = [token.group().lower() for token in _TOKEN.finditer(field)]
+    return _time(words, text) if dot and structure and words and words[0] in _LONG_TIMES else None
 
 
 def _without_unit(name: str) -> tuple[str, str]:

@@ -147,12 +147,13 @@ def _log(
         seen = f": its topics are {listed(recording.others, 8)}" if recording.others else ""
         raise DynError(f"no topic says anything of joints{seen}; record sensor_msgs/JointState")
     names = None if robot is None else robot.joint_names
-    assignment = assign(recording, said, names)
+    assignment = assign(recording, said, names, {} if robot is None else _followers(robot))
     findings += assignment.findings
     if not assignment.sources:
         known = [name for stream in recording.streams for name in (*stream.names, *stream.ignored)]
         raise DynError(
             f"no column is known to be of a joint: there are {listed(known, 12)}; give a map that names them"
+            + _example(known, names or ())
         )
     if robot is not None:
         _check_missing(robot, said, assignment)
@@ -164,15 +165,51 @@ def _log(
     log = with_control(log, said, asked, together.time, together.columns)
     log = replace(log, done=(*together.done, *log.done))
     findings += log.findings
+    recorded = log.joint_names
     if robot is not None:
         log = _of_robot(log, said, robot)
-    findings += suspicious(log, robot)
+    # What a map says of joints that are not in the log is no surprise.
+    findings += (
+        finding
+        for finding in suspicious(log, robot)
+        if finding.kind != "joint" or not said.held.keys() - set(recorded) & set(finding.names)
+    )
     return log
+
+
+def _example(columns: Sequence[str], joints: Sequence[str]) -> str:
+    """Answer what such a map looks like, where columns have numbers in the place of names."""
+    if len(columns) < 3 or not all(name.isdecimal() for name in columns):
+        return ""
+    joint = shortened(joints[0], 40) if joints else "elbow"
+    count = max(len(joints), 1)
+    effort = 2 + count * max((len(columns) - 1) // count - 1, 1)  # the last block, behind velocities
+    return (
+        ", such as 'time: {column: 1}' and, on the next lines, 'joints:' and "
+        f"'  {joint}: {{position: {{column: 2}}, effort: {{column: {effort}}}}}'; columns are counted "
+        "from 1"
+    )
+
+
+def _followers(robot: Robot) -> dict[str, str]:
+    """Answer joints that mimic others, with these."""
+    return {
+        joint.name: robot.joints[joint.mimic.leader - 1].name
+        for joint in robot.joints
+        if joint.mimic is not None and joint.mimic.leader
+    }
 
 
 def _check_missing(robot: Robot, said: LogMap, assignment: Assignment) -> None:
     """Refuse a log in which joints of the robot are missing that nobody says anything of."""
     unknown = [joint for joint in said.held if joint not in robot.joint_names]
+    followers = _followers(robot)
+    following = [joint for joint in unknown if joint in followers]
+    if following:
+        raise DynError(
+            f"held: '{shortened(following[0], 40)}' mimics '{followers[following[0]]}': leave it out, and "
+            "say where that one is"
+        )
     if unknown:
         raise DynError(
             f"held: the robot has no joint {listed(unknown)}: its joints are {listed(robot.joint_names, 12)}"

@@ -62,6 +62,11 @@ def table_of(arrays: Mapping[str, Any], select: Selection, max_values: int) -> t
     return stream, count
 
 
+def names_joints(name: str) -> bool:
+    """Tell whether an array of this name has the names of the joints."""
+    return name.rsplit(".", 1)[-1].lower() in ("joint_names", "joints", "names", "name")
+
+
 def _relative(column: Any) -> Array:
     """Answer integers as floats; large ones (time in ns) after the first, so that no digit is lost."""
     if len(column) and abs(int(column[0])) >= 2**53:
@@ -92,8 +97,7 @@ def _samples(arrays: Mapping[str, Any]) -> int:
 def _joint_names(arrays: Mapping[str, Any]) -> tuple[str, ...]:
     """Answer the names of the joints, where an array of text has them."""
     for name, array in arrays.items():
-        is_names = name.rsplit(".", 1)[-1].lower() in ("joint_names", "joints", "names", "name")
-        if is_names and isinstance(array, np.ndarray):
+        if names_joints(name) and isinstance(array, np.ndarray):
             flat = array.reshape(-1)
             if array.dtype.kind in "US":
                 return tuple(str(word).strip() for word in flat.astype(str))

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.logs.flatten import table_of
+from dyn_core.check.finding import Finding, Severity
+from dyn_core.errors import DynError, listed
+from dyn_core.logs.flatten import names_joints, table_of
 from dyn_core.logs.gather import cut_finding
 from dyn_core.logs.stream import Recording, Selection
 
@@ -30,11 +32,22 @@ def read_npz(path: Path, select: Selection, max_values: int) -> Recording:
             )
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: array for name in file.files if (array := _array(file, name)) is not None}
+            objects = [name for name in file.files if name not in arrays]
     except DynError:
         raise
     except Exception as error:  # NumPy raises what its parsers stumble over
         raise DynError(f"it is no .npz, or one that was cut: {error}") from error
-    return _recording("NumPy .npz", arrays, select, max_values)
+    named = [name for name in objects if names_joints(name)]
+    if named:
+        raise DynError(
+            f"{listed(named)} holds Python objects, which could run code when they are read: save the names "
+            "of the joints as text, np.array(names, dtype=str)"
+        )
+    recording = _recording("NumPy .npz", arrays, select, max_values)
+    if not objects:
+        return recording
+    said = f"{listed(objects)}: Python objects, which could run code when they are read, are left out"
+    return replace(recording, findings=(*recording.findings, Finding(Severity.NOTE, "log", (), said)))
 
 
 def read_npy(path: Path, select: Selection, max_values: int) -> Recording:

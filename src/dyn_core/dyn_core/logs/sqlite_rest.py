@@ -1,70 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be had from an SQLite bag that was cut, as by a disk that was full.
+"""What can be had from an SQLite bag that was cut or is damaged, as by a disk that was full.
 
-SQLite refuses a file with fewer pages than its header says. In a copy whose header says what is there, the
-table of the messages can be read up to the first page that is missing.
+SQLite refuses a file with fewer pages than its header says, and reads a table from its root, which may point
+to where nothing is left. Each page that is there is read by itself instead.
 """
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import sqlite3
-import struct
-import tempfile
+import mmap
 from collections.abc import Iterator
 from pathlib import Path
 
-from dyn_core.logs.raw_message import RawMessage
+import numpy as np
 
-LARGEST_COPY = 2_000_000_000
-"""Bytes of a file that is copied."""
-_PAGE_SIZE, _PAGES = 16, 28  # places in the header
+from dyn_core.logs.raw_message import RawMessage
+from dyn_core.logs.sqlite_pages import Place, SqlitePages, Value, sqlite_pages
 
 
 def remaining_messages(path: Path) -> Iterator[RawMessage]:
-    """Answer the messages of an SQLite bag up to where it ends or is damaged."""
-    size = path.stat().st_size
-    if size > LARGEST_COPY:
+    """Answer the messages that are left in an SQLite bag, in the order in which they were recorded."""
+    if not path.stat().st_size:
         return
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "bag.db3"
-        shutil.copyfile(path, copy)
-        with copy.open("r+b") as file:
-            head = file.read(100)
-            if len(head) < 100:
-                return
-            (page,) = struct.unpack_from(">H", head, _PAGE_SIZE)
-            page = 65536 if page == 1 else page
-            if not page:
-                return
-            file.truncate(size // page * page)
-            file.seek(_PAGES)
-            file.write(struct.pack(">I", size // page))
-        with contextlib.closing(sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True)) as database:
-            yield from _messages(database)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        data = memoryview(mapped)
+        try:
+            pages = sqlite_pages(data)
+            if pages is not None:
+                yield from _messages(pages)
+        finally:
+            data.release()
 
 
-def _messages(database: sqlite3.Connection) -> Iterator[RawMessage]:
-    try:
-        topics = {row[0]: (row[1], row[2]) for row in database.execute("SELECT id, name, type FROM topics")}
-        definitions = _definitions(database)
-        for number, received, data in database.execute("SELECT topic_id, timestamp, data FROM messages"):
-            topic, kind = topics.get(number, ("", ""))
-            # SQLite keeps any type in any column: what is damaged may be of another.
-            if all(isinstance(text, str) for text in (topic, kind)) and isinstance(data, bytes):
-                yield RawMessage(topic, kind, definitions.get(kind, ""), received, data)
-    except (sqlite3.Error, UnicodeDecodeError):
-        return
+def _messages(pages: SqlitePages) -> Iterator[RawMessage]:
+    topics: dict[int, tuple[str, str]] = {}
+    definitions: dict[str, str] = {}
+    found: list[Place] = []
+    for place in pages.places():
+        match pages.record(place):
+            case [_, int(), int(), bytes()]:
+                found.append(place)
+            case [_, str(kind), "ros2msg", str(definition), *_]:
+                definitions[kind] = definition
+            case [_, str(topic), str(kind), str(), *_]:
+                topics[place.row] = (topic, kind)
+    # Rows that trees have moved are there twice.
+    order = np.argsort([place.row for place in found], kind="stable").tolist()
+    last = None
+    for place in (found[k] for k in order):
+        values = pages.record(place)
+        if values is not None and place.row != last:
+            yield _message(values, topics, definitions)
+        last = place.row
 
 
-def _definitions(database: sqlite3.Connection) -> dict[str, str]:
-    """Answer the definitions of types, which older bags do not have."""
-    try:
-        rows = database.execute(
-            "SELECT topic_type, encoded_message_definition FROM message_definitions WHERE encoding = "
-            "'ros2msg'"
-        )
-        return dict(rows.fetchall())
-    except sqlite3.Error:
-        return {}
+def _message(
+    values: list[Value], topics: dict[int, tuple[str, str]], definitions: dict[str, str]
+) -> RawMessage:
+    _, number, received, data = values
+    assert isinstance(number, int)
+    assert isinstance(received, int)
+    assert isinstance(data, bytes)
+    topic, kind = topics.get(number, ("", ""))
+    return RawMessage(topic, kind, definitions.get(kind, ""), received, data)

@@ -232,6 +232,8 @@ def _without_held(time: Array, values: Array, say: _Say) -> tuple[Array, Array]:
     if held.mean() < HELD:
         return time, values
     starts = np.flatnonzero(~held)
+    if len(starts) == 1:  # nothing moves at all
+        return time, values
     lengths = np.diff(np.append(starts, len(time)))
     usual = int(np.median(lengths))
     # A robot at rest repeats itself too, but in few and long runs.

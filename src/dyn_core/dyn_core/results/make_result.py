@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,6 +19,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.load import Loaded
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.identification.at_rest import at_rest
+from dyn_core.identification.fixed_joints import with_fixed_joints
 from dyn_core.identification.identified import (
     Errors,
     Identified,
@@ -81,7 +82,16 @@ def make_result(
     signals = condition(log, protocol)
     identified = identify(robot, signals, settings, progress)
     progress(ResultStage.COMPARING)
-    return _result(loaded, log, at_rest(signals), protocol, settings, identified, inputs)
+    signals = _without_effort(at_rest(signals), identified.fixed)
+    return _result(loaded, log, signals, protocol, settings, identified, inputs)
+
+
+def _without_effort(signals: Signals, joints: Collection[str]) -> Signals:
+    """Answer the signals without the efforts of some joints, of which no model knows anything."""
+    if not joints:
+        return signals
+    without = np.array([name in joints for name in signals.joint_names])
+    return replace(signals, tau=np.where(without, np.nan, signals.tau))
 
 
 def _inputs(loaded: Loaded, files: Mapping[str, str | os.PathLike[str]], made_by: str) -> Inputs:
@@ -134,7 +144,7 @@ def _result(
         ),
         errors={name: None if error is None else error.relative for name, error in held_out_errors.items()},
     )
-    grouped, no_effect = _grouping(robot)
+    grouped, no_effect = _grouping(with_fixed_joints(robot, identified.fixed))
     return Result(
         loaded,
         log,

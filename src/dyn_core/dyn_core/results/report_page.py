@@ -12,6 +12,7 @@ from dyn_core.results.report_plots import friction_plots, torque_plots
 from dyn_core.results.report_tables import (
     base_rows,
     error_table,
+    friction_of_moving,
     friction_rows,
     how_rows,
     joint_numbers,
@@ -62,7 +63,8 @@ def _cards(result: Result) -> Iterator[str]:
     error = getattr(identified.consistent_errors, which).relative
     standard = getattr(result.standard_errors, which).relative
     described = getattr(result.description_errors, which).relative
-    parameters = [*identified.base, *(p for friction in identified.friction for p in friction.parameters)]
+    moving = friction_of_moving(identified, identified.friction)
+    parameters = [*identified.base, *(p for friction in moving for p in friction.parameters)]
     essential = sum(parameter.essential for parameter in parameters)
     at_once = getattr(result.at_once_errors, which).relative
     nodes = "viscous, Coulomb and offset alone"

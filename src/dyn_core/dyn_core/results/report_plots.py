@@ -39,6 +39,8 @@ def torque_plots(result: Result) -> Iterator[str]:
 def friction_plots(result: Result) -> Iterator[str]:
     """Answer the friction of each joint over its velocity."""
     for joint, curves in zip(result.loaded.robot.independent_joints, result.friction, strict=True):
+        if joint.name in result.identified.fixed:
+            continue
         load = "" if curves.load is None else f", at a load of {curves.load:.3g} {joint.effort_unit}"
         drawn = (
             Curve("measured less bodies and rotors (mean)", curves.velocity, curves.measured, MEASURED),

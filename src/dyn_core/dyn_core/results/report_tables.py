@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from dyn_core.identification.estimators import IN_SHORT, IN_WORDS
 from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.identified import IdentifiedParameter, TorqueError
+from dyn_core.identification.identified import Identified, IdentifiedParameter, JointFriction, TorqueError
 from dyn_core.identification.units import unit_of
 from dyn_core.model.robot import Robot
 from dyn_core.report.page import table
@@ -49,6 +49,7 @@ def error_table(result: Result) -> str:
             number(last.rms[i], joint.effort_unit),
         ]
         for i, joint in enumerate(result.loaded.robot.independent_joints)
+        if joint.name not in identified.fixed
     ]
     rows.append(["all", *(percent(column.relative) for column in columns), ""])
     above = [("", 1), *((name, 2 if held else 1) for name in groups), ("", 1)]
@@ -70,7 +71,11 @@ def base_rows(result: Result) -> Iterator[Sequence[str]]:
         *zip(identified.base, identified.consistent_base, strict=True),
         *(
             pair
-            for plain, consistent in zip(identified.friction, identified.consistent_friction, strict=True)
+            for plain, consistent in zip(
+                friction_of_moving(identified, identified.friction),
+                friction_of_moving(identified, identified.consistent_friction),
+                strict=True,
+            )
             for pair in zip(plain.parameters, consistent.parameters, strict=True)
         ),
     ]
@@ -85,6 +90,12 @@ def base_rows(result: Result) -> Iterator[Sequence[str]]:
             parameter.unit,
             _kind(parameter),
         )
+
+
+def friction_of_moving(identified: Identified, friction: Sequence[JointFriction]) -> list[JointFriction]:
+    """Answer the friction of the joints that were not taken as fixed."""
+    pairs = zip(identified.joint_names, friction, strict=True)
+    return [of_joint for name, of_joint in pairs if name not in identified.fixed]
 
 
 def _kind(parameter: IdentifiedParameter) -> str:
@@ -126,6 +137,8 @@ def friction_rows(result: Result) -> Iterator[Sequence[str]]:
     for joint, j, friction in zip(
         robot.independent_joints, robot.coordinates, result.identified.consistent_friction, strict=True
     ):
+        if joint.name in result.identified.fixed:
+            continue
         fitted = ", ".join(
             f"{p.name} = {number(p.value, p.unit if p.unit != '1' else '')}" for p in friction.parameters
         )
@@ -169,7 +182,8 @@ def tried_rows(result: Result) -> Iterator[Sequence[str]]:
 def unseen_rows(result: Result) -> Iterator[Sequence[str]]:
     """Answer what the log does not show, and why."""
     identified = result.identified
-    parameters = [*identified.base, *(p for friction in identified.friction for p in friction.parameters)]
+    moving = friction_of_moving(identified, identified.friction)
+    parameters = [*identified.base, *(p for friction in moving for p in friction.parameters)]
     missing = [p.name for p in parameters if not p.identifiable]
     if missing:
         yield ", ".join(missing), "The motion of this log does not show it: excite the joints more."
@@ -178,6 +192,11 @@ def unseen_rows(result: Result) -> Iterator[Sequence[str]]:
         yield (
             ", ".join(vague),
             "Too small to be seen: the torques of this log are as well explained without it.",
+        )
+    if identified.fixed:
+        yield (
+            f"friction and rotors of {', '.join(identified.fixed)}",
+            "These joints did not move: they are as described.",
         )
     if result.no_effect:
         yield (
@@ -211,6 +230,10 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
         f"{procedure.equations} for each joint, one of {signals.decimate} samples; condition number "
         f"{result.identified.condition:.4g}",
     )
+    if any(result.identified.stood):
+        shares = zip(result.identified.joint_names, result.identified.stood, strict=True)
+        said = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares if share)
+        yield "standing", f"{said} of the fitted time: no equations of the joint then"
     yield (
         "estimation",
         f"{IN_WORDS[procedure.estimator]}; then physically consistent, "
@@ -219,6 +242,7 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
     whiteness = ", ".join(
         f"{name} {value:.2g}"
         for name, value in zip(result.identified.joint_names, result.identified.whiteness, strict=True)
+        if name not in result.identified.fixed
     )
     yield (
         "whiteness",

@@ -48,6 +48,8 @@ def result_entries(result: Result) -> dict[str, Any]:
         "protocol": _protocol(result),
         "coulomb_velocity": result.parameters.coulomb_velocity,
         "condition": identified.condition,
+        "stood": dict(zip(joints, identified.stood, strict=True)),
+        "fixed": identified.fixed,
         "residual_whiteness": dict(zip(joints, identified.whiteness, strict=True)),
         "parameters": {
             "standard": [_parameter(p) for p in identified.standard],

@@ -32,6 +32,12 @@ LOWEST = 1.0
 """Lowest cutoff (Hz)."""
 HIGHEST = 0.4
 """Highest cutoff, in parts of the rate."""
+STILL = 1e-4
+"""Greatest range of the positions of a joint that does not move (rad or m)."""
+FEW_LEVELS = 3
+"""Different positions that a joint has at most of which only the last bit changes."""
+NOISE_ALONE = 2.0
+"""Mean power of a spectrum, in parts of its floor, below which it is that of noise."""
 WINDOW = 4.0
 """Length of the pieces of which spectra are averaged (s)."""
 
@@ -66,6 +72,8 @@ def propose_cutoff(
             continue
         frequency, power = spectrum
         noise.append(math.sqrt(_floor(frequency, power) * frequency[-1]))
+        if _stands(q[:, k], frequency, power):
+            continue
         found.append((_end(frequency, power), _band(frequency, power), joint))
     highest = HIGHEST * rate
     if not found:
@@ -104,6 +112,13 @@ def _spectrum(q: Array, rate: float, segments: Sequence[tuple[int, int]]) -> tup
         total = power * (b - a) if total is None else total + power * (b - a)
         samples += b - a
     return None if total is None else (frequency, total / samples)
+
+
+def _stands(q: Array, frequency: Array, power: Array) -> bool:
+    """Answer whether a joint stands: what its position shows is noise, or the last bit of a counter."""
+    if np.ptp(q) <= STILL or len(np.unique(q)) <= FEW_LEVELS:
+        return True
+    return float(power[1:].mean()) < NOISE_ALONE * _floor(frequency, power)
 
 
 def _floor(frequency: Array, power: Array) -> float:
