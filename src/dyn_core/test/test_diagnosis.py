@@ -54,6 +54,48 @@ def test_wrong_signs_of_two_and_of_all(case: tuple) -> None:
     assert [f.names[0] for f in all_wrong] == list(base.robot.joint_names)
 
 
+@pytest.mark.parametrize("torque", [1.0, -1.0], ids=["position", "position and torque"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_wrong_signs_of_positions(case: tuple, torque: float, first: int) -> None:
+    """Of each joint; with that of the torque as well, friction brakes as it should."""
+    base, moved = case
+    for joint in range(first, moved.dof, 2):
+        turns = np.where(np.arange(moved.dof) == joint, -1.0, 1.0)
+        factors = np.where(turns < 0.0, torque, 1.0)
+        (finding,) = found_in(base, with_signs(moved, turns, factors))
+        assert finding.names == (f"joint_{joint + 1}",)
+        assert finding.severity is Severity.ERROR
+        words = "its position has the wrong sign" if torque > 0.0 else "its position and its torque both have"
+        assert finding.message.startswith(words)
+
+
+def test_wrong_signs_of_all_positions(case: tuple) -> None:
+    base, moved = case
+    ones = np.ones(moved.dof)
+    for factors, words in ((ones, "its position has"), (-ones, "its position and its torque both have")):
+        findings = found_in(base, with_signs(moved, -ones, factors))
+        assert [f.names[0] for f in findings] == list(base.robot.joint_names)
+        assert all(f.message.startswith(words) for f in findings)
+
+
+def test_signs_of_different_kinds_at_once() -> None:
+    robot = with_drives(arm(SIX))
+    moved = measured(exact_motion(robot, 10.0), seed=0)
+    turns, factors = np.array([1, -1, 1, -1, 1, 1.0]), np.array([1, -1, 1, 1, -1, 1.0])
+    findings = found_in(base_columns(robot), with_signs(moved, turns, factors))
+    assert [(f.names[0], f.message.split(" have ")[0].split(" has ")[0]) for f in findings] == [
+        ("joint_2", "its position and its torque both"),
+        ("joint_4", "its position"),
+        ("joint_5", "its torque"),
+    ]
+
+
+def with_signs(moved: Signals, turns: np.ndarray, factors: np.ndarray) -> Signals:
+    """What is recorded if positions and torques have other signs."""
+    q, qd, qdd = (values * turns for values in (moved.q, moved.qd, moved.qdd))
+    return replace(moved, q=q, qd=qd, qdd=qdd, tau=moved.tau * factors)
+
+
 @pytest.mark.parametrize("pair", [(0, 1), (1, 2), (2, 4), (0, 5), (4, 5)], ids=str)
 @pytest.mark.parametrize("what", ["torques", "positions", "positions and torques"])
 def test_swapped_joints(case: tuple, pair: tuple[int, int], what: str) -> None:

@@ -267,3 +267,55 @@ def test_joints_are_in_the_order_of_the_robot(m: Motion) -> None:
 
 def test_slow_logs_are_said() -> None:
     assert "20 Hz is slow for the dynamics of a robot" in said(of(motion(rate=20.0, duration=30.0)))
+
+
+def test_recordings_that_were_put_together_are_cut() -> None:
+    """Time goes on where positions jump to those of another recording."""
+    one, other = motion(seed=1), motion(seed=2)
+    q = np.concatenate([one.q[:900], other.q[300:1000]])
+    log = of(one, q)
+    assert log.segments == ((0, 900), (900, 1600))
+    np.testing.assert_array_equal(log.q, q)
+    assert "positions jump 1 times while time goes on" in said(log)
+    assert "at 4.5 s, as no joint moves: the log is cut there into 2 segments" in said(log)
+    assert "set anew" not in said(log)
+
+
+@pytest.mark.parametrize("size", [-1.2, 0.3])
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+def test_encoder_that_is_set_anew(m: Motion, size: float, noise: float) -> None:
+    q = m.q + noise * np.random.default_rng(0).normal(size=m.q.shape)
+    q[500:, 1] += size
+    log = of(m, q)
+    assert log.segments == ((0, 1100),)
+    np.testing.assert_array_equal(log.q, q[500:])
+    assert "joint 'elbow': positions jump 1 times" in said(log)
+    assert "at 2.5 s, as no joint moves" in said(log)
+    assert "only the part from 2.5 s to 7.995 s is used" in said(log)
+
+
+def test_jumps_that_leave_too_little_are_refused(m: Motion) -> None:
+    q = m.q[:300].copy()
+    q[150:, 0] += 1.0
+    with pytest.raises(
+        DynError, match=r"too short where it was cut, for positions jump: 150 samples in 0.745 s"
+    ):
+        dyn_core.log_of_arrays(m.joints, m.time[:300], q, m.tau[:300])
+
+
+def test_lost_frames_and_late_stamps_are_no_jumps(m: Motion) -> None:
+    kept = np.ones(len(m.time), dtype=bool)
+    kept[[300, 700, 701, 1100, 1101, 1102]] = False
+    log = dyn_core.log_of_arrays(m.joints, m.time[kept], m.q[kept], m.tau[kept])
+    assert "jump" not in said(log)
+    evenly = dyn_core.log_of_arrays(m.joints, m.time[: kept.sum()], m.q[kept], m.tau[kept])
+    assert evenly.segments == ((0, kept.sum()),)
+    late = m.time.copy()
+    late[500] += 0.9 / RATE
+    assert "jump" not in said(dyn_core.log_of_arrays(m.joints, late, m.q, m.tau))
+
+
+@pytest.mark.parametrize("step", [1e-3, 5e-3, 0.05])
+def test_coarse_positions_do_not_jump(m: Motion, step: float) -> None:
+    log = of(m, np.round(m.q / step) * step)
+    assert log.segments == ((0, 1600),)

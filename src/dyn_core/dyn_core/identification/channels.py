@@ -69,13 +69,13 @@ class Channels:
         """Number of joints."""
         return len(self.own)
 
-    def assigned(self, torques: Sequence[int], signs: Sequence[float]) -> Assignment:
-        """Answer how it fits if the torque of each joint is that of another, with a sign."""
-        joints = np.arange(self.dof)
-        right = self.mixed[joints, :, list(torques)] * np.array(signs)[:, None]
+    def assigned(self, torques: Sequence[int], factors: Sequence[float]) -> Assignment:
+        """Answer how it fits if the torque of each joint is that of another, times a factor."""
+        joints, scales = np.arange(self.dof), np.array(factors)
+        right = self.mixed[joints, :, list(torques)] * scales[:, None]
         known = self.torques[list(torques)] > 0.0
-        squares = np.where(known, self.torques[list(torques)], 1.0)
-        variances = np.ones(self.dof)
+        squares = np.where(known, self.torques[list(torques)], 1.0) * scales**2
+        variances = scales**2
         for _ in range(ROUNDS):
             weights = np.where(known, 1.0 / variances, 0.0)  # a torque that was not measured says nothing
             x, inverse = _solved(np.tensordot(weights, self.columns, 1), weights @ right)

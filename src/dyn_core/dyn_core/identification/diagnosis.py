@@ -14,8 +14,9 @@ from dyn_core.identification.delays import delay_findings
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.hypothesis import Evidence
 from dyn_core.identification.least_squares import weighted
-from dyn_core.identification.mixed_up import mixed_up
+from dyn_core.identification.mixed_up import mixed_up, mixed_up_findings
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.saturation import flat_parts, saturation_findings
@@ -32,7 +33,8 @@ def diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[
         equations: the equations, of torques that are not filtered.
         friction: friction of each joint.
     """
-    found = mixed_up(equations, friction)
+    evidence = Evidence(equations, friction)
+    found = mixed_up_findings(equations.base.robot, evidence, mixed_up(evidence))
     if found:
         return tuple(found)
     cut = saturation_findings(

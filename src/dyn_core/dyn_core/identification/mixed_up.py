@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques with the wrong sign, and joints whose signals were swapped.
+"""Signs of torques and positions that are wrong, and joints whose signals were swapped.
 
-A friction that drives its joint says that the sign of the torque is wrong, whatever the bodies are; between
-joints that move the same bodies, a wrong sign shows in what is left. Where the signals of two joints are
-swapped, exchanging them leaves much less.
+A friction that drives its joint says that the sign of the torque or of the position is wrong, whatever the
+bodies are; between joints that move the same bodies, a wrong sign shows in what is left. Where the signals of
+two joints are swapped, exchanging them leaves much less. All are tried, and that which explains best is it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -16,77 +16,79 @@ from typing import NamedTuple
 import numpy as np
 
 from dyn_core.check.finding import Finding, Severity
-from dyn_core.identification.channels import Assignment, Channels, channels
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.hypothesis import Evidence, Hypothesis, nothing_wrong, score
+from dyn_core.model.robot import Robot
 
 BETTER = 0.7
 """Least gain in misfit by another sign: the residuals of two joints are divided by the square root of 2."""
-DRIVING = 1.4
-"""What friction that drives a joint counts, in misfit."""
 CLEAR, PERHAPS = 0.3, 0.1
 """Least gains in misfit of signals that are swapped, and that may be."""
-NEGATIVE = 5.0
-"""Deviations by which friction is less than 0 where a sign is wrong."""
 LIKELY = 4
-"""Exchanges that are looked at closely."""
+"""Exchanges, or signs of positions, that are looked at closely."""
+BEAM = 4
+"""Signs from which the next are looked for, where several are wrong."""
+FAR = 3.0
+"""Misfit above that of the best signs at which others do not lead to the next."""
 UNLIKELY = 1.0
 """Misfit above that of no exchange at which an exchange is not looked at."""
-SAMPLES = 1500
-"""Samples of a motion that are enough to see what was mixed up."""
 
 
-class Hypothesis(NamedTuple):
-    """What may have happened to the signals.
+class Explained(NamedTuple):
+    """A hypothesis, and how well it explains the signals.
 
     Attributes:
-        signs: sign of the torque of each joint.
-        torques: by joint, whose torque it is.
-        positions: by joint, whose motion it is.
-        misfit: how badly it fits.
+        hypothesis: what may have happened.
+        score: how badly it fits then.
+        gain: how much better that is than the next simpler hypothesis, which is none for signs.
     """
 
-    signs: tuple[float, ...]
-    torques: tuple[int, ...]
-    positions: tuple[int, ...]
-    misfit: float
+    hypothesis: Hypothesis
+    score: float
+    gain: float = np.inf
 
 
-def mixed_up(equations: Equations, friction: Sequence[FrictionModel]) -> list[Finding]:
-    """Answer which signs are wrong and which joints swapped, as the equations say.
+def mixed_up(evidence: Evidence) -> Explained:
+    """Answer which signs or exchanges explain the signals best, which may be none."""
+    signs = _signs(evidence)
+    swapped = _swapped(evidence, signs)
+    gained = signs.score - swapped.score
+    return swapped._replace(gain=gained) if gained > PERHAPS else signs
 
-    Args:
-        equations: the equations.
-        friction: friction of each joint.
-    """
-    robot, n = equations.base.robot, equations.signals.dof
-    seen = channels(equations, friction)
-    start = seen.assigned(range(n), [1.0] * n).misfit
-    signs = _signs(seen)
-    best = Hypothesis(signs, tuple(range(n)), tuple(range(n)), seen.assigned(range(n), signs).misfit)
-    swapped = _swapped(equations, friction, best)
-    gained = best.misfit - swapped.misfit
-    found = swapped if gained > PERHAPS else best
-    names = robot.joint_names
-    shrunk = np.exp((start - found.misfit) / n)
+
+def mixed_up_findings(robot: Robot, evidence: Evidence, found: Explained) -> list[Finding]:
+    """Answer in words what `mixed_up` has found."""
+    names, n, h = robot.joint_names, evidence.dof, found.hypothesis
+    plain = nothing_wrong(n)
+    start = evidence.as_it_is.assigned(plain.torques, plain.factors).misfit
+    fit = evidence.of(h).assigned(h.torques, h.factors).misfit
+    shrunk = np.exp((start - fit) / n)
     gain = f", and the residuals are {shrunk:.3g} times smaller on average" if shrunk > 1.1 else ""
-    findings = [
-        Finding(
-            Severity.ERROR,
-            "joint",
-            (names[i],),
-            "its torque has the wrong sign: with the other one its friction brakes instead of driving"
-            f"{gain}; negate it in the mapping of the log",
-        )
-        for i in range(n)
-        if found.signs[i] < 0.0
-    ]
-    for i, k in combinations(range(n), 2):
-        if k in (found.torques[i], found.positions[i]):
-            sure = gained > CLEAR
+    findings = []
+    for i, (factor, turn) in enumerate(zip(h.factors, h.turns, strict=True)):
+        if factor > 0.0 and turn > 0.0:
+            continue
+        if turn > 0.0:
             message = (
-                f"their {_what(found, i)} {'are' if sure else 'may be'} swapped: exchanged, the residuals of "
-                f"two joints are {np.exp(gained / 2.0):.3g} times smaller; correct the mapping of the log"
+                "its torque has the wrong sign: with the other one its friction brakes instead of driving"
+                f"{gain}; negate it in the mapping of the log"
+            )
+        elif factor > 0.0:
+            message = (
+                "its position has the wrong sign: with the other one the torques of all joints fit"
+                f"{gain}; negate it, not the torque, in the mapping of the log"
+            )
+        else:
+            message = (
+                "its position and its torque both have the wrong sign: its axis is not that of the "
+                f"description{gain}; say 'sign: -1' of the joint in the mapping of the log"
+            )
+        findings.append(Finding(Severity.ERROR, "joint", (names[i],), message))
+    for i, k in combinations(range(n), 2):
+        if k in (h.torques[i], h.positions[i]):
+            sure = found.gain > CLEAR
+            message = (
+                f"their {_what(h, i)} {'are' if sure else 'may be'} swapped: exchanged, the residuals of "
+                f"two joints are {np.exp(found.gain / 2.0):.3g} times smaller; correct the mapping of the log"
             )
             severity = Severity.ERROR if sure else Severity.WARNING
             findings.append(Finding(severity, "joint", (names[i], names[k]), message))
@@ -99,95 +101,94 @@ def _what(hypothesis: Hypothesis, joint: int) -> str:
     return "torques" if hypothesis.positions[joint] == joint else "positions and torques"
 
 
-def _signs(seen: Channels) -> tuple[float, ...]:
-    """Signs of the torques with which little friction drives and that fit well."""
-
-    def score(signs: list[float]) -> float:
-        fit = seen.assigned(range(seen.dof), signs)
-        return fit.misfit + DRIVING * sum(_drives(seen, fit))
-
-    found = []
-    for start in (1.0, -1.0):  # those of all may be wrong together, which fits as well
-        signs = [start] * seen.dof
-        lowest = score(signs)
-        for _ in range(2 * seen.dof):
-            changed = [_with_other_sign(signs, i) for i in range(seen.dof)]
-            scores = [score(new) for new in changed]
-            best = int(np.argmin(scores))
-            if scores[best] > lowest - BETTER:
-                break
-            signs, lowest = changed[best], scores[best]
-        found.append((lowest, signs))
-    (plain, signs), (opposite, others) = found
-    return tuple(others if opposite < plain - BETTER else signs)
+def _signs(evidence: Evidence) -> Explained:
+    """Signs of torques and positions with which little friction drives and that fit well."""
+    plain = nothing_wrong(evidence.dof)
+    start = Explained(plain, score(evidence.as_it_is, plain))
+    # Those of all may be wrong together.
+    minus = tuple(-one for one in plain.turns)
+    opposite = [
+        replace(plain, factors=minus),
+        replace(plain, turns=minus),
+        replace(plain, factors=minus, turns=minus),
+    ]
+    best = _descended(evidence, start)
+    other = min((_scored(evidence, one) for one in opposite), key=lambda one: one.score)
+    if other.score < start.score - BETTER:
+        other = _descended(evidence, other)
+        if other.score < best.score - BETTER:
+            return other
+    return best
 
 
-def _with_other_sign(signs: Sequence[float], joint: int) -> list[float]:
-    return [-sign if i == joint else sign for i, sign in enumerate(signs)]
+def _scored(evidence: Evidence, hypothesis: Hypothesis) -> Explained:
+    return Explained(hypothesis, score(evidence.of(hypothesis), hypothesis))
 
 
-def _drives(seen: Channels, fit: Assignment) -> list[bool]:
-    """By joint, whether its viscous or Coulomb friction is negative, and the other no more than nothing."""
-    found = []
-    for own in seen.own:
-        sizes = [fit.x[k] / fit.deviations[k] for k in own[:2]]
-        found.append(bool(sizes) and min(sizes) < -NEGATIVE and max(sizes) < NEGATIVE)
-    return found
+def _descended(evidence: Evidence, found: Explained) -> Explained:
+    """The best of what one sign after the other leads to, from the few best of each round."""
+    best, beam = found, [found]
+    for _ in range(2 * evidence.dof):
+        changed = {one.hypothesis: one for start in beam for one in _changes(evidence, start.hypothesis)}
+        beam = sorted(changed.values(), key=lambda one: one.score)[:BEAM]
+        beam = [one for one in beam if one.score < beam[0].score + FAR]
+        if beam[0].score > best.score - BETTER:
+            break
+        best = beam[0]
+    return best
 
 
-def _swapped(equations: Equations, friction: Sequence[FrictionModel], start: Hypothesis) -> Hypothesis:
+def _changes(evidence: Evidence, h: Hypothesis) -> Iterator[Explained]:
+    """The signs of one joint changed: of its torque, of its position, or of both.
+
+    Few samples that are not filtered say which positions are likely; all of them say how well these fit.
+    """
+    seen = evidence.of(h)
+    for i in range(evidence.dof):
+        changed = h.scaled(i, -1.0)
+        yield Explained(changed, score(seen, changed))
+    usual = score(evidence.of_few(h), h)
+    likely = []
+    for i in range(evidence.dof):
+        turned = h.turned(i)
+        seen = evidence.of_few(turned)
+        likely += [Explained(one, score(seen, one)) for one in (turned, turned.scaled(i, -1.0))]
+    for one in sorted(likely, key=lambda one: one.score)[:LIKELY]:
+        if one.score < usual + UNLIKELY:
+            yield _scored(evidence, one.hypothesis)
+
+
+def _swapped(evidence: Evidence, start: Explained) -> Explained:
     """The best of what two joints could have exchanged.
 
     Few samples that are not filtered say which are likely; all of them say which of these is the best.
     """
-    some = _some(equations)
-    unfiltered = channels(some, friction).assigned(start.torques, start.signs).misfit
-    likely = sorted(_exchanges(some, friction, start), key=lambda h: h.misfit)[:LIKELY]
+    unfiltered = score(evidence.of_few(start.hypothesis), start.hypothesis)
+    likely = sorted(_exchanges(evidence, start.hypothesis), key=lambda one: one.score)[:LIKELY]
     found = [start]
-    for one in likely:
-        if one.misfit < unfiltered + UNLIKELY:
-            data = channels(_moved(equations, one.positions), friction)
-            found.append(one._replace(misfit=data.assigned(one.torques, one.signs).misfit))
-    return min(found, key=lambda h: h.misfit)
+    found += [_scored(evidence, one.hypothesis) for one in likely if one.score < unfiltered + UNLIKELY]
+    return min(found, key=lambda one: one.score)
 
 
-def _exchanges(
-    equations: Equations, friction: Sequence[FrictionModel], start: Hypothesis
-) -> Iterator[Hypothesis]:
-    """Two joints with their torques, their positions, or both exchanged, with the signs that suit."""
-    n = equations.signals.dof
-    as_it_is = channels(equations, friction)
-    for i, k in combinations(range(n), 2):
-        order = list(range(n))
+def _exchanges(evidence: Evidence, start: Hypothesis) -> Iterator[Explained]:
+    """Two joints with their torques, their positions, or both exchanged, with the signs that suit.
+
+    Which signs were found may be due to the exchange: none changed are tried, too.
+    """
+    plain = nothing_wrong(evidence.dof)
+    choices = {start.factors, plain.factors}
+    as_it_is = evidence.of_few(plain)
+    for i, k in combinations(range(evidence.dof), 2):
+        order = list(plain.torques)
         order[i], order[k] = k, i
-        moved = channels(_moved(equations, order), friction)
-        for torques, positions, data in (
-            (order, range(n), as_it_is),
-            (range(n), order, moved),
-            (order, order, moved),
+        exchanged = tuple(order)
+        moved = replace(plain, positions=exchanged)
+        of_moved = evidence.of_few(moved)
+        for one, seen in (
+            (replace(plain, torques=exchanged), as_it_is),
+            (moved, of_moved),
+            (replace(moved, torques=exchanged), of_moved),
         ):
-            for signs in _sign_choices(start.signs):
-                left = data.assigned(torques, signs).misfit
-                yield Hypothesis(signs, tuple(torques), tuple(positions), left)
-
-
-def _sign_choices(signs: Sequence[float]) -> list[tuple[float, ...]]:
-    """The signs that were found, and none changed: which was found may be due to the exchange."""
-    plain = tuple(1.0 for _ in signs)
-    return [tuple(signs)] if tuple(signs) == plain else [tuple(signs), plain]
-
-
-def _some(equations: Equations) -> Equations:
-    """Equations of samples all over the motion, as few as are enough, which are not filtered."""
-    signals = equations.signals
-    every = slice(None, None, max(1, len(signals) // SAMPLES))
-    t, q, qd, qdd, tau = (a[every] for a in (signals.time, signals.q, signals.qd, signals.qdd, signals.tau))
-    few = replace(signals, time=t, q=q, qd=qd, qdd=qdd, tau=tau, segments=((0, len(t)),), decimate=1)
-    return Equations(few, equations.base, stood=equations.stands[every])
-
-
-def _moved(equations: Equations, order: Sequence[int]) -> Equations:
-    """The equations if the motion of each joint were that of another."""
-    signals, k = equations.signals, list(order)
-    changed = replace(signals, q=signals.q[:, k], qd=signals.qd[:, k], qdd=signals.qdd[:, k])
-    return Equations(changed, equations.base, stood=equations.stands[:, k])
+            for factors in choices:
+                signed = replace(one, factors=factors)
+                yield Explained(signed, score(seen, signed))

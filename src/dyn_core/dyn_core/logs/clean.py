@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.logs.assignment import Assignment
 from dyn_core.logs.column_repairs import BEYOND, Repaired, repaired
 from dyn_core.logs.joint_side import coupled, coupled_drives, drive_side
+from dyn_core.logs.jumps import Jump, jumps
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_map import JOINT, QUANTITIES, JointMap, LogMap
 from dyn_core.logs.pace import GAP, between_gaps, period_of
@@ -85,7 +87,7 @@ def clean_log(
         )
         time, q, qd, tau = time[usable], q[usable], qd[usable], tau[usable]
     _check_length(time)
-    keep, segments = _segments(time, period, course)
+    keep, segments = _segments(time, q, joints, period, course)
     time, q, qd, tau = time[keep], q[keep], qd[keep], tau[keep]
     course.done += _conversions(assignment, said, joints)
     return Log(
@@ -105,12 +107,12 @@ def clean_log(
     )
 
 
-def _check_length(time: Array) -> None:
+def _check_length(time: Array, left: str = "") -> None:
     if len(time) < FEWEST or time[-1] - time[0] < SHORTEST:
         duration = float(time[-1] - time[0]) if len(time) else 0.0
         raise DynError(
-            f"it is too short: {len(time)} samples in {duration:.3g} s; give at least {FEWEST} samples and "
-            f"{SHORTEST:g} s"
+            f"it is too short{left}: {len(time)} samples in {duration:.3g} s; give at least {FEWEST} samples "
+            f"and {SHORTEST:g} s"
         )
 
 
@@ -266,29 +268,79 @@ def _whole(joints: tuple[str, ...], qd: Array, course: _Course) -> Array | None:
     return None
 
 
-def _segments(time: Array, period: float, course: _Course) -> tuple[np.ndarray, tuple[tuple[int, int], ...]]:
+def _segments(
+    time: Array, q: Array, joints: Sequence[str], period: float, course: _Course
+) -> tuple[np.ndarray, tuple[tuple[int, int], ...]]:
     """Answer which samples are in stretches that are long enough, and the stretches of those."""
-    found = between_gaps(time, period)
+    gapless = between_gaps(time, period)
+    gaps = [float(time[b] - time[b - 1]) for _, b in gapless[:-1]]
+    jumped = jumps(time, q, gapless)
+    found = _between(gapless, [jump.at for jump in jumped])
     kept = [(a, b) for a, b in found if b - a >= SHORTEST_SEGMENT]
     if not kept:
+        jumping = f" and {len(jumped)} jumps of positions" if jumped else ""
         raise DynError(
-            f"it has {len(found) - 1} gaps, and no {SHORTEST_SEGMENT} samples between two of them: record "
-            "it anew"
+            f"it has {len(gaps)} gaps{jumping}, and no {SHORTEST_SEGMENT} samples between two of them: "
+            "record it anew"
         )
-    if len(found) > 1:
-        gaps = [float(time[b] - time[b - 1]) for _, b in found[:-1]]
-        lost = sum(b - a for a, b in found) - sum(b - a for a, b in kept)
-        course.say(
-            Severity.WARNING,
-            "time",
-            (),
-            f"{len(gaps)} gaps, the longest of {max(gaps):.3g} s: the log is cut there into {len(kept)} "
-            "segments"
-            + (f"; {lost} samples in segments of less than {SHORTEST_SEGMENT} are left out" if lost else ""),
-        )
+    lost = sum(b - a for a, b in found) - sum(b - a for a, b in kept)
+    left_out = f"; {lost} samples in segments of less than {SHORTEST_SEGMENT} are left out" if lost else ""
+    cut = f"the log is cut there into {len(kept)} segments{left_out}"
+    if gaps:
+        course.say(Severity.WARNING, "time", (), f"{len(gaps)} gaps, the longest of {max(gaps):.3g} s: {cut}")
+    if jumped:
+        kept = _with_one_zero(time, kept, jumped, joints, cut, course)
     keep = np.concatenate([np.arange(a, b) for a, b in kept])
+    _check_length(time[keep], " where it was cut, for positions jump" if jumped else "")
     ends = np.cumsum([b - a for a, b in kept])
     return keep, tuple((int(end - (b - a)), int(end)) for end, (a, b) in zip(ends, kept, strict=True))
+
+
+def _between(stretches: Sequence[tuple[int, int]], cuts: Sequence[int]) -> list[tuple[int, int]]:
+    """Answer stretches that are cut before some of their samples."""
+    edges = [*sorted({a for a, _ in stretches} | set(cuts)), stretches[-1][1]]
+    return list(itertools.pairwise(edges))
+
+
+def _with_one_zero(
+    time: Array,
+    kept: list[tuple[int, int]],
+    jumped: Sequence[Jump],
+    joints: Sequence[str],
+    cut: str,
+    course: _Course,
+) -> list[tuple[int, int]]:
+    """Answer the stretches between which no encoder was set anew, and say where positions jump.
+
+    Where all joints jump that move, recordings were put together. Where one jumps and the others go on, its
+    zero is another one from there on; the longest part with the same zero is used.
+    """
+    names = [joints[k] for k in sorted({k for jump in jumped for k in jump.sizes})]
+    first = jumped[0]
+    size = max(first.sizes.values(), key=abs)
+    course.say(
+        Severity.WARNING,
+        "joint",
+        names,
+        f"positions jump {len(jumped)} times while time goes on, first by {size:.3g} at "
+        f"{time[first.at] - time[0]:.4g} s, as no joint moves: {cut}",
+    )
+    resets = [jump.at for jump in jumped if len(jump.sizes) == 1 and len(joints) > 1]
+    if not resets:
+        return kept
+    edges = [0, *resets, len(time)]
+    parts = [[(a, b) for a, b in kept if start <= a and b <= end] for start, end in itertools.pairwise(edges)]
+    longest = max(parts, key=lambda part: sum(b - a for a, b in part))
+    a, b = longest[0][0], longest[-1][1]
+    course.say(
+        Severity.WARNING,
+        "joint",
+        sorted({joints[k] for jump in jumped if jump.at in resets for k in jump.sizes}),
+        "its position jumps alone, as when an encoder is set anew, and its zero is another one after that: "
+        f"only the part from {time[a] - time[0]:.4g} s to {time[b - 1] - time[0]:.4g} s is used; see that "
+        "this one has the zero of the description",
+    )
+    return longest
 
 
 def _unit(assignment: Assignment, joint: str) -> str:
