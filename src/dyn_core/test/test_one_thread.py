@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from dyn_process import started
 
 from dyn_core.facade import one_thread as module
 from dyn_core.facade.one_thread import one_thread
@@ -47,3 +49,23 @@ def test_one_thread_and_then_as_before(several: list[int]) -> None:
 def test_without_openblas_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAPS", "/nowhere")
     assert module._openblas_files() == []
+
+
+def test_libraries_that_come_later_have_one_thread_too() -> None:
+    """SciPy brings an OpenBLAS of its own, and is imported where it is needed."""
+    code = """
+import sys
+from dyn_core.facade import one_thread as module
+with module.one_thread():
+    assert "scipy.linalg" not in sys.modules
+from scipy.optimize import minimize
+for _, set_count in module._libraries():
+    set_count(2)
+with module.one_thread():
+    print([len(module._openblas_files()), *(get_count() for get_count, _ in module._libraries())])
+"""
+    process = started(code)
+    out, err = process.communicate(timeout=60)
+    assert not err
+    files, *found = json.loads(out)
+    assert found == [1] * files

@@ -13,6 +13,7 @@ from dyn_core.excitation.feasible import Keeper
 from dyn_core.excitation.problem import Problem
 from dyn_core.excitation.spectrum import scaled_condition
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.one_thread import one_thread
 
 STAGES = ((2.0, 1e2), (4.0, 1e3), (12.0, 1e4))
 """Powers and weights of penalties, see `Problem.value`: the first for each beginning, then for the best."""
@@ -136,6 +137,7 @@ class Search:
 
     def _improved(self, x: Array, power: float, weight: float, iterations: int) -> Array:
         """Answer what some steps of a quasi-Newton method make of x."""
+        # SciPy brings threads of its own, of which nobody knows who began before it was imported.
         from scipy.optimize import minimize
 
         conditions: list[float] = []
@@ -152,20 +154,21 @@ class Search:
                 self._take(x)
                 raise _EndedError
 
-        result = minimize(
-            function,
-            x,
-            jac=True,
-            method="L-BFGS-B",
-            callback=step,
-            options={
-                "maxiter": iterations,
-                "maxfun": 2 * iterations,
-                "maxcor": MEMORY,
-                "ftol": 1e-9,
-                "gtol": 1e-7,
-            },
-        )
+        with one_thread():
+            result = minimize(
+                function,
+                x,
+                jac=True,
+                method="L-BFGS-B",
+                callback=step,
+                options={
+                    "maxiter": iterations,
+                    "maxfun": 2 * iterations,
+                    "maxcor": MEMORY,
+                    "ftol": 1e-9,
+                    "gtol": 1e-7,
+                },
+            )
         self._done = done
         return np.asarray(result.x, dtype=np.float64)
 

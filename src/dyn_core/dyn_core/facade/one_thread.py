@@ -9,6 +9,7 @@ ten times as long and more.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from functools import cache
@@ -21,6 +22,8 @@ _NAMES = (
     ("openblas_get_num_threads64_", "openblas_set_num_threads64_"),
     ("openblas_get_num_threads", "openblas_set_num_threads"),
 )
+_BRINGING = ("numpy.linalg", "scipy.linalg", "scipy.linalg.blas", "scipy.linalg.cython_blas")
+"""Modules with which an OpenBLAS comes; SciPy has one of its own."""
 _MAPS = "/proc/self/maps"
 
 
@@ -45,9 +48,16 @@ class one_thread(ContextDecorator):  # noqa: N801 - used as a function
         return one_thread()
 
 
-@cache
 def _libraries() -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
     """Answer what gets and what sets the number of threads of each OpenBLAS in this process."""
+    return _libraries_with(tuple(name in sys.modules for name in _BRINGING))
+
+
+@cache
+def _libraries_with(
+    imported: tuple[bool, ...],
+) -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
+    """Answer the same; what is `imported` of those that bring an OpenBLAS decides what there is."""
     found = []
     for path in _openblas_files():
         library = ctypes.CDLL(path)
