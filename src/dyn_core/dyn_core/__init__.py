@@ -15,11 +15,15 @@ from dyn_core.facade.write import write_par, write_urdf
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.grouping.regroup import with_base_parameters
+from dyn_core.identification.base_columns import BaseColumns, base_columns
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Identified
 from dyn_core.identification.identify import identify
 from dyn_core.identification.identify_payload import identify_payload
+from dyn_core.identification.model import IdentificationModel, ModelEstimate, identification_model
+from dyn_core.identification.motor_coupling import MotorCoupling
 from dyn_core.identification.payload import Payload
+from dyn_core.identification.recursive import RecursiveEstimate, RecursiveEstimator
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
@@ -37,6 +41,7 @@ from dyn_core.simulation.simulator import Simulator
 from dyn_core.simulation.state import State
 
 __all__ = [
+    "BaseColumns",
     "BaseParameters",
     "DynError",
     "Excitation",
@@ -44,16 +49,21 @@ __all__ = [
     "Finding",
     "ForbiddenBox",
     "FrictionModel",
+    "IdentificationModel",
     "IdentificationSettings",
     "Identified",
     "Log",
     "LogReport",
     "Measurement",
     "Model",
+    "ModelEstimate",
     "ModelWarning",
+    "MotorCoupling",
     "ParameterSet",
     "Payload",
     "Protocol",
+    "RecursiveEstimate",
+    "RecursiveEstimator",
     "Robot",
     "SensorSettings",
     "Severity",
@@ -61,12 +71,14 @@ __all__ = [
     "SimulationSettings",
     "Simulator",
     "State",
+    "base_columns",
     "base_parameters",
     "check_robot",
     "compile_model",
     "condition",
     "examine_log",
     "excite",
+    "identification_model",
     "identify",
     "identify_payload",
     "load_parameters",

@@ -36,10 +36,12 @@ class BaseColumns(Combinations):
         matrix: ``base = matrix @ standard`` (SI units).
         columns: the columns (N, n, p) at positions, velocities and accelerations (N, n).
         robot: the robot.
+        couplings: the motors that move several joints.
     """
 
     columns: Callable[[Array, Array, Array], Array]
     robot: Robot
+    couplings: tuple[MotorCoupling, ...] = ()
 
 
 def base_columns(robot: Robot, couplings: Sequence[MotorCoupling] = ()) -> BaseColumns:
@@ -88,6 +90,7 @@ def _with_motors(
         np.hstack([relations[:, :count] @ found.matrix, relations[:, count:]]),
         columns,
         robot,
+        tuple(couplings),
     )
 
 

@@ -17,7 +17,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.factors import Factors, triangular
 from dyn_core.identification.friction import STANDARD, FrictionModel
-from dyn_core.identification.momenta import energies
+from dyn_core.identification.momenta import dissipated, energies
 from dyn_core.signals.signals import Signals
 
 
@@ -29,7 +29,12 @@ def scalar_names(base: BaseColumns) -> tuple[str, ...]:
 
 
 def energy_factors(signals: Signals, base: BaseColumns, interval: int) -> Factors:
-    """Answer the factors of the equations of energy.
+    """Answer the factors of the equations of energy; see `energy_rows`."""
+    return scalar_factors(energy_rows(signals, base, interval))
+
+
+def energy_rows(signals: Signals, base: BaseColumns, interval: int) -> Array:
+    """Answer the equations of energy, rows ``[columns | work]``.
 
     Args:
         signals: the motion.
@@ -43,15 +48,20 @@ def energy_factors(signals: Signals, base: BaseColumns, interval: int) -> Factor
     for first, last in signals.segments:
         part = signals.part(first, last)
         places = np.arange(0, len(part), interval)
-        work, dissipated = _powers(part)
-        done = _integrals(np.column_stack([dissipated, work]), part.time)[places]
+        done = _integrals(_powers(part, base), part.time)[places]
         energy = h(part.q[places], part.qd[places])
-        rows.append(np.diff(np.column_stack([energy, done]), axis=0))
-    return _factors(np.concatenate(rows))
+        done[:, : energy.shape[1]] += energy
+        rows.append(np.diff(done, axis=0))
+    return np.concatenate(rows)
 
 
 def power_factors(signals: Signals, base: BaseColumns) -> Factors:
-    """Answer the factors of the equations of power.
+    """Answer the factors of the equations of power; see `power_rows`."""
+    return scalar_factors(power_rows(signals, base))
+
+
+def power_rows(signals: Signals, base: BaseColumns) -> Array:
+    """Answer the equations of power, rows ``[columns | power]``.
 
     Args:
         signals: the motion; the filter of both sides differentiates the energy, so that it keeps one of 2
@@ -62,21 +72,21 @@ def power_factors(signals: Signals, base: BaseColumns) -> Factors:
     rows = []
     for first, last in signals.segments:
         part = signals.part(first, last)
-        work, dissipated = _powers(part)
         gained = decimation.derivative(h(part.q, part.qd)) / part.period
-        others = decimation.of(np.column_stack([dissipated, work]))
-        rows.append(np.column_stack([gained, others]))
-    return _factors(np.concatenate(rows))
+        all_of_it = decimation.of(_powers(part, base))
+        all_of_it[:, : gained.shape[1]] += gained
+        rows.append(all_of_it)
+    return np.concatenate(rows)
 
 
-def _powers(signals: Signals) -> tuple[Array, Array]:
-    """Power of the actuators (W), (N,), and what it is multiplied by friction parameters, (N, 3 n)."""
+def _powers(signals: Signals, base: BaseColumns) -> Array:
+    """Power (W) that friction takes of each parameter, and that of the actuators, (N, p + 3 n + 1)."""
     work = np.sum(signals.tau * signals.qd, axis=1)
     standard = FrictionModel(STANDARD)
     columns = [
         standard.columns(qd, np.zeros_like(qd)) * qd[:, None] for qd in np.ascontiguousarray(signals.qd.T)
     ]
-    return work, np.concatenate(columns, axis=1)
+    return np.column_stack([dissipated(base, signals.qd), *columns, work])
 
 
 def _integrals(values: Array, t: Array) -> Array:
@@ -85,5 +95,6 @@ def _integrals(values: Array, t: Array) -> Array:
     return np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(steps, axis=0)])
 
 
-def _factors(rows: Array) -> Factors:
+def scalar_factors(rows: Array) -> Factors:
+    """Answer the factors of equations that are those of all joints together."""
     return Factors(rows.shape[1] - 1, ((triangular(rows),),), (np.array([len(rows)]),))

@@ -47,7 +47,11 @@ def structure(base: BaseColumns) -> BoolArray:
     robot = base.robot
     carried = np.zeros((robot.dof, len(base.kept)), dtype=bool)
     row = {number: i for i, number in enumerate(robot.coordinates)}
+    motors = {name: motor for motor in base.couplings for name in motor.parameter_names}
     for k, name in enumerate(base.kept):
+        if name in motors:
+            carried[:, k] = motors[name].speeds(robot) != 0.0
+            continue
         body = int(name[len(name.rstrip("0123456789")) :])
         for j in lineage(robot, body):
             mimic = robot.joints[j - 1].mimic if j else None

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
+
 from dyn_core.codegen.program import Program, trace
 from dyn_core.dynamics.energy_model import energy_row
 from dyn_core.dynamics.filtered_model import filtered_model
@@ -13,19 +15,70 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.programs import Vector
 from dyn_core.facade.run_by import run_by
 from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.identification.motor_coupling import LETTERS, coupling_columns
 from dyn_core.model.coupling import coordinate_torques, joint_positions, joint_rates
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
 
+ROTOR = LETTERS[0]
+
 
 def momenta(base: BaseColumns) -> Callable[[Array, Array], Array]:
     """Answer D1 and D2 of the base parameters, (N, 2, n, p), as a function of positions and velocities."""
-    return run_by(base.robot, filtered_program(base.robot, base.kept))
+    rigid, motors = _without_motors(base)
+    run = run_by(base.robot, filtered_program(base.robot, rigid))
+    if not motors:
+        return run
+
+    def with_motors(q: Array, qd: Array) -> Array:
+        columns = _of_motors(base, motors, qd)
+        momentum = np.array([name.startswith(ROTOR) for name in motors])
+        D = np.stack([np.where(momentum, columns, 0.0), np.where(momentum, 0.0, columns)], axis=1)
+        return np.concatenate([run(q, qd), D], axis=-1)
+
+    return with_motors
 
 
 def energies(base: BaseColumns) -> Callable[[Array, Array], Array]:
     """Answer the row h of the base parameters, (N, p), as a function of positions and velocities."""
-    return run_by(base.robot, energy_program(base.robot, base.kept))
+    rigid, motors = _without_motors(base)
+    run = run_by(base.robot, energy_program(base.robot, rigid))
+    if not motors:
+        return run
+
+    def with_motors(q: Array, qd: Array) -> Array:
+        kinetic = 0.5 * _powers_of_motors(base, motors, qd)
+        rotor = np.array([name.startswith(ROTOR) for name in motors])
+        return np.concatenate([run(q, qd), np.where(rotor, kinetic, 0.0)], axis=-1)
+
+    return with_motors
+
+
+def dissipated(base: BaseColumns, qd: Array) -> Array:
+    """Answer what the friction of motors that move several joints takes, (N, p) W for each base parameter."""
+    rigid, motors = _without_motors(base)
+    friction = np.array([not name.startswith(ROTOR) for name in motors], dtype=bool)
+    power = _powers_of_motors(base, motors, qd)
+    return np.concatenate([np.zeros((len(qd), len(rigid))), np.where(friction, power, 0.0)], axis=1)
+
+
+def _without_motors(base: BaseColumns) -> tuple[list[str], list[str]]:
+    """Answer the base parameters of bodies, and those of motors, which come after them."""
+    known = set(base.robot.parameter_names)
+    return [k for k in base.kept if k in known], [k for k in base.kept if k not in known]
+
+
+def _of_motors(base: BaseColumns, motors: Sequence[str], qd: Array) -> Array:
+    """Columns of some parameters of motors, (N, n, m): of rotors those of their momentum."""
+    names = [name for coupling in base.couplings for name in coupling.parameter_names]
+    columns = coupling_columns(base.robot, base.couplings, qd, qd)
+    return np.asarray(columns[..., [names.index(name) for name in motors]])
+
+
+def _powers_of_motors(base: BaseColumns, motors: Sequence[str], qd: Array) -> Array:
+    if not motors:
+        return np.zeros((len(qd), 0))
+    return np.asarray(np.einsum("kjm,kj->km", _of_motors(base, motors, qd), qd))
 
 
 def filtered_program(robot: Robot, names: Sequence[str]) -> Program:
