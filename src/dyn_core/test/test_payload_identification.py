@@ -105,6 +105,22 @@ def test_changed_friction_is_no_payload() -> None:
     assert np.abs(np.array(trusting.inertia) - INERTIA).max() > 2e-3
 
 
+def test_what_was_held_out_may_speak_against_it() -> None:
+    """A payload that is lost where the part that is held out begins."""
+    robot = with_drives(arm(SIX))
+    loaded = robot.with_payload("link_6", MASS, CENTRE, INERTIA)
+    settings = IdentificationSettings((FrictionModel(),) * 6, diagnose=False)
+    without, moved, held = (
+        measured(exact_motion(one, 12.0, seed), seed) for seed, one in ((1, robot), (2, robot), (2, loaded))
+    )
+    part = round(moved.train * len(moved))
+    moved.tau[:part] = held.tau[:part]
+    found = dyn_core.identify_payload(arm(SIX), "link_6", moved, without, settings)
+    assert found.errors is not None
+    assert found.errors.with_it.fitted.relative < found.errors.without.fitted.relative
+    assert any(remark.startswith("what was held out speaks against the payload") for remark in found.remarks)
+
+
 def test_no_payload_is_next_to_nothing() -> None:
     robot = with_drives(arm(SIX))
     data = (data_of(robot, seed) for seed in (4, 5))

@@ -78,10 +78,12 @@ def identify_payload(
     payload_columns(link, base)  # a wrong name is told at once
     estimation = Estimation(robot, base, settings)
     progress(IdentifyStage.EQUATIONS)
-    fitted, held_out = _checked(robot, signals, settings, WITH).split()
+    signals = _checked(robot, signals, settings, WITH)
+    fitted, held_out = signals.split()
     loaded = _equations(fitted, base, settings, WITH)
     unseen = _equations(held_out, base, None, WITH) if len(held_out) else None
-    findings = _findings(loaded, settings, progress, WITH)
+    # All of the motion is looked at: what is wrong with the signals is no choice of a model.
+    findings = _findings(Equations(signals, base), settings, progress, WITH)
     if isinstance(arm, Signals):
         empty = _equations(_checked(robot, arm, settings, WITHOUT), base, settings, WITHOUT)
         findings += _findings(empty, settings, progress, WITHOUT)
@@ -105,6 +107,7 @@ def identify_payload(
     _check_body(found.payload, errors)
     free = torque_error(loaded, models, fit.solution.x).relative
     remarks = (
+        *_of_held_out(errors),
         *_of_link(link, errors.with_it.fitted.relative, free),
         *_remarks(found.payload, known=not isinstance(arm, Signals)),
     )
@@ -171,6 +174,17 @@ def _check_body(payload: Payload, errors: PayloadErrors) -> None:
             f"the torques, parameters that no body has {best:.1%}; are the two interchanged, is it another "
             "link, or has something else changed, such as a zero or a sign?"
         )
+
+
+def _of_held_out(errors: PayloadErrors) -> tuple[str, ...]:
+    """Answer a sentence where what was held out speaks against the payload."""
+    with_it, without = errors.with_it.held_out, errors.without.held_out
+    if with_it is None or without is None or with_it.relative < without.relative:
+        return ()
+    return (
+        f"what was held out speaks against the payload: with it {with_it.relative:.2%} of the torques are "
+        f"left, without it {without.relative:.2%}",
+    )
 
 
 def _of_link(link: str, error: float, free: float) -> tuple[str, ...]:
