@@ -193,7 +193,7 @@ def identification_model(
             f"the effort of {listed(unknown)} was not measured: the {kind} model needs that of all joints"
         )
     if kind == "energy":
-        table = energy_rows(signals, base, interval or 2 * signals.decimate)
+        table = energy_rows(signals, base, 2 * signals.decimate if interval is None else interval)
     else:
         table = power_rows(signals, base)
     if len(table) < table.shape[1] - 1:

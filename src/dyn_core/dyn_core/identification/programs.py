@@ -39,16 +39,11 @@ def identification_program(
         robot: the robot; its dynamic parameters do not matter.
         name: one of `MODELS`.
         friction: whether there are columns of viscous and Coulomb friction and offset of each joint.
-        rotor_inertia: whether there are columns of rotors that are grouped with nothing.
+        rotor_inertia: whether the rotors of the joints are among the parameters.
     """
     kinds(robot)  # loops are refused
-    found = base_parameters(robot)
-    chosen = [
-        (kept, named)
-        for kept, named in zip(found.kept, found.names, strict=True)
-        if rotor_inertia or not kept.startswith("Ia")
-    ]
-    kept, columns = [kept for kept, _ in chosen], tuple(named for _, named in chosen)
+    found = base_parameters(robot, rotor_inertia=rotor_inertia)
+    kept, columns = found.kept, found.names
     own = [f"{letters}{j}" for j in robot.coordinates for letters in OF_FRICTION] if friction else []
     n = robot.dof
     if name == "energy_model":
