@@ -213,10 +213,11 @@ def _whole(rows: Rows, data: Factors) -> tuple[Array, Array, npt.NDArray[np.int6
     columns: list[Array] = []
     torques: list[Array] = []
     joints: list[npt.NDArray[np.int64]] = []
-    for _, pieces in rows.pieces():
-        for i, (piece, places) in enumerate(zip(pieces, own, strict=True)):
+    for which, pieces in rows.pieces():
+        for i, (all_of_them, places) in enumerate(zip(pieces, own, strict=True)):
             if not rows.equations.measured[i]:
                 continue
+            piece = all_of_them[rows.used[which, i]]  # not those of times at which the joint stands
             block = np.zeros((len(piece), count))
             block[:, : rows.shared] = piece[:, : rows.shared]
             block[:, list(places)] = piece[:, rows.shared : -1]
