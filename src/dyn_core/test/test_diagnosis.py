@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_truth import SEVEN, SIX, arm, exact_motion, measured, with_drives
+from simulated_truth import SEVEN, SIX, arm, arm_urdf, exact_motion, measured, with_drives
 
+import dyn_core
 from dyn_core.check.finding import Severity
 from dyn_core.identification.base_columns import BaseColumns, base_columns
 from dyn_core.identification.delays import delay, earlier
 from dyn_core.identification.diagnosis import diagnosis
+from dyn_core.identification.effort_scale import effort_scale_findings
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.signals.signals import Signals
@@ -55,11 +58,11 @@ def test_wrong_signs_of_two_and_of_all(case: tuple) -> None:
 
 
 @pytest.mark.parametrize("torque", [1.0, -1.0], ids=["position", "position and torque"])
-@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("first", [0, 1, 2])
 def test_wrong_signs_of_positions(case: tuple, torque: float, first: int) -> None:
     """Of each joint; with that of the torque as well, friction brakes as it should."""
     base, moved = case
-    for joint in range(first, moved.dof, 2):
+    for joint in range(first, moved.dof, 3):
         turns = np.where(np.arange(moved.dof) == joint, -1.0, 1.0)
         factors = np.where(turns < 0.0, torque, 1.0)
         (finding,) = found_in(base, with_signs(moved, turns, factors))
@@ -140,14 +143,139 @@ def test_delays(case: tuple, milliseconds: int) -> None:
     assert found.deviation < 2e-4
 
 
-def test_one_joint_that_is_late_is_named() -> None:
+@pytest.mark.parametrize("milliseconds", [-5, 5, 20])
+def test_one_joint_that_is_late_is_named(milliseconds: int) -> None:
+    robot = with_drives(arm(SIX))
+    base, moved = base_columns(robot), measured(exact_motion(robot, 10.0), seed=0)
+    for joint in range(moved.dof):
+        tau = moved.tau.copy()
+        tau[:, joint] = np.roll(tau[:, joint], milliseconds)
+        (finding,) = found_in(base, replace(moved, tau=tau))
+        assert finding.names == (f"joint_{joint + 1}",)
+        assert finding.severity is Severity.ERROR
+        value = float(finding.message.split("delay: ")[1].split("}")[0])
+        assert value == pytest.approx(1e-3 * milliseconds, abs=1e-3)
+
+
+def test_two_joints_that_are_late_are_named() -> None:
     robot = with_drives(arm(SIX))
     moved = measured(exact_motion(robot, 10.0), seed=0)
     tau = moved.tau.copy()
-    tau[:, 2] = np.roll(tau[:, 2], 6)
+    tau[:, 1], tau[:, 4] = np.roll(tau[:, 1], 8), np.roll(tau[:, 4], -8)
     findings = found_in(base_columns(robot), replace(moved, tau=tau))
-    assert ("joint_3",) in [f.names for f in findings]
-    assert all("recorded" in f.message for f in findings)
+    assert {(f.names, f.severity) for f in findings} == {
+        (("joint_2",), Severity.ERROR),
+        (("joint_5",), Severity.ERROR),
+    }
+
+
+def test_a_delay_that_explains_little_is_a_warning() -> None:
+    """Where something else is wrong by far more, as torques of a spring that nobody knows of."""
+    robot = with_drives(arm(SIX))
+    moved = measured(exact_motion(robot, 10.0), seed=0)
+    tau = np.roll(moved.tau, 5, axis=0)
+    tau += 0.05 * np.abs(tau).max(axis=0) * np.sign(np.sin(7.0 * moved.q))
+    (finding,) = found_in(base_columns(robot), replace(moved, tau=tau))
+    assert "later than the positions" in finding.message
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("gain", [0.5, 1.3, 1000.0])
+def test_gain_of_one_torque(case: tuple, gain: float) -> None:
+    base, moved = case
+    for joint in range({0.5: 0, 1.3: 1, 1000.0: 2}[gain], moved.dof, 3):
+        factors = np.where(np.arange(moved.dof) == joint, gain, 1.0)
+        (finding,) = found_in(base, replace(moved, tau=moved.tau * factors))
+        assert finding.names == (f"joint_{joint + 1}",)
+        assert finding.severity is Severity.ERROR
+        value = float(finding.message.split("its torque is ")[1].split(" times")[0])
+        assert value == pytest.approx(gain, rel=0.02)
+
+
+@pytest.mark.parametrize("degrees", [90.0, -20.0, 6.0])
+def test_zero_of_one_position(case: tuple, degrees: float) -> None:
+    """The first axis is vertical, and that of the last joint turns its body: no log shows their zeros."""
+    base, moved = case
+    for joint in range({90.0: 1, -20.0: 2, 6.0: 3}[degrees], moved.dof - 1, 3):
+        zeros = np.where(np.arange(moved.dof) == joint, np.radians(degrees), 0.0)
+        (finding,) = found_in(base, replace(moved, q=moved.q - zeros))
+        assert finding.names == (f"joint_{joint + 1}",)
+        assert finding.severity is Severity.ERROR
+        value = float(finding.message.split("with ")[1].split(" deg")[0])
+        assert value == pytest.approx(degrees, abs=0.7)
+
+
+@pytest.mark.parametrize(
+    ("factor", "unit"), [(1e3, "mN m"), (1e2, "N cm"), (1e-3, "kN m")], ids=["mN m", "N cm", "kN m"]
+)
+def test_unit_of_all_torques(case: tuple, factor: float, unit: str) -> None:
+    """Nothing but the description says so."""
+    base, moved = case
+    (finding,) = found_in(base, replace(moved, tau=factor * moved.tau))
+    assert finding.severity is Severity.ERROR
+    assert f"they look like {unit}" in finding.message
+    assert ("times their limits" in finding.message) == (factor > 1.0)
+
+
+def test_unit_of_torques_where_no_limits_are_known() -> None:
+    text = re.sub(r"<limit[^>]*/>", "", arm_urdf(SIX)).replace("revolute", "continuous")
+    robot = dyn_core.load_robot(text)
+    moved = measured(exact_motion(with_drives(robot), 5.0), seed=0)
+    (finding,) = effort_scale_findings(Equations(replace(moved, tau=1e3 * moved.tau), base_columns(robot)))
+    assert finding.severity is Severity.ERROR
+    assert "mN m" in finding.message
+    assert effort_scale_findings(Equations(moved, base_columns(robot))) == []
+
+
+def test_limits_that_are_wrong_are_a_warning() -> None:
+    """Masses and torques agree: it is the limits that are made up."""
+    robot = dyn_core.load_robot(arm_urdf(SIX).replace('effort="300"', 'effort="1"'))
+    moved = measured(exact_motion(with_drives(robot), 5.0), seed=0)
+    (finding,) = effort_scale_findings(Equations(moved, base_columns(robot)))
+    assert finding.severity is Severity.WARNING
+    assert "times the limit of the description" in finding.message
+
+
+def test_masses_that_are_wrong_are_a_warning() -> None:
+    """Torques are within the limits: it is the masses that are made up."""
+    robot = arm(SIX)
+    moved = measured(exact_motion(with_drives(robot), 5.0), seed=0)
+    values = np.array(robot.parameters) * 1e-3
+    light = robot.with_parameters(values)
+    (finding,) = effort_scale_findings(Equations(moved, base_columns(light)))
+    assert finding.severity is Severity.WARNING
+    assert "or these masses are wrong" in finding.message
+
+
+def test_friction_is_no_unit() -> None:
+    """A robot whose torques are nearly all friction."""
+    robot = arm(SIX)
+    values = np.array(with_drives(robot).parameters).reshape(-1, 14).copy()
+    values[:, 11:13] *= 300.0
+    moved = measured(exact_motion(robot.with_parameters(values.ravel()), 5.0), seed=0, torque_noise=1e-4)
+    assert all("limit" in f.message for f in effort_scale_findings(Equations(moved, base_columns(robot))))
+
+
+def test_what_no_log_shows(case: tuple) -> None:
+    """Zeros of the first vertical axis and of the last joint, and one factor of all torques."""
+    base, moved = case
+    for joint in (0, moved.dof - 1):
+        zeros = np.where(np.arange(moved.dof) == joint, 1.0, 0.0)
+        assert found_in(base, replace(moved, q=moved.q + zeros)) == ()
+    assert found_in(base, replace(moved, tau=2.0 * moved.tau)) == ()
+
+
+def test_gains_and_zeros_of_several_joints() -> None:
+    robot = with_drives(arm(SIX))
+    moved = measured(exact_motion(robot, 10.0), seed=0)
+    factors, zeros = np.array([1.0, 0.5, 1.0, 1.3, 1.0, 1.0]), np.array([0.0, 0.0, 0.7, 0.0, 0.0, 0.0])
+    wrong = replace(moved, q=moved.q + zeros, tau=moved.tau * factors)
+    findings = found_in(base_columns(robot), wrong)
+    assert [(f.names[0], f.message.split(" ")[1]) for f in findings] == [
+        ("joint_2", "torque"),
+        ("joint_3", "position"),
+        ("joint_4", "torque"),
+    ]
 
 
 def test_earlier_motion_is_the_motion_earlier() -> None:

@@ -11,7 +11,7 @@ are tried.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -69,13 +69,22 @@ class Channels:
         """Number of joints."""
         return len(self.own)
 
+    def with_joint_of(self, other: Channels, joint: int) -> Channels:
+        """Answer the same, with the equations of a joint that others have."""
+        columns, mixed, torques = self.columns.copy(), self.mixed.copy(), self.torques.copy()
+        columns[joint], mixed[joint] = other.columns[joint], other.mixed[joint]
+        torques[joint] = other.torques[joint]
+        return replace(self, columns=columns, mixed=mixed, torques=torques)
+
     def assigned(self, torques: Sequence[int], factors: Sequence[float]) -> Assignment:
         """Answer how it fits if the torque of each joint is that of another, times a factor."""
         joints, scales = np.arange(self.dof), np.array(factors)
         right = self.mixed[joints, :, list(torques)] * scales[:, None]
         known = self.torques[list(torques)] > 0.0
         squares = np.where(known, self.torques[list(torques)], 1.0) * scales**2
-        variances = scales**2
+        variances = (
+            squares / squares.mean()
+        )  # which depend on no unit, and lead to lower minima than equal ones
         for _ in range(ROUNDS):
             weights = np.where(known, 1.0 / variances, 0.0)  # a torque that was not measured says nothing
             x, inverse = _solved(np.tensordot(weights, self.columns, 1), weights @ right)

@@ -9,17 +9,22 @@ as of d earlier, until nothing is left.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.facade.arrays import Array
+from dyn_core.identification.channels import Channels, channels
 from dyn_core.identification.deviations import residuals
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.golden import lowest
+from dyn_core.identification.hypothesis import Evidence, nothing_wrong
 from dyn_core.identification.least_squares import weighted
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.rows import Rows
@@ -30,6 +35,8 @@ SIGNIFICANT = 5.0
 """Deviations from 0 of a delay that is one."""
 LEAST = 1e-3
 """Least delay that is worth a word (s); of one joint alone, half a period is the least."""
+CLOSER = 9
+"""Evaluations that find the delay of a joint near a first guess."""
 DOMINANT = 0.4
 """Part of the residuals that goes away with a delay, where parameters without it are wrong. Friction that
 sticks, and torques that act from their sample to the next, look like small delays."""
@@ -79,20 +86,74 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
     return Delay(shift, common, shift - step + found, spread, gain)
 
 
-def delay_findings(equations: Equations, friction: Sequence[FrictionModel]) -> list[Finding]:
-    """Answer whether torques are recorded later, or earlier, than positions."""
-    found = delay(equations, friction)
-    names = equations.base.robot.joint_names
+def delay_findings(evidence: Evidence) -> tuple[list[Finding], float]:
+    """Answer whether torques are recorded later, or earlier, than positions, and how much that explains.
+
+    Returns:
+        the findings, and the gain in misfit.
+    """
+    equations = evidence.equations
+    found = delay(equations, evidence.friction)
     if _is_one(found.common, found.deviation):
         severity = Severity.ERROR if found.gain > DOMINANT else Severity.WARNING
-        return [Finding(severity, "robot", (), _sentence("torques", found.common, found.deviation))]
-    return [
-        Finding(Severity.WARNING, "joint", (name,), _sentence("its torque", value, deviation))
-        for name, value, deviation in zip(
-            names, found.by_joint.tolist(), found.deviations.tolist(), strict=True
-        )
-        if _is_one(value, deviation, max(LEAST, 0.5 * equations.signals.period))
-    ]
+        sentence = _sentence("torques", found.common, found.deviation)
+        gain = -evidence.dof * math.log(max(1.0 - found.gain, 1e-6))
+        return [Finding(severity, "robot", (), sentence)], gain
+    names, findings, gain = equations.base.robot.joint_names, [], 0.0
+    for one in _of_single_joints(evidence, found):
+        severity = Severity.ERROR if 1.0 - math.exp(-one.gain) > DOMINANT else Severity.WARNING
+        sentence = _sentence("its torque", one.value, one.deviation)
+        findings.append(Finding(severity, "joint", (names[one.joint],), sentence))
+        gain += one.gain
+    return findings, gain
+
+
+class _Single(NamedTuple):
+    """A delay of the torque of one joint.
+
+    Attributes:
+        joint: place of the joint.
+        value: by how much it is later than the positions (s).
+        deviation: standard deviation (s).
+        gain: what that explains, in misfit.
+    """
+
+    joint: int
+    value: float
+    deviation: float
+    gain: float
+
+
+def _of_single_joints(evidence: Evidence, found: Delay) -> list[_Single]:
+    """Answer the joints whose torques are late for themselves, and how much of the misfit that is.
+
+    The equations of such a joint are taken as of the motion earlier, one joint after the other.
+    """
+    plain = nothing_wrong(evidence.dof)
+    least = max(LEAST, 0.5 * evidence.equations.signals.period)
+    values, deviations = found.by_joint.tolist(), found.deviations.tolist()
+    late = [i for i in range(evidence.dof) if _is_one(values[i], deviations[i], least)]
+    late.sort(key=lambda i: -abs(values[i]) / deviations[i])
+    seen, singles = evidence.as_it_is, []
+    misfit = seen.assigned(plain.torques, plain.factors).misfit
+    for i in late:
+
+        def earlier_by(value: float, joint: int = i, before: Channels = seen) -> Channels:
+            signals = earlier(evidence.equations.signals, value)
+            moved = channels(Equations(signals, evidence.equations.base), evidence.friction)
+            return before.with_joint_of(moved, joint)
+
+        def misfit_at(value: float) -> float:
+            return earlier_by(value).assigned(plain.torques, plain.factors).misfit
+
+        value = lowest(misfit_at, 0.5 * values[i], 1.5 * values[i], CLOSER)
+        now = misfit_at(value)
+        if now < misfit:
+            singles.append(_Single(i, value, deviations[i], misfit - now))
+            seen, misfit = earlier_by(value), now
+        else:
+            singles.append(_Single(i, values[i], deviations[i], 0.0))
+    return singles
 
 
 def _is_one(value: float, deviation: float, least: float = LEAST) -> bool:
@@ -103,8 +164,10 @@ def _sentence(what: str, value: float, deviation: float) -> str:
     order = "later" if value > 0.0 else "earlier"
     verb = "are" if what == "torques" else "is"
     entry = f"delays: {{effort: {value:.4f}}}" if what == "torques" else f"effort: {{delay: {value:.4f}}}"
+    size = 1e3 * abs(value)
+    digits = f"{size:.2g}" if size < 99.0 else f"{size:.0f}"
     return (
-        f"{what} {verb} recorded {1e3 * abs(value):.2g} ms (+- {1e3 * deviation:.1g} ms) {order} than the "
+        f"{what} {verb} recorded {digits} ms (+- {1e3 * deviation:.1g} ms) {order} than the "
         f"positions that go with them: say '{entry}' in the map of the log"
     )
 

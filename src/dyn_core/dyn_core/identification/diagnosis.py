@@ -11,12 +11,14 @@ from dyn_core.check.finding import Finding
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.delays import delay_findings
+from dyn_core.identification.effort_scale import effort_scale_findings
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.hypothesis import Evidence
 from dyn_core.identification.least_squares import weighted
-from dyn_core.identification.mixed_up import mixed_up, mixed_up_findings
+from dyn_core.identification.miscalibrated import miscalibrated, miscalibrated_findings
+from dyn_core.identification.mixed_up import BETTER, PERHAPS, mixed_up, mixed_up_findings
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.saturation import flat_parts, saturation_findings
@@ -24,23 +26,37 @@ from dyn_core.identification.saturation import flat_parts, saturation_findings
 
 @one_thread()
 def diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Finding, ...]:
-    """Answer what is wrong with the signals: signs, swapped joints, saturation, delays.
+    """Answer what is wrong with the signals: signs, swapped joints, gains, zeros, saturation, delays.
 
-    Where signs are wrong or joints swapped, nothing else is asked, and no delay where torques are cut: all
-    would look wrong.
+    What explains most is named, and nothing else, for with that all else looks wrong too: where signs are
+    wrong or joints swapped, nothing else is asked, no gain, zero or delay where torques are cut, and of
+    delays on the one side, gains and zeros on the other, only those that explain more. A unit of all
+    torques is another matter: what it is, the description says alone.
 
     Args:
         equations: the equations, of torques that are not filtered.
         friction: friction of each joint.
     """
-    evidence = Evidence(equations, friction)
-    found = mixed_up_findings(equations.base.robot, evidence, mixed_up(evidence))
-    if found:
-        return tuple(found)
-    cut = saturation_findings(
-        equations.base.robot, equations.signals.tau, _without_flat_parts(equations, friction)
-    )
-    return tuple(cut) or tuple(delay_findings(equations, friction))
+    return (*effort_scale_findings(equations), *_of_signals(equations, friction))
+
+
+def _of_signals(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Finding, ...]:
+    """Answer what the signals say of each other."""
+    robot, evidence = equations.base.robot, Evidence(equations, friction)
+    exchanged = mixed_up(evidence)
+    calibrated = miscalibrated(evidence, exchanged.score)
+    of_numbers = miscalibrated_findings(robot, calibrated)
+    if calibrated.score > exchanged.score - PERHAPS:
+        found = mixed_up_findings(robot, evidence, exchanged)
+        if found:
+            return tuple(found)
+    late, explained = delay_findings(evidence)
+    is_number = bool(of_numbers) and calibrated.gain > explained
+    if not (is_number and calibrated.gain > BETTER):
+        cut = saturation_findings(robot, equations.signals.tau, _without_flat_parts(equations, friction))
+        if cut:
+            return tuple(cut)
+    return tuple(of_numbers if is_number else late)
 
 
 def _without_flat_parts(equations: Equations, friction: Sequence[FrictionModel]) -> Array:
