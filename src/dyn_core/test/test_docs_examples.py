@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the pages on identification show runs as it is, one example after the other, where they say."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from string import Template
+
+import numpy as np
+import pytest
+
+from dyn_core import Payload
+from dyn_core.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCS = ROOT / "docs"
+
+
+def examples(page: str, language: str) -> list[str]:
+    """Answer the code blocks of a page."""
+    return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+
+
+def maker() -> str:
+    """Answer the example that makes the logs of all others."""
+    (found,) = (code for code in examples("logs.md", "python") if "np.savetxt" in code)
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that has the robots and the logs."""
+    if not (DOCS / "logs.md").is_file():
+        pytest.skip("the pages are not beside this package")
+    found = tmp_path_factory.mktemp("examples")
+    (found / "config").symlink_to(ROOT / "config")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(found)
+        exec(maker(), {})
+    assert sorted(path.name for path in found.glob("*.csv")) == ["run_7.csv", "run_8.csv", "run_9.csv"]
+    return found
+
+
+@pytest.mark.parametrize("page", ["logs.md", "identification.md"])
+def test_python(page: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    names: dict[str, object] = {}
+    for code in examples(page, "python"):
+        if code != maker():
+            exec(compile(code, page, "exec"), names)
+    if page == "identification.md":
+        payload = names["payload"]
+        assert isinstance(payload, Payload)
+        assert payload.mass == pytest.approx(2.0, rel=0.05)
+        np.testing.assert_allclose(payload.centre, (0.0, 0.0, 0.05), atol=0.01)
+
+
+@pytest.mark.parametrize("page", ["logs.md", "identify.md"])
+def test_commands(
+    page: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    variables: dict[str, str] = {"PWD": str(place)}
+    run = 0
+    for line in "".join(examples(page, "sh")).splitlines():
+        words = shlex.split(Template(line).safe_substitute(variables), comments=True)
+        if words[0] == "export":
+            variables.update([words[1].split("=", 1)])
+        elif words[0] == "dyn":
+            assert main(words[1:]) == 0, line
+            run += 1
+    assert run >= 2
+    assert "error" not in capsys.readouterr().err
