@@ -22,7 +22,7 @@ from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
 from dyn_core.identification.motor_coupling import motors_of
-from dyn_core.identification.remarks import cost_of_possible, of_fixed_joints, remarks
+from dyn_core.identification.remarks import cost_of_possible, of_fixed_joints, of_standing_held_out, remarks
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import IdentifyStage, Progress
 from dyn_core.identification.tables import (
@@ -135,7 +135,12 @@ def _identified(
         {},
         _procedure(signals, settings, len(fit.rows)),
         cost_of_possible(of_plain.fitted.relative, of_possible.fitted.relative)
-        + remarks(robot, base, fitted, models, solution, stood),
+        + remarks(robot, base, fitted, models, solution, stood)
+        + (
+            ()
+            if unseen is None
+            else of_standing_held_out(robot.joint_names, unseen.stands.mean(axis=0).tolist())
+        ),
         findings,
     )
 

@@ -57,6 +57,33 @@ def of_fixed_joints(positions: Mapping[str, float]) -> tuple[str, ...]:
     )
 
 
+def _of_standing(names: Sequence[str], shares: Sequence[float], robot: Robot) -> list[str]:
+    """Answer a sentence where joints of these names stood for a part of the time."""
+    of_all = dict(zip(robot.joint_names, shares, strict=True))
+    stood = {name: f"{of_all[name]:.0%}" for name in names if of_all[name] >= WORTH_A_WORD}
+    if not stood:
+        return []
+    said = ", ".join(f"{share} of the time of '{name}'" for name, share in stood.items())
+    if len(stood) == robot.dof and len(set(stood.values())) == 1:
+        said = f"{next(iter(stood.values()))} of the time of all joints"
+    return [
+        "while a joint stands its friction is anything within stiction: its torque is left out of the fit, "
+        f"though not of the errors: {said}"
+    ]
+
+
+def of_standing_held_out(names: Sequence[str], shares: Sequence[float]) -> tuple[str, ...]:
+    """Answer a sentence where joints stand for most of what was held out, by name and part of that time."""
+    still = [name for name, share in zip(names, shares, strict=True) if share > 0.5]
+    if not still:
+        return ()
+    verb = "stands" if len(still) == 1 else "stand"
+    return (
+        f"{listed(still)} {verb} for most of what was held out: errors there say little of the parameters; "
+        "end the log with the motion, or hold out less of it (train)",
+    )
+
+
 def remarks(
     robot: Robot,
     base: BaseColumns,
@@ -87,16 +114,7 @@ def remarks(
     if still:
         whose = "its friction and rotor" if len(still) == 1 else "their friction and rotors"
         found.append(f"{listed(still)} did not move: {whose} stay unknown")
-    stood = [
-        f"{share:.0%} of the time of '{name}'"
-        for name, share in zip(robot.joint_names, shares, strict=True)
-        if name not in still and share >= WORTH_A_WORD
-    ]
-    if stood:
-        found.append(
-            "while a joint stands its friction is anything within stiction: its torque is left out of the "
-            f"fit, though not of the errors: {', '.join(stood)}"
-        )
+    found += _of_standing([name for name in robot.joint_names if name not in still], shares, robot)
     silent = [name for name, known in zip(robot.joint_names, signals.has_effort, strict=True) if not known]
     if silent:
         found.append(f"the torque of {listed(silent)} was not measured: they have no equations")
