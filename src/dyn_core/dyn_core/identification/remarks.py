@@ -117,7 +117,8 @@ def remarks(
     found += _of_standing([name for name in robot.joint_names if name not in still], shares, robot)
     silent = [name for name, known in zip(robot.joint_names, signals.has_effort, strict=True) if not known]
     if silent:
-        found.append(f"the torque of {listed(silent)} was not measured: they have no equations")
+        who = "it has" if len(silent) == 1 else "they have"
+        found.append(f"the torque of {listed(silent)} was not measured: {who} no equations")
     own = [name for j, m in zip(robot.coordinates, models, strict=True) for name in m.names(j)]
     parameters = (*base.names, *own)
     coupled = {f"Fv{j}" for j in np.flatnonzero(without_motor(base, len(robot.joints))) + 1}
