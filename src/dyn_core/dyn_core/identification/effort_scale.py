@@ -50,13 +50,16 @@ def effort_scale_findings(equations: Equations) -> list[Finding]:
 
 def _ratio(qd: Array, tau: Array, needed: Array) -> float:
     """Times that torques are greater than what is needed, both beside friction; NaN where nothing is."""
-    squares = np.zeros(2)
+    squares = np.zeros((tau.shape[1], 2))
     for i in range(tau.shape[1]):
         both = np.column_stack([tau[:, i], needed[:, i]])
         friction = np.column_stack([qd[:, i], np.sign(qd[:, i]), np.ones(len(qd))])
         left = both - friction @ np.linalg.lstsq(friction, both, rcond=None)[0]
-        squares += np.sum(left**2, axis=0)
-    return math.sqrt(squares[0] / squares[1]) if squares[1] > 0.0 else math.nan
+        squares[i] = np.sum(left**2, axis=0)
+    # One joint alone is no matter of all: it is left out where the others say something else.
+    sums = [squares.sum(axis=0), *(np.delete(squares, i, axis=0).sum(axis=0) for i in range(len(squares)))]
+    ratios = [math.sqrt(a / b) for a, b in sums if a > 0.0 and b > 0.0]
+    return min(ratios, key=lambda ratio: abs(math.log(ratio)), default=math.nan)
 
 
 def _findings(equations: Equations, scale: float, over: Array) -> Iterator[Finding]:

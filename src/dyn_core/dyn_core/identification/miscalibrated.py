@@ -28,7 +28,7 @@ GAINS = np.logspace(-4.0, 4.0, 81)
 DEGREES = (3.0, 10.0, 30.0, 60.0, 90.0, 120.0, 150.0, 180.0)
 METRES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Zeros that are tried first, to both sides."""
-SURE = 0.2
+SURE = 0.5
 """Least gain in misfit of gains and zeros that are wrong for sure."""
 SAMPLES = 600
 """Samples that are enough to try them."""
