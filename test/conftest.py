@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +19,10 @@ if missing := [m for m in ("rclpy", "dyn_msgs") if importlib.util.find_spec(m) i
 from ros_graph import Graph
 
 from dyn_nodes.isolation import isolated_environment
+
+
+# What a shell runs in the background ignores Ctrl-C, and so do its children, of which tests interrupt some.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
