@@ -20,7 +20,6 @@ from ros_graph import Graph
 
 from dyn_nodes.isolation import isolated_environment
 
-
 # What a shell runs in the background ignores Ctrl-C, and so do its children, of which tests interrupt some.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

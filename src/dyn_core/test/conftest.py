@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Let tests import the helpers beside them, in every import mode of pytest, share the processor, and hear Ctrl-C."""
+"""Let tests import the helpers beside them, share the processor, and hear Ctrl-C."""
 
 import os
 import signal
