@@ -18,12 +18,16 @@ from dyn_core.cli.main import main
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.estimators import ESTIMATORS, IN_WORDS, Estimator
+from dyn_core.identification.factors import factors
 from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.least_squares import own_columns, weighted
 from dyn_core.identification.motor_coupling import MotorCoupling
 from dyn_core.identification.rows import rows_of
 from dyn_core.identification.simulated import simulated
+from dyn_core.identification.total import _noise as noise_of_rows
 from dyn_core.identification.unweighted import unweighted
 from dyn_core.logs.control import Control
+from dyn_core.signals.position_noise import PositionNoise
 
 CONTROL = """
 control:
@@ -215,3 +219,23 @@ def test_what_was_asked_comes_with_the_log(tmp_path: Path) -> None:
     first = round(signals.time[0] * 1000.0)
     np.testing.assert_allclose(signals.control.q, log.control.q[first : first + len(signals)], atol=1e-9)
     assert len(moved) == len(log.time)
+
+
+def test_standing_says_nothing_of_the_noise_of_columns() -> None:
+    """What a joint does not say while it stands, or at all, has no noise of torques either."""
+    robot = with_drives(arm(SIX))
+    base = base_columns(robot)
+    moved = measured(exact_motion(robot, 6.0), seed=0, position_noise=1e-4)
+    moved = replace(moved, noise=PositionNoise((1e-4,) * 6, moved.period, 15.0, 4, 1))
+    half = len(moved) // 2
+    first = moved.part(0, half)
+
+    def relative(signals: dyn_core.Signals, stands: np.ndarray) -> np.ndarray:
+        rows = rows_of(Equations(signals, base, stood=stands), (FrictionModel(),) * 6)
+        data = factors(rows)
+        noise = np.diag(noise_of_rows(rows, weighted(data), own_columns(data.merged())))
+        return noise[:-1][noise[:-1] > 0.0] / noise[-1]
+
+    stands = np.zeros(moved.q.shape, dtype=bool)
+    stands[half:] = True
+    np.testing.assert_allclose(relative(moved, stands), relative(first, stands[:half]), rtol=0.25)

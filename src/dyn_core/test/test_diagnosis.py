@@ -286,3 +286,39 @@ def test_earlier_motion_is_the_motion_earlier() -> None:
     np.testing.assert_allclose(shifted.q[50:-50], 0.5 * (moved.q[37:-63] + moved.q[38:-62]), atol=1e-6)
     np.testing.assert_allclose(shifted.qd[inner], 0.5 * (moved.qd[37:-63] + moved.qd[38:-62]), atol=1e-5)
     assert earlier(moved, 0.0) is moved
+
+
+def test_standing_hides_nothing() -> None:
+    """The torque of a joint that stands for a part of the time says nothing then, be it ever so great."""
+    robot = with_drives(arm(SIX))
+    exact = exact_motion(robot, 10.0)
+    stands = np.zeros(exact.q.shape, dtype=bool)
+    for joint in (1, 2):
+        turn = 5000 + int(np.flatnonzero(np.diff(np.sign(exact.qd[5000:, joint])))[0])
+        stands[turn:, joint] = True
+        exact.q[turn:, joint] = exact.q[turn, joint]
+    qd, qdd = np.where(stands, 0.0, exact.qd), np.where(stands, 0.0, exact.qdd)
+    model = dyn_core.compile_model(robot, backend="python")
+    stiction = 0.8 * np.array([joint.friction.Fs for joint in robot.joints])
+    tau = model.inverse_dynamics(exact.q, qd, qdd) + np.where(stands, stiction, 0.0)
+    moved = measured(replace(exact, qd=qd, qdd=qdd, tau=tau), seed=0, position_noise=0.0)
+    base = base_columns(robot)
+    assert Equations(moved, base).stands[:, [1, 2]].any(axis=0).all()
+    assert found_in(base, moved) == ()
+    for joint, factor, words in ((1, -1.0, "wrong sign"), (2, 1.6, "its torque is 1.6")):
+        factors = np.where(np.arange(6) == joint, factor, 1.0)
+        (finding,) = found_in(base, replace(moved, tau=moved.tau * factors))
+        assert finding.names == (f"joint_{joint + 1}",)
+        assert words in finding.message
+
+
+def test_a_joint_that_stands_all_the_time_knows_no_delay(case: tuple) -> None:
+    base, moved = case
+    q, qd, qdd = moved.q.copy(), moved.qd.copy(), moved.qdd.copy()
+    q[:, 3], qd[:, 3], qdd[:, 3] = 0.4, 0.0, 0.0
+    tau = dyn_core.compile_model(base.robot, backend="python").inverse_dynamics(q, qd, qdd)
+    tau += 0.01 * np.random.default_rng(0).normal(size=tau.shape)
+    late = earlier(replace(moved, q=q, qd=qd, qdd=qdd, tau=tau), -0.005)
+    found = delay(Equations(late, base), (FrictionModel(),) * moved.dof)
+    assert found.common == pytest.approx(0.005, abs=3e-4)
+    assert np.isinf(found.deviations).tolist() == [joint == 3 for joint in range(moved.dof)]

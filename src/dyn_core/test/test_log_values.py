@@ -319,3 +319,13 @@ def test_lost_frames_and_late_stamps_are_no_jumps(m: Motion) -> None:
 def test_coarse_positions_do_not_jump(m: Motion, step: float) -> None:
     log = of(m, np.round(m.q / step) * step)
     assert log.segments == ((0, 1600),)
+
+
+def test_a_gap_right_after_the_beginning_makes_no_jump(m: Motion) -> None:
+    """A joint that moved during a later gap has moved, and not jumped."""
+    kept = np.ones(len(m.time), dtype=bool)
+    kept[2:100] = kept[700:1000] = False
+    q = np.column_stack([m.q[:, 0], *(np.full(len(m.q), 0.3) for _ in m.q.T[1:])])
+    log = dyn_core.log_of_arrays(m.joints, m.time[kept], q[kept], m.tau[kept])
+    assert "jump" not in said(log)
+    assert len(log.segments) == 2

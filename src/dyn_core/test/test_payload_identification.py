@@ -78,9 +78,9 @@ def test_payload_of_an_arm_of_which_a_joint_was_held() -> None:
     robot = with_drives(arm(SIX))
     loaded = robot.with_payload("link_6", MASS, CENTRE, INERTIA)
 
-    def held(one: dyn_core.Robot, seed: int) -> dyn_core.Signals:
+    def held(one: dyn_core.Robot, seed: int, at: float = 0.4) -> dyn_core.Signals:
         exact = exact_motion(one, 20.0, seed)
-        exact.q[:, 3], exact.qd[:, 3], exact.qdd[:, 3] = 0.4, 0.0, 0.0
+        exact.q[:, 3], exact.qd[:, 3], exact.qdd[:, 3] = at, 0.0, 0.0
         model = dyn_core.compile_model(one, backend="python")
         tau = model.inverse_dynamics(exact.q, exact.qd, exact.qdd)
         return measured(replace(exact, tau=tau), seed, position_noise=0.0, train=1.0)
@@ -88,9 +88,12 @@ def test_payload_of_an_arm_of_which_a_joint_was_held() -> None:
     settings = IdentificationSettings(diagnose=False)
     known = dyn_core.identify(arm(SIX), held(robot, 1), settings)
     assert set(known.fixed) == {"joint_4"}
-    found = dyn_core.identify_payload(arm(SIX), "link_6", held(loaded, 2), known, settings)
+    of_all = replace(settings, friction=(FrictionModel(),) * 6)  # though that of the arm counts
+    found = dyn_core.identify_payload(arm(SIX), "link_6", held(loaded, 2), known, of_all)
     assert found.mass == pytest.approx(MASS, rel=0.02)
     np.testing.assert_allclose(found.centre, CENTRE, atol=2e-3)
+    with pytest.raises(dyn_core.DynError, match=r"with the payload: joint 'joint_4' stood at 0.4 .* at 1.2"):
+        dyn_core.identify_payload(arm(SIX), "link_6", held(loaded, 2, at=1.2), known, settings)
 
 
 def test_changed_friction_is_no_payload() -> None:

@@ -9,7 +9,7 @@ import pytest
 import dyn_core
 from dyn_core import Identified, Protocol, Signals
 from dyn_core.facade.arrays import Array
-from dyn_core.identification.at_rest import at_rest, standing
+from dyn_core.identification.at_rest import at_rest, moving, standing
 
 URDF = """<robot name="two_pendulums">
   <link name="base"/>
@@ -129,3 +129,15 @@ def test_a_log_that_ends_at_rest_says_what_its_errors_are_worth() -> None:
     found = _identified(_log(train=0.65))
     assert any("'a' stands for most of what was held out" in remark for remark in found.remarks)
     assert not any("most of what was held out" in remark for remark in _identified(_log(1e-3)).remarks)
+
+
+def test_a_joint_that_stands_all_the_time_does_so_in_short_segments_too() -> None:
+    t = np.arange(0.0, 20.0, 1 / RATE)
+    q = np.column_stack([_swing(t)[0], np.full_like(t, 0.4)])
+    q += 3e-4 * np.random.default_rng(0).normal(size=q.shape)
+    tau = np.column_stack([_torque(0, *_swing(t)), np.ones_like(t)])
+    kept = (t < 12.0) | ((t > 13.0) & (t < 13.4)) | (t > 14.0)
+    log = dyn_core.log_of_arrays(("a", "b"), t[kept], q[kept], tau[kept] + 0.01 * q[kept])
+    signals = dyn_core.condition(log, Protocol(cutoff=5.0, margin=10, decimate=1))
+    assert len(signals.segments) == 3
+    assert moving(signals) == (True, False)

@@ -59,7 +59,8 @@ def standing(signals: Signals) -> BoolArray:
                     end = last if b == len(q) else first + (b - 1) * stride + 1
                     found[first + a * stride : end, i] = True
     if len(signals):
-        found[:, np.ptp(signals.q, axis=0) <= STILL] = True
+        # Stretches that are too short to see whether a joint stands show no motion either then.
+        found[:, np.ptp(signals.q, axis=0) <= np.maximum(STILL, CREEPING * limits)] = True
     return found
 
 

@@ -53,7 +53,7 @@ class Channels:
         own: by joint, the places of the parameters of its friction.
         columns: ``W_i^T W_i`` by joint, in all parameters, (n, p, p).
         mixed: ``W_i^T tau_k``, (n, p, n).
-        torques: ``tau_k^T tau_k`` at the equations, (n,).
+        torques: ``tau_k^T tau_k`` at the equations of joint i, (n, n).
         count: number of equations of each joint, (n,).
     """
 
@@ -74,14 +74,17 @@ class Channels:
         columns, mixed, torques = self.columns.copy(), self.mixed.copy(), self.torques.copy()
         columns[joint], mixed[joint] = other.columns[joint], other.mixed[joint]
         torques[joint] = other.torques[joint]
-        return replace(self, columns=columns, mixed=mixed, torques=torques)
+        count = self.count.copy()
+        count[joint] = other.count[joint]
+        return replace(self, columns=columns, mixed=mixed, torques=torques, count=count)
 
     def assigned(self, torques: Sequence[int], factors: Sequence[float]) -> Assignment:
         """Answer how it fits if the torque of each joint is that of another, times a factor."""
         joints, scales = np.arange(self.dof), np.array(factors)
         right = self.mixed[joints, :, list(torques)] * scales[:, None]
-        known = self.torques[list(torques)] > 0.0
-        squares = np.where(known, self.torques[list(torques)], 1.0) * scales**2
+        squares = self.torques[joints, list(torques)]
+        known = squares > 0.0
+        squares = np.where(known, squares, 1.0) * scales**2
         variances = (
             squares / squares.mean()
         )  # which depend on no unit, and lead to lower minima than equal ones
@@ -104,12 +107,12 @@ def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channel
     ends = np.cumsum([shared, *(len(model.terms) for model in friction)]).tolist()
     own = tuple(range(a, b) for a, b in pairwise(ends))
     n, p = signals.dof, ends[-1]
-    columns, mixed, torques = np.zeros((n, p, p)), np.zeros((n, p, n)), np.zeros(n)
+    columns, mixed, torques = np.zeros((n, p, p)), np.zeros((n, p, n)), np.zeros((n, n))
     for piece in equations.pieces():
         of_bodies, tau = equations.filtered(piece)
         part = slice(piece.first, piece.last)
         used = equations.used[piece.which]
-        torques += np.sum(tau**2, axis=0)
+        torques += used.T.astype(float) @ tau**2
         for i, model in enumerate(friction):
             qd = signals.qd[part, i]
             of_friction = equations.decimation.of(model.columns(qd, np.zeros_like(qd)))

@@ -75,13 +75,14 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
         found, spread, sigma = _left(moved, friction)
         sigmas.append(sigma)
         weights = 1.0 / spread**2
-        step = float(np.sum(weights * found) / np.sum(weights))
+        known = max(float(np.sum(weights)), float(np.finfo(float).tiny))
+        step = float(np.sum(weights * found)) / known
         shift += step
         if abs(step) < 0.02 * signals.period:
             break
     # Joints that differ among each other by more than they should are no better known than that.
     scatter = float(np.sum(weights * (found - step) ** 2)) / max(len(found) - 1, 1)
-    common = float(np.sqrt(max(scatter, 1.0) / np.sum(weights)))
+    common = math.sqrt(max(scatter, 1.0) / known)
     gain = 1.0 - float(np.exp(np.mean(np.log(sigmas[-1] / sigmas[0]))))
     return Delay(shift, common, shift - step + found, spread, gain)
 
@@ -140,7 +141,8 @@ def _of_single_joints(evidence: Evidence, found: Delay) -> list[_Single]:
 
         def earlier_by(value: float, joint: int = i, before: Channels = seen) -> Channels:
             signals = earlier(evidence.equations.signals, value)
-            moved = channels(Equations(signals, evidence.equations.base), evidence.friction)
+            equations = replace(evidence.equations, signals=signals, _known={})
+            moved = channels(equations, evidence.friction)
             return before.with_joint_of(moved, joint)
 
         def misfit_at(value: float) -> float:
@@ -236,6 +238,8 @@ def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Arra
     found = covariance @ right
     worth = residuals(errors).effective / len(rows)
     spread = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny) / worth)
+    # A joint that stands all the time has no equations, which say nothing of its delay.
+    spread = np.where(np.diag(normal) > 0.0, spread, np.inf)
     return found, spread, solution.sigma
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.least_squares import Solution
 from dyn_core.identification.rows import Rows
 
@@ -99,7 +100,7 @@ def deviations(
         bread: what stands in the place of C where it is not the covariance of the solution.
     """
     kept = solution.identifiable
-    curvature, inflation = of_robust_weights(errors, weights)
+    curvature, inflation = of_robust_weights(errors, weights, rows.used)
     C = (solution.covariance if bread is None else bread) / curvature
     independent = inflation * math.sqrt(rows.equations.decimation.memory) * solution.deviations
     lag = int(residuals(errors).memory.max())
@@ -111,7 +112,9 @@ def deviations(
     return np.where(kept, SAFETY * np.maximum(robust, independent), np.inf)
 
 
-def of_robust_weights(errors: Array, weights: Array | None) -> tuple[float, float]:
+def of_robust_weights(
+    errors: Array, weights: Array | None, used: BoolArray | None = None
+) -> tuple[float, float]:
     """Answer what robust weights do to covariances (Huber 1981, sec. 6.6): the most of all joints.
 
     With the scores psi = w e, of slope 1 where w = 1 and 0 beyond, the curvature is E[psi'] instead of E[w],
@@ -121,6 +124,7 @@ def of_robust_weights(errors: Array, weights: Array | None) -> tuple[float, floa
     Args:
         errors: residuals, (N, n).
         weights: what the equations were multiplied with, (N, n); None where they were not.
+        used: which equations there are, (N, n); by default all.
 
     Returns:
         the least E[psi'] / E[w], and the greatest factor of the deviations of independent residuals.
@@ -128,8 +132,13 @@ def of_robust_weights(errors: Array, weights: Array | None) -> tuple[float, floa
     if weights is None:
         return 1.0, 1.0
     w = weights**2
-    mean_weight, slope = np.mean(w, axis=0), np.mean(w >= 1.0, axis=0)
-    squares, claimed = np.mean((w * errors) ** 2, axis=0), np.mean(w * errors**2, axis=0)
+    known = np.ones(w.shape, dtype=bool) if used is None else used
+
+    def mean(values: Array | BoolArray) -> Array:
+        return np.asarray(np.sum(values, axis=0, where=known) / np.maximum(known.sum(axis=0), 1))
+
+    mean_weight, slope = mean(w), mean(w >= 1.0)
+    squares, claimed = mean((w * errors) ** 2), mean(w * errors**2)
     measured = claimed > 0.0
     inflation = squares[measured] * mean_weight[measured] / (slope**2 * claimed)[measured]
     return float((slope / mean_weight)[measured].min()), math.sqrt(float(inflation.max()))

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dyn_core.errors import DynError
 from dyn_core.identification.at_rest import moving
 from dyn_core.identification.friction import FrictionModel, unit
 from dyn_core.identification.identified import (
@@ -27,6 +28,9 @@ from dyn_core.model.joint import Joint, Mimic
 from dyn_core.model.robot import Robot
 from dyn_core.signals.signals import Signals
 
+SAME = 0.02
+"""Distance (rad or m) at which a joint that is fixed is still where it was."""
+
 
 def fixed_positions(signals: Signals, free: Collection[str] = ()) -> dict[str, float]:
     """Answer by joint where those stand that stand all the time (rad or m).
@@ -40,6 +44,21 @@ def fixed_positions(signals: Signals, free: Collection[str] = ()) -> dict[str, f
         for name, q, moves in zip(signals.joint_names, signals.q.T, moving(signals), strict=True)
         if not moves and name not in free
     }
+
+
+def check_fixed(signals: Signals, positions: Mapping[str, float]) -> None:
+    """Refuse signals in which joints are elsewhere than where they were taken as fixed (rad or m)."""
+    for name, position in positions.items():
+        if name not in signals.joint_names:
+            continue
+        q = signals.q[:, signals.joint_names.index(name)]
+        at = float(q[np.argmax(np.abs(q - position))])
+        if abs(at - position) > SAME:
+            raise DynError(
+                f"joint '{name}' stood at {position:.4g} when the arm was identified, which is known with it "
+                f"there alone, but is at {at:.4g} here: hold it there, or let it move in both motions",
+                element=f"joint '{name}'",
+            )
 
 
 def with_fixed_joints(robot: Robot, positions: Mapping[str, float]) -> Robot:

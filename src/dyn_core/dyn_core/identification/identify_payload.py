@@ -17,7 +17,7 @@ from dyn_core.identification.checks import check_length, check_signals
 from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.estimation import Estimation
-from dyn_core.identification.fixed_joints import with_fixed_joints
+from dyn_core.identification.fixed_joints import check_fixed, with_fixed_joints
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified
 from dyn_core.identification.known_arm import KnownArm, KnowsArm, identified_values
@@ -73,7 +73,8 @@ def identify_payload(
     if isinstance(arm, KnownArm):
         settings = replace(settings, couplings=(*settings.couplings, *arm.couplings))
     elif isinstance(arm, Identified):
-        robot = with_fixed_joints(robot, arm.fixed)
+        robot = _as_identified(robot, arm, signals)
+        settings = replace(settings, friction=None)  # it is that of the arm
     base = base_columns(robot, motors_of(robot, signals, settings.couplings))
     payload_columns(link, base)  # a wrong name is told at once
     estimation = Estimation(robot, base, settings)
@@ -112,6 +113,15 @@ def identify_payload(
         *_remarks(found.payload, known=not isinstance(arm, Signals)),
     )
     return replace(found.payload, errors=errors, findings=findings, remarks=remarks)
+
+
+def _as_identified(robot: Robot, arm: Identified, signals: Signals) -> Robot:
+    """Answer the robot with the joints fixed that stood when it was identified; DynError if not here."""
+    try:
+        check_fixed(signals, arm.fixed)
+    except DynError as error:
+        raise _of_motion(WITH, error) from error
+    return with_fixed_joints(robot, arm.fixed)
 
 
 def _checked(robot: Robot, signals: Signals, settings: IdentificationSettings, which: str) -> Signals:

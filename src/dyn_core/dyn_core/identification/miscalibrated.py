@@ -95,7 +95,7 @@ def _changes(evidence: Evidence, h: Hypothesis) -> Iterator[Explained]:
     """Another gain, or another zero, of one joint."""
     seen = evidence.of(h)
     for i in range(evidence.dof):
-        if seen.torques[i] > 0.0:
+        if seen.torques[i, i] > 0.0:
             yield from _another_gain(seen, h, i)
     few = thinned(evidence.equations, SAMPLES)
     start = _misfit(evidence.of_few(h, few), h)

@@ -111,7 +111,8 @@ def _rows(equations: Equations, models: Sequence[FrictionModel], x: Array) -> Ro
 
 def _instrumental(rows: Rows, along: Rows, before: Solution) -> Fit:
     first = instrumental(rows, along, before.sigma, before.identifiable)
-    rms = np.sqrt(np.mean(residual_rows(rows, first.x) ** 2, axis=0))
+    counts = np.maximum(rows.used.sum(axis=0), 1)
+    rms = np.sqrt(np.sum(residual_rows(rows, first.x) ** 2, axis=0) / counts)
     sigma = np.where(rms > 0.0, rms, before.sigma)
     found = instrumental(rows, along, sigma, before.identifiable)
     R = information_root(found.covariance, before.identifiable)

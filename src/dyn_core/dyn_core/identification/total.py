@@ -49,12 +49,16 @@ def total(rows: Rows) -> Fit:
 
 
 def _noise(rows: Rows, plain: Solution, own: list[range]) -> Array:
-    """Answer the covariance of the noise of a row of all joints, ``[w tau] / sigma``, together."""
+    """Answer the covariance of the noise of a row of all joints, ``[w tau] / sigma``, together.
+
+    It is the mean over all times: a joint that stands, or was not measured, has rows of zeros, without noise.
+    """
     p = len(plain.x)
     noise = np.zeros((p + 1, p + 1))
-    for covariance, columns, sigma in zip(column_noise(rows), own, plain.sigma, strict=True):
+    shares = rows.used.mean(axis=0) * np.array(rows.equations.measured)
+    for covariance, columns, sigma, share in zip(column_noise(rows), own, plain.sigma, shares, strict=True):
         places = [*range(rows.shared), *columns]
         noise[np.ix_(places, places)] += covariance / sigma**2
         of_columns = plain.x[places] @ covariance @ plain.x[places]
-        noise[p, p] += max(1.0 - of_columns / sigma**2, _OF_TORQUE)
+        noise[p, p] += max(share - of_columns / sigma**2, _OF_TORQUE * share)
     return noise

@@ -67,7 +67,7 @@ def _of_joint(time: Array, q: Array, stretches: tuple[tuple[int, int], ...]) -> 
     lengths = np.diff(time)
     inside = np.zeros(len(steps), dtype=bool)
     for a, b in stretches:
-        inside[a + 2 : b - 3] = True  # with two steps on each side
+        inside[a + 2 : max(b - 3, 0)] = True  # with two steps on each side
     if not inside.any():
         return []
     speeds = steps / lengths
