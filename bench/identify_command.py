@@ -12,6 +12,10 @@ from pathlib import Path
 
 from bars import IDENTIFY_S, Bars
 from log_files import FORMS
+
+# The arm is that of the tests.
+sys.path.append(str(Path(__file__).parents[1] / "src" / "dyn_core" / "test"))
+
 from simulated_truth import RATE, SEVEN, arm, arm_urdf, exact_motion, sensed, with_drives
 
 DURATION_S = 30.0

@@ -23,9 +23,13 @@ PERIOD_S = 0.002
 BROKEN = "<robot name='broken'><link name='a'>"
 
 
+LIFT = '<joint name="lift" type="revolute">'
+
+
 def heavy() -> str:
-    """The same arm, with other masses."""
-    return re.sub(r'<mass value="3.0"/>', '<mass value="4.2"/>', frictionless("rrp"))
+    """The same arm, with other masses, and a length that its programs have to be compiled for."""
+    longer = frictionless("rrp").replace(LIFT, f'{LIFT}<origin xyz="0.02 0 0.01"/>')
+    return re.sub(r'<mass value="3.0"/>', '<mass value="4.2"/>', longer)
 
 
 class Stream:
