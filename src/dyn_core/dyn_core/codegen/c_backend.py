@@ -43,7 +43,9 @@ def c_functions(programs: Sequence[Program]) -> list[ModuleType]:
 def module_source(program: Program) -> str:
     """Answer the whole C source of the module of a program."""
     here = Path(__file__).parent / "c"
-    return "\n".join(((here / "prelude.h").read_text(), c_source(program), (here / "module.h").read_text()))
+    headers = ["closure.h", "module.h"] if program.closure else ["module.h"]
+    texts = [(here / name).read_text() for name in ("prelude.h", *headers)]
+    return "\n".join((texts[0], c_source(program), *texts[1:]))
 
 
 def _compiled(compiler: Compiler, folder: Path, sources: Mapping[str, str]) -> dict[str, Path]:

@@ -5,6 +5,9 @@ The straight-line code is there twice, for `double`, one sample, and for `Lanes`
 each lane. It comes in two parts: the angles whose sines and cosines are needed, and the rest, for
 which they are given. So they can all be computed together, several in one instruction. What was prepared
 from parameters is one vector of numbers, `p`, for all lanes.
+
+Unknowns of a program, which `closure.h` solves for, are one more vector after its inputs. What it takes for
+this, what determines them and Newton's step, is code for one sample.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from dyn_core.codegen.closure import Closure, given_program, open_program
 from dyn_core.codegen.program import Program
 from dyn_core.codegen.straight_line import ARITHMETIC, Dialect, operand, statements
 from dyn_core.expr.analysis import needed
@@ -45,6 +49,35 @@ NO_MORE = """
 
 def c_source(program: Program) -> str:
     """Answer the sizes of the program, and its code for one sample and for lanes."""
+    sizes = [len(vector) for vector in program.inputs.values()]
+    straight, places = open_program(program), _stored(program.results)
+    angles, code = _code(straight, places)
+    unknowns = len(program.closure.unknowns) if program.closure else 0
+    parts = [
+        f'#define FUNCTION_NAME "{program.name}"',
+        f"#define FUNCTION_DOC {json.dumps(program.documentation)}",
+        f"#define INPUTS {len(sizes)}",
+        "#define INPUT_NAMES " + ", ".join(f'"{name}"' for name in program.inputs),
+        f"#define UNKNOWNS {unknowns}",
+        f"#define VECTORS {len(straight.inputs)}",
+        f"#define VECTOR_SIZES {{{', '.join(map(str, map(len, straight.inputs.values())))}}}",
+        f"#define VECTOR_TOTAL {sum(sizes) + unknowns}",
+        f"#define RESULTS {len(program.results)}",
+        f"#define RESULT_SHAPE {{{', '.join(map(str, program.shape))}}}",
+        f"#define RESULT_DIMENSIONS {len(program.shape)}",
+        f"#define STORED {len(places)}",
+        f"#define PLACES {{{', '.join(map(str, places or [0]))}}}",
+        f"#define ANGLES {angles}",
+        f"#define TUNABLE {int(program.prepared is not None)}",
+        f"#define PREPARED {len(program.prepared or ())}",
+        *(ONE_SAMPLE, code, *(_closure_code(program, program.closure) if program.closure else ()), NO_MORE),
+        *(LANES, code, NO_MORE),
+    ]
+    return "\n".join(parts)
+
+
+def _code(program: Program, places: Sequence[int], prefix: str = "") -> tuple[int, str]:
+    """Answer how many angles a program needs, and its two functions."""
     nodes = program.nodes
     trigonometric = [node for node in nodes if node.op in (Op.SIN, Op.COS)]
     angles = list(dict.fromkeys(node.args[0] for node in trigonometric))
@@ -52,39 +85,34 @@ def c_source(program: Program) -> str:
     rank = {angle.number: k for k, angle in enumerate(angles)}
     for node in trigonometric:
         names[node.number] = f"{'s' if node.op is Op.SIN else 'c'}[{rank[node.args[0].number]}]"
-    sizes = [len(vector) for vector in program.inputs.values()]
-    places = _stored(program.results)
     wanted = {f"a[{k}]": angle for k, angle in enumerate(angles)}
     stored = {f"out[AT({k}, {place})]": program.results[place] for k, place in enumerate(places)}
-    code = "\n".join(
-        (
-            "static inline void OF(angles)(const T *const *in, const double *restrict p, T *restrict a)",
-            *_body(needed(angles), wanted, names),
-            "static inline void OF(program)(",
-            "    const T *const *in, const double *restrict p, const T *restrict s, const T *restrict c,",
-            "    T *restrict out)",
-            *_body(nodes, stored, names),
-        )
+    lines = (
+        f"static inline void OF({prefix}angles)(",
+        "    const T *const *in, const double *restrict p, T *restrict a)",
+        *_body(needed(angles), wanted, names),
+        f"static inline void OF({prefix}program)(",
+        "    const T *const *in, const double *restrict p, const T *restrict s, const T *restrict c,",
+        "    T *restrict out)",
+        *_body(nodes, stored, names),
     )
-    parts = [
-        f'#define FUNCTION_NAME "{program.name}"',
-        f"#define FUNCTION_DOC {json.dumps(program.documentation)}",
-        f"#define INPUTS {len(sizes)}",
-        "#define INPUT_NAMES " + ", ".join(f'"{name}"' for name in program.inputs),
-        f"#define INPUT_SIZES {{{', '.join(map(str, sizes))}}}",
-        f"#define INPUT_TOTAL {sum(sizes)}",
-        f"#define RESULTS {len(program.results)}",
-        f"#define RESULT_SHAPE {{{', '.join(map(str, program.shape))}}}",
-        f"#define RESULT_DIMENSIONS {len(program.shape)}",
-        f"#define STORED {len(places)}",
-        f"#define PLACES {{{', '.join(map(str, places or [0]))}}}",
-        f"#define ANGLES {len(angles)}",
-        f"#define TUNABLE {int(program.prepared is not None)}",
-        f"#define PREPARED {len(program.prepared or ())}",
-        *(ONE_SAMPLE, code, NO_MORE),
-        *(LANES, code, NO_MORE),
+    return len(angles), "\n".join(lines)
+
+
+def _closure_code(program: Program, closure: Closure) -> list[str]:
+    """What `closure.h` needs: what determines the unknowns, and a step towards them."""
+    equations, given = closure.equations, given_program(program)
+    step_angles, step = _code(equations.step, range(len(equations.step.results)), "step_")
+    given_angles, given_code = _code(given, range(len(given.results)), "given_")
+    assert given_angles == 0, "what determines unknowns is linear in the inputs"
+    vectors = {"START_GIVEN": equations.start[0], "START": equations.start[1], "SCALES": equations.scales}
+    return [
+        f"#define GIVEN {len(closure.given)}",
+        f"#define STEP_RESULTS {len(equations.step.results)}",
+        f"#define STEP_ANGLES {step_angles}",
+        *(f"#define {name} {{{', '.join(map(repr, values))}}}" for name, values in vectors.items()),
+        *(given_code, step),
     ]
-    return "\n".join(parts)
 
 
 def _stored(results: Sequence[Symbolic]) -> list[int]:

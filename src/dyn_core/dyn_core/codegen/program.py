@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dyn_core.codegen.closure import Closure
 from dyn_core.expr.analysis import needed, operation_counts
 from dyn_core.expr.graph import Expr, Graph, Symbolic
 
@@ -24,6 +25,7 @@ class Program:
             which is the same for all samples; None for a program that takes no such vector.
         columns: what the columns of the results, or the entries of a vector, are named after; none where
             these are those of the joints, or say themselves what they are.
+        closure: unknowns that are solved for first; None where there are none.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Program:
     documentation: str
     prepared: tuple[Expr, ...] | None = None
     columns: tuple[str, ...] = ()
+    closure: Closure | None = None
 
     @property
     def nodes(self) -> list[Expr]:
@@ -41,7 +44,7 @@ class Program:
 
     @property
     def operation_counts(self) -> dict[str, int]:
-        """Operations of one evaluation: mul, add, div, trig, sqrt."""
+        """Operations of one evaluation: mul, add, div, trig, sqrt; without those that solve for unknowns."""
         return operation_counts(self.results, self.prepared or ())
 
 

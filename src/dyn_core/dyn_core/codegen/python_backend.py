@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.codegen.closure import open_program
+from dyn_core.codegen.executable import called, executable
 from dyn_core.codegen.program import Program
-from dyn_core.codegen.python_source import python_source
-from dyn_core.linalg import scalar
+from dyn_core.codegen.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
 
@@ -34,19 +35,31 @@ class PythonFunction:
         self._tunable = tunable
 
     @cached_property
-    def _function(self) -> Callable[..., list[Any]]:
+    def _made(self) -> tuple[Callable[..., list[Any]], Unknowns | None]:
         program = self._program()
-        namespace: dict[str, Any] = {}
-        exec(compile(python_source(program), f"<program {program.name}>", "exec"), namespace)
-        function: Callable[..., list[Any]] = namespace[program.name]
-        return function
+        return executable(open_program(program)), Unknowns(program) if program.closure else None
 
-    def into(self, *arguments: Array) -> None:
+    def into(self, *arguments: Array) -> int | None:
         """Compute one sample (size,) or a batch (N, size); the last array takes the results.
 
         A tunable program takes what was prepared before it. A sample with an input that is not finite
         gives NaN in all results.
+
+        Returns:
+            None, or the number of a sample of which the unknowns cannot be found.
         """
+        unknowns = self._made[1]
+        if unknowns is not None:
+            inputs = arguments[: -2 if self._tunable else -1]
+            x, failed = unknowns.of_samples(inputs)
+            if failed is not None:
+                return failed
+            arguments = (*inputs, x, *arguments[len(inputs) :])
+        self.into_at(*arguments)
+        return None
+
+    def into_at(self, *arguments: Array) -> None:
+        """Compute the same of given unknowns, one array more, after the inputs."""
         *inputs, out = arguments
         prepared = [inputs.pop().tolist()] if self._tunable else []
         if out.ndim > len(self._shape):
@@ -74,4 +87,4 @@ class PythonFunction:
         return general
 
     def _call(self, vectors: Sequence[Sequence[Any]]) -> list[Any]:
-        return self._function(*vectors, sin=scalar.sin, cos=scalar.cos, sqrt=scalar.sqrt, sign=scalar.sign)
+        return called(self._made[0], vectors)

@@ -10,7 +10,8 @@ from typing import TypeAlias
 from dyn_core.dynamics.factorisation import factorised
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.errors import DynError, listed
-from dyn_core.model.coupling import coordinate_inertia, joint_positions
+from dyn_core.loops.coordinates import configuration
+from dyn_core.loops.structure import structure
 from dyn_core.model.robot import Robot
 
 Inertia: TypeAlias = Callable[[list[float]], Sequence[Sequence[float]]]
@@ -45,10 +46,19 @@ def unresisted_joints(robot: Robot, inertia: Inertia | None = None) -> tuple[str
         inertia: its inertia matrix A(q), where a function for it is at hand.
     """
     A = inertia or partial(_coordinate_inertia, robot)
-    found = _unresisted_at(A, _positions(robot.dof, 1.0))
+    here, elsewhere = _two_positions(robot)
+    found = _unresisted_at(A, here)
     if found:  # the position may be a singular one by chance
-        found &= _unresisted_at(A, _positions(robot.dof, -2.0))
-    return tuple(name for k, name in enumerate(robot.joint_names) if k in found)
+        found &= _unresisted_at(A, elsewhere)
+    return tuple(name for k, name in enumerate(robot.coordinate_names) if k in found)
+
+
+def _two_positions(robot: Robot) -> tuple[list[float], list[float]]:
+    """Positions (rad or m) of no symmetry, of a robot with loops such that close them."""
+    if robot.loops:
+        here, there = structure(robot).elsewhere
+        return list(here), list(there)
+    return _positions(robot.dof, 1.0), _positions(robot.dof, -2.0)
 
 
 def _positions(dof: int, least: float) -> list[float]:
@@ -57,7 +67,8 @@ def _positions(dof: int, least: float) -> list[float]:
 
 
 def _coordinate_inertia(robot: Robot, q: Sequence[float]) -> Sequence[Sequence[float]]:
-    return coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q)))
+    at = configuration(robot, q)
+    return at.inertia(inertia_matrix(robot, at.q))
 
 
 def _unresisted_at(inertia: Inertia, q: list[float]) -> set[int]:

@@ -138,12 +138,14 @@ class Graph:
 
     Attributes:
         inputs: the inputs, in the order in which they were made.
+        determined: the unknowns, by what determines them.
         count: how many nodes have been made.
     """
 
     def __init__(self) -> None:
         """Make an empty graph."""
         self.inputs: list[Expr] = []
+        self.determined: dict[tuple[Symbolic, ...], tuple[Expr, ...]] = {}
         self._known: dict[tuple[object, ...], Expr] = {}
         self.count = 0
 
@@ -151,6 +153,17 @@ class Graph:
         """Answer a new input."""
         self.inputs.append(Expr(self, Op.INPUT, name=name))
         return self.inputs[-1]
+
+    def unknowns(self, given: tuple[Symbolic, ...], count: int) -> tuple[Expr, ...]:
+        """Answer unknowns that equations outside of the graph determine from what is given.
+
+        For the same expressions they are the same. They are no inputs of users: whoever computes the graph
+        solves for them first.
+        """
+        if given not in self.determined:
+            named = (Expr(self, Op.INPUT, name=f"x[{k}]") for k in range(count))
+            self.determined[given] = tuple(named)
+        return self.determined[given]
 
     def constant(self, value: float) -> Expr:
         """Answer the node of a constant."""

@@ -17,6 +17,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
 from dyn_core.facade.programs import Kind, grouped, kinds, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, runnables
+from dyn_core.facade.search import found_unknowns
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
@@ -120,7 +121,9 @@ def _baked(
 
 def _when_called(made_of: Robot, name: str, kind: Kind) -> Runnable:
     """Answer a function in Python that is traced at its first call."""
-    return Runnable(PythonFunction(partial(traced, made_of, name), kind.shape), kind.shape, tunable=False)
+    program = partial(traced, made_of, name)
+    search = partial(found_unknowns, program) if made_of.loops else None
+    return Runnable(PythonFunction(program, kind.shape), kind.shape, tunable=False, search=search)
 
 
 def _tunable(

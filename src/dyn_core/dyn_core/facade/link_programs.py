@@ -9,6 +9,7 @@ from dyn_core.codegen.program import Program, trace
 from dyn_core.dynamics.newton_euler import joint_reactions
 from dyn_core.dynamics.wrench import wrench_on_antecedent
 from dyn_core.expr.graph import Graph
+from dyn_core.facade.closed import closed
 from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.geometry.transform_between import transform_between
 from dyn_core.kinematics.jacobian import jacobian
@@ -16,7 +17,7 @@ from dyn_core.kinematics.link_acceleration import jacobian_rate_times_velocity, 
 from dyn_core.kinematics.link_velocity import link_velocity
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import inverse
-from dyn_core.model.coupling import coordinate_torques, joint_positions, joint_rates
+from dyn_core.loops.coordinates import configuration
 from dyn_core.model.robot import Robot
 
 Vector = Sequence[Scalar]
@@ -27,10 +28,10 @@ def placement(robot: Robot, link: str, reference: str) -> Program:
     frame, other = robot.link_frame(link), robot.link_frame(reference)
 
     def algorithm(q: Vector) -> Vector:
-        R, p = transform_between(robot, joint_positions(robot, q), other, frame)
+        R, p = transform_between(robot, configuration(robot, q).q, other, frame)
         return [*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0]
 
-    return trace("forward_kinematics", algorithm, {"q": robot.dof}, (4, 4))
+    return closed(robot, trace("forward_kinematics", algorithm, {"q": robot.dof}, (4, 4)))
 
 
 def link_jacobian(robot: Robot, link: str, expressed_in: str) -> Program:
@@ -38,10 +39,10 @@ def link_jacobian(robot: Robot, link: str, expressed_in: str) -> Program:
     frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
 
     def algorithm(q: Vector) -> Vector:
-        rows = jacobian(robot, joint_positions(robot, q), frame, axes)
-        return [value for row in rows for value in coordinate_torques(robot, row)]
+        at = configuration(robot, q)
+        return [value for row in jacobian(robot, at.q, frame, axes) for value in at.torques(row)]
 
-    return trace("jacobian", algorithm, {"q": robot.dof}, (6, robot.dof))
+    return closed(robot, trace("jacobian", algorithm, {"q": robot.dof}, (6, robot.dof)))
 
 
 def velocity(robot: Robot, link: str, expressed_in: str) -> Program:
@@ -49,9 +50,10 @@ def velocity(robot: Robot, link: str, expressed_in: str) -> Program:
     frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
 
     def algorithm(q: Vector, qd: Vector) -> Vector:
-        return link_velocity(robot, joint_positions(robot, q), joint_rates(robot, qd), frame, axes).values
+        at = configuration(robot, q)
+        return link_velocity(robot, at.q, at.rates(qd), frame, axes).values
 
-    return trace("link_velocity", algorithm, {"q": robot.dof, "qd": robot.dof}, (6,))
+    return closed(robot, trace("link_velocity", algorithm, {"q": robot.dof, "qd": robot.dof}, (6,)))
 
 
 def acceleration(robot: Robot, link: str, expressed_in: str) -> Program:
@@ -59,11 +61,12 @@ def acceleration(robot: Robot, link: str, expressed_in: str) -> Program:
     frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
 
     def algorithm(q: Vector, qd: Vector, qdd: Vector) -> Vector:
-        q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
-        return link_acceleration(robot, q, qd, qdd, frame, axes).values
+        at = configuration(robot, q)
+        rates, accelerations = at.rates(qd), at.accelerations(qd, qdd)
+        return link_acceleration(robot, at.q, rates, accelerations, frame, axes).values
 
     n = robot.dof
-    return trace("link_acceleration", algorithm, {"q": n, "qd": n, "qdd": n}, (6,))
+    return closed(robot, trace("link_acceleration", algorithm, {"q": n, "qd": n, "qdd": n}, (6,)))
 
 
 def acceleration_bias(robot: Robot, link: str, expressed_in: str) -> Program:
@@ -71,10 +74,14 @@ def acceleration_bias(robot: Robot, link: str, expressed_in: str) -> Program:
     frame, axes = robot.link_frame(link), robot.link_frame(expressed_in)
 
     def algorithm(q: Vector, qd: Vector) -> Vector:
-        q, qd = joint_positions(robot, q), joint_rates(robot, qd)
-        return jacobian_rate_times_velocity(robot, q, qd, frame, axes).values
+        if robot.loops:  # accelerations of the passive joints are not 0 where those of the coordinates are
+            at = configuration(robot, q)
+            rates, rest = at.rates(qd), at.accelerations(qd, [0.0] * robot.dof)
+            return link_acceleration(robot, at.q, rates, rest, frame, axes).values
+        at = configuration(robot, q)
+        return jacobian_rate_times_velocity(robot, at.q, at.rates(qd), frame, axes).values
 
-    return trace("jacobian_dot_qd", algorithm, {"q": robot.dof, "qd": robot.dof}, (6,))
+    return closed(robot, trace("jacobian_dot_qd", algorithm, {"q": robot.dof, "qd": robot.dof}, (6,)))
 
 
 def reaction(robot: Robot, joint: str, graph: Graph | None) -> Program:
@@ -87,11 +94,12 @@ def reaction(robot: Robot, joint: str, graph: Graph | None) -> Program:
     T_link_body = inverse(robot.child_links[j - 1].T_body_link)
 
     def algorithm(q: Vector, qd: Vector, qdd: Vector, w: Vector) -> Vector:
-        q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
+        at = configuration(robot, q)
+        rates, accelerations = at.rates(qd), at.accelerations(qd, qdd)
         exerted = exerted_by_bodies(robot, w)
-        wrenches = joint_reactions(robot, q, qd, qdd, robot.gravity_0, exerted)
+        wrenches = joint_reactions(robot, at.q, rates, accelerations, robot.gravity_0, exerted)
         return wrench_on_antecedent(T_link_body, wrenches[j]).values
 
     n = robot.dof
     sizes = {"q": n, "qd": n, "qdd": n, "w": 6 * len(robot.joints)}
-    return trace("reaction_wrench", algorithm, sizes, (6,), graph=graph)
+    return closed(robot, trace("reaction_wrench", algorithm, sizes, (6,), graph=graph))

@@ -92,8 +92,13 @@ class Model(LinkFunctions):
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints, in the order of every joint vector."""
-        return self.robot.joint_names
+        """Names of the joints, in the order of every joint vector; with loops the actuated ones."""
+        return self.robot.coordinate_names
+
+    @property
+    def passive_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints without actuator, in tree order: of a robot with loops those that follow."""
+        return self.robot.passive_joint_names
 
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.
@@ -239,9 +244,21 @@ class Model(LinkFunctions):
         """Torques A(q) qdd, with the inertia of the rotors."""
         return self._answer("inertial_torques", out, q=q, qdd=qdd)
 
-    def friction_torques(self, qd: npt.ArrayLike, out: Array | None = None) -> Array:
-        """Torques of friction; zero in a model without friction."""
-        return self._answer("friction_torques", out, qd=qd)
+    def friction_torques(
+        self, qd: npt.ArrayLike, q: npt.ArrayLike | None = None, out: Array | None = None
+    ) -> Array:
+        """Torques of friction; zero in a model without friction.
+
+        Args:
+            qd: velocities.
+            q: positions, which the friction of a robot with loops depends on, and that of others does not.
+            out: array for the result.
+        """
+        if not self.robot.loops:
+            return self._answer("friction_torques", out, qd=qd)
+        if q is None:
+            raise ValueError("q: the friction of a robot with loops depends on the positions: give them")
+        return self._answer("friction_torques", out, qd=qd, q=q)
 
     def _answer(self, function: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
         """Check the arguments, compute, and write the result where it is wanted."""

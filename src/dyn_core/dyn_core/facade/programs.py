@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of a model as programs: what each takes, and which algorithm it is traced from.
 
-The algorithms know the n joints of the tree; users know the coordinates. Joints that mimic others are
-expanded and gathered here, so that this is traced along with the algorithm.
+The algorithms know the n joints of the tree; users know the coordinates. Joints that mimic others, and
+passive joints of loops, are expanded and gathered here, so that this is traced along with the algorithm.
 """
 
 from __future__ import annotations
@@ -22,19 +22,14 @@ from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
 from dyn_core.dynamics.gravity_torques import gravity_torques
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.regressor import regressor
-from dyn_core.errors import DynError, listed
 from dyn_core.expr.graph import Graph
+from dyn_core.facade.closed import closed
 from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.facade.symbolic_robot import SymbolicRobot
 from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
-from dyn_core.model.coupling import (
-    coordinate_inertia,
-    coordinate_torques,
-    joint_positions,
-    joint_rates,
-)
+from dyn_core.loops.coordinates import configuration
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction
 from dyn_core.model.robot import Robot
@@ -81,12 +76,6 @@ class Kind:
 
 def kinds(robot: Robot) -> dict[str, Kind]:
     """Answer the functions of the model of a robot, by name."""
-    if robot.loops:
-        loops = listed(loop.name for loop in robot.loops)
-        raise DynError(
-            f"robot '{robot.name}' has the loops {loops}: closed-loop dynamics are not available yet",
-            element=f"loop '{robot.loops[0].name}'",
-        )
     n = robot.dof
     q, qd, qdd, tau = {"q": n}, {"qd": n}, {"qdd": n}, {"tau": n}
     bodies = len(robot.joints)
@@ -99,7 +88,7 @@ def kinds(robot: Robot) -> dict[str, Kind]:
         "gravity_torques": Kind([_gravity_torques], q, (n,)),
         "coriolis_torques": Kind([_coriolis_torques], q | qd, (n,)),
         "inertial_torques": Kind([_inertial_torques], q | qdd, (n,)),
-        "friction_torques": Kind([_friction_torques], qd, (n,)),
+        "friction_torques": Kind([_friction_torques], qd | q if robot.loops else qd, (n,)),
         "external_torques": Kind([_external_torques], q | {"w": 6 * bodies}, (n,)),
     }
 
@@ -124,7 +113,8 @@ def tunable(symbolic: SymbolicRobot, name: str, documentation: str = "") -> Prog
 def _candidates(robot: Robot, name: str, documentation: str, graph: Graph | None) -> Iterator[Program]:
     kind = kinds(robot)[name]
     for algorithm in kind.algorithms:
-        yield trace(name, partial(algorithm, robot), kind.sizes, kind.shape, documentation, graph)
+        program = trace(name, partial(algorithm, robot), kind.sizes, kind.shape, documentation, graph)
+        yield closed(robot, program)
 
 
 def _cost(program: Program) -> int:
@@ -133,26 +123,29 @@ def _cost(program: Program) -> int:
 
 
 def _inverse_dynamics(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """Rigid bodies, friction and rotors (Khalil 2010, eq. (31))."""
-    q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
-    rigid = newton_euler.inverse_dynamics(robot, q, qd, qdd, robot.gravity_0, {})
-    drives = drive_torques(robot.joints, qd, qdd)
-    return coordinate_torques(robot, [a + b for a, b in zip(rigid, drives, strict=True)])
+    """Rigid bodies, friction and rotors (Khalil 2010, eq. (31); with loops eq. (55))."""
+    at = configuration(robot, q)
+    rates, accelerations = at.rates(qd), at.accelerations(qd, qdd)
+    rigid = newton_euler.inverse_dynamics(robot, at.q, rates, accelerations, robot.gravity_0, {})
+    drives = drive_torques(robot.joints, rates, accelerations)
+    return at.torques([a + b for a, b in zip(rigid, drives, strict=True)])
 
 
 def _bias_torques(robot: Robot, q: Vector, qd: Vector) -> Vector:
-    q, qd = joint_positions(robot, q), joint_rates(robot, qd)
-    return coordinate_torques(robot, bias_torques(robot, q, qd, robot.gravity_0, {}))
+    if robot.loops:  # accelerations of the passive joints are not 0 where those of the coordinates are
+        return _inverse_dynamics(robot, q, qd, [0.0] * robot.dof)
+    at = configuration(robot, q)
+    return at.torques(bias_torques(robot, at.q, at.rates(qd), robot.gravity_0, {}))
 
 
 def _gravity_torques(robot: Robot, q: Vector) -> Vector:
-    return coordinate_torques(robot, gravity_torques(robot, joint_positions(robot, q), robot.gravity_0))
+    at = configuration(robot, q)
+    return at.torques(gravity_torques(robot, at.q, robot.gravity_0))
 
 
 def _coriolis_torques(robot: Robot, q: Vector, qd: Vector) -> Vector:
     frictionless = with_terms(robot, friction=False, rotor_inertia=True)
-    q, qd = joint_positions(robot, q), joint_rates(robot, qd)
-    return coordinate_torques(robot, bias_torques(frictionless, q, qd, vec3.ZERO, {}))
+    return _bias_torques(replace(frictionless, gravity=vec3.ZERO), q, qd)
 
 
 def _inertial_torques(robot: Robot, q: Vector, qdd: Vector) -> Vector:
@@ -161,9 +154,11 @@ def _inertial_torques(robot: Robot, q: Vector, qdd: Vector) -> Vector:
     return _inverse_dynamics(weightless, q, [0.0] * robot.dof, qdd)
 
 
-def _friction_torques(robot: Robot, qd: Vector) -> Vector:
-    qd = joint_rates(robot, qd)
-    return coordinate_torques(robot, drive_torques(robot.joints, qd, [0.0] * len(robot.joints)))
+def _friction_torques(robot: Robot, qd: Vector, q: Vector = ()) -> Vector:
+    """Friction of all joints; what passive joints of loops add depends on the positions, too."""
+    at = configuration(robot, q or [0.0] * robot.dof)
+    rates = at.rates(qd)
+    return at.torques(drive_torques(robot.joints, rates, [0.0] * len(robot.joints)))
 
 
 def _external_torques(robot: Robot, q: Vector, w: Vector) -> Vector:
@@ -173,26 +168,26 @@ def _external_torques(robot: Robot, q: Vector, w: Vector) -> Vector:
     """
     massless = replace(robot, bodies=(InertialParameters(),) * len(robot.bodies))
     rest = [0.0] * len(robot.joints)
-    q = joint_positions(robot, q)
+    at = configuration(robot, q)
     exerted = exerted_by_bodies(robot, w)
-    torques = newton_euler.inverse_dynamics(massless, q, rest, rest, vec3.ZERO, exerted)
-    return coordinate_torques(robot, torques)
+    return at.torques(newton_euler.inverse_dynamics(massless, at.q, rest, rest, vec3.ZERO, exerted))
 
 
 def _inertia_matrix(robot: Robot, q: Vector) -> Vector:
-    return _flat(coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q))))
+    at = configuration(robot, q)
+    return _flat(at.inertia(inertia_matrix(robot, at.q)))
 
 
 def _regressor(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-    q, qd, qdd = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
-    columns = zip(*regressor(robot, q, qd, qdd, robot.gravity_0), strict=True)
-    gathered = [coordinate_torques(robot, column) for column in columns]
+    at = configuration(robot, q)
+    rows = regressor(robot, at.q, at.rates(qd), at.accelerations(qd, qdd), robot.gravity_0)
+    gathered = [at.torques(column) for column in zip(*rows, strict=True)]
     return _flat(list(zip(*gathered, strict=True)))
 
 
 def _direct_algorithms(robot: Robot) -> list[Algorithm]:
     """The algorithms for direct dynamics that suit the robot, of which the cheapest is taken."""
-    if any(joint.mimic for joint in robot.joints):
+    if robot.loops or any(joint.mimic for joint in robot.joints):
         return [_coupled_direct_dynamics]
     return [
         lambda robot, q, qd, tau: articulated_direct_dynamics(robot, q, qd, tau, robot.gravity_0, {}),
@@ -201,9 +196,10 @@ def _direct_algorithms(robot: Robot) -> list[Algorithm]:
 
 
 def _coupled_direct_dynamics(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> Vector:
-    """By the inertia matrix of the coordinates: the articulated recursion knows no coupling."""
+    """By the inertia matrix of the coordinates: the articulated recursion knows no coupling, nor loops."""
     H = _bias_torques(robot, q, qd)
-    A = coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q)))
+    at = configuration(robot, q)
+    A = at.inertia(inertia_matrix(robot, at.q))
     nonzero = [[i for i in range(k) if not _is_zero(A[k][i])] for k in range(len(A))]
     return solved(factorised(A, nonzero), [torque - bias for torque, bias in zip(tau, H, strict=True)])
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints that mimic others, as a constant linear map from coordinates to joints.
 
-The positions of the n joints of the tree are ``q_tree = G q + offset`` with a constant n x dof
-matrix G of one entry a row: 1 for a joint that moves by itself, the multiplier for one that mimics
+The positions of the n joints of the tree are ``q_tree = G q + offset`` with a constant n x k matrix G,
+k the number of independent joints, of one entry a row: 1 for a joint that moves by itself, the multiplier for one that mimics
 another, none for one that stands still. The algorithms work on the n joints and know nothing of it.
 Velocities and accelerations go the same way, ``G qd`` and ``G qdd``. By the principle of virtual
 work torques come back as ``G^T tau_tree``, and the inertia matrix as ``G^T A_tree G``.
@@ -27,7 +27,7 @@ def joint_positions(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
 
 def joint_rates(robot: Robot, qd: Sequence[Scalar]) -> list[Scalar]:
     """Velocities or accelerations ``G qd`` of the n joints of the tree from those of the coordinates."""
-    of_joint: dict[int, Scalar] = dict(zip(robot.coordinates, qd, strict=True))
+    of_joint: dict[int, Scalar] = dict(zip(robot.independent, qd, strict=True))
     return [_times(entry.value, of_joint[entry.joint]) if entry else 0.0 for entry in _entries(robot)]
 
 
@@ -38,7 +38,7 @@ def coordinate_torques(robot: Robot, torques: Sequence[Scalar]) -> list[Scalar]:
         if entry:
             part = _times(entry.value, torque)
             total[entry.joint] = total[entry.joint] + part if entry.joint in total else part
-    return [total[j] for j in robot.coordinates]
+    return [total[j] for j in robot.independent]
 
 
 def coordinate_inertia(robot: Robot, A: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:

@@ -56,14 +56,25 @@ class Robot:
         return f"<Robot '{self.name}', {len(self.joints)} joints, {len(self.link_frames)} links>"
 
     @property
-    def coordinates(self) -> tuple[int, ...]:
-        """Numbers of the joints that move by themselves: their positions are the coordinates."""
+    def independent(self) -> tuple[int, ...]:
+        """Numbers of the joints that mimic no other: the joints of the tree that loops close."""
         return tuple(j for j, joint in enumerate(self.joints, start=1) if joint.mimic is None)
 
     @property
+    def coordinates(self) -> tuple[int, ...]:
+        """Numbers of the joints whose positions are the coordinates.
+
+        They are those that mimic no other, and where there are loops the actuated ones among them: the
+        others follow.
+        """
+        if not self.loops:
+            return self.independent
+        return tuple(j for j in self.independent if self.joints[j - 1].mu == 1)
+
+    @property
     def independent_joints(self) -> tuple[Joint, ...]:
-        """Joints that move by themselves, in the order of every joint vector."""
-        return tuple(joint for joint in self.joints if joint.mimic is None)
+        """Joints of the coordinates, in the order of every joint vector."""
+        return tuple(self.joints[j - 1] for j in self.coordinates)
 
     @property
     def dof(self) -> int:
@@ -71,19 +82,28 @@ class Robot:
         return len(self.coordinates)
 
     @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that move by themselves, in the order of every joint vector."""
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the joints of the coordinates, in the order of every joint vector."""
         return tuple(joint.name for joint in self.independent_joints)
 
     @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints of the tree that mimic no other, actuated and passive, in tree order."""
+        return tuple(self.joints[j - 1].name for j in self.independent)
+
+    @property
     def actuated_joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that have an actuator."""
-        return tuple(joint.name for joint in self.independent_joints if joint.mu == 1)
+        """Names of the joints that have an actuator, in tree order."""
+        return self._names_where(1)
 
     @property
     def passive_joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that move by themselves and have no actuator."""
-        return tuple(joint.name for joint in self.independent_joints if joint.mu == 0)
+        """Names of the joints that mimic no other and have no actuator, in tree order."""
+        return self._names_where(0)
+
+    def _names_where(self, mu: int) -> tuple[str, ...]:
+        joints = (self.joints[j - 1] for j in self.independent)
+        return tuple(joint.name for joint in joints if joint.mu == mu)
 
     @property
     def link_names(self) -> tuple[str, ...]:

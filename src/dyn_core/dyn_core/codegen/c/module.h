@@ -6,6 +6,10 @@
 // every other call to the Python function `general`. `into` is the same for arrays that are known to be
 // right, with the array of the results as the last argument.
 //
+// A program with UNKNOWNS solves for them first. A sample of which it cannot makes `bind` hand over to
+// `general`; `into` answers its number instead of None. `into_at` is given the unknowns as one array more.
+// They are a vector after the inputs: there are VECTORS in all.
+//
 // A TUNABLE program takes one more array, what was prepared from parameters, of which it reads the first
 // PREPARED numbers. It is item 0 of the list `prepared` for `bind`, where it can be replaced but never
 // written to, and follows the inputs for `into`.
@@ -15,7 +19,7 @@
 #include <Python.h>
 #include <numpy/arrayobject.h>
 
-static const npy_intp sizes[INPUTS] = INPUT_SIZES;
+static const npy_intp sizes[VECTORS] = VECTOR_SIZES;
 static const npy_intp shape[RESULT_DIMENSIONS] = RESULT_SHAPE;
 
 // Where the results are that the program stores; the others are 0.
@@ -26,7 +30,7 @@ static const int places[] = PLACES;
 static inline double doubt(const double *const *inputs)
 {
     double sum = 0.0;
-    for (int i = 0; i < INPUTS; ++i) {
+    for (int i = 0; i < VECTORS; ++i) {
         for (npy_intp k = 0; k < sizes[i]; ++k) {
             sum += 0.0 * inputs[i][k];
         }
@@ -64,13 +68,13 @@ static void compute_one(const double *const *inputs, const double *p, double *ou
 // One sample for each lane; answers the doubts.
 static Lanes compute_block(const double *const *inputs, const double *p, Lanes *results)
 {
-    Lanes given[INPUT_TOTAL];
-    const Lanes *pointers[INPUTS];
+    Lanes given[VECTOR_TOTAL];
+    const Lanes *pointers[VECTORS];
     Lanes angle[ANGLES > 0 ? ANGLES : 1], sine[ANGLES > 0 ? ANGLES : 1], cosine[ANGLES > 0 ? ANGLES : 1];
     const Lanes zero = {0.0};
     Lanes spoilt = zero;
     Lanes *next = given;
-    for (int i = 0; i < INPUTS; ++i) {
+    for (int i = 0; i < VECTORS; ++i) {
         pointers[i] = next;
         for (npy_intp k = 0; k < sizes[i]; ++k, ++next) {
             Lanes value = zero;
@@ -111,13 +115,13 @@ static inline void scatter(const Lanes *results, Lanes spoilt, double *out, int 
 static void compute_batch(const double *const *inputs, const double *p, double *out, npy_intp samples)
 {
     Lanes results[STORED > 0 ? STORED : 1];
-    double padded[LANES * INPUT_TOTAL];
-    const double *here[INPUTS];
+    double padded[LANES * VECTOR_TOTAL];
+    const double *here[VECTORS];
     memcpy(here, inputs, sizeof here);
     for (; samples >= LANES; samples -= LANES, out += LANES * RESULTS) {
         const Lanes spoilt = compute_block(here, p, results);
         scatter(results, spoilt, out, LANES);
-        for (int i = 0; i < INPUTS; ++i) {
+        for (int i = 0; i < VECTORS; ++i) {
             here[i] += LANES * sizes[i];
         }
     }
@@ -127,7 +131,7 @@ static void compute_batch(const double *const *inputs, const double *p, double *
     // The samples that are left when all blocks are full are computed among zeros.
     double *next = padded;
     memset(padded, 0, sizeof padded);
-    for (int i = 0; i < INPUTS; ++i) {
+    for (int i = 0; i < VECTORS; ++i) {
         memcpy(next, here[i], sizeof(double) * (size_t)(samples * sizes[i]));
         here[i] = next;
         next += LANES * sizes[i];
@@ -137,9 +141,9 @@ static void compute_batch(const double *const *inputs, const double *p, double *
 }
 
 // Whether the arguments are float64 arrays in C order, all (size,) or all (N, size). -1: one sample.
-static int fit(PyObject *const *args, const double **inputs, npy_intp *samples)
+static int fit(PyObject *const *args, int count, const double **inputs, npy_intp *samples)
 {
-    for (int i = 0; i < INPUTS; ++i) {
+    for (int i = 0; i < count; ++i) {
         PyArrayObject *array = (PyArrayObject *)args[i];
         if (!PyArray_CheckExact(args[i]) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(array)) {
             return 0;
@@ -148,25 +152,85 @@ static int fit(PyObject *const *args, const double **inputs, npy_intp *samples)
         if (dimensions != 1 && dimensions != 2) {
             return 0;
         }
-        const npy_intp count = dimensions == 1 ? -1 : PyArray_DIM(array, 0);
-        if (PyArray_DIM(array, dimensions - 1) != sizes[i] || (i > 0 && count != *samples)) {
+        const npy_intp length = dimensions == 1 ? -1 : PyArray_DIM(array, 0);
+        if (PyArray_DIM(array, dimensions - 1) != sizes[i] || (i > 0 && length != *samples)) {
             return 0;
         }
-        *samples = count;
+        *samples = length;
         inputs[i] = (const double *)PyArray_DATA(array);
     }
     return 1;
 }
 
-static void compute(const double *const *inputs, const double *p, npy_intp samples, double *out)
+// Compute one sample, samples < 0, or a batch, of vectors that are all known.
+static void compute_known(const double *const *vectors, const double *p, npy_intp samples, double *out)
 {
     if (samples < 0) {
-        compute_one(inputs, p, out);
-        return;
+        compute_one(vectors, p, out);
+    } else {
+        compute_batch(vectors, p, out, samples);
+    }
+}
+
+#if UNKNOWNS
+// Samples of which the unknowns are kept at a time.
+#define PORTION (8 * LANES)
+
+static int is_finite(const double *const *inputs)
+{
+    double sum = 0.0;
+    for (int i = 0; i < INPUTS; ++i) {
+        for (npy_intp k = 0; k < sizes[i]; ++k) {
+            sum += 0.0 * inputs[i][k];
+        }
+    }
+    return sum == 0.0;
+}
+
+// Solve for the unknowns, then compute; answers the first sample of which they cannot be found, or -1.
+static npy_intp compute_here(const double *const *inputs, const double *p, npy_intp samples, double *out)
+{
+    double x[PORTION * UNKNOWNS];
+    const double *vectors[VECTORS];
+    const npy_intp all = samples < 0 ? 1 : samples;
+    for (npy_intp first = 0; first < all; first += PORTION) {
+        const npy_intp count = all - first < PORTION ? all - first : PORTION;
+        for (npy_intp k = 0; k < count; ++k) {
+            for (int i = 0; i < INPUTS; ++i) {
+                vectors[i] = inputs[i] + (first + k) * sizes[i];
+            }
+            if (!is_finite(vectors)) { // whose results are NaN, whatever the unknowns
+                memset(x + k * UNKNOWNS, 0, sizeof(double) * UNKNOWNS);
+            } else if (!solve(vectors, x + k * UNKNOWNS)) {
+                return first + k;
+            }
+        }
+        for (int i = 0; i < INPUTS; ++i) {
+            vectors[i] = inputs[i] + first * sizes[i];
+        }
+        vectors[INPUTS] = x;
+        compute_known(vectors, p, samples < 0 ? -1 : count, out + first * RESULTS);
+    }
+    return -1;
+}
+#else
+static npy_intp compute_here(const double *const *inputs, const double *p, npy_intp samples, double *out)
+{
+    compute_known(inputs, p, samples, out);
+    return -1;
+}
+#endif
+
+static npy_intp compute(const double *const *inputs, const double *p, npy_intp samples, double *out)
+{
+    npy_intp open;
+    if (samples < 0) {
+        return compute_here(inputs, p, samples, out);
     }
     Py_BEGIN_ALLOW_THREADS
-    compute_batch(inputs, p, out, samples);
+    open = compute_here(inputs, p, samples, out);
     Py_END_ALLOW_THREADS
+    return open;
 }
 
 // Whether an object is the array that this program needs beside its inputs.
@@ -240,7 +304,7 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     const double *inputs[INPUTS];
     npy_intp samples = -1;
     PyObject *given[INPUTS + 1] = {NULL};
-    if (!sorted(args, count, names, given) || !fit(given, inputs, &samples)
+    if (!sorted(args, count, names, given) || !fit(given, INPUTS, inputs, &samples)
         || (given[INPUTS] != NULL && !takes(given[INPUTS], inputs, samples))) {
         return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), args, (size_t)count, names);
     }
@@ -277,22 +341,41 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     return out;
 }
 
-static PyObject *into(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
+// Compute from `vectors` arrays, which are INPUTS or VECTORS, what was prepared, and that of the results.
+static PyObject *store(PyObject *const *args, Py_ssize_t count, int vectors)
 {
-    const double *inputs[INPUTS];
+    const double *inputs[VECTORS];
     npy_intp samples = -1;
-    if (count != INPUTS + TUNABLE + 1 || !fit(args, inputs, &samples)
-        || (TUNABLE && !is_prepared(args[INPUTS]))) {
+    if (count != vectors + TUNABLE + 1 || !fit(args, vectors, inputs, &samples)
+        || (TUNABLE && !is_prepared(args[vectors]))) {
         return not_prepared();
     }
-    const double *p = TUNABLE ? (const double *)PyArray_DATA((PyArrayObject *)args[INPUTS]) : NULL;
-    PyArrayObject *out = (PyArrayObject *)args[INPUTS + TUNABLE];
-    if (!PyArray_CheckExact(args[INPUTS + TUNABLE]) || PyArray_TYPE(out) != NPY_DOUBLE
+    const double *p = TUNABLE ? (const double *)PyArray_DATA((PyArrayObject *)args[vectors]) : NULL;
+    PyArrayObject *out = (PyArrayObject *)args[vectors + TUNABLE];
+    if (!PyArray_CheckExact(args[vectors + TUNABLE]) || PyArray_TYPE(out) != NPY_DOUBLE
         || !PyArray_ISCARRAY(out) || PyArray_SIZE(out) != RESULTS * (samples < 0 ? 1 : samples)) {
         return not_prepared();
     }
-    compute(inputs, p, samples, (double *)PyArray_DATA(out));
+    double *results = (double *)PyArray_DATA(out);
+    if (vectors == INPUTS) {
+        const npy_intp open = compute(inputs, p, samples, results);
+        if (open >= 0) {
+            return PyLong_FromSsize_t(open);
+        }
+    } else {
+        compute_known(inputs, p, samples, results);
+    }
     Py_RETURN_NONE;
+}
+
+static PyObject *into(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
+{
+    return store(args, count, INPUTS);
+}
+
+static PyObject *into_at(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
+{
+    return store(args, count, VECTORS);
 }
 
 static PyMethodDef bound = {
@@ -309,6 +392,7 @@ static PyObject *bind(PyObject *Py_UNUSED(self), PyObject *args)
 static PyMethodDef functions[] = {
     {"bind", bind, METH_VARARGS, NULL},
     {"into", (PyCFunction)(void (*)(void))into, METH_FASTCALL, NULL},
+    {"into_at", (PyCFunction)(void (*)(void))into_at, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL}};
 
 static int execute(PyObject *Py_UNUSED(module))

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The unknowns of a program, kept on one branch of their solutions; comes after its code, before module.h.
+// The same as dyn_core/loops/follow.py, which says why, with one shortcut: where the solution that this
+// thread found last is near, Newton's method begins there.
+
+#define FIRST_STEP 0.3
+#define CONTRACTION 0.5
+#define CONVERGED 1e-9
+#define CLOSED 1e-6
+#define ITERATIONS 12
+#define SMALLEST_ADVANCE (1.0 / 4096.0)
+#define ATTEMPTS 400
+
+static const double start_given[GIVEN] = START_GIVEN;
+static const double start_unknowns[UNKNOWNS] = START;
+static const double scales[UNKNOWNS] = SCALES;
+
+static _Thread_local double last_given[GIVEN];
+static _Thread_local double last_unknowns[UNKNOWNS];
+static _Thread_local int has_last = 0;
+
+static void newton_step(const double *given, const double *x, double *results)
+{
+    enum { BLOCKS = (STEP_ANGLES + LANES - 1) / LANES + (STEP_ANGLES == 0) };
+    union {
+        Lanes lanes[BLOCKS];
+        double values[BLOCKS * LANES];
+    } angle = {.values = {0.0}}, sine, cosine;
+    const double *const vectors[2] = {given, x};
+    step_angles_double(vectors, NULL, angle.values);
+    for (int block = 0; block * LANES < STEP_ANGLES; ++block) {
+        sincos_lanes(angle.lanes[block], &sine.lanes[block], &cosine.lanes[block]);
+    }
+    step_program_double(vectors, NULL, sine.values, cosine.values, results);
+}
+
+// Move x to the solution near it; 0 where it is not certain to be the one that belongs to it.
+static int newton(const double *given, double *x)
+{
+    double before = FIRST_STEP / CONTRACTION;
+    for (int k = 0; k < ITERATIONS; ++k) {
+        double results[STEP_RESULTS];
+        newton_step(given, x, results);
+        double size = 0.0;
+        for (int i = 0; i < UNKNOWNS; ++i) {
+            const double part = fabs(results[i]) / scales[i];
+            size = part <= size ? size : part; // NaN stays
+        }
+        if (!(size <= CONTRACTION * before || size <= CONVERGED)) {
+            return 0;
+        }
+        for (int i = 0; i < UNKNOWNS; ++i) {
+            x[i] += results[i];
+        }
+        if (size <= CONVERGED) {
+            for (int i = UNKNOWNS; i < STEP_RESULTS; ++i) {
+                if (!(fabs(results[i]) <= CLOSED)) {
+                    return 0;
+                }
+            }
+            return 1;
+        }
+        before = size;
+    }
+    return 0;
+}
+
+// Follow the branch of a known solution on a straight line to what is given; 0 where it ends before.
+static int follow(const double *origin, const double *known, const double *given, double *x)
+{
+    double slope[UNKNOWNS] = {0.0}, here[GIVEN], found[UNKNOWNS];
+    double done = 0.0, advance = 1.0;
+    memcpy(x, known, sizeof slope);
+    for (int k = 0; k < ATTEMPTS; ++k) {
+        const double target = done + advance < 1.0 ? done + advance : 1.0;
+        for (int i = 0; i < GIVEN; ++i) {
+            here[i] = target < 1.0 ? origin[i] + target * (given[i] - origin[i]) : given[i];
+        }
+        for (int i = 0; i < UNKNOWNS; ++i) {
+            found[i] = x[i] + (target - done) * slope[i];
+        }
+        if (!newton(here, found)) {
+            advance *= 0.5;
+            if (advance < SMALLEST_ADVANCE) {
+                return 0;
+            }
+            continue;
+        }
+        for (int i = 0; i < UNKNOWNS; ++i) {
+            slope[i] = (found[i] - x[i]) / (target - done);
+            x[i] = found[i];
+        }
+        if (target == 1.0) {
+            return 1;
+        }
+        done = target;
+        advance *= 2.0;
+    }
+    return 0;
+}
+
+// The unknowns that the inputs determine; 0 where no branch leads there.
+static int solve(const double *const *inputs, double *x)
+{
+    double given[GIVEN];
+    given_program_double(inputs, NULL, NULL, NULL, given);
+    int found = 0;
+    if (has_last) {
+        memcpy(x, last_unknowns, sizeof last_unknowns);
+        found = newton(given, x);
+    }
+    found = found || follow(start_given, start_unknowns, given, x)
+            || (has_last && follow(last_given, last_unknowns, given, x));
+    if (found) {
+        memcpy(last_given, given, sizeof last_given);
+        memcpy(last_unknowns, x, sizeof last_unknowns);
+        has_last = 1;
+    }
+    return found;
+}

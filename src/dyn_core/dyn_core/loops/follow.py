@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unknowns that equations determine from what is given, kept on one branch of their solutions.
+
+From a solution that is known the given numbers are moved to where they are wanted on a straight line, in
+steps as large as Newton's method takes without doubt: its first step is short and each one is much shorter than
+the one before (Deuflhard 2004, sec. 5.1). So the branch of the first solution, the assembly mode of a
+mechanism, is kept. `codegen/c/closure.h` is the same in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+FIRST_STEP = 0.3
+"""Largest first step of Newton's method, in units of the unknowns' scales."""
+
+CONTRACTION = 0.5
+"""Largest part of a step that the next one may be."""
+
+CONVERGED = 1e-9
+"""A step after which what is left is rounding, as convergence is quadratic."""
+
+CLOSED = 1e-6
+"""Largest value of the constraints that are not solved for, but have to hold."""
+
+ITERATIONS = 12
+SMALLEST_ADVANCE = 1.0 / 4096.0
+ATTEMPTS = 400
+
+Numbers: TypeAlias = Sequence[float]
+Step: TypeAlias = Callable[[Numbers, Numbers], tuple[Numbers, Numbers]]
+"""From what is given and the unknowns to the change of these, and what has to be 0."""
+
+
+def newton(step: Step, given: Numbers, guess: Numbers, scales: Numbers) -> list[float] | None:
+    """Answer the solution near a guess; None where it is not certain to be the one that belongs to it."""
+    x = list(guess)
+    before = FIRST_STEP / CONTRACTION
+    for _ in range(ITERATIONS):
+        change, others = step(given, x)
+        size = max((abs(d) / scale for d, scale in zip(change, scales, strict=True)), default=0.0)
+        if not (size <= CONTRACTION * before or size <= CONVERGED):
+            return None
+        x = [a + d for a, d in zip(x, change, strict=True)]
+        if size <= CONVERGED:
+            return x if all(abs(value) <= CLOSED for value in others) else None
+        before = size
+    return None
+
+
+def follow(
+    step: Step, start: tuple[Numbers, Numbers], given: Numbers, scales: Numbers
+) -> list[float] | None:
+    """Answer the solution on the branch of a known one.
+
+    Args:
+        step: Newton's step.
+        start: what is given, and the unknowns, of the known solution.
+        given: what is given.
+        scales: by unknown, what is about as much as 1 rad.
+
+    Returns:
+        the unknowns; None where the branch ends before `given` is reached.
+    """
+    origin, x = start[0], list(start[1])
+    done, advance = 0.0, 1.0
+    slope = [0.0] * len(x)
+    for _ in range(ATTEMPTS):
+        target = min(1.0, done + advance)
+        here = [a + target * (b - a) for a, b in zip(origin, given, strict=True)] if target < 1.0 else given
+        guess = [a + (target - done) * d for a, d in zip(x, slope, strict=True)]
+        found = newton(step, here, guess, scales)
+        if found is None:
+            advance *= 0.5
+            if advance < SMALLEST_ADVANCE:
+                return None
+            continue
+        if target == 1.0:
+            return found
+        slope = [(b - a) / (target - done) for a, b in zip(x, found, strict=True)]
+        x, done, advance = found, target, 2.0 * advance
+    return None
