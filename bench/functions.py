@@ -38,7 +38,7 @@ def _print_robot(name: str, bars: Bars) -> None:
     path = description(name)
     robot = loaded(path)
     model = dyn_core.compile_model(robot, friction=False, rotor_inertia=False, backend="c")
-    peers: list[Peer] = [Pinocchio(path, robot.joint_names), MuJoCo(path, robot.joint_names)]
+    peers: list[Peer] = [Pinocchio(path, robot.coordinate_names), MuJoCo(path, robot.coordinate_names)]
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, SAMPLES, robot.dof))
     samples = [_state(states, k) for k in range(LOOP)]
     ours = our_calls(model, samples[0])

@@ -75,7 +75,7 @@ def _times(what: str, n: int) -> str:
         start = time.perf_counter()
         ours = some_calls(robot, (q, v, x), [what])[what]
         compiled = time.perf_counter() - start
-    theirs = Pinocchio(chain(n), robot.joint_names).calls((q, v, x))[what]
+    theirs = Pinocchio(chain(n), robot.coordinate_names).calls((q, v, x))[what]
     comparison = compare([ours, theirs])
     nanoseconds = 1e9 * comparison.seconds(0)
     return f"{compiled:>8.2f} s{nanoseconds:>8.0f} ns{nanoseconds / n:>10.1f} ns{comparison.ratio(1):>12.4f}"

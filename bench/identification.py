@@ -41,7 +41,7 @@ def _print_log_to_parameters(bars: Bars) -> None:
     q, tau = sensed(exact, seed=0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
-        write_csv(path, robot.joint_names, exact.time, q, tau)
+        write_csv(path, robot.coordinate_names, exact.time, q, tau)
         for what in ("first", "again"):
             stamps = [time.perf_counter()]
             log = dyn_core.read_log(path, robot=arm(SEVEN))
@@ -65,7 +65,7 @@ def _print_regressor(bars: Bars) -> None:
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, SAMPLES, robot.dof))
     base = base_columns(robot)
     out = np.empty((PIECE, robot.dof, len(robot.parameters)))
-    peer = Pinocchio(dyn_core.write_urdf(robot), robot.joint_names)
+    peer = Pinocchio(dyn_core.write_urdf(robot), robot.coordinate_names)
     loop = [peer.calls(tuple(states[:, k]))["regressor"] for k in range(LOOP)]
     pieces = [slice(first, min(first + PIECE, SAMPLES)) for first in range(0, SAMPLES, PIECE)]
     ratios: dict[str, list[float]] = {"standard parameters": [], "base parameters": []}

@@ -59,7 +59,7 @@ def command_factor(path: Path, robot: dyn_core.Robot, efforts: np.ndarray, integ
     """Real-time factor that the command prints: reading, simulating and writing."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "efforts.csv"
-        header = ",".join(("time", *robot.joint_names))
+        header = ",".join(("time", *robot.coordinate_names))
         np.savetxt(file, efforts, delimiter=",", header=header, comments="", fmt="%.12g")
         start = ",".join(map(repr, wanted(robot, 0.0)[0].tolist()))
         command = [

@@ -31,7 +31,7 @@ class BelievedPositions:
         speeds = (joint.limits.velocity for joint in robot.independent_joints)
         # Descriptions say 0 where the limit is not known.
         fastest = [_FACTOR * speed if speed else math.inf for speed in speeds]
-        self._limit = JumpLimit(robot.joint_names, fastest, _SLACK)
+        self._limit = JumpLimit(robot.coordinate_names, fastest, _SLACK)
         self.forget()
 
     def forget(self) -> None:

@@ -139,7 +139,7 @@ class Controller(TorqueNode[JointController]):
             return
         try:
             self.time_of("feedforward", message.header.stamp)
-            torques = named_efforts("torques", running.robot.joint_names, message.name, message.total)
+            torques = named_efforts("torques", running.robot.coordinate_names, message.name, message.total)
         except Rejection as problem:
             self.refuse("feedforward refused", "~/feedforward", problem)
             return

@@ -47,7 +47,7 @@ class DesiredMotion:
 
     def __init__(self, robot: Robot, settings: ReferenceSettings, timeout: float) -> None:
         """Begin with nothing that is desired; references older than `timeout` (s) are stale."""
-        names = robot.joint_names
+        names = robot.coordinate_names
         self.kind = Kind.NOTHING
         self._limits = robot.limits
         self._timeout = timeout

@@ -84,7 +84,7 @@ class IdentifySession(Session):
 
     def _on_excited(self, answer: Said) -> None:
         arrays = (np.array(answer[name]) for name in ("times", "q", "qd", "qdd"))
-        self.move(TrajectoryPoints(self._known.robot.joint_names, *arrays), 1)
+        self.move(TrajectoryPoints(self._known.robot.coordinate_names, *arrays), 1)
 
     def _estimate(self, log: Path) -> None:
         if self._directory is None:

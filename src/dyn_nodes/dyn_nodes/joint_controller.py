@@ -40,7 +40,7 @@ class JointController:
 
     def __init__(self, robot: Robot, settings: ControllerSettings) -> None:
         """Begin without data; DynError where a setting does not fit the robot."""
-        names = robot.joint_names
+        names = robot.coordinate_names
         self.robot = robot
         self._settings = settings
         limits = EffortLimits.of_robot(robot)

@@ -24,7 +24,7 @@ class CommandOrder:
     def __init__(self, robot: Robot, command_joints: Sequence[str]) -> None:
         """Take the names, or all actuated joints; DynError where they will not do."""
         self._columns = command_order(robot, command_joints)
-        self.names = tuple(robot.joint_names[j] for j in self._columns)
+        self.names = tuple(robot.coordinate_names[j] for j in self._columns)
         self._dof = robot.dof
 
     def efforts(self, values: Sequence[float]) -> NDArray[np.float64]:

@@ -53,10 +53,10 @@ def known_robot(
         DynError: it has no joint, or the parameters name one that it does not have.
     """
     for joint, error in settings.run.tracking_errors.items():
-        if joint not in described.robot.joint_names:
+        if joint not in described.robot.coordinate_names:
             raise DynError(
                 f"parameter joints.{joint}.max_tracking_error: robot '{described.robot.name}' has no such "
-                f"joint, its joints are {listed(described.robot.joint_names)}"
+                f"joint, its joints are {listed(described.robot.coordinate_names)}"
             )
         if error == 0.0:
             raise DynError(f"parameter joints.{joint}.max_tracking_error is 0: give a number > 0")
@@ -69,7 +69,7 @@ def known_robot(
         robot,
         loaded.model,
         limits,
-        JointReader(robot.joint_names, "joint state", others=True),
+        JointReader(robot.coordinate_names, "joint state", others=True),
         described.text or description_file,
         side_file,
     )

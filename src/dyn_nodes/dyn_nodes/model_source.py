@@ -42,10 +42,10 @@ def compiled(described: DescribedRobot, parameters: Literal["baked", "runtime"] 
         raise dyn_core.DynError(
             f"robot '{robot.name}' has no joint that moves: there is no torque to compute"
         )
-    efforts = (robot.limits[name].effort for name in robot.joint_names)
+    efforts = (robot.limits[name].effort for name in robot.coordinate_names)
     limits = np.array([np.inf if effort is None else effort for effort in efforts])
     model = dyn_core.compile_model(robot, parameters)
-    velocities = np.array([described.coulomb_velocity.get(name, 0.0) for name in robot.joint_names])
+    velocities = np.array([described.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names])
     return LoadedModel(robot, model, limits, described.warnings, velocities)
 
 

@@ -98,7 +98,7 @@ class MotionRun:
         self.problem: str | None = None
         self.stands = False
         self.worst_joint, self.worst_error = "", 0.0
-        self._names = robot.joint_names
+        self._names = robot.coordinate_names
         self._units = [joint.position_unit for joint in robot.independent_joints]
         self._effort_units = [joint.effort_unit for joint in robot.independent_joints]
         efforts = [joint.limits.effort for joint in robot.independent_joints]

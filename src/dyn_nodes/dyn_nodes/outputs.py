@@ -28,7 +28,7 @@ class Outputs:
         self, robot: Robot, command_joints: Sequence[str], torques: Publisher, commands: Publisher
     ) -> None:
         """Publish for a robot; DynError where the commands cannot be in this order."""
-        names = list(robot.joint_names)
+        names = list(robot.coordinate_names)
         self._torques, self._commands = torques, commands
         order = command_order(robot, command_joints)
         self._order = None if order == list(range(len(names))) else np.array(order, dtype=np.intp)
@@ -63,7 +63,7 @@ def command_order(robot: Robot, command_joints: Sequence[str]) -> list[int]:
 
     Controllers refuse commands of another length than they have joints, and hold what they got last.
     """
-    names = robot.joint_names
+    names = robot.coordinate_names
     wanted = command_joints or robot.actuated_joint_names
     for k, name in enumerate(wanted):
         if name not in names:

@@ -43,12 +43,12 @@ class PidGains:
             gains |= self._of_frequency(robot)
         for kind, named in self.by_joint.items():
             for joint, value in named.items():
-                if joint not in robot.joint_names:
+                if joint not in robot.coordinate_names:
                     raise DynError(
-                        f"gains are given for joint '{joint}': the joints are {listed(robot.joint_names)}",
+                        f"gains are given for joint '{joint}': the joints are {listed(robot.coordinate_names)}",
                         element=f"joint '{joint}'",
                     )
-                gains[kind][robot.joint_names.index(joint)] = value
+                gains[kind][robot.coordinate_names.index(joint)] = value
         return gains
 
     @property

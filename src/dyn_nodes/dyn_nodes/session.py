@@ -156,7 +156,7 @@ class Session:
         self._kinds = velocity, effort = (sample.qd is not None, sample.tau is not None)
         file = self._directory / LOG
         self._recording = Recording(
-            file, known.robot.joint_names, velocity=velocity, effort=effort, steady=around.steady
+            file, known.robot.coordinate_names, velocity=velocity, effort=effort, steady=around.steady
         )
         self.stage, self.fraction = Stage.MOTION, 0.0
         self._run = self._started(motion)
@@ -240,7 +240,7 @@ class Session:
 
     def _send_point(self, run: MotionRun) -> None:
         t = self._around.stamps.now
-        self._around.output.refer(self._known.robot.joint_names, run.desired(t), t)
+        self._around.output.refer(self._known.robot.coordinate_names, run.desired(t), t)
 
     def _see(self) -> None:
         run, recording = self._run, self._recording

@@ -120,8 +120,8 @@ class TorqueNode(RobotNode[Running[Maker]]):
             robot,
             maker,
             Outputs(robot, self.publishing.command_joints, self._torques, self._commands),
-            JointReader(robot.joint_names, "joint state", others=True),
-            JointReader(robot.joint_names, "reference", others=False),
+            JointReader(robot.coordinate_names, "joint state", others=True),
+            JointReader(robot.coordinate_names, "reference", others=False),
         )
 
     def use(self, prepared: Running[Maker]) -> None:

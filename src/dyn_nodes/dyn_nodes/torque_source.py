@@ -45,7 +45,7 @@ class TorqueSource:
     def __init__(self, loaded: LoadedModel, settings: FeedforwardSettings) -> None:
         """Begin without data; DynError where a parameter does not fit the robot."""
         robot, model = loaded.robot, loaded.model
-        names = robot.joint_names
+        names = robot.coordinate_names
         self.loaded = loaded
         self._mode = settings.mode
         self._timeout = settings.watch.timeout
@@ -80,7 +80,7 @@ class TorqueSource:
         """
         self.stage.take_over(before.stage, now)
         left = self.live.take_over(before.live, now)
-        if before.loaded.robot.joint_names == self.loaded.robot.joint_names:
+        if before.loaded.robot.coordinate_names == self.loaded.robot.coordinate_names:
             self.desired.take_over(before.desired)
             self._velocities = before._velocities
             self._believed.last = before._believed.last
@@ -275,7 +275,7 @@ class TorqueSource:
         j = self._far(desired.q, q)
         if j is not None:
             self.desired = self._nothing_desired()
-            name = self.loaded.robot.joint_names[j]
+            name = self.loaded.robot.coordinate_names[j]
             raise Rejection(
                 f"joint '{name}' is {abs(desired.q[j] - q[j]):.4g} from where the desired motion "
                 "has it: that motion is forgotten, and the robot held where it is",
@@ -317,7 +317,7 @@ def _finite(terms: TorqueTerms, motion: Motion, friction_velocity: Array | None)
 
 def _gains(robot: Robot, settings: GainSettings) -> TrackingGains:
     """Answer the gains of computed torque; DynError where they name a joint that the robot has not."""
-    names = robot.joint_names
+    names = robot.coordinate_names
     for name in (*settings.p, *settings.d):
         if name not in names:
             raise DynError(f"gains are given for joint '{name}': the joints are {listed(names)}")

@@ -64,10 +64,10 @@ def follow(
         samples = trajectory.sample_many(times)
         efforts, excess = source.efforts(samples)
         from_start = times - (t if stamp is None else stamp)
-        answer = sampled_trajectory(message, robot.joint_names, from_start, samples, efforts)
+        answer = sampled_trajectory(message, robot.coordinate_names, from_start, samples, efforts)
     else:
         efforts, excess = source.efforts(samples_at_points(points))
-        answer = with_efforts(message, robot.joint_names, efforts)
+        answer = with_efforts(message, robot.coordinate_names, efforts)
     source.follow(trajectory, t, now)
     return Followed(answer, excess)
 
@@ -82,7 +82,7 @@ def _stop(source: TorqueSource, t: float) -> JointTrajectory | None:
         efforts, _ = source.efforts(samples)
     except (DynError, Rejection):
         return None
-    names = source.loaded.robot.joint_names
+    names = source.loaded.robot.coordinate_names
     return sampled_trajectory(
         JointTrajectory(joint_names=names), names, np.array([_STOP_S]), samples, efforts
     )

@@ -24,7 +24,7 @@ def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
     if len(points) > MOST_POINTS:
         raise DynError(f"the trajectory has {len(points)} points: give at most {MOST_POINTS}")
     checked = trajectory_points(
-        robot.joint_names,
+        robot.coordinate_names,
         message.joint_names,
         [_seconds(point.time_from_start) for point in points],
         [point.positions for point in points],

@@ -37,7 +37,7 @@ def inertia_matrices(subject: Subject) -> Iterator[Finding]:
         return
     diagonal = np.einsum("sii->si", A)
     moves = np.abs(diagonal).max(axis=0) > _rounding(robot)
-    names = np.array(robot.joint_names)
+    names = np.array(robot.coordinate_names)
     if not moves.all():
         yield _massless(robot, tuple(names[~moves].tolist()))
     negative = (diagonal < 0.0).any(axis=0) & moves

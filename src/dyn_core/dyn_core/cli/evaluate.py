@@ -75,7 +75,7 @@ def _check(robot: Robot, function: str, value: Array) -> None:
     reason = "the values given are too large"
     if function == "forward_dynamics":
         reason += ", or a joint moves no mass"
-    for name, row in zip(robot.joint_names, value.tolist(), strict=True):
+    for name, row in zip(robot.coordinate_names, value.tolist(), strict=True):
         for number in row if isinstance(row, list) else [row]:
             if not math.isfinite(number):
                 raise DynError(f"the {what} of joint '{name}' is {number}: {reason}")
@@ -85,7 +85,7 @@ def _answer(robot: Robot, function: str, value: Array) -> dict[str, Any]:
     answer = {
         "robot": robot.name,
         "function": function,
-        "joint_names": robot.joint_names,
+        "joint_names": robot.coordinate_names,
         "values": value.tolist(),
     }
     if function == "regressor":
@@ -103,24 +103,24 @@ def _units(robot: Robot, function: str) -> list[str]:
 
 
 def _vector(robot: Robot, function: str, value: Array) -> str:
-    width = max(map(len, robot.joint_names), default=0)
-    rows = zip(robot.joint_names, value.tolist(), _units(robot, function), strict=True)
+    width = max(map(len, robot.coordinate_names), default=0)
+    rows = zip(robot.coordinate_names, value.tolist(), _units(robot, function), strict=True)
     return "\n".join(f"{name:<{width}}  {shown(number):14.6f} {unit}" for name, number, unit in rows)
 
 
 def _matrix(robot: Robot, value: Array) -> str:
-    width = max(map(len, robot.joint_names), default=0)
-    rows = zip(robot.joint_names, value.tolist(), strict=True)
+    width = max(map(len, robot.coordinate_names), default=0)
+    rows = zip(robot.coordinate_names, value.tolist(), strict=True)
     return "\n".join(f"{name:<{width}}  {' '.join(f'{shown(x):14.6f}' for x in row)}" for name, row in rows)
 
 
 def _entries(robot: Robot, value: Array) -> str:
     """Answer a line for each entry that is not 0 as it is printed: joint, parameter, value."""
-    joints = max(map(len, robot.joint_names), default=0)
+    joints = max(map(len, robot.coordinate_names), default=0)
     parameters = max(map(len, robot.parameter_names), default=0)
     return "\n".join(
         f"{joint:<{joints}}  {parameter:<{parameters}}  {shown(number):14.6f}"
-        for joint, row in zip(robot.joint_names, value.tolist(), strict=True)
+        for joint, row in zip(robot.coordinate_names, value.tolist(), strict=True)
         for parameter, number in zip(robot.parameter_names, row, strict=True)
         if shown(number) != 0.0
     )

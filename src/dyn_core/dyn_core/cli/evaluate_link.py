@@ -37,7 +37,7 @@ def evaluated_link(
             "function": function,
             "link": link,
             "expressed_in": axes,
-            "joint_names": robot.joint_names,
+            "joint_names": robot.coordinate_names,
             "values": value.tolist(),
             **({"units": units} if units else {}),
         }

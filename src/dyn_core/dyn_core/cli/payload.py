@@ -94,7 +94,7 @@ def payload(arguments: Namespace) -> Answer:
     if arguments.out is not None:
         write_whole(arguments.out, payload_text(found, _made(arguments, robot)))
     if arguments.json:
-        entries = {"robot": robot.name, **payload_entries(found, robot.joint_names)}
+        entries = {"robot": robot.name, **payload_entries(found, robot.coordinate_names)}
         return Answer(json.dumps(entries | {"wall_time": stages.elapsed}, indent=2))
     if arguments.quiet:
         return Answer("")
@@ -186,7 +186,7 @@ def _error_lines(found: Payload, robot: Robot, signals: Signals) -> list[str]:
         "without": getattr(errors.without, which),
     }
     rows = [["joint", *columns]]
-    for i, joint in enumerate(robot.joint_names):
+    for i, joint in enumerate(robot.coordinate_names):
         known = signals.has_effort[signals.joint_names.index(joint)]
         rows.append([joint, *(_percent(e.by_joint[i]) if known else "-" for e in columns.values())])
     rows.append(["all", *(_percent(error.relative) for error in columns.values())])

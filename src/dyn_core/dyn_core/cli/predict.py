@@ -95,7 +95,7 @@ def _text(signals: Signals, torques: Prediction) -> str:
 def _entries(robot: Robot, signals: Signals, torques: Prediction) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "robot": robot.name,
-        "joints": robot.joint_names,
+        "joints": robot.coordinate_names,
         "samples": len(signals),
         "rate": 1.0 / signals.period,
         "cutoff": signals.cutoff,
@@ -106,8 +106,8 @@ def _entries(robot: Robot, signals: Signals, torques: Prediction) -> dict[str, A
         answer |= {
             name: {
                 "relative_torque_error": error.relative,
-                "by_joint": dict(zip(robot.joint_names, error.by_joint, strict=True)),
-                "rms": dict(zip(robot.joint_names, error.rms, strict=True)),
+                "by_joint": dict(zip(robot.coordinate_names, error.by_joint, strict=True)),
+                "rms": dict(zip(robot.coordinate_names, error.rms, strict=True)),
             }
             for name, error in _errors(signals, torques).items()
         }

@@ -87,8 +87,8 @@ def simulate(arguments: Namespace) -> Answer:
     watch = _Watch(simulator)
     began = time.monotonic()
     with whole_file(arguments.out) as file:
-        file.write(header(robot.joint_names))
-        lines = Lines(robot.joint_names)
+        file.write(header(robot.coordinate_names))
+        lines = Lines(robot.coordinate_names)
         shown = began
         for k, sample in enumerate(run(simulator, table, steps)):
             if k % arguments.every == 0:

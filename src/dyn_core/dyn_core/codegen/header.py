@@ -29,7 +29,7 @@ def header(program: Program, robot: Robot) -> list[str]:
         "",
         "Joints, in the order of every vector:",
     ]
-    width = max((len(_plain(name)) for name in robot.joint_names), default=0)
+    width = max((len(_plain(name)) for name in robot.coordinate_names), default=0)
     for k, joint in enumerate(robot.independent_joints, start=1):
         position = joint.position_unit
         units = f"{position}, {position}/s, {position}/s^2, {joint.effort_unit}"

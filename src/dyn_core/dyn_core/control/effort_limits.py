@@ -60,7 +60,7 @@ class EffortLimits:
         """Answer the limits that the description of a robot gives."""
         efforts = (joint.limits.effort for joint in robot.independent_joints)
         limits = [math.inf if effort is None else effort for effort in efforts]
-        return EffortLimits(robot.joint_names, limits, on_limit)
+        return EffortLimits(robot.coordinate_names, limits, on_limit)
 
     def within(self, torques: Array) -> bool:
         """Whether torques (N m or N) are (n,), finite, and none is above its limit; in 0.4 us."""

@@ -50,7 +50,7 @@ class Excitation:
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, in the order of every vector."""
-        return self.robot.joint_names
+        return self.robot.coordinate_names
 
     def __repr__(self) -> str:
         """Answer what it is, and of which robot."""

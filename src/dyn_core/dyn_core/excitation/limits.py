@@ -77,10 +77,10 @@ def motion_limits(robot: Robot, settings: ExcitationSettings) -> MotionLimits:
             element=f"joint '{passive[0]}'",
         )
     for name in settings.accelerations:
-        if name not in robot.joint_names:
+        if name not in robot.coordinate_names:
             raise DynError(
                 f"an acceleration limit is given for joint '{name}', which is not one of those that move by "
-                f"themselves: {listed(robot.joint_names)}",
+                f"themselves: {listed(robot.coordinate_names)}",
                 element=f"joint '{name}'",
             )
     notes = _Notes()
@@ -97,7 +97,7 @@ def motion_limits(robot: Robot, settings: ExcitationSettings) -> MotionLimits:
     efforts = [joint.limits.effort or math.inf for joint in joints]
     notes.add_to([joint for joint in joints if not joint.limits.effort], "no effort limit: none is kept")
     return MotionLimits(
-        robot.joint_names,
+        robot.coordinate_names,
         tuple(joint.position_unit for joint in joints),
         tuple(joint.effort_unit for joint in joints),
         ranges[:, 0],

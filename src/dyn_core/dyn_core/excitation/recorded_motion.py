@@ -162,7 +162,7 @@ def _check_jumps(trajectory: Trajectory, joint_names: Sequence[str]) -> None:
 
 def _check(model: Model, motion: RecordedMotion, limits: RunLimits) -> None:
     robot, trajectory = model.robot, motion.trajectory
-    names = robot.joint_names
+    names = robot.coordinate_names
     speed = np.array([joint.limits.velocity or np.inf for joint in robot.independent_joints])
     check_ranges(trajectory, names, robot.limits, speed)
     times = np.linspace(0.0, motion.end, 1 + math.ceil(motion.end / SAMPLE_S))

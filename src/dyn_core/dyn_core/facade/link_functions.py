@@ -21,6 +21,8 @@ from dyn_core.facade.link_programs import (
     reaction,
     velocity,
 )
+from dyn_core.facade.loop_programs import cut_reaction
+from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
@@ -52,6 +54,8 @@ class LinkFunctions:
     """
 
     robot: Robot
+    friction: bool
+    rotor_inertia: bool
     backend: Literal["c", "python"]
     _tuning: Tuning | None
     _of_links: dict[tuple[str, ...], Runnable]
@@ -171,16 +175,17 @@ class LinkFunctions:
         """Wrench through a joint, of its parent link on its child link (Khalil 2010, eqs. (28) to (30)).
 
         Its part along the joint is the torque of the rigid bodies; friction and the rotor act within
-        the joint.
+        the joint. What the motion does not determine, as forces across the plane of a planar loop, goes
+        through the branches of the tree, and not through the cut joint.
 
         Args:
             q: positions.
             qd: velocities.
             qdd: accelerations.
-            joint: name of the joint; one that mimics another, too.
+            joint: name of the joint; one that mimics another, too; or of a loop, for its cut joint.
             wrenches: what links exert on their environment, as for `Model.inverse_dynamics`.
             out: array for the result, [force (N); moment (N m)] in the frame of the child link and
-                about its origin: (6,) or (N, 6).
+                about its origin, of a loop in the child's cut frame: (6,) or (N, 6).
         """
         vectors = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
         samples = vectors[0].shape[:-1]
@@ -228,10 +233,14 @@ class LinkFunctions:
 
     def _reaction(self, joint: str) -> Program:
         """Answer the wrench through a joint as a program, of symbols where parameters can be set."""
+        is_cut = any(loop.name == joint for loop in self.robot.loops)
+        made = cut_reaction if is_cut else reaction
+        robot = with_terms(self.robot, self.friction, self.rotor_inertia)
         if self._tuning is None:
-            return reaction(self.robot, joint, None)
-        symbolic = symbolic_robot(self.robot)
-        return replace(reaction(symbolic.robot, joint, symbolic.graph), prepared=symbolic.parameters)
+            return made(robot, joint, None)
+        symbolic = symbolic_robot(robot)
+        with_symbols = with_terms(symbolic.robot, self.friction, self.rotor_inertia)
+        return replace(made(with_symbols, joint, symbolic.graph), prepared=symbolic.parameters)
 
     def _made(self, key: tuple[str, ...], program: Callable[[], Program]) -> Runnable:
         """Answer the program of that key, which is made where there is none."""

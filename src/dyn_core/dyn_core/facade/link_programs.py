@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyn_core.codegen.program import Program, trace
+from dyn_core.dynamics.cut_wrenches import all_exerted
 from dyn_core.dynamics.newton_euler import joint_reactions
 from dyn_core.dynamics.wrench import wrench_on_antecedent
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.closed import closed
 from dyn_core.facade.external import exerted_by_bodies
+from dyn_core.facade.loop_programs import reactions_of_cuts
 from dyn_core.geometry.transform_between import transform_between
 from dyn_core.kinematics.jacobian import jacobian
 from dyn_core.kinematics.link_acceleration import jacobian_rate_times_velocity, link_acceleration
@@ -96,7 +98,8 @@ def reaction(robot: Robot, joint: str, graph: Graph | None) -> Program:
     def algorithm(q: Vector, qd: Vector, qdd: Vector, w: Vector) -> Vector:
         at = configuration(robot, q)
         rates, accelerations = at.rates(qd), at.accelerations(qd, qdd)
-        exerted = exerted_by_bodies(robot, w)
+        external = exerted_by_bodies(robot, w)
+        exerted = all_exerted(reactions_of_cuts(robot, q, qd, qdd, external), external)
         wrenches = joint_reactions(robot, at.q, rates, accelerations, robot.gravity_0, exerted)
         return wrench_on_antecedent(T_link_body, wrenches[j]).values
 

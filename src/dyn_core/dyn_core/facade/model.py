@@ -17,6 +17,7 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.link_functions import LinkFunctions
+from dyn_core.facade.loop_functions import LoopFunctions
 from dyn_core.facade.programs import grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.symbolic_robot import symbolic_robot
@@ -25,7 +26,7 @@ from dyn_core.model.robot import Robot
 
 
 @dataclass(frozen=True, repr=False)
-class Model(LinkFunctions):
+class Model(LinkFunctions, LoopFunctions):
     """Dynamics of a robot: A(q) qdd + C(q, qd) + Q(q) + friction(qd) (Khalil 2010, eq. (7)).
 
     Joint vectors are in the order of `joint_names`: positions q (rad or m), velocities qd,
@@ -94,11 +95,6 @@ class Model(LinkFunctions):
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, in the order of every joint vector; with loops the actuated ones."""
         return self.robot.coordinate_names
-
-    @property
-    def passive_joint_names(self) -> tuple[str, ...]:
-        """Names of the joints without actuator, in tree order: of a robot with loops those that follow."""
-        return self.robot.passive_joint_names
 
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.

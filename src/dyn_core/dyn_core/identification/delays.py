@@ -100,7 +100,7 @@ def delay_findings(evidence: Evidence) -> tuple[list[Finding], float]:
         sentence = _sentence("torques", found.common, found.deviation)
         gain = -evidence.dof * math.log(max(1.0 - found.gain, 1e-6))
         return [Finding(severity, "robot", (), sentence)], gain
-    names, findings, gain = equations.base.robot.joint_names, [], 0.0
+    names, findings, gain = equations.base.robot.coordinate_names, [], 0.0
     for one in _of_single_joints(evidence, found):
         severity = Severity.ERROR if 1.0 - math.exp(-one.gain) > DOMINANT else Severity.WARNING
         sentence = _sentence("its torque", one.value, one.deviation)

@@ -63,7 +63,7 @@ def _ratio(qd: Array, tau: Array, needed: Array) -> float:
 
 
 def _findings(equations: Equations, scale: float, over: Array) -> Iterator[Finding]:
-    names = equations.base.robot.joint_names
+    names = equations.base.robot.coordinate_names
     beyond = [name for name, times in zip(names, over.tolist(), strict=True) if times > OVER]
     limited = np.isfinite(over)
     within = bool(limited.any()) and not (over[limited] > 1.0).any()

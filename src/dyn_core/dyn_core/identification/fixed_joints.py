@@ -86,7 +86,7 @@ def of_free_joints(
     fixed = with_fixed_joints(robot, positions)
     friction = settings.friction
     if friction is not None:
-        pairs = zip(robot.joint_names, friction, strict=True)
+        pairs = zip(robot.coordinate_names, friction, strict=True)
         friction = tuple(model for name, model in pairs if name not in positions)
     return fixed, signals.of_joints(fixed.joint_names), replace(settings, friction=friction)
 
@@ -104,7 +104,7 @@ def with_all_joints(found: Identified, robot: Robot, positions: Mapping[str, flo
     place = {name: i for i, name in enumerate(found.joint_names)}
 
     def numbers(values: tuple[float, ...], otherwise: float) -> tuple[float, ...]:
-        return tuple(values[place[n]] if n in place else otherwise for n in robot.joint_names)
+        return tuple(values[place[n]] if n in place else otherwise for n in robot.coordinate_names)
 
     def error(one: TorqueError) -> TorqueError:
         return TorqueError(one.relative, numbers(one.by_joint, math.nan), numbers(one.rms, math.nan))
@@ -124,7 +124,7 @@ def with_all_joints(found: Identified, robot: Robot, positions: Mapping[str, flo
     return replace(
         found,
         standard=tuple(_as_described(p) if p.name in still else p for p in found.standard),
-        joint_names=robot.joint_names,
+        joint_names=robot.coordinate_names,
         friction=friction(found.friction),
         consistent_friction=friction(found.consistent_friction),
         coulomb_velocity=numbers(found.coulomb_velocity, 0.0),

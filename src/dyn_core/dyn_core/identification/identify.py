@@ -58,7 +58,7 @@ def identify(
     Raises:
         DynError: the signals are not those of the robot, too few, or no joint moves.
     """
-    signals = signals.of_joints(robot.joint_names)
+    signals = signals.of_joints(robot.coordinate_names)
     check_signals(robot, signals, settings)
     coupled = {joint for motor in motors_of(robot, signals, settings.couplings) for joint in motor.joints}
     positions = fixed_positions(signals, coupled)
@@ -114,7 +114,7 @@ def _identified(
     of_plain, of_possible = errors(plain.x), errors(possible.x)
     return Identified(
         robot.name,
-        robot.joint_names,
+        robot.coordinate_names,
         base_table(robot, base, plain),
         friction_table(robot, models, own, plain, tried),
         standard_table(robot, consistent, frictions, motors),
@@ -139,7 +139,7 @@ def _identified(
         + (
             ()
             if unseen is None
-            else of_standing_held_out(robot.joint_names, unseen.stands.mean(axis=0).tolist())
+            else of_standing_held_out(robot.coordinate_names, unseen.stands.mean(axis=0).tolist())
         ),
         findings,
     )

@@ -127,7 +127,7 @@ def _as_identified(robot: Robot, arm: Identified, signals: Signals) -> Robot:
 def _checked(robot: Robot, signals: Signals, settings: IdentificationSettings, which: str) -> Signals:
     """Answer signals that something can be identified from; DynError says of which motion it is."""
     try:
-        signals = signals.of_joints(robot.joint_names)
+        signals = signals.of_joints(robot.coordinate_names)
         check_signals(robot, signals, settings)
     except DynError as error:
         raise _of_motion(which, error) from error

@@ -57,7 +57,7 @@ def mixed_up(evidence: Evidence) -> Explained:
 
 def mixed_up_findings(robot: Robot, evidence: Evidence, found: Explained) -> list[Finding]:
     """Answer in words what `mixed_up` has found."""
-    names, n, h = robot.joint_names, evidence.dof, found.hypothesis
+    names, n, h = robot.coordinate_names, evidence.dof, found.hypothesis
     plain = nothing_wrong(n)
     start = evidence.as_it_is.assigned(plain.torques, plain.factors).misfit
     fit = evidence.of(h).assigned(h.torques, h.factors).misfit

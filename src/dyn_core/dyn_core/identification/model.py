@@ -162,7 +162,7 @@ def identification_model(
         raise ValueError(
             f"friction: the {kind} model cannot have it; use viscous, Coulomb, offset, or identify"
         )
-    signals = signals.of_joints(robot.joint_names)
+    signals = signals.of_joints(robot.coordinate_names)
     check_signals(robot, signals, IdentificationSettings(models))
     if kind in ("filtered", "power") and signals.decimate < 2:
         raise DynError(
@@ -187,7 +187,7 @@ def identification_model(
         rows = Rows(equations, tuple((model,) for model in models))
         data = factors(rows)
         return IdentificationModel(*known, *_whole(rows, data), base, memory, data)
-    unknown = [name for name, there in zip(robot.joint_names, signals.has_effort, strict=True) if not there]
+    unknown = [name for name, there in zip(robot.coordinate_names, signals.has_effort, strict=True) if not there]
     if unknown:
         raise DynError(
             f"the effort of {listed(unknown)} was not measured: the {kind} model needs that of all joints"

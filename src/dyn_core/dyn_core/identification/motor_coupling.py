@@ -47,7 +47,7 @@ class MotorCoupling:
         a = np.zeros(robot.dof)
         for name, value in self.joints.items():
             robot.joint(name)
-            a[robot.joint_names.index(name)] = value
+            a[robot.coordinate_names.index(name)] = value
         return a
 
 
@@ -58,12 +58,12 @@ def motors_of(
 
     The latter are named by the number of their joint.
     """
-    numbers = dict(zip(robot.joint_names, robot.coordinates, strict=True))
+    numbers = dict(zip(robot.coordinate_names, robot.coordinates, strict=True))
     unknown = [name for name in signals.drives if name not in numbers]
     if unknown:
         raise DynError(
             f"coupling: the robot has no joint {listed(unknown)}: its joints are "
-            f"{listed(robot.joint_names, 12)}"
+            f"{listed(robot.coordinate_names, 12)}"
         )
     of_log = (MotorCoupling(str(numbers[name]), joints) for name, joints in signals.drives.items())
     known = {motor.name for motor in more}

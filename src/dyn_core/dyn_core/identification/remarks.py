@@ -59,7 +59,7 @@ def of_fixed_joints(positions: Mapping[str, float]) -> tuple[str, ...]:
 
 def _of_standing(names: Sequence[str], shares: Sequence[float], robot: Robot) -> list[str]:
     """Answer a sentence where joints of these names stood for a part of the time."""
-    of_all = dict(zip(robot.joint_names, shares, strict=True))
+    of_all = dict(zip(robot.coordinate_names, shares, strict=True))
     stood = {name: f"{of_all[name]:.0%}" for name in names if of_all[name] >= WORTH_A_WORD}
     if not stood:
         return []
@@ -110,12 +110,12 @@ def remarks(
             f"no body can have the inertia that the description gives to what {names} carry: "
             "the nearest possible one is expected instead"
         )
-    still = [name for name, moves in zip(robot.joint_names, moving(signals), strict=True) if not moves]
+    still = [name for name, moves in zip(robot.coordinate_names, moving(signals), strict=True) if not moves]
     if still:
         whose = "its friction and rotor" if len(still) == 1 else "their friction and rotors"
         found.append(f"{listed(still)} did not move: {whose} stay unknown")
-    found += _of_standing([name for name in robot.joint_names if name not in still], shares, robot)
-    silent = [name for name, known in zip(robot.joint_names, signals.has_effort, strict=True) if not known]
+    found += _of_standing([name for name in robot.coordinate_names if name not in still], shares, robot)
+    silent = [name for name, known in zip(robot.coordinate_names, signals.has_effort, strict=True) if not known]
     if silent:
         who = "it has" if len(silent) == 1 else "they have"
         found.append(f"the torque of {listed(silent)} was not measured: {who} no equations")

@@ -83,7 +83,7 @@ def examine_log(
     from dyn_core.logs.open_log import open_log
 
     said = read_log_map(mapping)
-    names = () if robot is None else robot.joint_names
+    names = () if robot is None else robot.coordinate_names
     findings: list[Finding] = []
     form = ""
     try:
@@ -146,7 +146,7 @@ def _log(
     if not recording.streams:
         seen = f": its topics are {listed(recording.others, 8)}" if recording.others else ""
         raise DynError(f"no topic says anything of joints{seen}; record sensor_msgs/JointState")
-    names = None if robot is None else robot.joint_names
+    names = None if robot is None else robot.coordinate_names
     assignment = assign(recording, said, names, {} if robot is None else _followers(robot))
     findings += assignment.findings
     if not assignment.sources:
@@ -202,7 +202,7 @@ def _followers(robot: Robot) -> dict[str, str]:
 
 def _check_missing(robot: Robot, said: LogMap, assignment: Assignment) -> None:
     """Refuse a log in which joints of the robot are missing that nobody says anything of."""
-    unknown = [joint for joint in said.held if joint not in robot.joint_names]
+    unknown = [joint for joint in said.held if joint not in robot.coordinate_names]
     followers = _followers(robot)
     following = [joint for joint in unknown if joint in followers]
     if following:
@@ -212,11 +212,11 @@ def _check_missing(robot: Robot, said: LogMap, assignment: Assignment) -> None:
         )
     if unknown:
         raise DynError(
-            f"held: the robot has no joint {listed(unknown)}: its joints are {listed(robot.joint_names, 12)}"
+            f"held: the robot has no joint {listed(unknown)}: its joints are {listed(robot.coordinate_names, 12)}"
         )
     missing = [
         joint
-        for joint in robot.joint_names
+        for joint in robot.coordinate_names
         if (joint, POSITION) not in assignment.sources and joint not in said.held
     ]
     if missing:
@@ -231,12 +231,12 @@ def _check_missing(robot: Robot, said: LogMap, assignment: Assignment) -> None:
 def _of_robot(log: Log, said: LogMap, robot: Robot) -> Log:
     """Answer the log with all joints of the robot, in its order; joints that are held have no effort."""
     place = {joint: k for k, joint in enumerate(log.joint_names)}
-    missing = [joint for joint in robot.joint_names if joint not in place and joint not in said.held]
+    missing = [joint for joint in robot.coordinate_names if joint not in place and joint not in said.held]
     if missing:
         raise DynError(f"it has no usable position of {listed(missing, 12)}, which the robot has")
     sigma = {joint.name: joint.sigma for joint in robot.independent_joints}
-    units = tuple("m" if sigma[joint] else "rad" for joint in robot.joint_names)
-    for joint, unit in zip(robot.joint_names, units, strict=True):
+    units = tuple("m" if sigma[joint] else "rad" for joint in robot.coordinate_names)
+    for joint, unit in zip(robot.coordinate_names, units, strict=True):
         if joint in place and log.units[place[joint]] == "m" and unit == "rad":
             raise DynError(
                 f"joint '{joint}': it is revolute, but its position is in m: give its unit in a map"
@@ -248,18 +248,18 @@ def _of_robot(log: Log, said: LogMap, robot: Robot) -> Log:
             array[:, place[joint]]
             if joint in place
             else np.full(count, said.held[joint] if otherwise is None else otherwise)
-            for joint in robot.joint_names
+            for joint in robot.coordinate_names
         ]
         return np.column_stack(columns)
 
-    held = [joint for joint in robot.joint_names if joint not in place]
+    held = [joint for joint in robot.coordinate_names if joint not in place]
     if log.control is not None and held:
         raise DynError(f"control: {listed(held)} did not move and has none: it needs that of each joint")
-    control = None if log.control is None else log.control.of_joints([place[j] for j in robot.joint_names])
+    control = None if log.control is None else log.control.of_joints([place[j] for j in robot.coordinate_names])
     return replace(
         log,
         control=control,
-        joint_names=robot.joint_names,
+        joint_names=robot.coordinate_names,
         q=taken(log.q, None),
         tau=taken(log.tau, float("nan")),
         qd=None if log.qd is None else taken(log.qd, 0.0),

@@ -87,6 +87,11 @@ class Passive:
         """
         return self._solve_transposed([-torques[self._numbers[j]] for j in self._found.unknown])
 
+    def matrix(self) -> list[list[Scalar]]:
+        """Matrix W_p of the constraints: a row for each, a column for each unknown joint."""
+        rows = [self._rows[row] for row in self._found.rows]
+        return [[row[j] for j in self._found.unknown] for row in rows]
+
     def actuated(self, torques: Sequence[Scalar]) -> list[Scalar]:
         """Torques of the actuated joints from those of the independent joints (SYMORO+ 2003, eq. (4.39))."""
         by_joint: Values = {j: torques[k] for j, k in self._numbers.items()}

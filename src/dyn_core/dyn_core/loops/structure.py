@@ -75,7 +75,15 @@ def structure(robot: Robot) -> Structure:
     Raises:
         DynError: the loops cannot be closed, or the actuated joints are too few, too many, or the wrong ones.
     """
-    return _structure(geometry_of(robot))
+    return _structure(geometry_of(robot), True)
+
+
+def whole_structure(robot: Robot) -> Structure:
+    """Answer the same with constraints for all passive joints, also those that follow by a linear relation.
+
+    They are what the forces in the cut joints and the distance to singularities depend on.
+    """
+    return _structure(geometry_of(robot), False)
 
 
 def geometry_of(robot: Robot) -> Robot:
@@ -86,7 +94,7 @@ def geometry_of(robot: Robot) -> Robot:
 
 
 @lru_cache(maxsize=32)
-def _structure(robot: Robot) -> Structure:
+def _structure(robot: Robot, linear_relations: bool) -> Structure:
     numbers = Numbers(robot)
     reference = closed_reference(numbers)
     samples = around(numbers, reference, SAMPLES)
@@ -94,9 +102,11 @@ def _structure(robot: Robot) -> Structure:
     check_actuation(numbers, W)
     active = _places(robot, 1)
     passive = _places(robot, 0)
-    G = -np.linalg.pinv(W[:, :, passive]) @ W[:, :, active]
     regular = ranks(W[:, :, passive]) == len(passive)
-    linear = _linear(numbers, samples[regular], G[regular], active, passive)
+    linear = []
+    if linear_relations:
+        G = -np.linalg.pinv(W[regular][:, :, passive]) @ W[regular][:, :, active]
+        linear = _linear(numbers, samples[regular], G, active, passive)
     known = {found.joint for found in linear}
     unknown = [k for k in passive if robot.independent[k] not in known]
     rows = _kept_rows(W, unknown) if unknown else []

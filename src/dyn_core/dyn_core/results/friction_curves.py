@@ -40,7 +40,7 @@ def friction_curves(
         speed = float(np.abs(signals.qd[:, i]).max(initial=0.0)) or 1.0
         velocity = np.linspace(-speed, speed, POINTS)
         typical = float(np.median(np.abs(load[:, i])))
-        v0 = parameters.coulomb_velocity.get(robot.joint_names[i], 0.0)
+        v0 = parameters.coulomb_velocity.get(robot.coordinate_names[i], 0.0)
         standard = np.array([values[name] for name in FrictionModel().names(j)])
         curves.append(
             FrictionCurves(

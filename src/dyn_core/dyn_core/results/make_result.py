@@ -199,11 +199,11 @@ def _parameter_set(robot: Robot, identified: Identified, protocol: Protocol, inp
         tuple(_value(parameter) for parameter in identified.standard),
         tuple(
             SetFriction(joint, friction.model, tuple(_of_term(p) for p in friction.parameters))
-            for joint, friction in zip(robot.joint_names, identified.consistent_friction, strict=True)
+            for joint, friction in zip(robot.coordinate_names, identified.consistent_friction, strict=True)
         ),
         made,
         protocol,
-        dict(zip(robot.joint_names, identified.coulomb_velocity, strict=True)),
+        dict(zip(robot.coordinate_names, identified.coulomb_velocity, strict=True)),
         tuple(_motor(motor) for motor in identified.motors),
     )
 

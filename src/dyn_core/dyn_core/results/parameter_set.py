@@ -176,23 +176,23 @@ class ParameterSet:
             )
         for parameter in self.standard:
             _check_unit(parameter, unit_of(parameter.name, robot))
-        if self.friction and tuple(f.joint for f in self.friction) != robot.joint_names:
+        if self.friction and tuple(f.joint for f in self.friction) != robot.coordinate_names:
             raise DynError(
                 f"friction_models has the joints {listed(f.joint for f in self.friction)}, but those of the "
-                f"robot are {listed(robot.joint_names)}, in this order"
+                f"robot are {listed(robot.coordinate_names)}, in this order"
             )
 
         for motor in self.motors:
-            lost = [name for name in motor.joints if name not in robot.joint_names]
+            lost = [name for name in motor.joints if name not in robot.coordinate_names]
             if lost:
                 raise DynError(
                     f"motor '{shortened(motor.name, 40)}' moves {listed(lost)}, but the joints are "
-                    f"{listed(robot.joint_names)}"
+                    f"{listed(robot.coordinate_names)}"
                 )
-        unknown = [name for name in self.coulomb_velocity if name not in robot.joint_names]
+        unknown = [name for name in self.coulomb_velocity if name not in robot.coordinate_names]
         if unknown:
             raise DynError(
-                f"coulomb_velocity has {listed(unknown)}, but the joints are {listed(robot.joint_names)}"
+                f"coulomb_velocity has {listed(unknown)}, but the joints are {listed(robot.coordinate_names)}"
             )
 
     def _other_description(self, robot: Robot) -> str:

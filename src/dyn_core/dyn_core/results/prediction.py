@@ -55,7 +55,7 @@ def predicted(robot: Robot, parameters: ParameterSet, q: Array, qd: Array, qdd: 
     model = compile_model(identified, backend="python", friction=False)
     models, x = parameters.friction_of(robot)
     friction = friction_torques(models, x)
-    velocities = [parameters.coulomb_velocity.get(name, 0.0) for name in robot.joint_names]
+    velocities = [parameters.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names]
     torques = Prediction(*(np.empty_like(q) for _ in range(3)))
     for first in range(0, len(q), BLOCK):
         part = slice(first, first + BLOCK)

@@ -23,4 +23,4 @@ def fastest_decay(robot: Robot, q: Sequence[float]) -> tuple[str, float]:
     rates, directions = np.linalg.eig(np.linalg.solve(A, np.diag(viscous_friction(robot))))
     fastest = int(np.abs(rates).argmax())
     joint = int(np.abs(directions[:, fastest]).argmax())
-    return robot.joint_names[joint], float(np.abs(rates[fastest]))
+    return robot.coordinate_names[joint], float(np.abs(rates[fastest]))

@@ -79,7 +79,7 @@ def _table(reader: Reader, robot: Robot) -> EffortTable:
     names = [name.strip() for name in header]
     _check_header(names, robot, line)
     times, efforts = array("d"), array("d")
-    order = [names.index(name) if name in names else -1 for name in robot.joint_names]
+    order = [names.index(name) if name in names else -1 for name in robot.coordinate_names]
     passive = [(names.index(name), name) for name in robot.passive_joint_names if name in names]
     place = names.index(TIME)
     for line, row in rows:
@@ -127,10 +127,10 @@ def _check_header(names: list[str], robot: Robot, line: int) -> None:
     if TIME not in names:
         raise _fail(line, f"no column is named '{TIME}': give a first line with time and names of joints")
     for name in names:
-        if name != TIME and name not in robot.joint_names:
+        if name != TIME and name not in robot.coordinate_names:
             followers = {joint.name for joint in robot.joints if joint.mimic}
             why = "follows another joint" if name in followers else "is not one of the robot's"
-            raise _fail(line, f"this joint {why}: its joints are {listed(robot.joint_names)}", name)
+            raise _fail(line, f"this joint {why}: its joints are {listed(robot.coordinate_names)}", name)
 
 
 def _number(text: str, name: str, line: int) -> float:

@@ -99,7 +99,7 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
     n = robot.dof
     lower, upper = _stops(robot) if settings.position_limits else ((-math.inf,) * n, (math.inf,) * n)
     return Mechanism(
-        robot.joint_names,
+        robot.coordinate_names,
         _bound(programs.dynamics, prepared),
         _bound(programs.sum, prepared),
         _bound(programs.external, prepared),

@@ -106,10 +106,10 @@ def _in_order(robot: Robot, name: str, settings: SensorSettings) -> Array:
     value = getattr(settings, name)
     if not isinstance(value, Mapping):
         return np.full(robot.dof, float(value))
-    unknown = [joint for joint in value if joint not in robot.joint_names]
+    unknown = [joint for joint in value if joint not in robot.coordinate_names]
     if unknown:
         raise DynError(
-            f"the setting {name} names joint {listed(unknown)}: the joints are {listed(robot.joint_names)}",
+            f"the setting {name} names joint {listed(unknown)}: the joints are {listed(robot.coordinate_names)}",
             element=f"joint '{unknown[0]}'",
         )
-    return np.array([float(value.get(joint, 0.0)) for joint in robot.joint_names])
+    return np.array([float(value.get(joint, 0.0)) for joint in robot.coordinate_names])

@@ -71,7 +71,7 @@ class Simulator:
             ModelWarning: viscous friction is too strong for the integrator with such steps.
         """
         self.robot = robot
-        self.joint_names = robot.joint_names
+        self.joint_names = robot.coordinate_names
         self._dof = robot.dof
         self.settings = settings or SimulationSettings()
         if robot.dof == 0:

@@ -14,7 +14,7 @@ _TOGETHER = "all joints"
 
 def error_table(robot: Robot, found: Sequence[Result]) -> str:
     """Answer a line for each joint, and for all joints of one unit together, with columns for each run."""
-    width = max(len(_TOGETHER), *(len(name) for name in robot.joint_names))
+    width = max(len(_TOGETHER), *(len(name) for name in robot.coordinate_names))
     lines = [*_head(found, width)]
     for j, joint in enumerate(robot.independent_joints):
         cells = (

@@ -42,7 +42,7 @@ def figures_text(figures: Mapping[str, Any]) -> str:
 def data_text(robot: Robot, recordings: Sequence[Recording]) -> str:
     """Answer what was recorded as CSV, one line for each joint state."""
     kinds = ("reference", "position", "velocity", *recordings[0].efforts._fields)
-    columns = ("run", "time", *(f"{kind}.{name}" for kind in kinds for name in robot.joint_names))
+    columns = ("run", "time", *(f"{kind}.{name}" for kind in kinds for name in robot.coordinate_names))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(columns)
     for number, run in enumerate(recordings, start=1):

@@ -28,7 +28,7 @@ def parameters(scene: Scene) -> str:
 
 def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
     # Names of parameters are whole: rcl takes nested names apart wrongly where a joint has a dot in its own.
-    names = scene.robot.joint_names
+    names = scene.robot.coordinate_names
     side_file = {} if scene.side_file is None else {"side_file": str(scene.side_file.resolve())}
     listening = {
         **side_file,

@@ -81,7 +81,7 @@ class Performance:
         self._check = check
         self._stop = stop
         self._models: list[ModelInfo] = []
-        self._player = Player(node, scene.robot.joint_names, scene.motion, RATE_HZ)
+        self._player = Player(node, scene.robot.coordinate_names, scene.motion, RATE_HZ)
         node.create_subscription(ModelInfo, "feedforward/model_info", self._models.append, qos.LATCHED)
         self._get_state = node.create_client(GetState, "feedforward/get_state")
         self._back = node.create_client(Trigger, "simulation/reset")

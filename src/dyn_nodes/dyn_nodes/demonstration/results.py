@@ -70,7 +70,7 @@ def _ratio(first: Any, other: Any) -> Any:
 def as_data(robot: Robot, found: Sequence[Result]) -> dict[str, Any]:
     """Answer the same for a JSON file, in SI units."""
     return {
-        "joint_names": list(robot.joint_names),
+        "joint_names": list(robot.coordinate_names),
         "position_units": [joint.position_unit for joint in robot.independent_joints],
         "runs": [
             {
