@@ -45,7 +45,8 @@ class PidGains:
             for joint, value in named.items():
                 if joint not in robot.coordinate_names:
                     raise DynError(
-                        f"gains are given for joint '{joint}': the joints are {listed(robot.coordinate_names)}",
+                        f"gains are given for joint '{joint}': "
+                        f"the joints are {listed(robot.coordinate_names)}",
                         element=f"joint '{joint}'",
                     )
                 gains[kind][robot.coordinate_names.index(joint)] = value

@@ -88,7 +88,8 @@ class LoopFunctions:
         """Condition number of the constraints for the passive joints: infinite where they are singular.
 
         It is that of W_p of ``W_p qd_p = -W_a qd_a``, with lengths counted in units of the size of the
-        loops: () or (N,). At 1e3 an error of an actuated joint is up to a thousand times as large in a passive one.
+        loops: () or (N,). At 1e3 an error of an actuated joint may be a thousand times as large in a
+        passive one.
         """
         (vector,) = joint_vectors(self.robot.dof, q=q)
         if not self.robot.loops:

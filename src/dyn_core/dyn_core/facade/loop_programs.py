@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from dyn_core.codegen.program import Program, trace
 from dyn_core.dynamics import newton_euler
-from dyn_core.dynamics.cut_wrenches import CutWrench, all_exerted, cut_wrenches
+from dyn_core.dynamics.cut_wrenches import CutWrench, cut_wrenches
 from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
 from dyn_core.expr.graph import Graph

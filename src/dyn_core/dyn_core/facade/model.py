@@ -250,11 +250,14 @@ class Model(LinkFunctions, LoopFunctions):
             q: positions, which the friction of a robot with loops depends on, and that of others does not.
             out: array for the result.
         """
-        if not self.robot.loops:
-            return self._answer("friction_torques", out, qd=qd)
         if q is None:
-            raise ValueError("q: the friction of a robot with loops depends on the positions: give them")
-        return self._answer("friction_torques", out, qd=qd, q=q)
+            if self.robot.loops:
+                raise ValueError("q: the friction of a robot with loops depends on positions: give them")
+            return self._answer("friction_torques", out, qd=qd)
+        if self.robot.loops:
+            return self._answer("friction_torques", out, qd=qd, q=q)
+        joint_vectors(self.robot.dof, qd=qd, q=q)
+        return self._answer("friction_torques", out, qd=qd)
 
     def _answer(self, function: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
         """Check the arguments, compute, and write the result where it is wanted."""

@@ -187,7 +187,9 @@ def identification_model(
         rows = Rows(equations, tuple((model,) for model in models))
         data = factors(rows)
         return IdentificationModel(*known, *_whole(rows, data), base, memory, data)
-    unknown = [name for name, there in zip(robot.coordinate_names, signals.has_effort, strict=True) if not there]
+    unknown = [
+        name for name, there in zip(robot.coordinate_names, signals.has_effort, strict=True) if not there
+    ]
     if unknown:
         raise DynError(
             f"the effort of {listed(unknown)} was not measured: the {kind} model needs that of all joints"

@@ -115,7 +115,9 @@ def remarks(
         whose = "its friction and rotor" if len(still) == 1 else "their friction and rotors"
         found.append(f"{listed(still)} did not move: {whose} stay unknown")
     found += _of_standing([name for name in robot.coordinate_names if name not in still], shares, robot)
-    silent = [name for name, known in zip(robot.coordinate_names, signals.has_effort, strict=True) if not known]
+    silent = [
+        name for name, known in zip(robot.coordinate_names, signals.has_effort, strict=True) if not known
+    ]
     if silent:
         who = "it has" if len(silent) == 1 else "they have"
         found.append(f"the torque of {listed(silent)} was not measured: {who} no equations")

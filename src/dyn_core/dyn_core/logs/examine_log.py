@@ -212,7 +212,8 @@ def _check_missing(robot: Robot, said: LogMap, assignment: Assignment) -> None:
         )
     if unknown:
         raise DynError(
-            f"held: the robot has no joint {listed(unknown)}: its joints are {listed(robot.coordinate_names, 12)}"
+            f"held: the robot has no joint {listed(unknown)}: "
+            f"its joints are {listed(robot.coordinate_names, 12)}"
         )
     missing = [
         joint
@@ -255,7 +256,9 @@ def _of_robot(log: Log, said: LogMap, robot: Robot) -> Log:
     held = [joint for joint in robot.coordinate_names if joint not in place]
     if log.control is not None and held:
         raise DynError(f"control: {listed(held)} did not move and has none: it needs that of each joint")
-    control = None if log.control is None else log.control.of_joints([place[j] for j in robot.coordinate_names])
+    control = (
+        None if log.control is None else log.control.of_joints([place[j] for j in robot.coordinate_names])
+    )
     return replace(
         log,
         control=control,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the actuated joints of a robot with loops are as many as it has degrees of freedom, and the right ones."""
+"""Whether a robot with loops has as many actuated joints as degrees of freedom, and the right ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def degrees_of_freedom(W: Array) -> int:
     Args:
         W: (K, constraints, independent joints) constraints in some closed configurations.
     """
-    return W.shape[2] - int(ranks(W).max(initial=0))
+    return int(W.shape[2] - ranks(W).max(initial=0))
 
 
 def check_actuation(numbers: Numbers, W: Array) -> None:
@@ -35,17 +35,17 @@ def check_actuation(numbers: Numbers, W: Array) -> None:
         f"{len(robot.independent) - dof} independent constraints of its loops, so {dof} degrees of freedom"
     )
     element = f"loop '{robot.loops[0].name}'"
-    if N > dof:
+    if dof < N:
         raise DynError(
             f"{counted}, but {N} actuated joints, {listed(robot.actuated_joint_names, 12)}: "
-            f"it is over-actuated by {N - dof}; say under `passive` of the side file which joints have no actuator",
+            f"it is over-actuated by {N - dof}; say under `passive` of the side file which have no actuator",
             element=element,
         )
     free = _undetermined(numbers, W, passive)
-    if N < dof:
+    if dof > N:
         raise DynError(
             f"{counted}, but {N} actuated joints, {listed(robot.actuated_joint_names, 12)}: it is "
-            f"under-actuated by {dof - N}; nothing determines {listed(free)}, take such joints from `passive`",
+            f"under-actuated by {dof - N}; nothing determines {listed(free)}, take such from `passive`",
             element=element,
         )
     if rank < len(passive):

@@ -64,7 +64,7 @@ def closed_by(numbers: Numbers, q: Array, movable: Sequence[int]) -> tuple[Array
 
 
 def _largest(numbers: Numbers, q: Array) -> Array:
-    """The norm of what is open of each sample, and of what else has to be 0; not finite counts as infinite."""
+    """What is open of each sample, and what else has to be 0, as one number; infinite where one is not."""
     openings, others = numbers.openings(q)
     gap = np.sqrt((openings**2).sum(axis=1)) + np.abs(others).sum(axis=1)
     return np.where(np.isfinite(gap), gap, np.inf)

@@ -84,9 +84,7 @@ def rate_rows(robot: Robot, cut: CutJoint, q: Sequence[Scalar]) -> list[dict[int
     return _Moving(robot, cut, q).rows()
 
 
-def rest_of_rate(
-    robot: Robot, cut: CutJoint, q: Sequence[Scalar], qd: Sequence[Scalar]
-) -> list[Scalar]:
+def rest_of_rate(robot: Robot, cut: CutJoint, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
     """Terms Psi of ``W qdd + Psi = 0`` (SYMORO+ 2003, eq. (2.40)): (m/s^2, rad/s^2).
 
     Args:
@@ -137,7 +135,7 @@ class _Moving:
         return found
 
     def rest(self, qd: Sequence[Scalar]) -> list[Scalar]:
-        """Recursion along the chain with all accelerations 0, as SYMORO+ 2003, eq. (2.32), on one set of axes."""
+        """Recursion along the chain without accelerations (SYMORO+ 2003, eq. (2.32)), on the axes of P."""
         v_tip, omega = vec3.ZERO, vec3.ZERO
         moving: list[tuple[int, Scalar, Vec3]] = []  # joint, its rate, angular velocity before it
         for j, s in zip(self.chain.joints, self.chain.signs, strict=True):

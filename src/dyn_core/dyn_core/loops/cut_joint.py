@@ -91,9 +91,9 @@ def _turned(frame: LinkFrame, R: Mat3) -> LinkFrame:
 
 
 def _with_z(axis: Vec3, R_body_cut: Mat3) -> Mat3:
-    """Axes of a frame, in the cut frame, with z along an axis and x along the common normal with z of the body.
+    """Axes of a frame, in the cut frame, with z along an axis.
 
-    Where z is parallel to that of the body, x is that of the body.
+    x is along the common normal with z of the body; where these are parallel, it is that of the body.
     """
     x_body, _, z_body = R_body_cut
     normal = vec3.cross(z_body, axis)

@@ -2,9 +2,9 @@
 """Unknowns that equations determine from what is given, kept on one branch of their solutions.
 
 From a solution that is known the given numbers are moved to where they are wanted on a straight line, in
-steps as large as Newton's method takes without doubt: its first step is short and each one is much shorter than
-the one before (Deuflhard 2004, sec. 5.1). So the branch of the first solution, the assembly mode of a
-mechanism, is kept. `codegen/c/closure.h` is the same in C.
+steps as large as Newton's method takes without doubt: its first step is short and each one is much
+shorter than the one before (Deuflhard 2004, sec. 5.1). So the branch of the first solution, the assembly
+mode of a mechanism, is kept. `codegen/c/closure.h` is the same in C.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ def newton(step: Step, given: Numbers, guess: Numbers, scales: Numbers) -> list[
     return None
 
 
-def follow(
-    step: Step, start: tuple[Numbers, Numbers], given: Numbers, scales: Numbers
-) -> list[float] | None:
+def follow(step: Step, start: tuple[Numbers, Numbers], given: Numbers, scales: Numbers) -> list[float] | None:
     """Answer the solution on the branch of a known one.
 
     Args:

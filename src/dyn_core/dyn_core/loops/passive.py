@@ -32,9 +32,7 @@ class Passive:
         q: n positions of the joints of the tree (rad or m).
     """
 
-    def __init__(
-        self, robot: Robot, found: Structure, q_a: Sequence[Scalar], x: Sequence[Scalar]
-    ) -> None:
+    def __init__(self, robot: Robot, found: Structure, q_a: Sequence[Scalar], x: Sequence[Scalar]) -> None:
         """Take the configuration.
 
         Args:
@@ -132,7 +130,7 @@ class Passive:
         return {**known, **dict(zip(self._found.unknown, self._solve(b), strict=True))}
 
     def _with_linear(self, of_actuated: Sequence[Scalar], constants: float) -> Values:
-        """Positions (constants 1.0) or rates (0.0) of the actuated joints and of those that follow linearly."""
+        """Positions (constants 1.0) or rates (0.0) of all joints but the unknown ones."""
         values: Values = dict(zip(self._robot.coordinates, of_actuated, strict=True))
         return values | {linear.joint: _value(linear, values, constants) for linear in self._found.linear}
 

@@ -91,8 +91,8 @@ def _check_near(numbers: Numbers, start: Array, found: Array) -> None:
     worst = max(far, key=lambda k: float(away[k]))
     joint = robot.joint(robot.joint_names[worst])
     raise DynError(
-        f"the assembly of robot '{robot.name}' is far from closing its loops: {worst_opening(numbers, start)}; "
-        f"where they close, joint '{joint.name}' is at {found[worst]:.4g} {joint.position_unit} and not at "
+        f"the assembly of robot '{robot.name}' is far from closing its loops: "
+        f"{worst_opening(numbers, start)}; where they close, joint '{joint.name}' is at {found[worst]:.4g} {joint.position_unit} and not at "
         f"{start[worst]:.4g}: give joint positions near a closed configuration "
         f"(the assembly names {listed(sorted(named))})",
         element=f"loop '{robot.loops[0].name}'",

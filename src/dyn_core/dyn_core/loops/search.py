@@ -74,7 +74,9 @@ def does_not_close(robot: Robot, q_a: Numbers, sample: int | None) -> DynError:
     )
     where = f"at {joints}" + ("" if sample is None else f" (sample {sample})")
     if gap < CLOSED and math.isfinite(gap):
-        reason = "they close there only beyond a singularity, in another assembly mode than that of the assembly"
+        reason = (
+            "they close there only beyond a singularity, in another assembly mode than that of the assembly"
+        )
     else:
         reason = f"as near as they come, {worst_opening(constraints, found)}"
     return DynError(

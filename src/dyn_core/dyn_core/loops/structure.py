@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from dyn_core.loops.actuation import check_actuation
 from dyn_core.loops.block_triangular import Block, block_triangular
@@ -23,6 +24,8 @@ from dyn_core.loops.reference import closed_reference
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction
 from dyn_core.model.robot import Robot
+
+Pattern = npt.NDArray[np.bool_]
 
 SAMPLES = 24
 _SAME = 1e-8
@@ -110,8 +113,8 @@ def _structure(robot: Robot, linear_relations: bool) -> Structure:
     known = {found.joint for found in linear}
     unknown = [k for k in passive if robot.independent[k] not in known]
     rows = _kept_rows(W, unknown) if unknown else []
-    pattern = (np.abs(W[:, :, unknown][:, rows]) > _SAME).any(axis=0)
-    blocks = block_triangular(pattern.tolist(), len(unknown)) or ()
+    pattern: Pattern = np.any(np.abs(W[:, :, unknown][:, rows]) > _SAME, axis=0)
+    blocks = block_triangular([list(map(bool, row)) for row in pattern], len(unknown)) or ()
     return Structure(
         numbers.cuts,
         tuple(reference.tolist()),
@@ -173,7 +176,9 @@ def _kept_rows(W: Array, unknown: Sequence[int]) -> list[int]:
     kept: list[int] = []
     basis: list[Array] = []
     # Those with the fewest joints first: what they say is cheapest.
-    order = sorted(range(len(stacked)), key=lambda row: (int((np.abs(own[:, row]) > _SAME).any(axis=0).sum()), row))
+    order = sorted(
+        range(len(stacked)), key=lambda row: (int((np.abs(own[:, row]) > _SAME).any(axis=0).sum()), row)
+    )
     for row in order:
         rest = stacked[row].copy()
         for _ in range(2):
@@ -186,7 +191,7 @@ def _kept_rows(W: Array, unknown: Sequence[int]) -> list[int]:
     return sorted(kept)
 
 
-def _sparse_first(block: Block, pattern: Array) -> Block:
+def _sparse_first(block: Block, pattern: Pattern) -> Block:
     """Answer a block with its unknowns in the order in which elimination fills least."""
     rows = list(block.rows)
     columns = sorted(block.columns, key=lambda c: (int(pattern[rows, c].sum()), c))

@@ -2,8 +2,9 @@
 """Joints that mimic others, as a constant linear map from coordinates to joints.
 
 The positions of the n joints of the tree are ``q_tree = G q + offset`` with a constant n x k matrix G,
-k the number of independent joints, of one entry a row: 1 for a joint that moves by itself, the multiplier for one that mimics
-another, none for one that stands still. The algorithms work on the n joints and know nothing of it.
+k the number of independent joints, of one entry a row: 1 for a joint that moves by itself, the
+multiplier for one that mimics another, none for one that stands still. The algorithms work on the n
+joints and know nothing of it.
 Velocities and accelerations go the same way, ``G qd`` and ``G qdd``. By the principle of virtual
 work torques come back as ``G^T tau_tree``, and the inertia matrix as ``G^T A_tree G``.
 """

@@ -109,7 +109,8 @@ def _in_order(robot: Robot, name: str, settings: SensorSettings) -> Array:
     unknown = [joint for joint in value if joint not in robot.coordinate_names]
     if unknown:
         raise DynError(
-            f"the setting {name} names joint {listed(unknown)}: the joints are {listed(robot.coordinate_names)}",
+            f"the setting {name} names joint {listed(unknown)}: "
+            f"the joints are {listed(robot.coordinate_names)}",
             element=f"joint '{unknown[0]}'",
         )
     return np.array([float(value.get(joint, 0.0)) for joint in robot.coordinate_names])
