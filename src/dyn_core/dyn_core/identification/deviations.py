@@ -173,6 +173,8 @@ def score_products(rows: Rows, sigma: Array, errors: Array, lag: int, mean: Arra
         smoothed = np.zeros_like(scores)
         for k, weight in enumerate(weights, start=1):
             first = max(0, k - len(before))
+            if first >= len(scores):  # the first pieces may be shorter than the lag
+                break
             start = len(before) + first - k
             smoothed[first:] += weight * known[start : start + len(scores) - first]
         cross = scores.T @ smoothed
