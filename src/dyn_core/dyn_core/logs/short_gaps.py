@@ -62,12 +62,13 @@ def fill_short_gaps(time: Array, q: Array, others: tuple[Array, ...], period: fl
     """
     longest = 0.0
     pieces: list[tuple[Array, ...]] = []
+    after = [a for _, a in between_gaps(time, period)[:-1] if time[a] - time[a - 1] <= LONGEST]
+    if not after:
+        return Filled(time, q, others)
     steps = np.array([resolution(column) for column in q.T])
-    for _, a in between_gaps(time, period)[:-1]:
+    for a in after:
         length = float(time[a] - time[a - 1])
-        missing = round(length / period) - 1
-        if length > LONGEST or missing < 1:
-            continue
+        missing = max(round(length / period) - 1, 1)
         # No more than the shortest gap that is not filled, for what is behind that may be another motion.
         side = max(length, min(NEAR * period, LONGEST))
         near = slice(*np.searchsorted(time, (time[a - 1] - side, time[a] + side)).tolist())
