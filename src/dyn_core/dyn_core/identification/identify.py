@@ -12,7 +12,6 @@ from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.at_rest import at_rest
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.checks import check_length, check_signals
-from dyn_core.identification.deviations import residuals
 from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
@@ -34,6 +33,7 @@ from dyn_core.identification.tables import (
     standard_table,
 )
 from dyn_core.identification.torque_error import torque_error
+from dyn_core.identification.whiteness import whiteness
 from dyn_core.model.robot import Robot
 from dyn_core.signals.signals import Signals
 
@@ -91,6 +91,8 @@ def _identified(
     fit = estimation.fit(equations, models, progress)
     solution = fit.solution
     left = fit.residuals
+    decimation = fit.rows.equations.decimation
+    segments = decimation.segments(fit.rows.equations.signals.segments)
     spread = fit.deviations(left)
     needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
     progress(IdentifyStage.BODIES)
@@ -130,7 +132,7 @@ def _identified(
         of_plain,
         of_possible,
         solution.condition,
-        tuple(residuals(left).whiteness.tolist()),
+        tuple(whiteness(left, fit.rows.used, decimation, segments).tolist()),
         tuple(stood),
         {},
         _procedure(signals, settings, len(fit.rows)),

@@ -240,14 +240,14 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
         f"with the weight {procedure.prior_weight:g} of the description",
     )
     whiteness = ", ".join(
-        f"{name} {value:.2g}"
+        f"{name} {'too few to say' if math.isnan(value) else f'{value:.2g}'}"
         for name, value in zip(result.identified.joint_names, result.identified.whiteness, strict=True)
         if name not in result.identified.fixed
     )
     yield (
         "whiteness",
-        f"{whiteness}: the probability that independent residuals look less independent. Small ones say that "
-        "the model does not explain everything; deviations take that into account",
+        f"{whiteness}: the probability that white noise, behind the same filter, looks less independent. "
+        "Small ones say that the model does not explain everything; deviations take that into account",
     )
     for what, text in result.inputs.hashes.items():
         yield f"SHA-256 of {what}", text
