@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether residuals are as independent as noise that the filter of both sides has passed.
 
-Behind that filter even white noise resembles what it was a moment before, as the weights say exactly. So that is
-taken out first, by the prediction of each residual from those before it that is best for such noise (Yule and
-Walker); what is left is white where the model explains all but white noise, and is tested for that (Ljung, Box
-1978).
+Behind that filter even white noise resembles what it was a moment before, as the weights say exactly. So
+that is taken out first, by the prediction of each residual from those before it that is best for such noise
+(Yule and Walker); what is left is white where the model explains all but white noise, and is tested for that
+(Ljung, Box 1978).
 """
 
 from __future__ import annotations
