@@ -149,8 +149,8 @@ class Identified:
         errors: of `base` and `friction`.
         consistent_errors: of `standard` with `consistent_friction`.
         condition: condition number of the equations, columns of unit length.
-        whiteness: by joint, the probability that residuals of white noise, behind the filter of both sides, look
-            less independent; NaN where there are too few to say.
+        whiteness: by joint, the probability that residuals of white noise, behind the filter of both sides,
+            look less independent; NaN where there are too few to say.
         stood: by joint, part of the fitted time for which it stood, which was left out for it.
         fixed: by joint, where those stood that did not move and were taken as fixed (rad or m); their errors
             are NaN, their friction is that of the description.
