@@ -21,6 +21,7 @@ from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
 from dyn_core.identification.motor_coupling import motors_of
+from dyn_core.identification.offsets import grouped_offsets
 from dyn_core.identification.remarks import cost_of_possible, of_fixed_joints, of_standing_held_out, remarks
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import IdentifyStage, Progress
@@ -105,6 +106,7 @@ def _identified(
     of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
     possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
 
+    offsets = grouped_offsets(base, models)
     stood = equations.stands.mean(axis=0).tolist()
     progress(IdentifyStage.ERRORS)
 
@@ -135,9 +137,10 @@ def _identified(
         tuple(whiteness(left, fit.rows.used, decimation, segments).tolist()),
         tuple(stood),
         {},
+        offsets,
         _procedure(signals, settings, len(fit.rows)),
         cost_of_possible(of_plain.fitted.relative, of_possible.fitted.relative)
-        + remarks(robot, base, fitted, models, solution, stood)
+        + remarks(robot, base, fitted, models, solution, stood, offsets)
         + (
             ()
             if unseen is None

@@ -184,7 +184,13 @@ def unseen_rows(result: Result) -> Iterator[Sequence[str]]:
     identified = result.identified
     moving = friction_of_moving(identified, identified.friction)
     parameters = [*identified.base, *(p for friction in moving for p in friction.parameters)]
-    missing = [p.name for p in parameters if not p.identifiable]
+    offsets = identified.grouped_offsets
+    missing = [p.name for p in parameters if not p.identifiable and p.name not in offsets]
+    for name, parts in offsets.items():
+        yield (
+            name,
+            f"No motion tells it from a weight: it is taken as 0, and is a part of {', '.join(parts)}.",
+        )
     if missing:
         yield ", ".join(missing), "The motion of this log does not show it: excite the joints more."
     vague = [p.name for p in parameters if p.identifiable and not p.essential]
