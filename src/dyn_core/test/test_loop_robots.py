@@ -79,6 +79,17 @@ def test_their_actuators_can_hold_them(name: str) -> None:
         assert np.all(holding < 0.5 * oracle.effort_limits[: oracle.dof])
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_oracle_read_the_same_tree_and_drives(name: str) -> None:
+    tree, oracle = replace(load(name), loops=(), assembly=()), example_oracle(name)
+    model = dyn_core.compile_model(tree, backend="python")
+    order = [oracle.joint_names.index(joint) for joint in model.joint_names]
+    q, qd, qdd = np.random.default_rng(7).uniform(-1.0, 1.0, (3, oracle.n))
+    expected = oracle._tree_torques(q, qd, qdd)[order]
+    found = model.inverse_dynamics(q[order], qd[order], qdd[order])
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize(("name", "of_bodies", "with_rotors"), [("sr400", 50, 55), ("akr3000", 58, 64)])
 def test_base_parameters_of_the_equivalent_tree(name: str, of_bodies: int, with_rotors: int) -> None:
     tree = replace(load(name), loops=(), assembly=())
