@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dyn_core.expr.analysis import needed, operation_counts
 from dyn_core.expr.graph import Expr, Graph, Symbolic
@@ -24,6 +24,7 @@ class Program:
             which is the same for all samples; None for a program that takes no such vector.
         columns: what the columns of the results, or the entries of a vector, are named after; none where
             these are those of the joints, or say themselves what they are.
+        rows: by name, how many rows those inputs have that can be given as matrices, too.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Program:
     documentation: str
     prepared: tuple[Expr, ...] | None = None
     columns: tuple[str, ...] = ()
+    rows: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def nodes(self) -> list[Expr]:
@@ -52,6 +54,7 @@ def trace(
     shape: tuple[int, ...],
     documentation: str = "",
     graph: Graph | None = None,
+    rows: Mapping[str, int] | None = None,
 ) -> Program:
     """Run an algorithm with symbols, and keep what it answers.
 
@@ -62,7 +65,9 @@ def trace(
         shape: the shape of the result for one sample.
         documentation: signature and text that `help` shows.
         graph: the graph of other symbols that the algorithm uses; None where there are none.
+        rows: by name, how many rows those inputs have that can be given as matrices, too.
     """
     graph = graph or Graph()
     inputs = {key: tuple(graph.input(f"{key}[{k}]") for k in range(size)) for key, size in sizes.items()}
-    return Program(name, inputs, tuple(algorithm(*inputs.values())), shape, documentation)
+    results = tuple(algorithm(*inputs.values()))
+    return Program(name, inputs, results, shape, documentation, rows=rows or {})

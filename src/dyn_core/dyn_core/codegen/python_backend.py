@@ -17,6 +17,11 @@ from dyn_core.linalg import scalar
 
 Array = npt.NDArray[np.float64]
 
+_FUNCTIONS = {
+    function.__name__: function
+    for function in (scalar.sin, scalar.cos, scalar.sqrt, scalar.sign, scalar.larger)
+}
+
 
 class PythonFunction:
     """A program as a Python function of arrays."""
@@ -74,4 +79,4 @@ class PythonFunction:
         return general
 
     def _call(self, vectors: Sequence[Sequence[Any]]) -> list[Any]:
-        return self._function(*vectors, sin=scalar.sin, cos=scalar.cos, sqrt=scalar.sqrt, sign=scalar.sign)
+        return self._function(*vectors, **_FUNCTIONS)
