@@ -278,9 +278,10 @@ class ParallelModel:
         beside = self._functions["beside_mobility"].run(self._prepared, *motion.values())
         if np.any(beside > BESIDE**2):
             name = list(motion)[int(np.argmax(np.max(beside.reshape(-1, 3), axis=0)))]
+            platform, freedom = self.structure.platform, len(self.structure.mobility)
             raise ValueError(
-                f"{name}: the platform '{self.structure.platform}' has {len(self.structure.mobility)} "
-                f"degrees of freedom and cannot {'be there' if name == 'T' else 'move like this'}: see mobility"
+                f"{name}: the platform '{platform}' has {freedom} degrees of freedom and cannot "
+                f"{'be there' if name == 'T' else 'move like this'}: see mobility"
             )
 
     def _given(self, T: Array) -> Array:

@@ -5,7 +5,7 @@ First those of each leg, as of a tree. Then what the platform adds to it:
 
 * a mass at the centre of a cut joint is carried by the leg and by the platform alike, wherever it belongs:
   its parameters as part of the leg's last body and as part of the platform do the same, eqs. (51) to (66).
-  Of a revolute joint this is true of masses all along its axis;
+  Of a revolute joint this is true of masses all along its axis, of a fixed one of every body;
 * a platform that cannot move in all ways does not show all of its parameters.
 
 Each is a direction in the space of the parameters that changes no torque; the last parameter that it
@@ -25,10 +25,10 @@ from dyn_core.grouping.chosen import CLEAR, first_independent, without_rounding
 from dyn_core.grouping.combinations import Combinations
 from dyn_core.grouping.dependent_columns import dependent_columns
 from dyn_core.grouping.effects import Mount
-from dyn_core.grouping.inertial_maps import Matrix
+from dyn_core.grouping.inertial_maps import Matrix, moved_parameters
 from dyn_core.grouping.symbolic import tree_relations
 from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.transform import Transform
+from dyn_core.linalg.transform import Transform, compose
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.standard_parameters import INERTIAL
 from dyn_core.parallel.leg import Leg
@@ -163,6 +163,16 @@ def _shared(robot: ParallelRobot, leg: Leg, begin: int, total: int) -> list[Matr
 
 def _cut_bodies(leg: Leg, T_body_platform: Transform) -> list[tuple[Matrix, Matrix]]:
     """Parameters, in the last body of a leg and in the platform's, of bodies that both carry alike."""
+    if len(leg.pairs) == 3:
+        x, y = leg.pairs[0].in_leg, leg.pairs[2].in_leg
+        v, w = leg.pairs[0].in_platform, leg.pairs[1].in_platform
+        T_last_cut = Transform(mat3.from_columns(x, y, vec3.cross(x, y)), leg.point)
+        T_link_cut = Transform(mat3.from_columns(vec3.cross(v, w), v, w), leg.anchor)
+        in_leg, in_platform = (
+            moved_parameters(T_last_cut),
+            moved_parameters(compose(T_body_platform, T_link_cut)),
+        )
+        return list(zip(in_leg.T, in_platform.T, strict=True))
     places = [(leg.point, leg.anchor)]
     if len(leg.pairs) == 2:
         axis = vec3.cross(leg.pairs[0].in_platform, leg.pairs[1].in_platform)

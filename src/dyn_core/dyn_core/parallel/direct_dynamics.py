@@ -100,7 +100,8 @@ def projected_inertia(robot: ParallelRobot, parts: Sequence[Matrix]) -> Matrix:
     for i, k in upper:
         total[k][i] = total[i][k]
     half = [robot.projected(tuple(row)) for row in total]
-    return [robot.projected(column) for column in zip(*half, strict=True)]
+    full = [robot.projected(column) for column in zip(*half, strict=True)]
+    return [[full[min(i, k)][max(i, k)] for k in range(len(full))] for i in range(len(full))]
 
 
 def platform_acceleration(

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dyn_core.errors import DynError
 from dyn_core.grouping.effects import Mount
 from dyn_core.grouping.inertial_maps import Matrix
 from dyn_core.linalg.transform import Transform
 from dyn_core.linalg.vec3 import Vec3
-from dyn_core.parallel.assembled import moved
+from dyn_core.parallel.assembled import at, moved
 from dyn_core.parallel.leg_closure import closed_leg
 from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.placement_entries import placement_entries
@@ -20,12 +21,16 @@ from dyn_core.parallel.platform_motion import PlatformMotion, platform_motion
 from dyn_core.parallel.regressor import leg_columns, platform_columns
 
 SAMPLES = 60
+
 REACH = 0.06
-"""How far the platform goes from the assembly: of the longest lever of a leg, and of 1 rad."""
+"""How far the platform goes from the assembly in each of its ways, at most (m or rad)."""
+
+HALVINGS = 10
+"""How often the way is halved where a leg is too short for it."""
 
 
 class RandomMotion(NamedTuple):
-    """A motion of the platform, and gravity on the axes of the root (m/s^2)."""
+    """A motion of the platform, gravity on the axes of the root (m/s^2), joint positions of the legs."""
 
     motion: PlatformMotion
     gravity: Vec3
@@ -40,14 +45,25 @@ def random_motions(
     basis = np.array(robot.mobility)
     for _ in range(samples):
         V, Vd = (random.standard_normal((2, len(basis))) @ basis).tolist()
-        T: Transform = moved(robot.T_home, REACH * random.standard_normal(len(basis)) @ basis)
-        motion = platform_motion(placement_entries(T), V, Vd, None)
-        q = [closed_leg(leg, motion, guess) for leg, guess in zip(robot.legs, robot.q_home, strict=True)]
+        T, q = _reached(robot, REACH * random.uniform(-1.0, 1.0, len(basis)) @ basis)
         gravity = robot.robot.gravity
         if mount == "tilted":
             x, y, z = (9.81 * random.standard_normal(3)).tolist()
             gravity = (x, y, z)
-        yield RandomMotion(motion, gravity, q)
+        yield RandomMotion(platform_motion(placement_entries(T), V, Vd, None), gravity, q)
+
+
+def _reached(robot: ParallelRobot, by: Matrix) -> tuple[Transform, list[list[float]]]:
+    """Answer the placement after a displacement, or after a part of it that all legs can follow."""
+    for halving in range(HALVINGS):
+        T = moved(robot.T_home, by * 0.5**halving)
+        try:
+            return T, [
+                closed_leg(leg, at(T), near) for leg, near in zip(robot.legs, robot.q_home, strict=True)
+            ]
+        except DynError:
+            continue
+    return robot.T_home, [list(q) for q in robot.q_home]
 
 
 def random_regressor(robot: ParallelRobot, mount: Mount, seed: int = 0, samples: int = SAMPLES) -> Matrix:
