@@ -41,7 +41,7 @@ def every_operation() -> Program:
         return [
             *(sign(a), abs(a) - 3.5, -a, (a * a).sqrt(), 1.0 / (2.0 + b * b), a / (b * b + 1e-07)),
             *(-2.5, 0.0, 1e-05, 3e22, a, b + 0.1 * b.sin() - a.cos()),
-            *(larger(a, b, -1.5, a), larger(0.0, b, 1.0 / (a - a * b), -0.25)),
+            *(larger(a, b, -1.5, a), larger(0.0, b, 2.0 * a, -0.25)),
         ]
 
     return trace("every_operation", algorithm, {"q": 3, "qd": 3}, (7, 2))

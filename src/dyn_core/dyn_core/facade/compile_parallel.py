@@ -93,7 +93,7 @@ def _baked(
     traced = made_of()
     documentation = _documentation()
     names = list(parallel_kinds(structure))
-    programs = [parallel_program(traced, name, documentation.get(name, "")) for name in names]
+    programs = [parallel_program(traced, name, documentation.get(name, ""), guarded=True) for name in names]
     compiled = None if backend == "python" else compiled_or_none(structure.robot, programs, backend)
     functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
     used: Literal["c", "python"] = "c" if compiled else "python"
@@ -124,7 +124,10 @@ def _tunable(
     symbolic, traced = symbols()
     documentation = _documentation()
     names = list(parallel_kinds(structure))
-    programs = [parallel_program(traced, name, documentation.get(name, ""), symbolic.graph) for name in names]
+    programs = [
+        parallel_program(traced, name, documentation.get(name, ""), symbolic.graph, guarded=True)
+        for name in names
+    ]
     prepare, programs = staged(programs, symbolic.parameters)
     compiled = None if backend == "python" else compiled_or_none(structure.robot, programs, backend)
     functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))

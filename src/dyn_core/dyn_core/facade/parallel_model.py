@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from dyn_core.codegen.program import Program
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out
 from dyn_core.facade.parallel_arguments import platform_arguments
-from dyn_core.facade.parallel_programs import given_size, leg_joints
+from dyn_core.facade.parallel_programs import BESIDE, given_size, leg_joints
 from dyn_core.facade.parallel_split import split_programs
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.tuning import Tuning
@@ -24,8 +25,8 @@ from dyn_core.parallel.leg_closure import closed_leg
 from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.platform_motion import platform_motion
 
-BESIDE = 1e-6
-"""How far a platform may be where it cannot go (m or rad), and move as it cannot move (m/s, rad/s)."""
+FAST = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "inverse_jacobian")
+"""What compiled functions compute at once where arguments are arrays of the right shape."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,18 +61,16 @@ class ParallelModel:
     def __post_init__(self) -> None:
         """Put the fast functions of this robot in the place of the methods, which they fall back to.
 
-        Where the platform cannot move in all ways, or legs have no closed form, the methods have to look.
+        Where legs have no closed form, the methods have to find their positions. Where the platform cannot
+        move in all ways, a result that is NaN is left to the method, which may have something to say.
         """
-        if len(self.structure.mobility) == 6 and not self.structure.given_positions:
-            for name in (
-                "inverse_dynamics",
-                "forward_dynamics",
-                "inertia_matrix",
-                "jacobian",
-                "inverse_jacobian",
-            ):
-                fast = self._functions[name].function.bind(getattr(self, name), self._prepared)
-                self.__dict__[name] = fast
+        if self.structure.given_positions or self.backend == "python":
+            return
+        for name in FAST:
+            general = getattr(self, name)
+            fast = self._functions[name].function.bind(general, self._prepared)
+            free = len(self.structure.mobility) == 6
+            self.__dict__[name] = fast if free else partial(_unless_nan, fast, general)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the model is made from; the other side takes the programs from its cache."""
@@ -302,3 +301,11 @@ class ParallelModel:
             leg = self.structure.legs[i]
             found += closed_leg(leg, motion, self.structure.q_home[i])
         return found
+
+
+def _unless_nan(
+    fast: Callable[..., Array], general: Callable[..., Array], *arguments: Any, **named: Any
+) -> Array:
+    """Answer what a fast function does, or, where a result is NaN, what the general one does."""
+    result = fast(*arguments, **named)
+    return general(*arguments, **named) if np.isnan(result).any() else result

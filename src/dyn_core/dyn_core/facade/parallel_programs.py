@@ -7,6 +7,7 @@ actuators, and, where legs have no closed form, the positions q of their joints.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from dyn_core.codegen.program import Program, trace
 from dyn_core.expr.graph import Graph
 from dyn_core.linalg import elimination, mat3, vec3
 from dyn_core.linalg.known_angle import KnownAngle
-from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.scalar import Scalar, larger
 from dyn_core.parallel.closed_form import given_or_closed
 from dyn_core.parallel.direct_dynamics import (
     inertia_at_platform,
@@ -33,6 +34,9 @@ from dyn_core.parallel.platform_wrench import platform_inertia, platform_wrench
 
 Vector = Sequence[Scalar]
 REST = (0.0,) * 6
+
+BESIDE = 1e-6
+"""How far a platform may be where it cannot go (m or rad), and move as it cannot move (m/s, rad/s)."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +78,29 @@ def given_size(robot: ParallelRobot) -> int:
 
 
 def parallel_program(
-    robot: ParallelRobot, name: str, documentation: str = "", graph: Graph | None = None
+    robot: ParallelRobot,
+    name: str,
+    documentation: str = "",
+    graph: Graph | None = None,
+    guarded: bool = False,
 ) -> Program:
-    """Answer a function of the model of a parallel robot as a program."""
+    """Answer a function of the model of a parallel robot as a program.
+
+    Args:
+        robot: the robot.
+        name: name of the function.
+        documentation: signature and text that `help` shows.
+        graph: the graph of other symbols of the robot; None where there are none.
+        guarded: whether results are NaN where a platform of reduced mobility cannot be or move like this.
+    """
     kind = parallel_kinds(robot)[name]
     sizes = {"T": 16, "V": 6, "Vd": 6, "tau": len(robot.actuated)}
     taken = {key: sizes[key] for key in kind.inputs}
     if given_size(robot) and kind.of_legs:
         taken["q"] = given_size(robot)
     algorithm = partial(kind.algorithm, robot)
+    if guarded and len(robot.mobility) < 6 and kind.of_legs:
+        algorithm = partial(_guarded, robot, algorithm, kind.inputs)
     return trace(name, algorithm, taken, kind.shape, documentation, graph, {"T": 4})
 
 
@@ -141,6 +159,18 @@ def _beside_mobility(robot: ParallelRobot, T: Vector, V: Vector, Vd: Vector) -> 
         beside = [_dot(row, vector) for row in robot.beside_mobility]
         found.append(_dot(beside, beside) / (_dot(vector, vector) + 1.0))
     return found
+
+
+def _guarded(
+    robot: ParallelRobot, algorithm: Callable[..., Vector], names: Sequence[str], *inputs: Vector
+) -> Vector:
+    """Results of an algorithm; NaN where the platform cannot be or move like this."""
+    given = dict(zip(names, inputs, strict=False))
+    motion = given["T"], given.get("V", REST), given.get("Vd", REST)
+    worst: Scalar = 0.0
+    for beside in _beside_mobility(robot, *motion):
+        worst = larger(beside, worst, beside, worst)
+    return [larger(worst, BESIDE**2, math.nan, result) for result in algorithm(*inputs)]
 
 
 def _rows(robot: ParallelRobot, T: Vector, q: Vector) -> list[list[Scalar]]:

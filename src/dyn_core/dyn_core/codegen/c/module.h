@@ -137,8 +137,8 @@ static void compute_batch(const double *const *inputs, const double *p, double *
     scatter(results, spoilt, out, (int)samples);
 }
 
-// How many of the last dimensions of an array belong to one sample of an input: 1, or 2 of a matrix; 0: it
-// is none.
+// Whether the arguments are inputs: how many of the last dimensions of an array belong to one sample of input
+// i, which are 1, or 2 of a matrix; 0: it is none.
 static int dimensions_of(PyArrayObject *array, int i)
 {
     const int dimensions = PyArray_NDIM(array);
