@@ -163,13 +163,13 @@ def planar() -> Case:
     return Case(text + "</robot>", yaml.safe_dump({"loops": loops, "passive": passive, "assembly": assembly}))
 
 
-def motions(model: dyn_core.ParallelModel, count: int, seed: int = 0):
-    """Placements, velocities and accelerations of the platform that its mobility has."""
+def motions(model: dyn_core.ParallelModel, count: int, seed: int = 0, far: float = 1.0):
+    """Placements, as far from the assembly, velocities and accelerations of the platform."""
     random = np.random.default_rng(seed)
     B = model.mobility
     T = np.tile(np.eye(4), (count, 1, 1))
     for k in range(count):
-        by = B @ random.uniform(-1.0, 1.0, B.shape[1]) * ([0.04] * 3 + [0.12] * 3)
+        by = B @ random.uniform(-1.0, 1.0, B.shape[1]) * ([0.04 * far] * 3 + [0.12 * far] * 3)
         R, p = moved(model.structure.T_home, by)
         T[k, :3, :3], T[k, :3, 3] = R, p
     V, Vd = random.standard_normal((2, count, B.shape[1])) @ B.T

@@ -12,6 +12,9 @@ from parallel_cases import NAMES, TILTED, case, motions
 from parallel_oracle import ParallelOracle
 
 import dyn_core
+from dyn_core.codegen.program import Program
+from dyn_core.codegen.python_backend import PythonFunction
+from dyn_core.facade.parallel_split import split_programs
 
 CLOSE = {"rtol": 0.0, "atol": 1e-9}
 
@@ -127,6 +130,41 @@ def test_what_is_not_a_number_spoils_its_sample_alone(name: str, backend: str) -
         assert np.all(np.isnan(found[1]))
         np.testing.assert_allclose(np.delete(found, 1, 0), np.delete(expected, 1, 0), rtol=1e-12)
         assert np.all(np.isnan(robot.inverse_dynamics(*(x[1] for x in given))))
+
+
+@pytest.mark.parametrize(("name", "far"), [("gough_stewart", 4.0), ("delta", 3.0)])
+def test_far_from_the_assembly(name: str, far: float) -> None:
+    """Rotations of half a radian, or most of the reach of the arms."""
+    ours, theirs = model(name), oracle(name)
+    for T, V, Vd in zip(*motions(ours, 25, seed=11, far=far), strict=True):
+        efforts = theirs.inverse_dynamics(T, 3.0 * V, Vd)
+        assert relative(ours.inverse_dynamics(T, 3.0 * V, Vd), efforts) < 1e-9
+        assert relative(ours.forward_dynamics(T, 3.0 * V, efforts), Vd) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["gough_stewart", "delta", "six_legs"])
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_programs_for_several_processors_give_the_same(name: str, function: str) -> None:
+    robot = model(name)
+    split = split_programs(robot.structure, function)
+    assert len(split.legs) == len(robot.leg_names)
+    T, V, Vd = (x[0] for x in motions(robot, 1, seed=12))
+    tau = robot.inverse_dynamics(T, V, Vd)
+    inputs = {"T": T.ravel(), "V": V, "Vd": Vd, "tau": tau}
+    q = dict(zip(robot.leg_joint_names, robot.leg_positions(T), strict=True))
+    first = [run(split.platform, inputs)]
+    for program, leg in zip(split.legs, robot.structure.legs, strict=True):
+        own = np.array([q[joint.name] for joint in leg.robot.joints])
+        first.append(run(program, {**inputs, "q": own}))
+    last = run(split.last, dict(zip(split.last.inputs, [*first, tau], strict=False)))
+    whole = getattr(robot, function)(T, V, Vd if function == "inverse_dynamics" else tau)
+    np.testing.assert_allclose(last, whole, rtol=1e-10, atol=1e-10)
+
+
+def run(program: Program, vectors: dict[str, np.ndarray]) -> np.ndarray:
+    out = np.empty(program.shape)
+    PythonFunction(lambda: program, program.shape).into(*(vectors[name] for name in program.inputs), out)
+    return out
 
 
 def test_parameters_that_are_set_take_effect() -> None:

@@ -18,6 +18,7 @@ from dyn_core.facade.arrays import Array, checked_out
 from dyn_core.facade.parallel_arguments import platform_arguments
 from dyn_core.facade.parallel_programs import BESIDE, given_size, leg_joints
 from dyn_core.facade.parallel_split import split_programs
+from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.joint import Sigma
@@ -119,7 +120,10 @@ class ParallelModel:
     @property
     def parameters(self) -> Array:
         """Values of the dynamic parameters, in the order of `parameter_names` (SI units)."""
-        return np.array(self.structure.robot.parameters) if self._tuning is None else self._tuning.values[:-3]
+        if self._tuning is None:
+            robot = with_terms(self.structure.robot, self.friction, self.rotor_inertia)
+            return np.array(robot.parameters)
+        return self._tuning.values[:-3]
 
     def set_parameters(
         self,

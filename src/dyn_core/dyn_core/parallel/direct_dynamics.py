@@ -74,9 +74,9 @@ def _about_platform(state: LegState, A_x: Matrix) -> Matrix:
     block = mat3.mul(mat3.mul(R, block), mat3.transpose(R))
     L = mat3.skew(state.L)
     LA = mat3.mul(L, block)
-    down = [[-vec3.dot(LA[i], L[k]) if i <= k else 0.0 for k in range(3)] for i in range(3)]
-    # L is skew: (-LA L)_ik = -LA_i . column k of L = LA_i . row k of L
-    corner = [[-down[min(i, k)][max(i, k)] for k in range(3)] for i in range(3)]
+    # L is skew: its columns are its rows with the other sign.
+    upper = [[vec3.dot(LA[i], L[k]) if i <= k else 0.0 for k in range(3)] for i in range(3)]
+    corner = [[upper[min(i, k)][max(i, k)] for k in range(3)] for i in range(3)]
     top = [[*block[i], *(LA[k][i] for k in range(3))] for i in range(3)]
     return [*top, *([*LA[i], *corner[i]] for i in range(3))]
 
