@@ -9,8 +9,11 @@ from dyn_core.excitation.excitation import Excitation
 from dyn_core.excitation.excite import excite
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.facade.compile import compile_model
+from dyn_core.facade.compile_parallel import compile_parallel
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
+from dyn_core.facade.parallel_base import parallel_base_parameters
+from dyn_core.facade.parallel_model import ParallelModel
 from dyn_core.facade.write import write_par, write_urdf
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import base_parameters
@@ -28,6 +31,7 @@ from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
 from dyn_core.model.robot import Robot
+from dyn_core.parallel.base_parameters import ParallelBaseParameters
 from dyn_core.results.load_parameters import load_parameters
 from dyn_core.results.parameter_set import ParameterSet
 from dyn_core.signals.condition import condition
@@ -59,6 +63,8 @@ __all__ = [
     "ModelEstimate",
     "ModelWarning",
     "MotorCoupling",
+    "ParallelBaseParameters",
+    "ParallelModel",
     "ParameterSet",
     "Payload",
     "Protocol",
@@ -75,6 +81,7 @@ __all__ = [
     "base_parameters",
     "check_robot",
     "compile_model",
+    "compile_parallel",
     "condition",
     "examine_log",
     "excite",
@@ -84,6 +91,7 @@ __all__ = [
     "load_parameters",
     "load_robot",
     "log_of_arrays",
+    "parallel_base_parameters",
     "read_log",
     "signals_of_arrays",
     "with_base_parameters",

@@ -14,7 +14,7 @@ from dyn_core.codegen.program import Program, trace
 from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.facade.programs import kinds, traced
 from dyn_core.identification.programs import identification_program
-from dyn_core.linalg.scalar import sign
+from dyn_core.linalg.scalar import larger, sign
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 NAMES = ("rrp", "rx90", "two_branch")
@@ -41,9 +41,10 @@ def every_operation() -> Program:
         return [
             *(sign(a), abs(a) - 3.5, -a, (a * a).sqrt(), 1.0 / (2.0 + b * b), a / (b * b + 1e-07)),
             *(-2.5, 0.0, 1e-05, 3e22, a, b + 0.1 * b.sin() - a.cos()),
+            *(larger(a, b, -1.5, a), larger(0.0, b, 2.0 * a, -0.25)),
         ]
 
-    return trace("every_operation", algorithm, {"q": 3, "qd": 3}, (6, 2))
+    return trace("every_operation", algorithm, {"q": 3, "qd": 3}, (7, 2))
 
 
 def programs(robot: dyn_core.Robot) -> list[Program]:

@@ -94,3 +94,15 @@ def test_identification(identified: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(payload, Payload)
     assert payload.mass == pytest.approx(2.0, rel=0.05)
     np.testing.assert_allclose(payload.centre, (0.0, 0.0, 0.05), atol=0.01)
+
+
+def test_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (DOCS / "parallel.md").is_file():
+        pytest.skip("the pages are not beside this package")
+    monkeypatch.chdir(ROOT)
+    names = python("parallel.md")
+    np.testing.assert_allclose(names["Vd_again"], names["Vd"], atol=1e-9)
+    np.testing.assert_allclose(names["J"] @ names["qd"], names["V"], atol=1e-12)
+    base = names["base"]
+    assert (len(base.standard_names), len(base.kept), base.of_platform) == (190, 88, 10)
+    assert base.expressions[0].startswith("XXR6 = XX6 + 0.1296*M12 + 0.1885*M15 + ")

@@ -131,6 +131,7 @@ def maple_call(robot: dyn_core.Robot, folder: Path) -> Call:
     def call(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
         text = emitted(program, robot, "maple")
         text = re.sub(r"piecewise\((\S+) > 0, .*\)", r"sign(\1)", text).replace(" := ", " = ")
+        text = re.sub(r"piecewise\((.+?) > (.+?), (.+?), (.+)\);", r"\3 if \1 > \2 else \4;", text)
         return interpreted(
             text, re.search(r"(?:Vector|Matrix)\((.*)\);\nend proc", text, re.S), program, vectors
         )
@@ -148,6 +149,7 @@ def mathematica_call(robot: dyn_core.Robot, folder: Path) -> Call:
             lambda m: f"{m[1].lower()}({m[2]})",
             text,
         )
+        text = re.sub(r"If\[(.+?) > (.+?), (.+?), (.+)\];", r"\3 if \1 > \2 else \4;", text)
         text = text.replace("[[", "[").replace("]]", "]")
         result = re.search(r"[;,]\n    (\{\n.*\})\n\]", text, re.S)
         return interpreted(text, result, program, vectors, braces=True)

@@ -11,6 +11,7 @@ from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_source import python_source
 from dyn_core.expr.analysis import needed, operation_counts
 from dyn_core.expr.graph import Expr, Graph, Op
+from dyn_core.linalg.scalar import larger, sign
 
 
 @pytest.fixture
@@ -70,6 +71,9 @@ def test_values_are_those_of_the_operations(xyz) -> None:
         abs(x),
         4.0 - x,
         2.5,
+        larger(x, y, z, 0.0),
+        larger(1.0, y, x, z),
+        larger(z, y, x, x),
     )
     program = Program("f", {"v": xyz}, results, (len(results),), "")
     for node in needed(results):
@@ -78,8 +82,9 @@ def test_values_are_those_of_the_operations(xyz) -> None:
     space: dict = {}
     exec(python_source(program), space)
     a, b, c = -1.25, 0.5, 3.0
-    functions = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "sign": lambda v: math.copysign(1.0, v)}
+    functions = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "sign": sign, "larger": larger}
     expected = [a - b, b - a, 2 * a - 3 * (b - a), -a / b, 1 / c, -1.0, math.sqrt(c), 1.25, 4 - a, 2.5]
+    expected += [0.0, a, a]
     assert space["f"]((a, b, c), **functions) == pytest.approx(expected, rel=1e-15)
 
 

@@ -17,6 +17,7 @@ PACKAGE = Path(dyn_core.__file__).parent
 LAYERS = (
     *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "loops", "dynamics", "grouping"),
     *(
+        "parallel",
         "codegen",
         "facade",
         "simulation",

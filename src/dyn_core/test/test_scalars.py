@@ -51,6 +51,14 @@ def test_sign_of_every_kind() -> None:
     assert evaluate([scalar.sign(x)], {x: -2.0}) == [-1.0]
 
 
+def test_the_larger_of_every_kind() -> None:
+    assert scalar.larger(2.0, 1.0, 3.0, 4.0) == 3.0
+    assert scalar.larger(1.0, 1.0, 3.0, 4.0) == 4.0
+    assert scalar.larger(math.nan, 1.0, 3.0, 4.0) == 4.0
+    chosen = scalar.larger(np.array([0.0, 2.0, np.nan]), 1.0, 3.0, np.array([4.0, 5.0, 6.0]))
+    np.testing.assert_array_equal(chosen, [4.0, 3.0, 6.0])
+
+
 @pytest.mark.parametrize("angle", [math.inf, -math.inf, math.nan])
 def test_sine_and_cosine_of_no_angle_are_nan(angle: float) -> None:
     assert math.isnan(scalar.sin(angle))

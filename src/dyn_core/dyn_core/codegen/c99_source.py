@@ -11,7 +11,13 @@ from dyn_core.expr.graph import Op
 from dyn_core.model.robot import Robot
 
 DIALECT = Dialect(
-    ARITHMETIC | FUNCTIONS | {Op.ABS: "fabs({0})", Op.SIGN: "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : {0}"}
+    ARITHMETIC
+    | FUNCTIONS
+    | {
+        Op.ABS: "fabs({0})",
+        Op.SIGN: "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : {0}",
+        Op.LARGER: "{0} > {1} ? {2} : {3}",
+    }
 )
 
 

@@ -22,7 +22,9 @@ from dyn_core.expr.analysis import needed
 from dyn_core.expr.graph import Expr, Op, Symbolic
 
 DIALECT = Dialect(
-    ARITHMETIC | {Op.SQRT: "OF(sqrt)({0})", Op.SIGN: "OF(sign)({0})", Op.ABS: "OF(abs)({0})"},
+    ARITHMETIC
+    | {Op.SQRT: "OF(sqrt)({0})", Op.SIGN: "OF(sign)({0})", Op.ABS: "OF(abs)({0})"}
+    | {Op.LARGER: "OF(larger)({0} - ZERO, {1} - ZERO, {2} - ZERO, {3} - ZERO)"},
 )
 """For both kinds of numbers: T is the type, OF(f) the function f of that type."""
 
@@ -31,19 +33,22 @@ ONE_SAMPLE = """
 #define OF(function) function##_double
 #define P(index) p[index]
 #define AT(rank, place) place
+#define ZERO 0.0
 """
 # A number becomes a vector without an instruction: x - 0.0 is x, whatever x.
 LANES = """
 #define T Lanes
 #define OF(function) function##_lanes
-#define P(index) (p[index] - (Lanes){0.0})
+#define P(index) (p[index] - ZERO)
 #define AT(rank, place) rank
+#define ZERO (Lanes){0.0}
 """
 NO_MORE = """
 #undef T
 #undef OF
 #undef P
 #undef AT
+#undef ZERO
 """
 
 
@@ -61,6 +66,7 @@ def c_source(program: Program) -> str:
         f"#define UNKNOWNS {unknowns}",
         f"#define VECTORS {len(straight.inputs)}",
         f"#define VECTOR_SIZES {{{', '.join(map(str, map(len, straight.inputs.values())))}}}",
+        f"#define VECTOR_ROWS {{{', '.join(str(program.rows.get(name, 0)) for name in straight.inputs)}}}",
         f"#define VECTOR_TOTAL {sum(sizes) + unknowns}",
         f"#define RESULTS {len(program.results)}",
         f"#define RESULT_SHAPE {{{', '.join(map(str, program.shape))}}}",

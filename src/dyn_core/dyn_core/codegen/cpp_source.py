@@ -20,6 +20,7 @@ DIALECT = Dialect(
         Op.SQRT: "std::sqrt({0})",
         Op.ABS: "std::fabs({0})",
         Op.SIGN: "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : {0}",
+        Op.LARGER: "{0} > {1} ? {2} : {3}",
     }
 )
 

@@ -10,6 +10,11 @@ from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_source import python_source
 from dyn_core.linalg import scalar
 
+_FUNCTIONS = {
+    function.__name__: function
+    for function in (scalar.sin, scalar.cos, scalar.sqrt, scalar.sign, scalar.larger)
+}
+
 
 def executable(program: Program) -> Callable[..., list[Any]]:
     """Answer a program without unknowns as a function, which `called` calls."""
@@ -21,4 +26,4 @@ def executable(program: Program) -> Callable[..., list[Any]]:
 
 def called(function: Callable[..., list[Any]], vectors: Sequence[Sequence[Any]]) -> list[Any]:
     """Answer the results for vectors of floats, or of arrays with one number a sample."""
-    return function(*vectors, sin=scalar.sin, cos=scalar.cos, sqrt=scalar.sqrt, sign=scalar.sign)
+    return function(*vectors, **_FUNCTIONS)

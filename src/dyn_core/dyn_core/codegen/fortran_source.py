@@ -23,7 +23,10 @@ def _number(value: float) -> str:
 DIALECT = Dialect(
     ARITHMETIC
     | FUNCTIONS
-    | {Op.SIGN: "merge(1.0_real64, merge(-1.0_real64, {0}, {0} < 0.0_real64), {0} > 0.0_real64)"},
+    | {
+        Op.SIGN: "merge(1.0_real64, merge(-1.0_real64, {0}, {0} < 0.0_real64), {0} > 0.0_real64)",
+        Op.LARGER: "merge({2}, {3}, {0} > {1})",
+    },
     element="{name}({index})",
     first=1,
     number=_number,

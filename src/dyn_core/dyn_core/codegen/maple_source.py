@@ -11,7 +11,15 @@ from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, neste
 from dyn_core.expr.graph import Op
 from dyn_core.model.robot import Robot
 
-DIALECT = Dialect(ARITHMETIC | FUNCTIONS | {Op.SIGN: "piecewise({0} > 0, 1, {0} < 0, -1, {0})"}, first=1)
+DIALECT = Dialect(
+    ARITHMETIC
+    | FUNCTIONS
+    | {
+        Op.SIGN: "piecewise({0} > 0, 1, {0} < 0, -1, {0})",
+        Op.LARGER: "piecewise({0} > {1}, {2}, {3})",
+    },
+    first=1,
+)
 
 
 def maple_source(program: Program, robot: Robot) -> str:

@@ -28,6 +28,7 @@ DIALECT = Dialect(
         Op.SQRT: "Sqrt[{0}]",
         Op.ABS: "Abs[{0}]",
         Op.SIGN: "Sign[{0}]",
+        Op.LARGER: "If[{0} > {1}, {2}, {3}]",
     },
     element="{name}[[{index}]]",
     first=1,

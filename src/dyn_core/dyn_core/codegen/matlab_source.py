@@ -9,7 +9,14 @@ from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, rows_
 from dyn_core.expr.graph import Op
 from dyn_core.model.robot import Robot
 
-DIALECT = Dialect(ARITHMETIC | FUNCTIONS | {Op.SIGN: "sign({0})"}, element="{name}({index})", first=1)
+# A product with a comparison would make NaN of what is not chosen and not finite.
+DIALECT = Dialect(
+    ARITHMETIC
+    | FUNCTIONS
+    | {Op.SIGN: "sign({0})", Op.LARGER: "subsref({{{3}, {2}}}, substruct('{{}}', {{1 + ({0} > {1})}}))"},
+    element="{name}({index})",
+    first=1,
+)
 
 
 def matlab_source(program: Program, robot: Robot) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dyn_core.codegen.closure import Closure
 from dyn_core.expr.analysis import needed, operation_counts
@@ -26,6 +26,7 @@ class Program:
         columns: what the columns of the results, or the entries of a vector, are named after; none where
             these are those of the joints, or say themselves what they are.
         closure: unknowns that are solved for first; None where there are none.
+        rows: by name, how many rows those inputs have that can be given as matrices, too.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Program:
     prepared: tuple[Expr, ...] | None = None
     columns: tuple[str, ...] = ()
     closure: Closure | None = None
+    rows: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def nodes(self) -> list[Expr]:
@@ -55,6 +57,7 @@ def trace(
     shape: tuple[int, ...],
     documentation: str = "",
     graph: Graph | None = None,
+    rows: Mapping[str, int] | None = None,
 ) -> Program:
     """Run an algorithm with symbols, and keep what it answers.
 
@@ -65,7 +68,9 @@ def trace(
         shape: the shape of the result for one sample.
         documentation: signature and text that `help` shows.
         graph: the graph of other symbols that the algorithm uses; None where there are none.
+        rows: by name, how many rows those inputs have that can be given as matrices, too.
     """
     graph = graph or Graph()
     inputs = {key: tuple(graph.input(f"{key}[{k}]") for k in range(size)) for key, size in sizes.items()}
-    return Program(name, inputs, tuple(algorithm(*inputs.values())), shape, documentation)
+    results = tuple(algorithm(*inputs.values()))
+    return Program(name, inputs, results, shape, documentation, rows=rows or {})

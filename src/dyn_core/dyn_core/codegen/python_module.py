@@ -17,6 +17,7 @@ DIALECT = Dialect(
         Op.SQRT: "np.sqrt({0})",
         Op.ABS: "np.abs({0})",
         Op.SIGN: "np.sign({0})",
+        Op.LARGER: "np.where({0} > {1}, {2}, {3})",
     }
 )
 

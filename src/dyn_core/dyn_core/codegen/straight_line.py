@@ -42,7 +42,7 @@ class Dialect:
     """How a language writes operations and operands.
 
     Attributes:
-        formats: the text of each operation, with {0} and {1} for its operands.
+        formats: the text of each operation, with {0}, {1}, ... for its operands.
         element: component {index} of the vector {name}.
         first: index of the first component.
         number: the text of a number.

@@ -36,6 +36,7 @@ class Op(IntEnum):
     SQRT = 9
     SIGN = 10
     ABS = 11
+    LARGER = 12
 
 
 class Expr:
@@ -124,6 +125,12 @@ class Expr:
         """Answer the absolute value."""
         return self.graph.node(Op.ABS, self.without_sign()[0])
 
+    def larger(self, a: Symbolic, b: Symbolic, then: Symbolic, otherwise: Symbolic) -> Symbolic:
+        """Answer `then` where a > b, `otherwise` elsewhere; this expression is one of them."""
+        if then is otherwise or (not isinstance(then, Expr) and then == otherwise):
+            return then
+        return self.graph.node(Op.LARGER, *map(self.graph.as_node, (a, b, then, otherwise)))
+
     def without_sign(self) -> tuple[Expr, bool]:
         """Answer x and True for -x, and itself and False for another expression."""
         return (self.args[0], True) if self.op is Op.NEG else (self, False)
@@ -171,6 +178,10 @@ class Graph:
         if key not in self._known:
             self._known[key] = Expr(self, Op.CONSTANT, value=float(value))
         return self._known[key]
+
+    def as_node(self, value: Symbolic) -> Expr:
+        """Answer an expression as it is, and a number as the node of a constant."""
+        return value if isinstance(value, Expr) else self.constant(value)
 
     def node(self, op: Op, *args: Expr) -> Expr:
         """Answer the node of an operation, which is made if there is none."""

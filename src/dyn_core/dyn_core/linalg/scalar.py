@@ -2,9 +2,9 @@
 """Functions of one scalar, whatever the scalar is.
 
 A *scalar* is a Python number, a NumPy array that holds one value per sample of a batch, or any
-object that has the operators ``+ - * /``, negation, and the methods ``sin()``, ``cos()``,
-``sqrt()`` and ``sign()``. Every algorithm of dyn_core is written over scalars, so that one text serves for a
-number, a batch and a symbol.
+object that has the operators ``+ - * /``, negation, ``abs()``, and the methods ``sin()``, ``cos()``,
+``sqrt()``, ``sign()`` and ``larger()``. Every algorithm of dyn_core is written over scalars, so that one
+text serves for a number, a batch and a symbol.
 """
 
 from __future__ import annotations
@@ -43,6 +43,16 @@ def sign(x: Scalar) -> Scalar:
     if isinstance(x, (float, int)):
         return math.nan if math.isnan(x) else float((x > 0) - (x < 0))
     return np.sign(x) if isinstance(x, np.ndarray) else x.sign()
+
+
+def larger(a: Scalar, b: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
+    """Answer `then` where a > b, `otherwise` elsewhere, and where a or b is NaN."""
+    for x in (a, b):
+        if not isinstance(x, (float, int, np.ndarray)):
+            return x.larger(a, b, then, otherwise)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.where(a > b, then, otherwise)
+    return then if a > b else otherwise
 
 
 def reciprocal(x: Scalar) -> Scalar:

@@ -20,6 +20,7 @@
 #include <numpy/arrayobject.h>
 
 static const npy_intp sizes[VECTORS] = VECTOR_SIZES;
+static const npy_intp rows[VECTORS] = VECTOR_ROWS;
 static const npy_intp shape[RESULT_DIMENSIONS] = RESULT_SHAPE;
 
 // Where the results are that the program stores; the others are 0.
@@ -140,7 +141,22 @@ static void compute_batch(const double *const *inputs, const double *p, double *
     scatter(results, spoilt, out, (int)samples);
 }
 
-// Whether the arguments are float64 arrays in C order, all (size,) or all (N, size). -1: one sample.
+// Whether the arguments are inputs: how many of the last dimensions of an array belong to one sample of input
+// i, which are 1, or 2 of a matrix; 0: it is none.
+static int dimensions_of(PyArrayObject *array, int i)
+{
+    const int dimensions = PyArray_NDIM(array);
+    if (dimensions >= 1 && PyArray_DIM(array, dimensions - 1) == sizes[i]) {
+        return 1;
+    }
+    return rows[i] > 0 && dimensions >= 2 && PyArray_DIM(array, dimensions - 2) == rows[i]
+                   && PyArray_DIM(array, dimensions - 1) * rows[i] == sizes[i]
+               ? 2
+               : 0;
+}
+
+// Whether the arguments are float64 arrays in C order, all (size,) or all (N, size), or so many matrices
+// where an input is one. -1: one sample.
 static int fit(PyObject *const *args, int count, const double **inputs, npy_intp *samples)
 {
     for (int i = 0; i < count; ++i) {
@@ -148,12 +164,13 @@ static int fit(PyObject *const *args, int count, const double **inputs, npy_intp
         if (!PyArray_CheckExact(args[i]) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(array)) {
             return 0;
         }
-        const int dimensions = PyArray_NDIM(array);
-        if (dimensions != 1 && dimensions != 2) {
+        const int own = dimensions_of(array, i);
+        const int over = PyArray_NDIM(array) - own;
+        if (own == 0 || over > 1) {
             return 0;
         }
-        const npy_intp length = dimensions == 1 ? -1 : PyArray_DIM(array, 0);
-        if (PyArray_DIM(array, dimensions - 1) != sizes[i] || (i > 0 && length != *samples)) {
+        const npy_intp length = over == 0 ? -1 : PyArray_DIM(array, 0);
+        if (i > 0 && length != *samples) {
             return 0;
         }
         *samples = length;

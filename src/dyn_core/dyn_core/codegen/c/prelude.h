@@ -68,6 +68,15 @@ static inline double sqrt_double(double x) { return sqrt(x); }
 static inline double abs_double(double x) { return fabs(x); }
 static inline double sign_double(double x) { return x != x ? x : (double)((x > 0.0) - (x < 0.0)); }
 
+static inline double larger_double(double a, double b, double then, double otherwise)
+{
+    return a > b ? then : otherwise;
+}
+static inline Lanes larger_lanes(Lanes a, Lanes b, Lanes then, Lanes otherwise)
+{
+    return choose(a > b, then, otherwise);
+}
+
 #define LANEWISE(function)                                                                             \
     static inline Lanes function##_lanes(Lanes x)                                                      \
     {                                                                                                  \

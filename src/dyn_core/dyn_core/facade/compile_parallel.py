@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a parallel robot to its dynamics functions."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import Literal
+
+from dyn_core.codegen.program import Program
+from dyn_core.codegen.staging import staged
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.compile import Backend, Parameters, compiled_or_none
+from dyn_core.facade.parallel_model import ParallelModel
+from dyn_core.facade.parallel_programs import parallel_kinds, parallel_program
+from dyn_core.facade.programs import with_terms
+from dyn_core.facade.runnable import runnables
+from dyn_core.facade.symbolic_robot import SymbolicRobot, symbolic_robot
+from dyn_core.facade.tuning import Tuning
+from dyn_core.model.robot import Robot
+from dyn_core.parallel.parallel_robot import ParallelRobot
+from dyn_core.parallel.regroup import with_parallel_base_parameters
+from dyn_core.parallel.structure import parallel_robot
+
+
+def compile_parallel(
+    robot: Robot,
+    platform: str,
+    parameters: Parameters = "baked",
+    backend: Backend = "auto",
+    friction: bool = True,
+    rotor_inertia: bool = True,
+    base_parameters: bool = False,
+) -> ParallelModel:
+    """Answer the dynamics functions of a parallel robot, in terms of the motion of its platform.
+
+    Args:
+        robot: the robot: passive joints place its platform, and loops connect legs to it (docs/parallel.md).
+        platform: name of the link that is the platform.
+        parameters: ``"baked"`` or ``"runtime"``, as for `compile_model`.
+        backend: ``"auto"``, ``"c"`` or ``"python"``, as for `compile_model`.
+        friction: whether the joints of the legs, passive ones too, have friction.
+        rotor_inertia: whether the rotors have inertia.
+        base_parameters: whether the inertial parameters are grouped first (see `parallel_base_parameters`),
+            which changes no result, but for rounding, and leaves fewer operations.
+
+    Raises:
+        DynError: the robot is no parallel robot with this platform.
+        NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
+    """
+    if backend not in ("auto", "c", "python"):
+        raise ValueError(f"backend: expected 'auto', 'c' or 'python', but it is {backend!r}")
+    if parameters not in ("baked", "runtime"):
+        raise ValueError(f"parameters: expected 'baked' or 'runtime', but it is {parameters!r}")
+    if not isinstance(robot, Robot):
+        raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
+    structure = parallel_robot(robot, platform)
+    make = _baked if parameters == "baked" else _tunable
+    return make(structure, backend, friction, rotor_inertia, bool(base_parameters))
+
+
+def restored_parallel_model(
+    robot: Robot,
+    platform: str,
+    backend: Literal["c", "python"],
+    friction: bool,
+    rotor_inertia: bool,
+    base_parameters: bool,
+    tuned: Array | None,
+) -> ParallelModel:
+    """Answer a model again from what `pickle` keeps of it."""
+    parameters: Parameters = "baked" if tuned is None else "runtime"
+    chosen: Backend = "auto" if backend == "c" else backend
+    model = compile_parallel(robot, platform, parameters, chosen, friction, rotor_inertia, base_parameters)
+    if tuned is not None:
+        model.set_parameters(tuned[:-3], gravity=tuned[-3:])
+    return model
+
+
+def _terms(structure: ParallelRobot, friction: bool, rotor_inertia: bool) -> ParallelRobot:
+    return structure.with_robot(with_terms(structure.robot, friction, rotor_inertia))
+
+
+def _baked(
+    structure: ParallelRobot, backend: Backend, friction: bool, rotor_inertia: bool, base_parameters: bool
+) -> ParallelModel:
+    """Answer a model with numbers for parameters."""
+
+    def made_of() -> ParallelRobot:
+        wanted = _terms(structure, friction, rotor_inertia)
+        return with_parallel_base_parameters(wanted) if base_parameters else wanted
+
+    traced = made_of()
+    documentation = _documentation()
+    names = list(parallel_kinds(structure))
+    programs = [parallel_program(traced, name, documentation.get(name, ""), guarded=True) for name in names]
+    compiled = None if backend == "python" else compiled_or_none(structure.robot, programs, backend)
+    functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
+    used: Literal["c", "python"] = "c" if compiled else "python"
+    program = partial(parallel_program, traced)
+    return ParallelModel(
+        structure, friction, rotor_inertia, base_parameters, used, functions, None, program, made_of
+    )
+
+
+def _tunable(
+    structure: ParallelRobot, backend: Backend, friction: bool, rotor_inertia: bool, base_parameters: bool
+) -> ParallelModel:
+    """Answer a model with parameters that can be set."""
+
+    def made_of() -> ParallelRobot:
+        return _terms(structure, friction, rotor_inertia)
+
+    def symbols() -> tuple[SymbolicRobot, ParallelRobot]:
+        symbolic = symbolic_robot(structure.robot)
+        wanted = structure.with_robot(with_terms(symbolic.robot, friction, rotor_inertia))
+        return symbolic, with_parallel_base_parameters(wanted, "tilted") if base_parameters else wanted
+
+    def program(name: str) -> Program:
+        symbolic, traced = symbols()
+        single = parallel_program(traced, name, graph=symbolic.graph)
+        return staged([single], symbolic.parameters)[1][0]
+
+    symbolic, traced = symbols()
+    documentation = _documentation()
+    names = list(parallel_kinds(structure))
+    programs = [
+        parallel_program(traced, name, documentation.get(name, ""), symbolic.graph, guarded=True)
+        for name in names
+    ]
+    prepare, programs = staged(programs, symbolic.parameters)
+    compiled = None if backend == "python" else compiled_or_none(structure.robot, programs, backend)
+    functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
+    options = {"friction": friction, "rotor_inertia": rotor_inertia}
+    left_out = frozenset(option for option, wanted in options.items() if not wanted)
+    robot = made_of().robot
+    tuning = Tuning(robot.parameter_names, runnables([prepare], "python")[0], left_out)
+    tuning.renew(robot.parameters, robot.gravity)
+    used: Literal["c", "python"] = "c" if compiled else "python"
+    return ParallelModel(
+        structure, friction, rotor_inertia, base_parameters, used, functions, tuning, program, made_of
+    )
+
+
+def _documentation() -> dict[str, str]:
+    """What `help` shows of the compiled functions: what the class says of them."""
+    found = {}
+    for name, method in vars(ParallelModel).items():
+        if inspect.isfunction(method):
+            parameters = list(inspect.signature(method).parameters.values())[1:]
+            words = (p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
+            found[name] = f"{name}({', '.join(words)})\n--\n\n{method.__doc__}"
+    return found

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The closed form that a leg has, if it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyn_core.linalg import mat3, vec3
+from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.robot import Robot
+from dyn_core.parallel.leg import Leg
+from dyn_core.parallel.leg_positions import LegPositions, Position, first_origin, in_seat
+from dyn_core.parallel.platform_motion import PlatformMotion
+from dyn_core.parallel.revolute_universal import revolute_universal
+from dyn_core.parallel.universal_prismatic import universal_prismatic
+
+
+def closed_form(robot: Robot, point: Vec3, assembly: Sequence[float]) -> LegPositions | None:
+    """Answer what gives the joint positions of a leg from where its end is; None where nothing does.
+
+    Args:
+        robot: the leg.
+        point: its end in the frame of the last body (m).
+        assembly: joint positions on the branch that is wanted.
+    """
+    return universal_prismatic(robot, point, assembly) or revolute_universal(robot, point, assembly)
+
+
+def closed_positions(leg: Leg, motion: PlatformMotion) -> list[Position]:
+    """Joint positions of a leg that has a closed form."""
+    assert leg.closed_form is not None
+    L = mat3.mul_vec(motion.R, leg.anchor)
+    end = vec3.add(vec3.sub(L, first_origin(leg.robot)), motion.p)
+    return leg.closed_form.positions(in_seat(leg.robot, end))
+
+
+def given_or_closed(leg: Leg, motion: PlatformMotion, given: Sequence[Scalar]) -> Sequence[Position]:
+    """Joint positions of a leg: those that were found for it, where it has no closed form."""
+    return closed_positions(leg, motion) if leg.closed_form is not None else given
