@@ -27,6 +27,8 @@ from dyn_core.identification.recursive import RecursiveEstimate, RecursiveEstima
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
+from dyn_core.loops.explicit import ExplicitRelations, Relation, explicit_relations
+from dyn_core.loops.report import LoopDescription, LoopReport, loop_report
 from dyn_core.model.robot import Robot
 from dyn_core.results.load_parameters import load_parameters
 from dyn_core.results.parameter_set import ParameterSet
@@ -46,6 +48,7 @@ __all__ = [
     "DynError",
     "Excitation",
     "ExcitationSettings",
+    "ExplicitRelations",
     "Finding",
     "ForbiddenBox",
     "FrictionModel",
@@ -54,6 +57,8 @@ __all__ = [
     "Identified",
     "Log",
     "LogReport",
+    "LoopDescription",
+    "LoopReport",
     "Measurement",
     "Model",
     "ModelEstimate",
@@ -64,6 +69,7 @@ __all__ = [
     "Protocol",
     "RecursiveEstimate",
     "RecursiveEstimator",
+    "Relation",
     "Robot",
     "SensorSettings",
     "Severity",
@@ -78,12 +84,14 @@ __all__ = [
     "condition",
     "examine_log",
     "excite",
+    "explicit_relations",
     "identification_model",
     "identify",
     "identify_payload",
     "load_parameters",
     "load_robot",
     "log_of_arrays",
+    "loop_report",
     "read_log",
     "signals_of_arrays",
     "with_base_parameters",

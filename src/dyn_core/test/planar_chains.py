@@ -41,7 +41,7 @@ loops:
   - {name: tip, type: revolute, parent: {link: left_fore, xyz: [0.5, 0, 0]},
      child: {link: right_fore, xyz: [0.5, 0, 0]}}
 passive: [left_elbow, right_elbow]
-assembly: {left_shoulder: 2.2, left_elbow: -1.0, right_shoulder: 0.9, right_elbow: 1.0}
+assembly: {left_shoulder: 2.2, left_elbow: -1.544, right_shoulder: 0.9, right_elbow: 1.56}
 """
 
 SLIDER_CRANK = urdf(

@@ -133,8 +133,9 @@ def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> L
         robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap)
         loaded = Loaded(robot, text, None, par.remarks)
     robot = replace(loaded.robot, snapped=(*loaded.robot.snapped, *snapped))
+    driven = () if loaded.description is None else loaded.description.driven
     try:
-        robot = with_side_file(robot, replace(options.side, loops=loops))
+        robot = with_side_file(robot, replace(options.side, loops=loops), driven)
     except DynError as error:
         if options.side_path is None:
             raise

@@ -62,7 +62,7 @@ def build_robot(
         T_root_0=T_root_0,
         description_hash=description_hash,
     )
-    return with_loops(robot, description.loops)
+    return with_loops(robot, description.loops, description.driven)
 
 
 def _mimics(description: UrdfDescription, tree: JointTree) -> dict[str, Mimic]:

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.loops.actuation import check_actuation
+from dyn_core.loops.actuation import check_actuation, check_regular
 from dyn_core.loops.block_triangular import Block, block_triangular
 from dyn_core.loops.closing import around, ranks
 from dyn_core.loops.cut_joint import CutJoint
@@ -102,7 +102,8 @@ def _structure(robot: Robot, linear_relations: bool) -> Structure:
     reference = closed_reference(numbers)
     samples = around(numbers, reference, SAMPLES)
     W = numbers.rates(samples)
-    check_actuation(numbers, W)
+    check_actuation(numbers, W, reference)
+    check_regular(numbers, reference)
     active = _places(robot, 1)
     passive = _places(robot, 0)
     regular = ranks(W[:, :, passive]) == len(passive)
