@@ -42,9 +42,9 @@ COMMANDS = (
     Command(
         name="loops",
         help="describe the closed loops",
-        description="Print what the closed loops of a robot are and do: degrees of freedom, branches, redundant "
-        "constraints, where best to cut, how each passive joint follows, and a closed configuration; with "
-        "--q the positions of the passive joints there.",
+        description="Print what the closed loops of a robot are and do: degrees of freedom, branches, "
+        "redundant constraints, where best to cut, how each passive joint follows, a closed configuration; "
+        "with --q the positions of the passive joints there.",
         run=loops,
         add_arguments=loops_arguments,
         gravity=False,

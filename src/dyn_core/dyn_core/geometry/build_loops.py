@@ -60,8 +60,8 @@ def with_side_file(robot: Robot, side: SideFile, driven: Sequence[str] = ()) -> 
 
 
 _NO_ACTUATOR = (
-    "a cut joint can have none, as it is no joint of the tree: cut the loop at a passive joint, and make this "
-    "one a joint of the URDF"
+    "a cut joint can have none, as it is no joint of the tree: cut the loop at a passive joint, and make "
+    "this one a joint of the URDF"
 )
 
 

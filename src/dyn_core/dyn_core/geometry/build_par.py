@@ -205,7 +205,7 @@ def _loops(par: ParRobot, frames: tuple[ParFrame, ...], tree: _Tree) -> tuple[Lo
         if cut.mu == 1:
             raise DynError(
                 f"loop_{k} (line {cut.line}) is cut at an actuated joint, mu[{NL + k}] = 1: an actuator "
-                "needs a joint of the tree: cut the loop at a passive one, or write mu = 0 if it has no actuator",
+                "needs a joint of the tree: cut the loop at a passive one, or write mu = 0 if it has none",
                 element=f"loop 'loop_{k}'",
                 line=cut.line or None,
             )

@@ -88,11 +88,11 @@ def check_regular(numbers: Numbers, reference: Array) -> None:
     positions = ", ".join(
         f"{name} = {value:.4g}" for name, value in zip(robot.joint_names, reference.tolist(), strict=True)
     )
-    where = "the assembly" if robot.assembly else "the closed configuration next to 0"
+    where = "in its assembly" if robot.assembly else "in the closed configuration next to 0"
     raise DynError(
-        f"{where} of robot '{robot.name}' is singular: at {positions} the constraints of its {len(passive)} "
-        f"passive joints have rank {rank}, so that two assembly modes meet there: give an assembly away from "
-        "where links are stretched or folded",
+        f"robot '{robot.name}' is singular {where}, at {positions}: the constraints of its {len(passive)} "
+        f"passive joints have rank {rank} there, so that nothing says which way they will go: give an "
+        "assembly in which no loop is stretched or folded",
         element=f"loop '{robot.loops[0].name}'",
     )
 

@@ -50,7 +50,7 @@ class Redundancy(Enum):
             Redundancy.NONE: "all independent",
             Redundancy.PLANAR: "a planar loop, all its axes are parallel",
             Redundancy.SPHERICAL: "a spherical loop, all its axes go through one point",
-            Redundancy.SPATIAL: "an overconstrained spatial loop, which moves by its special dimensions alone",
+            Redundancy.SPATIAL: "an overconstrained spatial loop, which moves by special dimensions alone",
         }[self]
 
 
@@ -161,7 +161,7 @@ def almost_special(numbers: Numbers, q: Array) -> str:
             )
         if SPECIAL * numbers.size < miss < ALMOST * numbers.size and angle > ALMOST:
             return (
-                f"; the axes of loop '{loop.name}' miss the centre of a spherical loop by up to {miss:.2g} m, "
+                f"; the axes of loop '{loop.name}' miss the centre of a spherical one by up to {miss:.2g} m, "
                 "which blocks its motion: let them meet in one point"
             )
     return ""

@@ -92,7 +92,8 @@ def loop_report(robot: Robot) -> LoopReport:
     relations = explicit_relations(robot)
     found, numbers = whole_structure(robot), Numbers(geometry_of(robot))
     reference = np.array(found.reference)
-    W = numbers.rates(around(numbers, reference, _SAMPLES))
+    passive = [k for k, j in enumerate(robot.independent) if robot.joints[j - 1].mu == 0]
+    W = numbers.rates(around(numbers, reference, _SAMPLES, passive))
     dof = degrees_of_freedom(W)
     return LoopReport(
         robot=robot.name,
@@ -110,7 +111,7 @@ def loop_report(robot: Robot) -> LoopReport:
 
 
 def residual(numbers: Numbers, q: Array) -> tuple[float, float]:
-    """Answer how far (m, rad) the loops are open in one configuration (independent joints,), the worst of each."""
+    """Answer how far (m, rad) the loops are open at most in one configuration (independent joints,)."""
     (openings,), _ = numbers.openings(q[np.newaxis])
     apart, turned, place = 0.0, 0.0, 0
     for cut in numbers.cuts:
