@@ -74,8 +74,9 @@ def _are_not_cut(robot: Robot, side: SideFile) -> None:
         "assembly": "is the joint that a loop is cut at, and has no position: leave it out",
         "passive": "is the joint that a loop is cut at, and passive anyhow: leave it out",
     }
-    cut = {loop.name for loop in (*robot.loops, *side.loops)} - {joint.name for joint in robot.joints}
-    named = {
+    cut = {loop.name for loop in robot.loops} | {loop.name for loop in side.loops}
+    cut -= {joint.name for joint in robot.joints}
+    named: dict[str, Iterable[str]] = {
         "rotor_inertia": side.rotor_inertia,
         "friction": side.friction,
         "assembly": side.assembly,

@@ -57,7 +57,7 @@ def check_actuation(numbers: Numbers, W: Array, reference: Array) -> None:
         raise DynError(
             f"{counted}, as many as actuated joints, but these are the wrong ones: the constraints of the "
             f"{len(passive)} passive joints have rank {rank}; with {listed(robot.actuated_joint_names, 12)} "
-            f"held, {listed(free)} still move",
+            f"held, {listed(free)} can still move",
             element=element,
         )
 
