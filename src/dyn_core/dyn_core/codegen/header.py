@@ -76,8 +76,8 @@ def _passive(closure: Closure, robot: Robot) -> list[str]:
         f"  The loops are closed at q = ({q}) with x = ({x}).",
         f"  From there x follows q by Newton's method: add the first {len(joints)} results of newton_step(q, "
         "x) to x until they are smaller than 1e-9, 2 to 4 times. Begin with the x of the sample before and "
-        "move q by less than about 0.1 from sample to sample, so that the assembly mode stays. Where the steps do "
-        "not become smaller, the loops do not close at q, or are singular.",
+        "move q by less than about 0.1 from sample to sample, so that the assembly mode stays. Where the "
+        "steps do not become smaller, the loops do not close at q, or are singular.",
     ]
 
 
