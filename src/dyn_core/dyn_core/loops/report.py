@@ -36,7 +36,7 @@ class LoopDescription:
         independent: how many of them are independent where the loop is regular.
         redundancy: why not all of them are.
         better_cut: passive joint at which a cut would make the branches more equal; None where the
-            present cut is as good as any.
+            present cut is as good as any, as it is at a joint of several variables, which leave the model.
     """
 
     name: str
@@ -136,7 +136,8 @@ def _described(robot: Robot, numbers: Numbers, reference: Array, W: Array, k: in
     first = sum(other.rows for other in numbers.cuts[:k])
     independent = int(ranks(W[:, first : first + cut.rows]).max())
     found = branches(robot, cut)
-    better = joint_to_cut(robot, found)
+    simple = loop.type in (LoopType.REVOLUTE, LoopType.PRISMATIC)
+    better = joint_to_cut(robot, found) if simple else None
     axes = axes_of_loop(robot, cut, loop.type, joint_positions(robot, reference.tolist()))
     parent, child = (tuple(robot.joints[j - 1].name for j in side) for side in (found.parent, found.child))
     return LoopDescription(
