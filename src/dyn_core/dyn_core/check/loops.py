@@ -23,7 +23,7 @@ GAP = 1e-3
 """Distance that an assembly, which is only near a closed configuration, may leave (m)."""
 
 NEAR_SINGULAR = 1e3
-"""Condition number from which on an error of an actuated joint is a thousand times as large in a passive one."""
+"""Condition number: an error of an actuated joint may be a thousand times as large in a passive one."""
 
 TURN = 1e-2
 """Angle that it may leave (rad)."""
@@ -79,8 +79,8 @@ def _outside(robot: Robot, reference: Mapping[str, float]) -> Iterator[Finding]:
         lower, upper = joint.limits.lower, joint.limits.upper
         if (lower is not None and value < lower - TURN) or (upper is not None and value > upper + TURN):
             what = (
-                f"where the loops close near the assembly it is at {value:.4g} {joint.position_unit}, outside "
-                f"its limits of {_number(lower)} to {_number(upper)}: check limits, or give another assembly"
+                f"where the loops close near the assembly it is at {value:.4g} {joint.position_unit}, "
+                f"outside its limits of {_number(lower)} to {_number(upper)}: check limits, or give another assembly"
             )
             yield Finding(Severity.WARNING, "joint", (name,), what)
 
