@@ -27,7 +27,8 @@ from dyn_core.identification.recursive import RecursiveEstimate, RecursiveEstima
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
-from dyn_core.loops.explicit import ExplicitRelations, Relation, explicit_relations
+from dyn_core.loops.dyad import explicit_positions
+from dyn_core.loops.explicit import ClosedForm, ExplicitRelations, Relation, explicit_relations
 from dyn_core.loops.report import LoopDescription, LoopReport, loop_report
 from dyn_core.model.robot import Robot
 from dyn_core.results.load_parameters import load_parameters
@@ -45,6 +46,7 @@ from dyn_core.simulation.state import State
 __all__ = [
     "BaseColumns",
     "BaseParameters",
+    "ClosedForm",
     "DynError",
     "Excitation",
     "ExcitationSettings",
@@ -84,6 +86,7 @@ __all__ = [
     "condition",
     "examine_log",
     "excite",
+    "explicit_positions",
     "explicit_relations",
     "identification_model",
     "identify",

@@ -143,7 +143,7 @@ def test_positions_of_the_assembly_outside_of_limits_are_a_warning() -> None:
     narrow = f'{head}lower="-3" upper="3"{middle}lower="0.5" upper="3"{rest}'
     (finding,) = (f for f in of_loops(narrow, FIVE_BAR_SIDE) if "outside its limits" in f.message)
     assert finding.element == "joint 'left_elbow'"
-    assert "it is at -1.543 rad, outside its limits of 0.5 to 3: check limits" in finding.message
+    assert "it is at -1.543 rad, outside its limits of 0.5 to 3: check them" in finding.message
 
 
 def test_actuators_of_closed_loops_that_cannot_hold_them() -> None:

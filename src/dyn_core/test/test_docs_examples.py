@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages on identification and loops show runs as it is, one example after the other, where they say."""
+"""What the pages on identification and loops show runs as it is, one after the other, where they say."""
 
 from __future__ import annotations
 

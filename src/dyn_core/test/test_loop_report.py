@@ -115,6 +115,7 @@ def test_iterated_joints_come_in_the_order_of_their_solution() -> None:
     assert relations.relations == ()
     assert sorted(name for group in relations.iterated for name in group) == ["pin", "slide"]
     assert "by iteration" in str(relations)
+    assert "pin, slide: in closed form, too (loop 'wrist', RPR: a circle and a line)" in str(relations)
 
 
 SPHERICAL = [

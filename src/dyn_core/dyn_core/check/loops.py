@@ -80,7 +80,8 @@ def _outside(robot: Robot, reference: Mapping[str, float]) -> Iterator[Finding]:
         if (lower is not None and value < lower - TURN) or (upper is not None and value > upper + TURN):
             what = (
                 f"where the loops close near the assembly it is at {value:.4g} {joint.position_unit}, "
-                f"outside its limits of {_number(lower)} to {_number(upper)}: check limits, or give another assembly"
+                f"outside its limits of {_number(lower)} to {_number(upper)}: check them, or give another "
+                "assembly"
             )
             yield Finding(Severity.WARNING, "joint", (name,), what)
 

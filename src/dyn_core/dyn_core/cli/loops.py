@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
 from typing import Any
 
 from dyn_core.cli.answer import Answer
@@ -133,6 +134,7 @@ def _json(report: LoopReport) -> dict[str, Any]:
             for relation in relations.relations
         ],
         "iterated": relations.iterated,
+        "closed_forms": [asdict(form) for form in relations.closed_forms],
         "closed_configuration": dict(report.reference),
         "residual": {"m": report.residual[0], "rad": report.residual[1]},
         "condition": _finite(report.condition),

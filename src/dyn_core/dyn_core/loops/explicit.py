@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from dyn_core.errors import DynError
 from dyn_core.linalg.angle import wrapped
+from dyn_core.loops.dyad import Dyad, dyads
 from dyn_core.loops.structure import LinearPassive, structure
 from dyn_core.model.joint import Sigma
 from dyn_core.model.mdh_table import angle_text, length_text
@@ -41,6 +42,26 @@ class Relation:
 
 
 @dataclass(frozen=True)
+class ClosedForm:
+    """Two passive joints that a planar loop gives in closed form (`dyn_core.loops.dyad`).
+
+    Attributes:
+        joints: their names.
+        loop: name of the loop.
+        kind: types of the two joints and the cut joint, ``R`` or ``P``, such as ``RRR``.
+    """
+
+    joints: tuple[str, str]
+    loop: str
+    kind: str
+
+    @property
+    def figure(self) -> str:
+        """What is intersected."""
+        return ("two circles", "a circle and a line", "two lines")[self.kind.count("P")]
+
+
+@dataclass(frozen=True)
 class ExplicitRelations:
     """How each passive joint of a robot with loops follows from the actuated ones.
 
@@ -48,15 +69,21 @@ class ExplicitRelations:
         relations: those that follow by a linear relation.
         iterated: names of the others, in groups that are solved for one after the other: Newton's method
             takes a step for all of them, in which the joints of a group need one another.
+        closed_forms: those of the others that `explicit_positions` has in closed form, by loop.
     """
 
     relations: tuple[Relation, ...]
     iterated: tuple[tuple[str, ...], ...]
+    closed_forms: tuple[ClosedForm, ...] = ()
 
     def __str__(self) -> str:
         """Answer a line for each passive joint or group of them."""
         lines = [f"{relation.mdh}    ({relation.text})" for relation in self.relations]
         lines += [f"{', '.join(group)}: by iteration" for group in self.iterated]
+        lines += [
+            f"{', '.join(form.joints)}: in closed form, too (loop '{form.loop}', {form.kind}: {form.figure})"
+            for form in self.closed_forms
+        ]
         return "\n".join(lines)
 
 
@@ -77,7 +104,13 @@ def explicit_relations(robot: Robot) -> ExplicitRelations:
         tuple(
             tuple(robot.joints[found.unknown[c] - 1].name for c in block.columns) for block in found.blocks
         ),
+        tuple(_closed_form(robot, dyad) for dyad in dyads(robot)),
     )
+
+
+def _closed_form(robot: Robot, dyad: Dyad) -> ClosedForm:
+    first, second = (robot.joints[j - 1].name for j in dyad.joints)
+    return ClosedForm((first, second), robot.loops[dyad.loop].name, dyad.kind)
 
 
 def _relation(robot: Robot, linear: LinearPassive) -> Relation:
