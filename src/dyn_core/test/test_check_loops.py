@@ -87,7 +87,7 @@ def test_loops_of_the_examples_work(name: str) -> None:
     assert of_loop
     for finding in of_loop:
         assert finding.message.startswith(
-            "of its 5 constraints 2 are independent, as it is a planar loop, all its axes are parallel"
+            "only 2 of its 5 constraints count, as it is a planar loop, all its axes are parallel"
         )
 
 

@@ -94,6 +94,17 @@ def test_a_cut_at_an_actuated_joint(tag: str) -> None:
         dyn.load_robot(driven.replace("</robot>", f"{constraint}</constraint></robot>"))
 
 
+def test_a_loop_of_joints_that_stand_still() -> None:
+    joint = '<joint name="left_shoulder" type="revolute">'
+    still = FIVE_BAR.replace(joint, f'{joint}<mimic joint="right_shoulder" multiplier="0"/>')
+    side = "loops: [{name: c, type: revolute, parent: {link: base}, child: {link: left_arm}}]"
+    with pytest.raises(
+        dyn.DynError,
+        match="'base' and 'left_arm' do not move on each other, as all joints between them stand",
+    ):
+        dyn.load_robot(still, loops=side)
+
+
 STRAIGHT = FIVE_BAR.replace("0.3 0.0 0.0", "1.8 0.0 0.0")
 
 ANALYSES = {

@@ -52,7 +52,7 @@ def closure(subject: Subject) -> Iterator[Finding]:
     for loop in report.loops:
         if loop.redundancy is not Redundancy.NONE:
             what = (
-                f"of its {loop.constraints} constraints {loop.independent} are independent, as it is "
+                f"only {loop.independent} of its {loop.constraints} constraints count, as it is "
                 f"{loop.redundancy.reason}: the others are left out, forces across them are not determined"
             )
             yield Finding(Severity.NOTE, "loop", (loop.name,), what)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dyn_core.errors import DynError, listed, shortened
+from dyn_core.geometry.path import lineage
 from dyn_core.geometry.rotations import placement
 from dyn_core.io.description import UrdfLoop, UrdfLoopEnd
 from dyn_core.io.side_file import SideFile, SideFriction
@@ -36,7 +37,7 @@ def with_loops(robot: Robot, loops: Sequence[UrdfLoop], driven: Sequence[str] = 
         if loop.name in driven:
             raise _fail(loop, f"the URDF gives it an actuator: {_NO_ACTUATOR}")
         names.add(loop.name)
-        more.append(_loop(body_of, loop))
+        more.append(_loop(robot, body_of, loop))
     return replace(robot, loops=(*robot.loops, *more))
 
 
@@ -135,13 +136,26 @@ def _are_coordinates(robot: Robot, entry: str, names: Iterable[str]) -> None:
             )
 
 
-def _loop(body_of: Mapping[str, int], loop: UrdfLoop) -> Loop:
+def _moves(robot: Robot, a: int, b: int) -> bool:
+    """Whether any joint between two bodies can move."""
+    between = set(lineage(robot, a)) ^ set(lineage(robot, b))
+    mimics = (robot.joints[j - 1].mimic for j in between)
+    return any(mimic is None or mimic.leader != 0 for mimic in mimics)
+
+
+def _loop(robot: Robot, body_of: Mapping[str, int], loop: UrdfLoop) -> Loop:
     bodies = [_body(body_of, loop, end) for end in (loop.parent, loop.child)]
     if bodies[0] == bodies[1]:
         raise _fail(
             loop,
             f"'{loop.parent.link}' and '{loop.child.link}' do not move on each other: name links on either "
             "side of a joint",
+        )
+    if not _moves(robot, *bodies):
+        raise _fail(
+            loop,
+            f"'{loop.parent.link}' and '{loop.child.link}' do not move on each other, as all joints between "
+            "them stand still: take the loop out, or let a joint move",
         )
     axis = vec3.unit(loop.axis)
     return Loop(
