@@ -146,6 +146,16 @@ def test_positions_of_the_assembly_outside_of_limits_are_a_warning() -> None:
     assert "it is at -1.543 rad, outside its limits of 0.5 to 3: check them" in finding.message
 
 
+def test_passive_joints_that_leave_their_limits_are_noted() -> None:
+    """The left elbow, at -1.54 rad in the assembly, within limits that are narrow around that."""
+    head, middle, rest = FIVE_BAR.split('lower="-3" upper="3"', 2)
+    narrow = f'{head}lower="-3" upper="3"{middle}lower="-1.6" upper="-1.5"{rest}'
+    (finding,) = (f for f in of_loops(narrow, FIVE_BAR_SIDE) if ": narrow theirs" in f.message)
+    assert (finding.severity, finding.element) == (Severity.NOTE, "joint 'left_elbow'")
+    assert "beyond its own of -1.6 to -1.5" in finding.message
+    assert not any(": narrow theirs" in f.message for f in of_loops(FIVE_BAR, FIVE_BAR_SIDE))
+
+
 def test_actuators_of_closed_loops_that_cannot_hold_them() -> None:
     weak = FIVE_BAR.replace('effort="100"', 'effort="0.5"').replace('axis xyz="0 0 1"', 'axis xyz="0 -1 0"')
     side = FIVE_BAR_SIDE.replace("[0.5, 0, 0]},", "[0.5, 0, 0]}, axis: [0, -1, 0],", 1)

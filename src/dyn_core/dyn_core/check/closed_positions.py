@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
@@ -37,16 +39,36 @@ def closed_positions(robot: Robot) -> ClosedPositions | None:
     except DynError:
         return None
     samples = _samples(geometry_of(robot), found.reference)
-    inside = np.ones(len(samples), dtype=bool)
-    for k, j in enumerate(robot.independent):
-        limits = robot.joints[j - 1].limits
-        inside &= samples[:, k] >= (-np.inf if limits.lower is None else limits.lower)
-        inside &= samples[:, k] <= (np.inf if limits.upper is None else limits.upper)
+    inside = _inside(robot, samples, robot.independent)
     used = samples[inside] if inside.any() else samples
     column = {j: used[:, k] for k, j in enumerate(robot.independent)}
     q = [column[j] for j in robot.coordinates]
     at = Passive(robot, found, q, [column[j] for j in found.unknown])
     return ClosedPositions(np.stack(q, axis=1) if q else np.zeros((len(used), 0)), at)
+
+
+def passive_ranges(robot: Robot) -> dict[str, tuple[float, float]]:
+    """Answer where passive joints come to (rad or m) while the actuated ones are within their limits.
+
+    It is what `closed_positions` tries; the robot is one of which the loops close.
+    """
+    samples = _samples(geometry_of(robot), structure(robot).reference)
+    used = samples[_inside(robot, samples, robot.coordinates)]
+    return {
+        robot.joints[j - 1].name: (float(used[:, k].min()), float(used[:, k].max()))
+        for k, j in enumerate(robot.independent)
+        if len(used) and robot.joints[j - 1].mu == 0
+    }
+
+
+def _inside(robot: Robot, samples: Array, joints: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Which samples have these joints within their limits."""
+    inside = np.ones(len(samples), dtype=bool)
+    for j in joints:
+        limits, positions = robot.joints[j - 1].limits, samples[:, robot.independent.index(j)]
+        inside &= positions >= (-np.inf if limits.lower is None else limits.lower)
+        inside &= positions <= (np.inf if limits.upper is None else limits.upper)
+    return inside
 
 
 @lru_cache(maxsize=4)

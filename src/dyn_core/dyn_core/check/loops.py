@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from dyn_core.check.closed_positions import passive_ranges
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
 from dyn_core.errors import DynError
@@ -69,7 +70,23 @@ def closure(subject: Subject) -> Iterator[Finding]:
             f"{report.condition:.1e}: give an assembly in which no loop is almost stretched or folded"
         )
         yield Finding(Severity.WARNING, "loop", tuple(loop.name for loop in robot.loops), what)
-    yield from _outside(robot, report.reference)
+    outside = list(_outside(robot, report.reference))
+    yield from outside
+    if not outside:
+        yield from _reached(robot)
+
+
+def _reached(robot: Robot) -> Iterator[Finding]:
+    """Find passive joints that leave their limits while the actuated ones keep theirs."""
+    for name, (least, greatest) in passive_ranges(robot).items():
+        joint = robot.joint(name)
+        lower, upper = joint.limits.lower, joint.limits.upper
+        if (lower is not None and least < lower - TURN) or (upper is not None and greatest > upper + TURN):
+            what = (
+                f"it comes to {least:.3g} to {greatest:.3g} {joint.position_unit} with the actuated joints "
+                f"within their limits, beyond its own of {_number(lower)} to {_number(upper)}: narrow theirs"
+            )
+            yield Finding(Severity.NOTE, "joint", (name,), what)
 
 
 def _outside(robot: Robot, reference: Mapping[str, float]) -> Iterator[Finding]:
