@@ -327,17 +327,22 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
         dimensions[used++] = shape[k];
     }
     PyObject *out = given[INPUTS];
+    npy_intp open = -1;
     if (out != NULL) {
         Py_INCREF(out);
     } else {
         out = PyArray_SimpleNew(used, dimensions, NPY_DOUBLE);
     }
     if (out != NULL) {
-        compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
+        open = compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
     }
 #if TUNABLE
     Py_DECREF(prepared);
 #endif
+    if (open >= 0) {
+        Py_DECREF(out);
+        return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), args, (size_t)count, names);
+    }
     return out;
 }
 
