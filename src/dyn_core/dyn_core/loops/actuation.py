@@ -47,6 +47,8 @@ def check_actuation(numbers: Numbers, W: Array, reference: Array) -> None:
             element=element,
         )
     free = _undetermined(numbers, W, passive)
+    if dof > N and _is_stuck(numbers, reference, N):
+        check_regular(numbers, reference)
     if dof > N:
         raise DynError(
             f"{counted}, but {actuated}: it is "
@@ -60,6 +62,15 @@ def check_actuation(numbers: Numbers, W: Array, reference: Array) -> None:
             f"held, {listed(free)} can still move",
             element=element,
         )
+
+
+def _is_stuck(numbers: Numbers, reference: Array, N: int) -> bool:
+    """Whether the robot has more degrees of freedom than N only where it is, as links that are stretched do.
+
+    No closed configuration beside such a one is found; open ones tell the rank of the constraints as well.
+    """
+    random = np.random.default_rng(0).uniform(-0.1, 0.1, (8, len(reference)))
+    return degrees_of_freedom(numbers.rates(reference + random * numbers.column_units)) <= N
 
 
 SINGULAR = 1e-5
