@@ -30,6 +30,9 @@ from dyn_core.identification.recursive import RecursiveEstimate, RecursiveEstima
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
 from dyn_core.logs.log import Log
+from dyn_core.loops.dyad import explicit_positions
+from dyn_core.loops.explicit import ClosedForm, ExplicitRelations, Relation, explicit_relations
+from dyn_core.loops.report import LoopDescription, LoopReport, loop_report
 from dyn_core.model.robot import Robot
 from dyn_core.parallel.base_parameters import ParallelBaseParameters
 from dyn_core.results.load_parameters import load_parameters
@@ -47,9 +50,11 @@ from dyn_core.simulation.state import State
 __all__ = [
     "BaseColumns",
     "BaseParameters",
+    "ClosedForm",
     "DynError",
     "Excitation",
     "ExcitationSettings",
+    "ExplicitRelations",
     "Finding",
     "ForbiddenBox",
     "FrictionModel",
@@ -58,6 +63,8 @@ __all__ = [
     "Identified",
     "Log",
     "LogReport",
+    "LoopDescription",
+    "LoopReport",
     "Measurement",
     "Model",
     "ModelEstimate",
@@ -70,6 +77,7 @@ __all__ = [
     "Protocol",
     "RecursiveEstimate",
     "RecursiveEstimator",
+    "Relation",
     "Robot",
     "SensorSettings",
     "Severity",
@@ -85,12 +93,15 @@ __all__ = [
     "condition",
     "examine_log",
     "excite",
+    "explicit_positions",
+    "explicit_relations",
     "identification_model",
     "identify",
     "identify_payload",
     "load_parameters",
     "load_robot",
     "log_of_arrays",
+    "loop_report",
     "parallel_base_parameters",
     "read_log",
     "signals_of_arrays",

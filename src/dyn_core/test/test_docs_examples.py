@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages on identification show runs as it is, one example after the other, where they say."""
+"""What the pages on identification and loops show runs as it is, one after the other, where they say."""
 
 from __future__ import annotations
 
@@ -86,6 +86,21 @@ def test_identify(identified: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (identified / "arm" / "report.html").is_file()
     assert (identified / "payload.yaml").is_file()
     python("identify.md")
+
+
+def test_loops(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(place)
+    assert commands("loops.md") == 7
+    printed = capsys.readouterr().out
+    (shown,) = examples("loops.md", "text")
+    for line in shown.splitlines():
+        assert line == "..." or line in printed
+    names = python("loops.md")
+    acceleration, passive = names["acceleration"], names["passive"]
+    assert isinstance(acceleration, np.ndarray)
+    np.testing.assert_allclose(acceleration, names["qdd"], atol=1e-9)
+    assert isinstance(passive, dict)
+    assert passive["elbow"] == pytest.approx(-0.2)
 
 
 def test_identification(identified: Path, monkeypatch: pytest.MonkeyPatch) -> None:

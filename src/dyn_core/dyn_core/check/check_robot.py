@@ -19,6 +19,7 @@ from dyn_core.check.holding import friction_beyond_effort, holding_torques
 from dyn_core.check.inertia import centres_at_origins, centres_of_mass, inertias
 from dyn_core.check.inertia_matrix import inertia_matrices
 from dyn_core.check.limits import ranges, units, unknown, zero_outside
+from dyn_core.check.loops import closure
 from dyn_core.check.loops import loops as loop_gaps
 from dyn_core.check.mimics import mimics
 from dyn_core.check.missing_mass import grouped_parameters, mass_of_base, shapes_without_mass
@@ -55,7 +56,7 @@ CHECKS: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
         inertia_matrices,
     ),
     *(ranges, zero_outside, units, unknown, holding_torques, friction_beyond_effort),
-    *(friction, rotor_inertia, passive_joints, mimics, loop_gaps),
+    *(friction, rotor_inertia, passive_joints, mimics, loop_gaps, closure),
     *(degrees, axes, near_axes, collinear_axes, snapped_values, roundings_left),
     *(repeated, unread_attributes, unread_children, unread_top, unread_gazebo, unknown_joints),
 )

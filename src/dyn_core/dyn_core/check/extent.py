@@ -43,7 +43,7 @@ def extent(robot: Robot) -> Extent:
 
 def zero_placements(robot: Robot) -> dict[str, Transform]:
     """Answer the placements of the links in the root link with all coordinates at 0."""
-    return link_placements(robot, joint_positions(robot, [0.0] * robot.dof))
+    return link_placements(robot, joint_positions(robot, [0.0] * len(robot.independent)))
 
 
 def first_links(robot: Robot) -> dict[int, str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from dyn_core.check.closed_positions import ClosedPositions, closed_positions
 from dyn_core.check.finding import Finding, Severity, of_first
 from dyn_core.check.limits import FAST, LONG
 from dyn_core.check.positions import tried_positions
@@ -25,10 +26,17 @@ SHOWN = 12
 def holding_torques(subject: Subject) -> Iterator[Finding]:
     """Find joints whose effort limit is less than gravity takes somewhere within the limits."""
     robot = subject.robot
-    if robot.dof == 0 or robot.loops:  # without its loops the robot is held by other joints
+    if robot.dof == 0:
         return
-    q = tried_positions(robot, POSITIONS)
-    torques = np.nan_to_num(np.abs(tried_gravity_torques(robot, q)), nan=0.0)
+    if robot.loops:
+        closed = closed_positions(robot)
+        if closed is None:
+            return
+        q, torques = closed.q, closed_gravity_torques(robot, closed)
+    else:
+        q = tried_positions(robot, POSITIONS)
+        torques = tried_gravity_torques(robot, q)
+    torques = np.nan_to_num(np.abs(torques), nan=0.0)
     for k, joint in enumerate(robot.independent_joints):
         effort, worst = joint.limits.effort, int(torques[:, k].argmax())
         needed = float(torques[worst, k])
@@ -47,6 +55,15 @@ def tried_gravity_torques(robot: Robot, q: Array) -> Array:
     columns = coordinate_torques(robot, tree)
     torques: Array = np.empty_like(q)
     for k, column in enumerate(columns):
+        torques[:, k] = column
+    return torques
+
+
+def closed_gravity_torques(robot: Robot, closed: ClosedPositions) -> Array:
+    """Answer the torques of the actuated joints that hold a robot with loops in closed positions (N, dof)."""
+    tree = gravity_torques(robot, closed.at.q, robot.gravity_0)
+    torques: Array = np.empty_like(closed.q)
+    for k, column in enumerate(closed.at.actuated(coordinate_torques(robot, tree))):
         torques[:, k] = column
     return torques
 

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dyn_core.check.closed_positions import closed_positions
 from dyn_core.check.extent import extent
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.positions import tried_positions
 from dyn_core.check.subject import Subject
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.facade.arrays import Array, scalars
+from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.coupling import coordinate_inertia, joint_positions
 from dyn_core.model.robot import Robot
 
@@ -29,9 +31,9 @@ SINGULAR = 1e9
 def inertia_matrices(subject: Subject) -> Iterator[Finding]:
     """Find joints that move no mass, and combinations of joints that move next to none."""
     robot = subject.robot
-    if robot.dof == 0 or robot.loops:  # the matrix of the tree says nothing about closed loops
+    if robot.dof == 0:
         return
-    A = tried_inertia_matrices(robot)
+    A = closed_inertia_matrices(robot) if robot.loops else tried_inertia_matrices(robot)
     A = A[np.isfinite(A).all(axis=(1, 2))]
     if not len(A):
         return
@@ -51,8 +53,23 @@ def inertia_matrices(subject: Subject) -> Iterator[Finding]:
 def tried_inertia_matrices(robot: Robot) -> Array:
     """Answer the inertia matrix in some positions, (N, dof, dof)."""
     q = joint_positions(robot, scalars(tried_positions(robot, POSITIONS)))
-    rows = coordinate_inertia(robot, inertia_matrix(robot, q))
-    A: Array = np.empty((POSITIONS, robot.dof, robot.dof))
+    return _stacked(coordinate_inertia(robot, inertia_matrix(robot, q)), POSITIONS)
+
+
+def closed_inertia_matrices(robot: Robot) -> Array:
+    """Answer the inertia matrix of a robot with loops in some closed positions, (N, dof, dof)."""
+    found = closed_positions(robot)
+    if found is None:
+        return np.empty((0, robot.dof, robot.dof))
+    positions = len(found.q)
+    of_tree = _stacked(coordinate_inertia(robot, inertia_matrix(robot, found.at.q)), positions)
+    G = _stacked(found.at.gradient(), positions)
+    return np.asarray(np.swapaxes(G, 1, 2) @ of_tree @ G)
+
+
+def _stacked(rows: Sequence[Sequence[Scalar]], samples: int) -> Array:
+    """Answer rows of arrays, or of numbers that are the same in all samples, as matrices."""
+    A: Array = np.empty((samples, len(rows), len(rows[0])))
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
             A[:, i, j] = entry
@@ -64,11 +81,15 @@ def _rounding(robot: Robot) -> Array:
     carried = [abs(body.M) for body in robot.bodies]
     for j in range(len(robot.joints), 0, -1):
         carried[robot.joints[j - 1].antecedent] += carried[j]
-    moved = dict.fromkeys(robot.coordinates, 0.0)
-    for j, joint in enumerate(robot.joints, start=1):
-        coordinate = joint.mimic.leader if joint.mimic else j
-        if coordinate:
-            moved[coordinate] += carried[j]
+    if robot.loops:  # what an actuator moves may hang on any passive joint
+        everything = sum(carried[j] for j, joint in enumerate(robot.joints, start=1) if joint.antecedent == 0)
+        moved = dict.fromkeys(robot.coordinates, everything)
+    else:
+        moved = dict.fromkeys(robot.coordinates, 0.0)
+        for j, joint in enumerate(robot.joints, start=1):
+            coordinate = joint.mimic.leader if joint.mimic else j
+            if coordinate:
+                moved[coordinate] += carried[j]
     length = max(1.0, extent(robot).reach)
     return NOTHING * length * length * np.array(list(moved.values()))
 

@@ -57,9 +57,10 @@ def ranges(subject: Subject) -> Iterator[Finding]:
 
 
 def zero_outside(subject: Subject) -> Iterator[Finding]:
-    """Find joints that cannot be at 0, where programs like to begin."""
+    """Find joints that cannot be at 0, where programs like to begin; passive joints are where loops close."""
+    joints = subject.robot.independent_joints
     yield from _of(
-        [joint for joint in subject.free_joints() if _excludes_zero(*_range(joint))],
+        [joint for joint in joints if _excludes_zero(*_range(joint))],
         Severity.NOTE,
         lambda joint: f"position 0 is outside of the limits {_shown_range(joint)}",
     )

@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that are not closed in the configuration that is said to close them."""
+"""Loops that are not closed where they are said to be, or do not work well."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from dyn_core.check.closed_positions import passive_ranges
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
+from dyn_core.errors import DynError
 from dyn_core.geometry.forward import link_placements
 from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import Transform, compose, inverse
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.loops.redundancy import Redundancy
+from dyn_core.loops.report import loop_report
 from dyn_core.model.coupling import joint_positions
 from dyn_core.model.loop import Loop, LoopEnd, LoopType
 from dyn_core.model.robot import Robot
 
 GAP = 1e-3
 """Distance that an assembly, which is only near a closed configuration, may leave (m)."""
+
+NEAR_SINGULAR = 1e3
+"""Condition number: an error of an actuated joint may be a thousand times as large in a passive one."""
 
 TURN = 1e-2
 """Angle that it may leave (rad)."""
@@ -27,9 +34,77 @@ def loops(subject: Subject) -> Iterator[Finding]:
     """Find loops that are open in the assembly, or at 0 where there is none."""
     robot = subject.robot
     for loop in robot.loops:
-        what = "the dynamics of closed loops are not available yet: the checks of torques leave the robot out"
-        yield Finding(Severity.WARNING, "loop", (loop.name,), what)
         yield from _open(robot, loop)
+
+
+def closure(subject: Subject) -> Iterator[Finding]:
+    """Find loops that do not work, or not well: that cannot close, do not determine the joints, are singular.
+
+    Those that work are told of too, where constraints are redundant or another joint is better cut.
+    """
+    robot = subject.robot
+    if not robot.loops:
+        return
+    try:
+        report = loop_report(robot)
+    except DynError as error:
+        yield Finding(Severity.ERROR, "loop", tuple(loop.name for loop in robot.loops), error.message)
+        return
+    for loop in report.loops:
+        if loop.redundancy is not Redundancy.NONE:
+            what = (
+                f"only {loop.independent} of its {loop.constraints} constraints count, as it is "
+                f"{loop.redundancy.reason}: the others are left out, forces across them are not determined"
+            )
+            yield Finding(Severity.NOTE, "loop", (loop.name,), what)
+        if loop.better_cut is not None:
+            parent, child = (len(branch) for branch in loop.branches)
+            what = (
+                f"its branches have {parent} and {child} joints: cut at joint '{loop.better_cut}' they are "
+                "more equal, and the model is cheaper"
+            )
+            yield Finding(Severity.NOTE, "loop", (loop.name,), what)
+    if report.condition > NEAR_SINGULAR:
+        what = (
+            f"the assembly is close to a singularity, its constraints have the condition number "
+            f"{report.condition:.1e}: give an assembly in which no loop is almost stretched or folded"
+        )
+        yield Finding(Severity.WARNING, "loop", tuple(loop.name for loop in robot.loops), what)
+    outside = list(_outside(robot, report.reference))
+    yield from outside
+    if not outside:
+        yield from _reached(robot)
+
+
+def _reached(robot: Robot) -> Iterator[Finding]:
+    """Find passive joints that leave their limits while the actuated ones keep theirs."""
+    for name, (least, greatest) in passive_ranges(robot).items():
+        joint = robot.joint(name)
+        lower, upper = joint.limits.lower, joint.limits.upper
+        if (lower is not None and least < lower - TURN) or (upper is not None and greatest > upper + TURN):
+            what = (
+                f"it comes to {least:.3g} to {greatest:.3g} {joint.position_unit} with the actuated joints "
+                f"within their limits, beyond its own of {_number(lower)} to {_number(upper)}: narrow theirs"
+            )
+            yield Finding(Severity.NOTE, "joint", (name,), what)
+
+
+def _outside(robot: Robot, reference: Mapping[str, float]) -> Iterator[Finding]:
+    """Find joints that are beyond their limits in the closed configuration that all others come from."""
+    for name, value in reference.items():
+        joint = robot.joint(name)
+        lower, upper = joint.limits.lower, joint.limits.upper
+        if (lower is not None and value < lower - TURN) or (upper is not None and value > upper + TURN):
+            what = (
+                f"where the loops close near the assembly it is at {value:.4g} {joint.position_unit}, "
+                f"outside its limits of {_number(lower)} to {_number(upper)}: check them, or give another "
+                "assembly"
+            )
+            yield Finding(Severity.WARNING, "joint", (name,), what)
+
+
+def _number(limit: float | None) -> str:
+    return "none" if limit is None else f"{limit:.4g}"
 
 
 def _open(robot: Robot, loop: Loop) -> Iterator[Finding]:

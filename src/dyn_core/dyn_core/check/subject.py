@@ -29,8 +29,8 @@ class Subject:
     remarks: tuple[str, ...] = ()
 
     def free_joints(self) -> Iterator[Joint]:
-        """Answer the joints that move by themselves, driven or not."""
-        return iter(self.robot.independent_joints)
+        """Answer the joints that mimic no other, driven or not."""
+        return (self.robot.joints[j - 1] for j in self.robot.independent)
 
     def urdf_joints(self) -> tuple[UrdfJoint, ...]:
         """Answer the joints of the URDF; none where there is none."""

@@ -20,6 +20,8 @@ from dyn_core.cli.identify import identify
 from dyn_core.cli.link_options import add_link
 from dyn_core.cli.log import add_arguments as log_arguments
 from dyn_core.cli.log import log
+from dyn_core.cli.loops import add_arguments as loops_arguments
+from dyn_core.cli.loops import loops
 from dyn_core.cli.mdh import mdh
 from dyn_core.cli.payload import add_arguments as payload_arguments
 from dyn_core.cli.payload import payload
@@ -35,6 +37,16 @@ COMMANDS = (
         description="Print the modified Denavit-Hartenberg parameters of a robot (Khalil and Kleinfinger "
         "1986), a line for each joint: angles in rad, lengths in m.",
         run=mdh,
+        gravity=False,
+    ),
+    Command(
+        name="loops",
+        help="describe the closed loops",
+        description="Print what the closed loops of a robot are and do: degrees of freedom, branches, "
+        "redundant constraints, where best to cut, how each passive joint follows, a closed configuration; "
+        "with --q the positions of the passive joints there.",
+        run=loops,
+        add_arguments=loops_arguments,
         gravity=False,
     ),
     Command(

@@ -10,9 +10,11 @@ from dyn_core.cli.answer import Answer
 from dyn_core.cli.functions import OF_IDENTIFICATION
 from dyn_core.cli.link_options import link_and_axes
 from dyn_core.cli.robot_options import dynamic_robot_of
+from dyn_core.facade.closed import NEWTON_STEP, newton_program
 from dyn_core.facade.link_functions import OF_LINKS
 from dyn_core.facade.programs import kinds, traced
 from dyn_core.identification.programs import identification_program
+from dyn_core.loops.structure import structure
 
 COLUMNS = ("mul", "add", "div", "trig", "sqrt")
 
@@ -21,8 +23,10 @@ def counts(arguments: Namespace) -> Answer:
     """Answer the operations of all functions, as a table or as JSON."""
     robot = dynamic_robot_of(arguments)
     table = {name: traced(robot, name).operation_counts for name in kinds(robot)}
+    if robot.loops and structure(robot).unknown:
+        table[NEWTON_STEP] = newton_program(robot).operation_counts
     terms = {"friction": arguments.friction, "rotor_inertia": arguments.rotor_inertia}
-    for name in OF_IDENTIFICATION:
+    for name in () if robot.loops else OF_IDENTIFICATION:
         table[name] = identification_program(robot, name, **terms).operation_counts
     if arguments.link is not None or arguments.expressed_in is not None:
         names = {name: link_and_axes(robot, arguments, name) for name in OF_LINKS}

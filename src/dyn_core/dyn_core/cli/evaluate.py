@@ -44,6 +44,8 @@ def evaluate(arguments: Namespace) -> Answer:
         for name in ("q", "qd", "qdd", "tau")
     }
     taken = [given[name] for name in (EVALUATED | OF_LINK)[function]]
+    if function == "friction_torques" and robot.loops:
+        taken.append(given["q"])  # how fast the passive joints move depends on it
     if function in OF_LINK:
         link, axes = link_and_axes(robot, arguments, function)
         return evaluated_link(robot, function, link, axes, taken, arguments.json)

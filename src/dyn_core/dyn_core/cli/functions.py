@@ -32,7 +32,10 @@ OF_IDENTIFICATION: dict[str, tuple[str, ...]] = {
 }
 """Models that are linear in base parameters and friction."""
 
-EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_IDENTIFICATION)
+OF_LOOPS = ("newton_step",)
+"""Functions of robots with loops."""
+
+EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_IDENTIFICATION, *OF_LOOPS)
 """Functions that are programs."""
 
 VECTORS = {

@@ -9,6 +9,8 @@ from dataclasses import asdict
 
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.robot_options import robot_of
+from dyn_core.model.mdh_table import FIXED, SIGMA
+from dyn_core.model.robot import Robot
 
 
 def mdh(arguments: Namespace) -> Answer:
@@ -16,7 +18,7 @@ def mdh(arguments: Namespace) -> Answer:
     robot = robot_of(arguments)
     if not arguments.json:
         return Answer(robot.mdh_table())
-    frames = [
+    frames: list[dict[str, object]] = [
         {
             "j": j,
             "antecedent": joint.antecedent,
@@ -27,4 +29,23 @@ def mdh(arguments: Namespace) -> Answer:
         }
         for j, joint in enumerate(robot.joints, start=1)
     ]
-    return Answer(json.dumps({"robot": robot.name, "frames": frames}, indent=2))
+    return Answer(json.dumps({"robot": robot.name, "frames": frames + _cut_frames(robot)}, indent=2))
+
+
+def _cut_frames(robot: Robot) -> list[dict[str, object]]:
+    """Answer frames k of all cut joints, then frames k+B; sigma is null where there are several variables."""
+    pairs = [(loop, loop.frames) for loop in robot.loops if loop.frames is not None]
+    sides = [(loop, frames[0], SIGMA.get(loop.type)) for loop, frames in pairs]
+    sides += [(loop, frames[1], FIXED) for loop, frames in pairs]
+    return [
+        {
+            "j": j,
+            "antecedent": frame.antecedent,
+            "loop": loop.name,
+            "type": loop.type.value,
+            "mu": 0,
+            "sigma": sigma,
+            **asdict(frame.mdh),
+        }
+        for j, (loop, frame, sigma) in enumerate(sides, start=len(robot.joints) + 1)
+    ]

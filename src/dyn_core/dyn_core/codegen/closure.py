@@ -51,12 +51,17 @@ class Closure:
     equations: Equations
 
 
-def open_program(program: Program) -> Program:
-    """Answer a program that is given the unknowns as one more vector, after its inputs."""
-    if program.closure is None:
+def with_unknowns(program: Program) -> Program:
+    """Answer a program that is given the unknowns as one more vector, and still says what they are."""
+    if program.closure is None or UNKNOWNS in program.inputs:
         return program
     inputs: Mapping[str, tuple[Expr, ...]] = {**program.inputs, UNKNOWNS: program.closure.unknowns}
-    return replace(program, inputs=inputs, closure=None)
+    return replace(program, inputs=inputs)
+
+
+def open_program(program: Program) -> Program:
+    """Answer a program that is given the unknowns as one more vector, after its inputs."""
+    return replace(with_unknowns(program), closure=None)
 
 
 def given_program(program: Program) -> Program:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import textwrap
 
+from dyn_core.codegen.closure import UNKNOWNS, Closure
 from dyn_core.codegen.program import Program
 from dyn_core.expr.analysis import operation_counts
+from dyn_core.loops.structure import structure
 from dyn_core.model.robot import Robot
 
 WIDTH = 100
@@ -16,6 +18,8 @@ _INPUTS = {
     "qd": "velocities",
     "qdd": "accelerations",
     "tau": "torques or forces",
+    UNKNOWNS: "positions of the passive joints that q does not give by a linear relation, in the order "
+    "below, which close the loops",
     "w": "by link, in the order below, the force and the moment (N, N m) that it exerts on its environment, "
     "in the frame of that link and about its origin: six numbers each",
 }
@@ -37,6 +41,8 @@ def header(program: Program, robot: Robot) -> list[str]:
     lines.append("")
     for name, vector in program.inputs.items():
         lines.append(f"{name} ({len(vector)}): {_INPUTS[name]}")
+        if name == UNKNOWNS and program.closure is not None:
+            lines.extend(_passive(program.closure, robot))
         if name == "w":
             lines.extend(_links(robot))
     lines.append(f"result ({' x '.join(map(str, program.shape))}){_order(program)}")
@@ -55,6 +61,24 @@ def commented(program: Program, robot: Robot, sign: str) -> list[str]:
 def block(program: Program, robot: Robot, opening: str, closing: str) -> list[str]:
     """Answer the head between the two signs of a comment."""
     return [opening, *(f"   {line}".rstrip() for line in header(program, robot)), closing]
+
+
+def _passive(closure: Closure, robot: Robot) -> list[str]:
+    """The passive joints that a function is given, and how they are found."""
+    joints = [robot.joints[j - 1] for j in structure(robot).unknown]
+    width = max(len(_plain(joint.name)) for joint in joints)
+    q, x = (", ".join(f"{value:.17g}" for value in values) for values in closure.equations.start)
+    return [
+        *(
+            f"  {k:3} {_plain(joint.name):<{width}}  ({joint.position_unit})"
+            for k, joint in enumerate(joints, start=1)
+        ),
+        f"  The loops are closed at q = ({q}) with x = ({x}).",
+        f"  From there x follows q by Newton's method: add the first {len(joints)} results of newton_step(q, "
+        "x) to x until they are smaller than 1e-9, 2 to 4 times. Begin with the x of the sample before and "
+        "move q by less than about 0.1 from sample to sample, so that the assembly mode stays. Where the "
+        "steps do not become smaller, the loops do not close at q, or are singular.",
+    ]
 
 
 def _links(robot: Robot) -> list[str]:

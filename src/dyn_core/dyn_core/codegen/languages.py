@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 
 from dyn_core.codegen.c99_source import c99_source, c_header
+from dyn_core.codegen.closure import with_unknowns
 from dyn_core.codegen.cpp_source import cpp_source
 from dyn_core.codegen.fortran_source import fortran_source
 from dyn_core.codegen.maple_source import maple_source
@@ -43,4 +44,4 @@ def emitted(program: Program, robot: Robot, language: str) -> str:
             f"{program.name} of robot '{robot.name}' is not finite: "
             "a joint moves no mass, or a parameter is too large"
         )
-    return LANGUAGES[language][0](program, robot)
+    return LANGUAGES[language][0](with_unknowns(program), robot)

@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from dyn_core.codegen.closure import Closure, Equations
 from dyn_core.codegen.program import Program, trace
-from dyn_core.expr.graph import Expr
+from dyn_core.errors import DynError
+from dyn_core.expr.graph import Expr, Op
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.loops.passive import Passive
 from dyn_core.loops.solution import scales, start
@@ -27,6 +28,43 @@ def closed(robot: Robot, program: Program) -> Program:
         if any(node.number in used for node in unknowns):
             return replace(program, closure=Closure(unknowns, given, equations(geometry_of(robot))))
     return program
+
+
+NEWTON_STEP = "newton_step"
+
+
+def newton_program(robot: Robot) -> Program:
+    """Answer Newton's step for the passive joints of a robot as a program of q and x.
+
+    Its results are the changes of the passive positions x, and then what else is 0 where the loops are
+    closed, unless that is 0 by the structure of the robot.
+
+    Raises:
+        DynError: no passive joint of the robot is solved for by iteration.
+    """
+    found = structure(robot) if robot.loops else None
+    if found is None or not found.unknown:
+        reason = "it has no loops" if found is None else "all its passive joints follow by linear relations"
+        raise DynError(
+            f"robot '{robot.name}' has no {NEWTON_STEP}: {reason}, its other functions need no x",
+            element=f"robot '{robot.name}'",
+        )
+    solved = equations(geometry_of(robot))
+    given, x = (solved.step.inputs[name] for name in ("given", "x"))
+    names = [robot.joints[j - 1].name for j in found.unknown]
+    steps, gaps = solved.step.results[: len(names)], solved.step.results[len(names) :]
+    gaps = tuple(gap for gap in gaps if isinstance(gap, Expr) and gap.op is not Op.CONSTANT)
+    return replace(
+        solved.step,
+        name=NEWTON_STEP,
+        inputs={"q": given, "x": x},
+        results=(*steps, *gaps),
+        shape=(len(steps) + len(gaps),),
+        columns=(*names, *(f"gap_{k}" for k in range(1, len(gaps) + 1))),
+        documentation="the change of x"
+        + (", then what else has to be 0 where the loops are closed" if gaps else ""),
+        closure=Closure(x, given, solved),
+    )
 
 
 @lru_cache(maxsize=32)

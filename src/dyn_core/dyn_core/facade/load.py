@@ -16,13 +16,14 @@ from dyn_core.geometry.build_loops import with_side_file
 from dyn_core.geometry.build_par import build_par
 from dyn_core.geometry.build_robot import build_robot
 from dyn_core.geometry.inertias import inertia_matrix
-from dyn_core.io.description import UrdfDescription
+from dyn_core.io.description import UrdfDescription, UrdfLoop
 from dyn_core.io.par import is_par_text, parse_par
 from dyn_core.io.side_file import SideFile
 from dyn_core.io.snap import Snap, checked_snap, snapped_description, snapped_loops
 from dyn_core.io.source import is_xml_text, path_text, read_text
 from dyn_core.io.urdf import parse_urdf
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.loops.cut_frames import with_cut_frames
 from dyn_core.model.gravity import DOWN, checked_gravity
 from dyn_core.model.possible_inertia import why_impossible
 from dyn_core.model.robot import Robot
@@ -124,25 +125,29 @@ def read_robot(
 
 def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> Loaded:
     text_hash = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    loops, snapped = snapped_loops(options.side.loops, options.snap)
     if is_urdf:
-        loaded = _urdf_robot(text, text_hash, name_if_none, options)
+        loaded = _urdf_robot(text, text_hash, name_if_none, options, loops)
     else:
         par = parse_par(text, name_if_none)
         robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap)
         loaded = Loaded(robot, text, None, par.remarks)
-    loops, snapped = snapped_loops(options.side.loops, options.snap)
     robot = replace(loaded.robot, snapped=(*loaded.robot.snapped, *snapped))
+    driven = () if loaded.description is None else loaded.description.driven
     try:
-        return replace(loaded, robot=with_side_file(robot, replace(options.side, loops=loops)))
+        robot = with_side_file(robot, replace(options.side, loops=loops), driven)
     except DynError as error:
         if options.side_path is None:
             raise
         raise error.in_file(options.side_path) from error
+    return replace(loaded, robot=with_cut_frames(robot))
 
 
-def _urdf_robot(text: str, text_hash: str, name_if_none: str, options: _Options) -> Loaded:
+def _urdf_robot(
+    text: str, text_hash: str, name_if_none: str, options: _Options, loops: Sequence[UrdfLoop]
+) -> Loaded:
     description, snapped = snapped_description(parse_urdf(text, name_if_none), options.snap)
-    robot = build_robot(description, options.gravity or DOWN, text_hash, options.mimic)
+    robot = build_robot(description, options.gravity or DOWN, text_hash, options.mimic, loops)
     return Loaded(replace(robot, snapped=snapped), text, description, description.remarks)
 
 

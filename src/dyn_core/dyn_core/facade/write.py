@@ -10,6 +10,7 @@ from dyn_core.geometry.describe_par import describe_par
 from dyn_core.geometry.describe_robot import describe_robot
 from dyn_core.io.par_text import par_text
 from dyn_core.io.urdf_text import urdf_text
+from dyn_core.loops.cut_frames import with_cut_frames
 from dyn_core.model.robot import Robot
 
 
@@ -46,7 +47,7 @@ def write_par(robot: Robot) -> str:
         ModelWarning: the robot has offset torques or an assembly, for which a .par file has no place.
     """
     _warn_of_loss(robot, "a .par file", [])
-    return par_text(describe_par(robot))
+    return par_text(describe_par(with_cut_frames(robot)))
 
 
 def _warn_of_loss(robot: Robot, form: str, lost: list[str]) -> None:

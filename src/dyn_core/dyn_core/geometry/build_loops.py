@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dyn_core.errors import DynError, listed, shortened
+from dyn_core.geometry.path import lineage
 from dyn_core.geometry.rotations import placement
 from dyn_core.io.description import UrdfLoop, UrdfLoopEnd
 from dyn_core.io.side_file import SideFile, SideFriction
@@ -16,21 +17,39 @@ from dyn_core.model.loop import Loop, LoopEnd, LoopType
 from dyn_core.model.robot import Robot
 
 
-def with_loops(robot: Robot, loops: Sequence[UrdfLoop]) -> Robot:
-    """Answer the robot with more loops; DynError where it lacks their links."""
+def with_loops(robot: Robot, loops: Sequence[UrdfLoop], driven: Sequence[str] = ()) -> Robot:
+    """Answer the robot with more loops; DynError where it lacks their links, or one is cut at an actuator.
+
+    Args:
+        robot: the robot.
+        loops: the loops.
+        driven: names that the URDF gives an actuator.
+    """
     body_of = {frame.name: frame.body for frame in robot.link_frames}
     names = {loop.name for loop in robot.loops}
+    joints = {joint.name for joint in robot.joints}
     more = []
     for loop in loops:
         if loop.name in names:
             raise _fail(loop, "another loop has its name: rename one")
+        if loop.name in joints:
+            raise _fail(loop, "a joint of the tree has its name: rename one, a loop is a joint of its own")
+        if loop.name in driven:
+            raise _fail(loop, f"the URDF gives it an actuator: {_NO_ACTUATOR}")
         names.add(loop.name)
-        more.append(_loop(body_of, loop))
+        more.append(_loop(robot, body_of, loop))
     return replace(robot, loops=(*robot.loops, *more))
 
 
-def with_side_file(robot: Robot, side: SideFile) -> Robot:
-    """Answer the robot with what a side file says about it; DynError where it lacks a joint or link."""
+def with_side_file(robot: Robot, side: SideFile, driven: Sequence[str] = ()) -> Robot:
+    """Answer the robot with what a side file says about it; DynError where it lacks a joint or link.
+
+    Args:
+        robot: the robot.
+        side: what the side file says.
+        driven: names that the URDF gives an actuator.
+    """
+    _are_not_cut(robot, side)
     _are_joints(robot, "rotor_inertia", side.rotor_inertia)
     _are_joints(robot, "friction", side.friction)
     _are_coordinates(robot, "assembly", side.assembly)
@@ -38,7 +57,39 @@ def with_side_file(robot: Robot, side: SideFile) -> Robot:
     passive = None if side.passive is None else frozenset(side.passive)
     joints = tuple(_joint(joint, side, passive) for joint in robot.joints)
     assembly = tuple((name, side.assembly[name]) for name in robot.joint_names if name in side.assembly)
-    return with_loops(replace(robot, joints=joints, assembly=assembly), side.loops)
+    return with_loops(replace(robot, joints=joints, assembly=assembly), side.loops, driven)
+
+
+_NO_ACTUATOR = (
+    "a cut joint can have none, as it is no joint of the tree: cut the loop at a passive joint, and make "
+    "this one a joint of the URDF"
+)
+
+
+def _are_not_cut(robot: Robot, side: SideFile) -> None:
+    """DynError where the side file says of a cut joint what only a joint of the tree can have."""
+    remedies = {
+        "rotor_inertia": f"is the joint that a loop is cut at: {_NO_ACTUATOR}",
+        "friction": "is the joint that a loop is cut at, whose friction no equation has: cut the loop at a "
+        "joint with less friction, and make this one a joint of the URDF",
+        "assembly": "is the joint that a loop is cut at, and has no position: leave it out",
+        "passive": "is the joint that a loop is cut at, and passive anyhow: leave it out",
+    }
+    cut = {loop.name for loop in robot.loops} | {loop.name for loop in side.loops}
+    cut -= {joint.name for joint in robot.joints}
+    named: dict[str, Iterable[str]] = {
+        "rotor_inertia": side.rotor_inertia,
+        "friction": side.friction,
+        "assembly": side.assembly,
+        "passive": side.passive or (),
+    }
+    for entry, names in named.items():
+        for name in names:
+            if name in cut:
+                raise DynError(f"{entry}: '{name}' {remedies[entry]}", element=f"loop '{name}'")
+    for name in side.passive or ():
+        if (side.passive or ()).count(name) > 1:
+            raise DynError(f"passive: joint '{name}' is named twice: keep one", element=f"joint '{name}'")
 
 
 def _joint(joint: Joint, side: SideFile, passive: frozenset[str] | None) -> Joint:
@@ -85,10 +136,27 @@ def _are_coordinates(robot: Robot, entry: str, names: Iterable[str]) -> None:
             )
 
 
-def _loop(body_of: Mapping[str, int], loop: UrdfLoop) -> Loop:
+def _moves(robot: Robot, a: int, b: int) -> bool:
+    """Whether any joint between two bodies can move."""
+    between = set(lineage(robot, a)) ^ set(lineage(robot, b))
+    mimics = (robot.joints[j - 1].mimic for j in between)
+    return any(mimic is None or mimic.leader != 0 for mimic in mimics)
+
+
+def _loop(robot: Robot, body_of: Mapping[str, int], loop: UrdfLoop) -> Loop:
     bodies = [_body(body_of, loop, end) for end in (loop.parent, loop.child)]
     if bodies[0] == bodies[1]:
-        raise _fail(loop, f"'{loop.parent.link}' and '{loop.child.link}' do not move on each other")
+        raise _fail(
+            loop,
+            f"'{loop.parent.link}' and '{loop.child.link}' do not move on each other: name links on either "
+            "side of a joint",
+        )
+    if not _moves(robot, *bodies):
+        raise _fail(
+            loop,
+            f"'{loop.parent.link}' and '{loop.child.link}' do not move on each other, as all joints between "
+            "them stand still: take the loop out, or let a joint move",
+        )
     axis = vec3.unit(loop.axis)
     return Loop(
         name=loop.name,

@@ -202,6 +202,13 @@ def _loops(par: ParRobot, frames: tuple[ParFrame, ...], tree: _Tree) -> tuple[Lo
         cut, other = frames[NL + k - 1], NJ + k
         if cut.sigma == FIXED or placed[NL + k].body == placed[other].body:
             raise DynError(f"loop {k}, frames {NL + k} and {other}, does not move", element=f"frame {NL + k}")
+        if cut.mu == 1:
+            raise DynError(
+                f"loop_{k} (line {cut.line}) is cut at an actuated joint, mu[{NL + k}] = 1: an actuator "
+                "needs a joint of the tree: cut the loop at a passive one, or write mu = 0 if it has none",
+                element=f"loop 'loop_{k}'",
+                line=cut.line or None,
+            )
         kind = LoopType.REVOLUTE if cut.sigma == Sigma.REVOLUTE else LoopType.PRISMATIC
         ends = [_end(first, placed[j]) for j in (NL + k, other)]
         z = (0.0, 0.0, 1.0)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dyn_core.geometry.build_loops import with_loops
 from dyn_core.geometry.inertias import link_inertia
 from dyn_core.geometry.joint_frames import JointFrame, joint_frames
 from dyn_core.geometry.joint_tree import JointTree, MovingJoint, joint_tree
 from dyn_core.io.compound_joints import with_simple_joints
-from dyn_core.io.description import UrdfDescription, UrdfJoint
+from dyn_core.io.description import UrdfDescription, UrdfJoint, UrdfLoop
 from dyn_core.io.mimic_chain import followed_joints
 from dyn_core.linalg.transform import compose, inverse
 from dyn_core.linalg.vec3 import Vec3
@@ -19,7 +21,11 @@ from dyn_core.model.robot import Robot
 
 
 def build_robot(
-    description: UrdfDescription, gravity: Vec3, description_hash: str, mimic: bool = True
+    description: UrdfDescription,
+    gravity: Vec3,
+    description_hash: str,
+    mimic: bool = True,
+    more_loops: Sequence[UrdfLoop] = (),
 ) -> Robot:
     """Answer the robot of a description.
 
@@ -28,10 +34,11 @@ def build_robot(
         gravity: acceleration of gravity in the frame of the root link (m/s^2).
         description_hash: SHA-256 of the URDF text.
         mimic: whether mimic joints follow what they mimic, or move freely.
+        more_loops: loops that the robot will be given, for the choice of its frames.
     """
     description = with_simple_joints(description)
     tree = joint_tree(description)
-    T_root_0, frames = joint_frames(tree)
+    T_root_0, frames = joint_frames(tree, (*description.loops, *more_loops))
     T_body_urdf = [inverse(T_root_0), *(inverse(frame.T_urdf_frame) for frame in frames)]
 
     bodies = [InertialParameters()] * len(T_body_urdf)
@@ -55,7 +62,7 @@ def build_robot(
         T_root_0=T_root_0,
         description_hash=description_hash,
     )
-    return with_loops(robot, description.loops)
+    return with_loops(robot, description.loops, description.driven)
 
 
 def _mimics(description: UrdfDescription, tree: JointTree) -> dict[str, Mimic]:

@@ -10,15 +10,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dyn_core.errors import DynError
-from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
+from dyn_core.geometry.mdh import transform_from_mdh
 from dyn_core.io.par import FIXED, ParFrame, ParLink, ParRobot, ParVariable
-from dyn_core.linalg import mat3, vec3
+from dyn_core.linalg import vec3
 from dyn_core.linalg.angle import cos_sin
-from dyn_core.linalg.transform import Transform, compose
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.joint import Joint, Sigma
-from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.loop import Loop, LoopEnd, LoopType
+from dyn_core.model.loop import Loop, LoopType
 from dyn_core.model.mdh_parameters import MdhParameters
 from dyn_core.model.robot import Robot
 
@@ -28,13 +26,9 @@ _DIGITS_LOST = 1e-14
 def describe_par(robot: Robot) -> ParRobot:
     """Answer what a .par file says of a robot; DynError where it cannot describe it."""
     n, cuts = len(robot.joints), len(robot.loops)
-    links = {frame.name: frame for frame in robot.link_frames}
     frames = [_joint_frame(j, joint) for j, joint in enumerate(robot.joints, start=1)]
-    for k, loop in enumerate(robot.loops, start=1):
-        cut = ParVariable(n + k, 1.0)
-        frames.append(_cut_frame(links[loop.parent.link], loop.parent, loop.axis, _sigma(loop), cut))
-    others = ((loop.child, loop.child_axis) for loop in robot.loops)
-    frames += [_cut_frame(links[end.link], end, axis, FIXED, None) for end, axis in others]
+    pairs = [_cut_frames(n + k, loop) for k, loop in enumerate(robot.loops, start=1)]
+    frames += [frame for frame, _ in pairs] + [other for _, other in pairs]
     (R, p) = robot.T_root_0
     return ParRobot(
         name=robot.name,
@@ -118,21 +112,21 @@ def _frame(
 def _sigma(loop: Loop) -> Sigma:
     if loop.type is LoopType.REVOLUTE:
         return Sigma.REVOLUTE
-    if loop.type is LoopType.PRISMATIC and loop.axis == loop.child_axis:
+    if loop.type is LoopType.PRISMATIC:
         return Sigma.PRISMATIC
     raise DynError(
-        f"loop '{loop.name}' is {loop.type.value}: a .par file can describe revolute loops, and prismatic "
-        "ones with the same axis on both sides",
+        f"loop '{loop.name}' is {loop.type.value}: a .par file can describe revolute loops and "
+        "prismatic ones",
         element=f"loop '{loop.name}'",
     )
 
 
-def _cut_frame(
-    link: LinkFrame, end: LoopEnd, axis: Vec3, sigma: int, variable: ParVariable | None
-) -> ParFrame:
-    """Answer one side of a cut joint, turned so that z is its axis."""
-    across = (1.0, 0.0, 0.0) if abs(axis[0]) < 0.9 else (0.0, 1.0, 0.0)
-    x = vec3.unit(vec3.sub(across, vec3.scale(vec3.dot(across, axis), axis)))
-    turned = Transform(mat3.from_columns(x, vec3.cross(axis, x), axis), vec3.ZERO)
-    T = compose(compose(link.T_body_link, end.T_link_cut), turned)
-    return _frame(link.body, sigma, 0, mdh_from_transform(*T, max(map(abs, T.p))), T.p, variable)
+def _cut_frames(k: int, loop: Loop) -> tuple[ParFrame, ParFrame]:
+    """Answer frames k and k+B of a cut joint, as the table of geometric parameters has them."""
+    sigma = _sigma(loop)
+    assert loop.frames is not None
+    frame, other = loop.frames
+    return (
+        _frame(frame.antecedent, sigma, 0, frame.mdh, frame.origin, ParVariable(k, 1.0)),
+        _frame(other.antecedent, FIXED, 0, other.mdh, other.origin, None),
+    )

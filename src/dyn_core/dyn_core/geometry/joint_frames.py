@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dyn_core.geometry.axis_lines import AxisLine, axis_lines, placed
 from dyn_core.geometry.body_frame import body_frame, root_frame
+from dyn_core.geometry.cut_axes import cut_axes
 from dyn_core.geometry.joint_tree import JointTree
 from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
 from dyn_core.geometry.tolerance import clean_length
+from dyn_core.io.description import UrdfLoop
 from dyn_core.linalg.transform import IDENTITY, Transform, compose, inverse
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.mdh_parameters import MdhParameters
@@ -30,13 +33,16 @@ class JointFrame:
     T_urdf_frame: Transform
 
 
-def joint_frames(tree: JointTree) -> tuple[Transform, list[JointFrame]]:
-    """Answer the placement of frame 0 in the root link, and the frames 1 to n."""
-    lines, first_child = axis_lines(tree), tree.first_child()
+def joint_frames(tree: JointTree, loops: Sequence[UrdfLoop] = ()) -> tuple[Transform, list[JointFrame]]:
+    """Answer the placement of frame 0 in the root link, and the frames 1 to n.
+
+    The joints that close `loops` follow the last joints of their branches.
+    """
+    lines, first_child, cuts = axis_lines(tree), tree.first_child(), cut_axes(tree, loops)
     T_urdf_frame = [IDENTITY]
     frames: list[JointFrame] = []
     for j, (joint, line) in enumerate(zip(tree.joints, lines, strict=True), start=1):
-        following: AxisLine | None = None
+        following = cuts.get(j)
         if j in first_child:
             k = first_child[j]
             following = placed(tree.joints[k - 1].T_antecedent_joint, lines[k - 1])

@@ -53,6 +53,15 @@ def commanded_joints(robot: Element) -> dict[str, bool]:
     return commanded
 
 
+def driven_joints(robot: Element, commanded: Mapping[str, bool]) -> tuple[str, ...]:
+    """Answer the names that <ros2_control> or a <transmission> gives an actuator, whatever they are of."""
+    names = [name for name, is_commanded in commanded.items() if is_commanded]
+    for transmission in robot.all("transmission"):
+        if transmission.first("actuator") is not None:
+            names += [joint.attributes.get("name", "") for joint in transmission.all("joint")]
+    return tuple(dict.fromkeys(names))
+
+
 def passive_joints(commanded: Mapping[str, bool], parts: Sequence[str]) -> tuple[str, ...]:
     """Answer the names of the joints without an actuator.
 

@@ -111,6 +111,8 @@ class UrdfDescription:
     `remarks` are sentences about what had to be guessed, and `passive` are the names of joints
     without an actuator, some of which may not be joints of the robot. `part_rotor_inertias` are the
     rotor inertias (kg m^2 or kg) of the joints that planar and floating joints will be made of.
+    `driven` are the names to which <ros2_control> gives a command interface, or <transmission> an
+    actuator, some of which may be those of cut joints.
     """
 
     name: str
@@ -121,3 +123,4 @@ class UrdfDescription:
     passive: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     part_rotor_inertias: tuple[tuple[str, float], ...] = ()
+    driven: tuple[str, ...] = ()

@@ -116,7 +116,9 @@ def parse_par(text: str, name_if_none: str = "robot") -> ParRobot:
             raise DynError(f"there is no entry {needed}: add {needed} = {{...}}", element=needed)
     sigmas = [_choice(item, (0, 1, FIXED)) for item in columns["sigma"] or ()]
     frames = tuple(
-        _frame(j, sigmas, {key: column[j - 1] if column else None for key, column in columns.items()})
+        _frame(
+            j, sigmas, {key: column[j - 1] if column else None for key, column in columns.items()}, j <= NL
+        )
         for j in range(1, NF + 1)
     )
     inertial = {key: _column(given, key, (NL,)) for key in INERTIAL}
@@ -163,7 +165,8 @@ def _bounded(item: ParItem | None, greatest: float) -> float:
     return value
 
 
-def _frame(j: int, sigmas: list[int], items: dict[str, ParItem | None]) -> ParFrame:
+def _frame(j: int, sigmas: list[int], items: dict[str, ParItem | None], in_tree: bool) -> ParFrame:
+    """Answer frame j; unless the file says, a joint of the tree has an actuator, a cut joint none."""
     sigma, ant, mu = sigmas[j - 1], items["ant"], items["mu"]
     assert ant is not None
     antecedent = ant.number()
@@ -178,7 +181,7 @@ def _frame(j: int, sigmas: list[int], items: dict[str, ParItem | None]) -> ParFr
         line=ant.line,
         antecedent=int(antecedent),
         sigma=sigma,
-        mu=1 if mu is None else _choice(mu, (0, 1)),
+        mu=int(in_tree) if mu is None else _choice(mu, (0, 1)),
         gamma=_bounded(gamma, LARGEST_LENGTH),
         b=b,
         alpha=_bounded(alpha, LARGEST_LENGTH),

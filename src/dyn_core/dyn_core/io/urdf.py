@@ -9,7 +9,7 @@ motion and mass; of <transmission> and <ros2_control> what `actuation` says, and
 from __future__ import annotations
 
 from dyn_core.errors import DynError, shortened
-from dyn_core.io.actuation import commanded_joints, passive_joints, transmission_inertias
+from dyn_core.io.actuation import commanded_joints, driven_joints, passive_joints, transmission_inertias
 from dyn_core.io.attributes import fail, label, mass_number, origin, text
 from dyn_core.io.compound_joints import joint_names, refuse_name_clashes
 from dyn_core.io.description import UrdfDescription, UrdfInertial, UrdfLink
@@ -52,6 +52,7 @@ def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
         joints=joints,
         loops=urdf_loops(robot),
         passive=passive_joints(commanded, parts),
+        driven=driven_joints(robot, commanded),
         remarks=tuple(remarks),
         part_rotor_inertias=tuple((name, rotor_inertia[name]) for name in parts if name in rotor_inertia),
     )

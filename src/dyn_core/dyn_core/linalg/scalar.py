@@ -55,6 +55,13 @@ def larger(a: Scalar, b: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
     return then if a > b else otherwise
 
 
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Angle (rad) of the point (x, y), in [-pi, pi], of numbers and arrays."""
+    if isinstance(y, (float, int)) and isinstance(x, (float, int)):
+        return math.atan2(y, x)
+    return np.arctan2(y, x)
+
+
 def reciprocal(x: Scalar) -> Scalar:
     """Answer 1 / x; infinite for 0, so that it is not finite where there is no answer."""
     if isinstance(x, (float, int)):

@@ -10,6 +10,7 @@ import numpy as np
 from dyn_core.errors import DynError, listed
 from dyn_core.loops.closing import CLOSED, closed_by
 from dyn_core.loops.numbers import Array, Numbers
+from dyn_core.loops.redundancy import almost_special
 from dyn_core.model.robot import Robot
 
 NEAR = 0.5
@@ -76,7 +77,8 @@ def _cannot_close(numbers: Numbers, start: Array, found: Array) -> DynError:
         remedy += " and the assembly"
     return DynError(
         f"the loops of robot '{robot.name}' cannot be closed: {where} {worst_opening(numbers, start)}, and "
-        f"where it comes nearest to closing them {worst_opening(numbers, found)}: {remedy}",
+        f"where it comes nearest to closing them {worst_opening(numbers, found)}: {remedy}"
+        f"{almost_special(numbers, found)}",
         element=f"loop '{robot.loops[0].name}'",
     )
 
@@ -93,7 +95,8 @@ def _check_near(numbers: Numbers, start: Array, found: Array) -> None:
     raise DynError(
         f"the assembly of robot '{robot.name}' is far from closing its loops: "
         f"{worst_opening(numbers, start)}; where they close, joint '{joint.name}' is at "
-        f"{found[worst]:.4g} {joint.position_unit} and not at {start[worst]:.4g}: "
-        f"give joint positions near a closed configuration (the assembly names {listed(sorted(named))})",
+        f"{found[worst]:.4g} {joint.position_unit} and not at {start[worst]:.4g}: give joint "
+        f"positions near a closed configuration (the assembly names {listed(sorted(named))})"
+        f"{almost_special(numbers, start)}",
         element=f"loop '{robot.loops[0].name}'",
     )

@@ -102,7 +102,7 @@ def _structure(robot: Robot, linear_relations: bool) -> Structure:
     passive = _places(robot, 0)
     samples = around(numbers, reference, SAMPLES, passive)
     W = numbers.rates(samples)
-    check_actuation(numbers, W)
+    check_actuation(numbers, W, reference)
     check_regular(numbers, reference)
     regular = ranks(W[:, :, passive]) == len(passive)
     linear = []

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from dyn_core.linalg.transform import Transform
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.mdh_parameters import MdhParameters
 
 
 class LoopType(Enum):
@@ -36,6 +37,21 @@ class LoopEnd:
 
 
 @dataclass(frozen=True)
+class CutFrame:
+    """One of the two frames of a cut joint, in terms of MDH parameters.
+
+    Attributes:
+        antecedent: body that the parameters count from.
+        mdh: the parameters, where the variables of the joint are 0.
+        origin: origin of the frame in the frame of that body (m), kept as `Joint.origin` is.
+    """
+
+    antecedent: int
+    mdh: MdhParameters
+    origin: Vec3
+
+
+@dataclass(frozen=True)
 class Loop:
     """A cut joint between two links of the tree.
 
@@ -49,6 +65,9 @@ class Loop:
         child: the other side.
         axis: unit vector along the joint's axis, or normal to its plane, in the parent's cut frame.
         child_axis: the same axis in the child's cut frame; of a universal joint its second axis.
+        frames: frames k and k+B, which lie on one another where the loop is closed: frame k from the
+            parent's body, as the joint moves it, and frame k+B fixed on the child's (SYMORO+ 2003, sec.
+            1.5). They follow from all else; None before a robot is loaded whole.
     """
 
     name: str
@@ -57,3 +76,4 @@ class Loop:
     child: LoopEnd
     axis: Vec3
     child_axis: Vec3
+    frames: tuple[CutFrame, CutFrame] | None = field(default=None, compare=False)

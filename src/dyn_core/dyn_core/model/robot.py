@@ -200,5 +200,8 @@ class Robot:
         return replace(self, bodies=tuple(bodies))
 
     def mdh_table(self) -> str:
-        """Answer the table of the geometric parameters as text: angles in rad, lengths in m."""
-        return mdh_table(self.joints)
+        """Answer the table of the geometric parameters as text: angles in rad, lengths in m.
+
+        After the joints of the tree come the frames k of the cut joints, then their frames k+B.
+        """
+        return mdh_table(self.joints, self.loops)
