@@ -11,7 +11,7 @@ from dyn_core.errors import DynError
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.loops.follow import Numbers, follow
 from dyn_core.loops.passive import Passive
-from dyn_core.loops.structure import Structure
+from dyn_core.loops.structure import Structure, structure
 from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
 
@@ -20,6 +20,11 @@ def start(robot: Robot, found: Structure) -> tuple[list[float], list[float]]:
     """Answer positions of the actuated joints, and of the unknown ones, in the reference (rad or m)."""
     by_joint = dict(zip(robot.independent, found.reference, strict=True))
     return [by_joint[j] for j in robot.coordinates], [by_joint[j] for j in found.unknown]
+
+
+def assembled(robot: Robot) -> list[float]:
+    """Answer positions of the actuated joints (rad or m) in the configuration near the assembly."""
+    return start(robot, structure(robot))[0]
 
 
 def scales(robot: Robot, found: Structure) -> list[float]:

@@ -8,6 +8,7 @@ import numpy as np
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.simulation.mechanism import Load, Mechanism
+from dyn_core.simulation.passive_stops import within_stops
 from dyn_core.simulation.runge_kutta import Mode, runge_kutta
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
 from dyn_core.simulation.settings import Integrator
@@ -37,14 +38,21 @@ def advance(
         mode: the present mode, where it is known.
 
     Raises:
-        DynError: the simulation diverges.
+        DynError: the simulation diverges, or comes to where the loops of the robot do not close.
     """
     method = METHODS[integrator]
     h = (until - state.time) / substeps
     q, qd = state.q, state.qd
     bound = mechanism.greatest_speed
     for k in range(substeps):
-        q, qd = method(mechanism, q, qd, load, h, mode if k == 0 else None)
+        try:
+            after = method(mechanism, q, qd, load, h, mode if k == 0 else None)
+            q, qd = within_stops(mechanism, q, qd, load, h, after) if mechanism.passive_stops else after
+        except DynError as problem:
+            moment = f"{state.time + k * h:.6g} s"
+            raise DynError(
+                f"the simulation cannot go on after {moment}: {problem}", element=problem.element
+            ) from problem
         # Not so for NaN, either.
         if not all(-bound <= v <= bound for v in qd.tolist()):
             raise _divergence(mechanism, integrator, qd, state.time + (k + 1) * h, h)

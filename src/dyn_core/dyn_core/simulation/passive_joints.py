@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The passive joints of a robot with loops: where the actuated joints have them, and how well the loops close."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dyn_core.codegen.program import Program, trace
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.closed import closed
+from dyn_core.facade.loop_programs import passive_accelerations
+from dyn_core.facade.runnable import Runnable
+from dyn_core.linalg.scalar import Scalar
+from dyn_core.loops.constraint import opening
+from dyn_core.loops.coordinates import configuration
+from dyn_core.loops.cut_joint import cut_joints
+from dyn_core.model.robot import Robot
+
+AT_LIMIT = 1e-6
+"""How far (rad or m) from its limit a joint is at it."""
+
+
+@dataclass(frozen=True, eq=False)
+class PassiveState:
+    """Where the passive joints are, and how fast.
+
+    Attributes:
+        q: positions (rad or m).
+        qd: velocities (rad/s or m/s).
+        gap: distance by which the loop is open that is open most (m): 0 but for rounding.
+        turn: angle by which the loop is open that is open most (rad).
+    """
+
+    q: Array
+    qd: Array
+    gap: float
+    turn: float
+
+
+class PassiveJoints:
+    """The joints that follow through the loops of a robot; none where it has no loops.
+
+    Attributes:
+        names: their names, in tree order.
+        lower: least positions (rad or m), -inf where there is no limit.
+        upper: greatest positions (rad or m), inf where there is no limit.
+    """
+
+    def __init__(self, robot: Robot, functions: Sequence[Runnable]) -> None:
+        """Take the programs of `passive_programs`."""
+        self.names = robot.passive_joint_names if robot.loops else ()
+        limits = [robot.limits[name] for name in self.names]
+        self.lower = tuple(-math.inf if limit.lower is None else limit.lower for limit in limits)
+        self.upper = tuple(math.inf if limit.upper is None else limit.upper for limit in limits)
+        self._cuts = cut_joints(robot)
+        if self.names:
+            state, accelerations = functions
+            self._state = state.function.bind(partial(state.run, ()), [])
+            self._accelerations = accelerations
+
+    @property
+    def limited(self) -> bool:
+        """Whether one of them has a limit of its position."""
+        return any(map(math.isfinite, (*self.lower, *self.upper)))
+
+    def state(self, q: Array, qd: Array) -> PassiveState:
+        """Answer their state at positions and velocities of the actuated joints (rad or m, and a second).
+
+        Raises:
+            DynError: the loops do not close there.
+        """
+        if not self.names:
+            return PassiveState(np.zeros(0), np.zeros(0), 0.0, 0.0)
+        n = len(self.names)
+        found = self._state(q, qd)
+        return PassiveState(found[:n], found[n : 2 * n], *self._largest(found[2 * n :].tolist()))
+
+    def motion(self, q: Array, qd: Array) -> tuple[list[float], list[float]]:
+        """Answer their positions and velocities alone."""
+        n = len(self.names)
+        found = self._state(q, qd).tolist() if n else []
+        return found[:n], found[n : 2 * n]
+
+    def accelerations(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Answer their accelerations (rad/s^2 or m/s^2)."""
+        return self._accelerations.run((), q, qd, qdd) if self.names else np.zeros(0)
+
+    def at_limit(self, q: Array) -> tuple[str, ...]:
+        """Answer the names of those that are at a limit of their positions, or beyond, at positions (rad or m)."""
+        bounds = zip(self.names, q.tolist(), self.lower, self.upper, strict=True)
+        return tuple(name for name, x, low, high in bounds if not low + AT_LIMIT < x < high - AT_LIMIT)
+
+    def _largest(self, openings: list[float]) -> tuple[float, float]:
+        """Answer the largest of the distances (m) and of the angles (rad) by which loops are open."""
+        gap = turn = 0.0
+        end = 0
+        for cut in self._cuts:
+            end += cut.rows
+            own = openings[end - cut.rows : end]
+            gap = max(gap, math.hypot(*own[: len(cut.linear)]))
+            turn = max(turn, math.hypot(*own[len(cut.linear) :]))
+        return gap, turn
+
+
+def passive_programs(robot: Robot) -> list[Program]:
+    """Answer the programs of `PassiveJoints`; none for a robot without loops."""
+    return [_state(robot), passive_accelerations(robot)] if robot.loops else []
+
+
+def _state(robot: Robot) -> Program:
+    """Positions and velocities of the passive joints, then the openings of the loops, of q and qd."""
+    places = [j - 1 for j in robot.independent if robot.joints[j - 1].mu == 0]
+    cuts = cut_joints(robot)
+
+    def algorithm(q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        at = configuration(robot, q)
+        rates = at.rates(qd)
+        open_by = [gap for cut in cuts for gap in opening(robot, cut, at.q)[0]]
+        return [at.q[k] for k in places] + [rates[k] for k in places] + open_by
+
+    count = 2 * len(places) + sum(cut.rows for cut in cuts)
+    return closed(robot, trace("passive_state", algorithm, {"q": robot.dof, "qd": robot.dof}, (count,)))
