@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The passive joints of a robot with loops: where the actuated joints have them, and how well the loops close."""
+"""The passive joints of a robot with loops: where the actuated joints have them, and how open loops are."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class PassiveJoints:
         return self._accelerations.run((), q, qd, qdd) if self.names else np.zeros(0)
 
     def at_limit(self, q: Array) -> tuple[str, ...]:
-        """Answer the names of those that are at a limit of their positions, or beyond, at positions (rad or m)."""
+        """Answer the names of those that are at a limit, or beyond, at their positions (rad or m)."""
         bounds = zip(self.names, q.tolist(), self.lower, self.upper, strict=True)
         return tuple(name for name, x, low, high in bounds if not low + AT_LIMIT < x < high - AT_LIMIT)
 

@@ -82,7 +82,8 @@ def _beyond(mechanism: Mechanism, q: Array, qd: Array) -> dict[int, float]:
 def _gradient(mechanism: Mechanism, q: Array) -> Array:
     """Answer the rows g of the passive joints."""
     units = np.eye(len(q))
-    return np.array([mechanism.passive.motion(q, unit)[1] for unit in units]).transpose()
+    columns = [mechanism.passive.motion(q, unit)[1] for unit in units]
+    return np.array(list(zip(*columns, strict=True)))
 
 
 def _fastest(mechanism: Mechanism, here: list[float], k: int, sign: float, h: float) -> float:
