@@ -3,16 +3,18 @@
 // The same as dyn_core/loops/follow.py, which says why, with one shortcut: where the solution that this
 // thread found last is near, Newton's method begins there.
 
+#define ADVANCE 0.2
 #define FIRST_STEP 0.3
-#define CONTRACTION 0.5
+#define CONTRACTION 0.25
 #define CONVERGED 1e-9
 #define CLOSED 1e-6
 #define ITERATIONS 12
-#define SMALLEST_ADVANCE (1.0 / 4096.0)
+#define SMALLEST_ADVANCE (1.0 / 16777216.0)
 #define ATTEMPTS 400
 
 static const double start_given[GIVEN] = START_GIVEN;
 static const double start_unknowns[UNKNOWNS] = START;
+static const double given_scales[GIVEN] = GIVEN_SCALES;
 static const double scales[UNKNOWNS] = SCALES;
 
 static _Thread_local double last_given[GIVEN];
@@ -65,12 +67,28 @@ static int newton(const double *given, double *x)
     return 0;
 }
 
+// How far what is given is from where it was, in units of its scales.
+static double distance(const double *origin, const double *given)
+{
+    double length = 0.0;
+    for (int i = 0; i < GIVEN; ++i) {
+        const double part = fabs(given[i] - origin[i]) / given_scales[i];
+        length = part <= length ? length : part; // NaN stays
+    }
+    return length;
+}
+
 // Follow the branch of a known solution on a straight line to what is given; 0 where it ends before.
 static int follow(const double *origin, const double *known, const double *given, double *x)
 {
     double slope[UNKNOWNS] = {0.0}, here[GIVEN], found[UNKNOWNS];
-    double done = 0.0, advance = 1.0;
+    const double length = distance(origin, given);
+    const double longest = length > ADVANCE ? ADVANCE / length : 1.0;
+    double done = 0.0, advance = longest;
     memcpy(x, known, sizeof slope);
+    if (!(length < HUGE_VAL)) {
+        return 0;
+    }
     for (int k = 0; k < ATTEMPTS; ++k) {
         const double target = done + advance < 1.0 ? done + advance : 1.0;
         for (int i = 0; i < GIVEN; ++i) {
@@ -94,7 +112,7 @@ static int follow(const double *origin, const double *known, const double *given
             return 1;
         }
         done = target;
-        advance *= 2.0;
+        advance = 2.0 * advance < longest ? 2.0 * advance : longest;
     }
     return 0;
 }
@@ -105,7 +123,7 @@ static int solve(const double *const *inputs, double *x)
     double given[GIVEN];
     given_program_double(inputs, NULL, NULL, NULL, given);
     int found = 0;
-    if (has_last) {
+    if (has_last && distance(last_given, given) <= ADVANCE) {
         memcpy(x, last_unknowns, sizeof last_unknowns);
         found = newton(given, x);
     }
