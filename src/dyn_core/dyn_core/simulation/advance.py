@@ -8,7 +8,7 @@ import numpy as np
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.simulation.mechanism import Load, Mechanism
-from dyn_core.simulation.passive_stops import within_stops
+from dyn_core.simulation.loop_step import checked_step
 from dyn_core.simulation.runge_kutta import Mode, runge_kutta
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
 from dyn_core.simulation.settings import Integrator
@@ -42,21 +42,30 @@ def advance(
     """
     method = METHODS[integrator]
     h = (until - state.time) / substeps
-    q, qd = state.q, state.qd
+    now = (state.q, state.qd)
+    with_loops = bool(mechanism.passive.names)
+    passive = mechanism.passive.motion(*now)
     bound = mechanism.greatest_speed
     for k in range(substeps):
+        moment = state.time + k * h
         try:
-            after = method(mechanism, q, qd, load, h, mode if k == 0 else None)
-            q, qd = within_stops(mechanism, q, qd, load, h, after) if mechanism.passive_stops else after
+            after = method(mechanism, *now, load, h, mode if k == 0 else None)
         except DynError as problem:
-            moment = f"{state.time + k * h:.6g} s"
-            raise DynError(
-                f"the simulation cannot go on after {moment}: {problem}", element=problem.element
-            ) from problem
+            raise _end(problem, moment) from problem
         # Not so for NaN, either.
-        if not all(-bound <= v <= bound for v in qd.tolist()):
-            raise _divergence(mechanism, integrator, qd, state.time + (k + 1) * h, h)
-    return State(until, np.array(q), np.array(qd))
+        if not all(-bound <= v <= bound for v in after[1].tolist()):
+            raise _divergence(mechanism, integrator, after[1], moment + h, h)
+        if with_loops:
+            try:
+                after, passive = checked_step(mechanism, now, passive, load, h, after)
+            except DynError as problem:
+                raise _end(problem, moment) from problem
+        now = after
+    return State(until, np.array(now[0]), np.array(now[1]))
+
+
+def _end(problem: DynError, time: float) -> DynError:
+    return DynError(f"the simulation cannot go on after {time:.6g} s: {problem}", element=problem.element)
 
 
 def _divergence(mechanism: Mechanism, integrator: Integrator, qd: Array, time: float, h: float) -> DynError:
@@ -65,6 +74,8 @@ def _divergence(mechanism: Mechanism, integrator: Integrator, qd: Array, time: f
     remedy = "take a smaller step or more substeps"
     if integrator != "semi_implicit_euler":
         remedy += ", or the integrator semi_implicit_euler where friction is strong"
+    if mechanism.passive.names:
+        remedy += "; near a singularity of the loops none is small enough"
     value = qd[speed.argmax()]
     return DynError(
         f"the simulation diverges at {time:.6g} s: the velocity of joint '{joint}' becomes {value:g}, "

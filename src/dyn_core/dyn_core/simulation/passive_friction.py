@@ -28,7 +28,7 @@ SPEED = 1e-3
 
 
 def constant_ratios(robot: Robot) -> list[tuple[int, float] | None]:
-    """Answer by joint of the tree the coordinate, from 0, of which its rate is a constant multiple, and which.
+    """Answer by joint of the tree the coordinate, from 0, that its rate is a multiple of, and the multiple.
 
     None for those that follow several coordinates, or another way, and for those that stand still.
     """

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,10 +20,16 @@ from dyn_core.linalg.scalar import Scalar
 from dyn_core.loops.constraint import opening
 from dyn_core.loops.coordinates import configuration
 from dyn_core.loops.cut_joint import cut_joints
+from dyn_core.loops.elimination import determinant
+from dyn_core.loops.passive import Passive
+from dyn_core.loops.structure import structure
 from dyn_core.model.robot import Robot
 
 AT_LIMIT = 1e-6
 """How far (rad or m) from its limit a joint is at it."""
+
+MOST_ORIENTED = 4
+"""Unknowns of the largest blocks of constraints whose determinants are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +49,20 @@ class PassiveState:
     turn: float
 
 
+class PassiveMotion(NamedTuple):
+    """What an integrator has to know of the passive joints.
+
+    Attributes:
+        q: positions (rad or m).
+        qd: velocities (rad/s or m/s).
+        orientation: determinants of the blocks of the constraints: they change their sign at singularities.
+    """
+
+    q: list[float]
+    qd: list[float]
+    orientation: list[float]
+
+
 class PassiveJoints:
     """The joints that follow through the loops of a robot; none where it has no loops.
 
@@ -58,6 +79,7 @@ class PassiveJoints:
         self.lower = tuple(-math.inf if limit.lower is None else limit.lower for limit in limits)
         self.upper = tuple(math.inf if limit.upper is None else limit.upper for limit in limits)
         self._cuts = cut_joints(robot)
+        self._openings = sum(cut.rows for cut in self._cuts)
         if self.names:
             state, accelerations = functions
             self._state = state.function.bind(partial(state.run, ()), [])
@@ -78,13 +100,14 @@ class PassiveJoints:
             return PassiveState(np.zeros(0), np.zeros(0), 0.0, 0.0)
         n = len(self.names)
         found = self._state(q, qd)
-        return PassiveState(found[:n], found[n : 2 * n], *self._largest(found[2 * n :].tolist()))
+        openings = found[2 * n : 2 * n + self._openings].tolist()
+        return PassiveState(found[:n], found[n : 2 * n], *self._largest(openings))
 
-    def motion(self, q: Array, qd: Array) -> tuple[list[float], list[float]]:
-        """Answer their positions and velocities alone."""
+    def motion(self, q: Array, qd: Array) -> PassiveMotion:
+        """Answer what an integrator has to know of them."""
         n = len(self.names)
         found = self._state(q, qd).tolist() if n else []
-        return found[:n], found[n : 2 * n]
+        return PassiveMotion(found[:n], found[n : 2 * n], found[2 * n + self._openings :])
 
     def accelerations(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Answer their accelerations (rad/s^2 or m/s^2)."""
@@ -113,15 +136,18 @@ def passive_programs(robot: Robot) -> list[Program]:
 
 
 def _state(robot: Robot) -> Program:
-    """Positions and velocities of the passive joints, then the openings of the loops, of q and qd."""
+    """Positions and velocities of passive joints, openings of loops, determinants of blocks, of q and qd."""
     places = [j - 1 for j in robot.independent if robot.joints[j - 1].mu == 0]
-    cuts = cut_joints(robot)
+    cuts, found = cut_joints(robot), structure(robot)
+    blocks = [block for block in found.blocks if len(block.rows) == len(block.columns) <= MOST_ORIENTED]
 
     def algorithm(q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         at = configuration(robot, q)
         rates = at.rates(qd)
         open_by = [gap for cut in cuts for gap in opening(robot, cut, at.q)[0]]
-        return [at.q[k] for k in places] + [rates[k] for k in places] + open_by
+        W = Passive(robot, found, q, [at.q[j - 1] for j in found.unknown]).matrix()
+        signed = [determinant([[W[i][k] for k in block.columns] for i in block.rows]) for block in blocks]
+        return [at.q[k] for k in places] + [rates[k] for k in places] + open_by + signed
 
-    count = 2 * len(places) + sum(cut.rows for cut in cuts)
+    count = 2 * len(places) + sum(cut.rows for cut in cuts) + len(blocks)
     return closed(robot, trace("passive_state", algorithm, {"q": robot.dof, "qd": robot.dof}, (count,)))

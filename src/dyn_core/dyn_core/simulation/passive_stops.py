@@ -27,7 +27,14 @@ _BACK = 0.2
 
 
 def within_stops(
-    mechanism: Mechanism, q: Array, qd: Array, load: Load, h: float, after: tuple[Array, Array]
+    mechanism: Mechanism,
+    q: Array,
+    qd: Array,
+    here: list[float],
+    load: Load,
+    h: float,
+    after: tuple[Array, Array],
+    there: list[float],
 ) -> tuple[Array, Array]:
     """Answer positions and velocities after a step h (s) in which stops hold passive joints back.
 
@@ -35,15 +42,16 @@ def within_stops(
         mechanism: the robot.
         q: positions before it (rad or m).
         qd: velocities before it (rad/s or m/s).
+        here: positions of the passive joints before it (rad or m).
         load: what acts on the joints.
         h: the step (s).
         after: positions and velocities after it where nothing holds passive joints back, which are the
             answer if no passive joint is beyond its limit there.
+        there: positions of the passive joints there.
     """
-    signs = _beyond(mechanism, *after)
+    signs = _beyond(mechanism, there)
     if not signs:
         return after
-    here, _ = mechanism.passive.motion(q, qd)
     rows = _gradient(mechanism, q)
     while True:
         places = sorted(signs)
@@ -51,7 +59,7 @@ def within_stops(
         fastest = np.array([_fastest(mechanism, here, k, signs[k], h) for k in places])
         pushed = partial(_pushed, mechanism, q, qd, load, h, toward)
         after = pushed(stop_torques(partial(_excess, pushed, toward, fastest), len(places)))
-        more = _beyond(mechanism, *after)
+        more = _beyond(mechanism, mechanism.passive.motion(*after).q)
         if more.keys() <= signs.keys():
             return after
         signs = more | signs
@@ -69,9 +77,8 @@ def _excess(pushed: Callable[[Array], tuple[Array, Array]], toward: Array, faste
     return np.asarray(toward @ pushed(s)[1] - fastest)
 
 
-def _beyond(mechanism: Mechanism, q: Array, qd: Array) -> dict[int, float]:
+def _beyond(mechanism: Mechanism, positions: list[float]) -> dict[int, float]:
     """Answer the passive joints beyond a limit, by number: 1.0 for the upper one, -1.0 for the lower."""
-    positions, _ = mechanism.passive.motion(q, qd)
     lower, upper = mechanism.passive.lower, mechanism.passive.upper
     if not any(map(gt, positions, upper)) and not any(map(lt, positions, lower)):
         return {}
@@ -82,7 +89,7 @@ def _beyond(mechanism: Mechanism, q: Array, qd: Array) -> dict[int, float]:
 def _gradient(mechanism: Mechanism, q: Array) -> Array:
     """Answer the rows g of the passive joints."""
     units = np.eye(len(q))
-    columns = [mechanism.passive.motion(q, unit)[1] for unit in units]
+    columns = [mechanism.passive.motion(q, unit).qd for unit in units]
     return np.array(list(zip(*columns, strict=True)))
 
 

@@ -332,12 +332,17 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     } else {
         out = PyArray_SimpleNew(used, dimensions, NPY_DOUBLE);
     }
+    npy_intp open = -1;
     if (out != NULL) {
-        compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
+        open = compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
     }
 #if TUNABLE
     Py_DECREF(prepared);
 #endif
+    if (open >= 0) {
+        Py_DECREF(out);
+        return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), args, (size_t)count, names);
+    }
     return out;
 }
 
@@ -364,6 +369,11 @@ static PyObject *store(PyObject *const *args, Py_ssize_t count, int vectors)
         }
     } else {
         compute_known(inputs, p, samples, results);
+#if UNKNOWNS
+        if (samples < 0) {
+            remember(inputs);
+        }
+#endif
     }
     Py_RETURN_NONE;
 }
