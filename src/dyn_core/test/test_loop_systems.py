@@ -101,13 +101,13 @@ def test_a_branch_that_ends_has_no_solution(height: float) -> None:
     assert follow(circle_step, ([0.0], [0.0]), [height], SCALES) is None
 
 
-def test_a_long_way_is_not_taken_at_once() -> None:
-    assert newton(circle_step, [0.9], [0.0], SCALES) is None  # the first step would be 0.9 rad
-    assert newton(circle_step, [0.2], [0.0], SCALES) == pytest.approx([math.asin(0.2)], abs=1e-15)
+def test_a_correction_is_small_beside_the_step_that_it_corrects() -> None:
+    assert newton(circle_step, [0.2], [0.0], SCALES, 0.7) is None
+    assert newton(circle_step, [0.2], [0.0], SCALES, 0.9) == pytest.approx([math.asin(0.2)], abs=1e-15)
 
 
 def test_what_else_has_to_hold_is_checked() -> None:
     def other(given: Sequence[float], x: Sequence[float]) -> tuple[list[float], list[float]]:
         return circle_step(given, x)[0], [0.1]
 
-    assert newton(other, [0.2], [0.0], SCALES) is None
+    assert newton(other, [0.2], [0.2], SCALES, 1.0) is None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dyn_core.codegen.closure import Equations, given_program
 from dyn_core.codegen.executable import called, executable
 from dyn_core.codegen.program import Program
-from dyn_core.loops.follow import ADVANCE, Numbers, distance, follow, newton
+from dyn_core.loops.follow import ADVANCE, Numbers, distance, follow
 
 Array = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Unknowns:
         """Answer the unknowns on the branch of the start; None where they are not found."""
         last, scales, found = self._last, self.equations.scales, None
         if last is not None and distance(last[0], given, scales.given) <= ADVANCE:
-            found = newton(self.step, given, last[1], scales)
+            found = follow(self.step, last, given, scales, attempts=1)
         if found is None:
             found = follow(self.step, self.equations.start, given, scales)
         if found is None and last is not None:
