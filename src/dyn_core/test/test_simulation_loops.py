@@ -66,7 +66,7 @@ def test_the_motion_is_that_of_the_tree_with_a_constraint(integrator: Any) -> No
     tree = Tree(text, damping)
     expected = integrated(lambda x: tree.derivative(x, tau), start, 0.5, steps=25)
     assert np.abs(expected - start).max() > 1.0  # it moved
-    bound = 1e-8 if integrator == "rk4" else 2e-3  # of order 4 and 1, with steps of 1 ms and 0.05 ms
+    bound = 1e-8 if integrator == "rk4" else 2e-2  # of order 4 and 1, of velocities up to 16 rad/s
     np.testing.assert_allclose(np.concatenate(all_joints(simulator)), expected, atol=bound)
 
 
@@ -138,10 +138,10 @@ def test_a_parallelogram_is_held_by_its_passive_joints() -> None:
     robot = parallelogram(friction=1.0, passive_friction=2.0)
     simulator = Simulator(robot)
     start = simulator.state.q
-    simulator.set_effort([6.9])  # of 1 + 3 times 2 N m
+    simulator.set_effort([4.9])  # of 1 + 2 + 2 N m
     simulator.step()
     np.testing.assert_array_equal(simulator.state.q, start)
-    simulator.set_effort([7.1])
+    simulator.set_effort([5.1])
     simulator.step()
     assert simulator.state.q[0] > start[0]
 
@@ -265,7 +265,7 @@ def test_it_begins_in_the_assembly() -> None:
         (lambda s: s.set_state({"left_elbow": 1.0}), DynError, "joint 'left_elbow' is passive, it follows"),
         (lambda s: s.set_effort({"right_elbow": 1.0}), DynError, "joint 'right_elbow' is passive"),
         (
-            lambda s: s.set_state([-1.2, 1.2]),
+            lambda s: s.set_state([-1.0, 1.0]),
             DynError,
             r"of joint 'left_elbow' is not between its limits 0\.5",
         ),

@@ -2,7 +2,8 @@
 """What becomes of a step of a robot with loops: stops of passive joints, and singularities.
 
 At a singularity two assembly modes meet. A step that goes into the other one, or comes back from it, is of a
-motion that the actuated joints do not determine: there the determinant of the constraints changes its sign.
+motion that the actuated joints do not determine: there the determinant of the constraints changes its sign. Where many meet, as in a five-bar whose elbows
+are in one place, a passive joint jumps.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from dyn_core.facade.arrays import Array
 from dyn_core.simulation.mechanism import Load, Mechanism
 from dyn_core.simulation.passive_joints import PassiveMotion
 from dyn_core.simulation.passive_stops import within_stops
+
+JUMP = 0.1
+"""How far (rad or m) passive joints may be from where their velocities lead them in a step."""
 
 
 def checked_step(
@@ -40,13 +44,23 @@ def checked_step(
         held = within_stops(mechanism, *before, passive.q, load, h, after, moved.q)
         if held is not after:
             after, moved = held, mechanism.passive.motion(*held)
-    for old, new in zip(passive.orientation, moved.orientation, strict=True):
-        if old * new <= 0.0:
-            raise DynError(
-                "the robot passes a singularity of its loops, beyond which the actuated joints do not determine "
-                f"its motion, from {_words(mechanism, before[0])}: keep away from it, or take smaller steps"
-            )
+    if _turned(passive, moved) or _jumped(passive, moved, h):
+        raise DynError(
+            "the robot passes a singularity of its loops, beyond which the actuated joints do not determine "
+            f"its motion, from {_words(mechanism, before[0])}: keep away from it, or take smaller steps"
+        )
     return after, moved
+
+
+def _turned(before: PassiveMotion, after: PassiveMotion) -> bool:
+    """Whether a determinant changed its sign."""
+    return any(old * new <= 0.0 for old, new in zip(before.orientation, after.orientation, strict=True))
+
+
+def _jumped(before: PassiveMotion, after: PassiveMotion, h: float) -> bool:
+    """Whether a passive joint went where its velocities do not lead it."""
+    joints = zip(before.q, after.q, before.qd, after.qd, strict=True)
+    return any(not abs(b - a - 0.5 * h * (u + v)) <= JUMP + h * (abs(u) + abs(v)) for a, b, u, v in joints)
 
 
 def _words(mechanism: Mechanism, q: Array) -> str:
