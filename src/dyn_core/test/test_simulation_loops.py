@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +15,7 @@ from five_bar import SIDE, UP, Tree, five_bar, urdf
 
 import dyn_core
 from dyn_core import DynError, SimulationSettings, Simulator
+from dyn_core.cli.main import main
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 LOOPS = ("five_bar", "palletizer", "sr400")
@@ -242,7 +245,7 @@ def test_no_step_goes_through_a_singularity() -> None:
     tree = Tree(urdf(), 0.0, UP)
     simulator = Simulator(five_bar(gravity=UP), q=[-0.2, 0.4])
     first = tree.energy(*all_joints(simulator))
-    with pytest.raises(DynError, match="passes a singularity of its loops, .* from left = .*, right = "):
+    with pytest.raises(DynError, match=r"passes a singularity of its loops, .* from left = .*, right = "):
         for _ in range(2000):
             simulator.step()
     assert abs(tree.energy(*all_joints(simulator)) - first) < 1e-3
@@ -284,3 +287,31 @@ def test_trees_have_no_passive_state() -> None:
     simulator = Simulator(dyn_core.load_robot(ROBOTS / "rrp.urdf"))
     assert simulator.passive_joint_names == ()
     assert len(simulator.passive_state.q) == len(simulator.passive_acceleration) == 0
+
+
+def test_the_command_writes_passive_joints_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their columns obey the loop, and the constant efforts of the file moved the robot."""
+    out, efforts = tmp_path / "states.csv", tmp_path / "efforts.csv"
+    efforts.write_text("time,right_shoulder,left_shoulder,left_elbow\n0,-3,5,0\n0.2,-3,5,0\n")
+    robot, loops = (str(ROBOTS / f"five_bar.{suffix}") for suffix in ("urdf", "yaml"))
+    command = ["simulate", robot, "--loops", loops, "--effort", str(efforts), "--out", str(out), "--json"]
+    assert main(command) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["passive_joint_names"] == ["left_elbow", "right_elbow"]
+    assert max(summary["loop_gap_m"], summary["loop_turn_rad"]) < 1e-13
+    with out.open(newline="") as file:
+        names, *rows = csv.reader(file)
+    columns = dict(zip(names, np.array(rows, dtype=float).T, strict=True))
+    assert "effort.left_elbow" not in columns
+    actuated, passive = ("left_shoulder", "right_shoulder"), ("left_elbow", "right_elbow")
+    motion = [
+        np.stack([columns[f"{what}.{joint}"] for joint in actuated], axis=-1)
+        for what in ("position", "velocity", "acceleration")
+    ]
+    model = dyn_core.compile_model(example("five_bar"))
+    followed = model.solve_loops(*motion)
+    for what, values in zip(("position", "velocity", "acceleration"), followed, strict=True):
+        found = np.stack([columns[f"{what}.{joint}"] for joint in passive], axis=-1)
+        np.testing.assert_allclose(found, values, rtol=1e-6, atol=1e-7)  # of 12 digits
+    assert np.ptp(columns["position.left_shoulder"]) > 0.03
+    assert summary["passive_position"] == pytest.approx([columns[f"position.{j}"][-1] for j in passive])

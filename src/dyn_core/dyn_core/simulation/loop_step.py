@@ -54,13 +54,18 @@ def checked_step(
 
 def _turned(before: PassiveMotion, after: PassiveMotion) -> bool:
     """Whether a determinant changed its sign."""
-    return any(old * new <= 0.0 for old, new in zip(before.orientation, after.orientation, strict=True))
+    for old, new in zip(before.orientation, after.orientation, strict=True):  # noqa: SIM110 - faster
+        if old * new <= 0.0:
+            return True
+    return False
 
 
 def _jumped(before: PassiveMotion, after: PassiveMotion, h: float) -> bool:
     """Whether a passive joint went where its velocities do not lead it."""
-    joints = zip(before.q, after.q, before.qd, after.qd, strict=True)
-    return any(not abs(b - a - 0.5 * h * (u + v)) <= JUMP + h * (abs(u) + abs(v)) for a, b, u, v in joints)
+    for a, b, u, v in zip(before.q, after.q, before.qd, after.qd, strict=True):  # noqa: SIM110 - faster
+        if not abs(b - a - 0.5 * h * (u + v)) <= JUMP + h * (abs(u) + abs(v)):
+            return True
+    return False
 
 
 def _words(mechanism: Mechanism, q: Array) -> str:

@@ -39,14 +39,22 @@ class PassiveState:
     Attributes:
         q: positions (rad or m).
         qd: velocities (rad/s or m/s).
-        gap: distance by which the loop is open that is open most (m): 0 but for rounding.
-        turn: angle by which the loop is open that is open most (rad).
+        openings: by loop, the distances (m) and the angles (rad) by which it is open: 0 but for rounding.
     """
 
     q: Array
     qd: Array
-    gap: float
-    turn: float
+    openings: tuple[tuple[Array, Array], ...]
+
+    @property
+    def gap(self) -> float:
+        """Distance by which the loop is open that is open most (m)."""
+        return max((math.hypot(*distances.tolist()) for distances, _ in self.openings), default=0.0)
+
+    @property
+    def turn(self) -> float:
+        """Angle by which the loop is open that is open most (rad)."""
+        return max((math.hypot(*angles.tolist()) for _, angles in self.openings), default=0.0)
 
 
 class PassiveMotion(NamedTuple):
@@ -78,12 +86,17 @@ class PassiveJoints:
         limits = [robot.limits[name] for name in self.names]
         self.lower = tuple(-math.inf if limit.lower is None else limit.lower for limit in limits)
         self.upper = tuple(math.inf if limit.upper is None else limit.upper for limit in limits)
-        self._cuts = cut_joints(robot)
-        self._openings = sum(cut.rows for cut in self._cuts)
+        none = np.zeros(0)
+        self._last = (none, none, none)
+        self._end = 2 * len(self.names)
+        self._places = []
+        for cut in cut_joints(robot):
+            begin, self._end = self._end, self._end + cut.rows
+            self._places.append((begin, begin + len(cut.linear), self._end))
         if self.names:
-            state, accelerations = functions
-            self._state = state.function.bind(partial(state.run, ()), [])
-            self._accelerations = accelerations
+            self._state, self._accelerations = (
+                each.function.bind(partial(each.run, ()), []) for each in functions
+            )
 
     @property
     def limited(self) -> bool:
@@ -96,38 +109,33 @@ class PassiveJoints:
         Raises:
             DynError: the loops do not close there.
         """
-        if not self.names:
-            return PassiveState(np.zeros(0), np.zeros(0), 0.0, 0.0)
         n = len(self.names)
-        found = self._state(q, qd)
-        openings = found[2 * n : 2 * n + self._openings].tolist()
-        return PassiveState(found[:n], found[n : 2 * n], *self._largest(openings))
+        found = self._found(q, qd)
+        openings = tuple((found[begin:middle], found[middle:end]) for begin, middle, end in self._places)
+        return PassiveState(found[:n], found[n : 2 * n], openings)
 
     def motion(self, q: Array, qd: Array) -> PassiveMotion:
         """Answer what an integrator has to know of them."""
-        n = len(self.names)
-        found = self._state(q, qd).tolist() if n else []
-        return PassiveMotion(found[:n], found[n : 2 * n], found[2 * n + self._openings :])
+        n, found = len(self.names), self._found(q, qd).tolist()
+        return PassiveMotion(found[:n], found[n : 2 * n], found[self._end :])
+
+    def _found(self, q: Array, qd: Array) -> Array:
+        """Answer the results of the program; those of the last arrays that nobody writes to are kept."""
+        if q is self._last[0] and qd is self._last[1]:
+            return self._last[2]
+        found = self._state(q, qd) if self.names else self._last[2]
+        if not q.flags.writeable and not qd.flags.writeable:
+            self._last = (q, qd, found)
+        return found
 
     def accelerations(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Answer their accelerations (rad/s^2 or m/s^2)."""
-        return self._accelerations.run((), q, qd, qdd) if self.names else np.zeros(0)
+        return self._accelerations(q, qd, qdd) if self.names else np.zeros(0)
 
-    def at_limit(self, q: Array) -> tuple[str, ...]:
-        """Answer the names of those that are at a limit, or beyond, at their positions (rad or m)."""
-        bounds = zip(self.names, q.tolist(), self.lower, self.upper, strict=True)
+    def at_limit(self, q: Array, qd: Array) -> tuple[str, ...]:
+        """Answer the names of those that are at a limit, or beyond, as `state` has them."""
+        bounds = zip(self.names, self.motion(q, qd).q, self.lower, self.upper, strict=True)
         return tuple(name for name, x, low, high in bounds if not low + AT_LIMIT < x < high - AT_LIMIT)
-
-    def _largest(self, openings: list[float]) -> tuple[float, float]:
-        """Answer the largest of the distances (m) and of the angles (rad) by which loops are open."""
-        gap = turn = 0.0
-        end = 0
-        for cut in self._cuts:
-            end += cut.rows
-            own = openings[end - cut.rows : end]
-            gap = max(gap, math.hypot(*own[: len(cut.linear)]))
-            turn = max(turn, math.hypot(*own[len(cut.linear) :]))
-        return gap, turn
 
 
 def passive_programs(robot: Robot) -> list[Program]:

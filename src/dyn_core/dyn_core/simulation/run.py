@@ -58,6 +58,7 @@ def run(simulator: Simulator, table: EffortTable, steps: int) -> Iterator[Sample
     start = float(table.times[0])
     begins = np.ceil((table.times - start) / step - ON_TIME).tolist()
     row = -1
+    loops = bool(simulator.passive_joint_names)
     for k in range(steps + 1):
         if k > 0:
             simulator.step()
@@ -67,7 +68,7 @@ def run(simulator: Simulator, table: EffortTable, steps: int) -> Iterator[Sample
         if changed:
             simulator.set_effort(table.efforts[row])
         measured = simulator.measure()
-        passive = _passive(simulator) if simulator.passive_joint_names else ()
+        passive = _passive(simulator) if loops else ()
         moment = start + k * step
         yield Sample(moment, measured.q, measured.qd, simulator.acceleration, measured.effort, passive)
 

@@ -161,7 +161,7 @@ class Simulator:
         q, lower, upper = self._state.q.tolist(), self._mechanism.lower, self._mechanism.upper
         names = self._names(map(or_, map(le, q, lower), map(ge, q, upper)))
         if self._mechanism.passive_stops:
-            names += self._programs.passive.at_limit(self.passive_state.q)
+            names += self._programs.passive.at_limit(self._state.q, self._state.qd)
         return names
 
     def set_effort(self, effort: JointValues) -> None:
