@@ -104,9 +104,8 @@ class LoopGuard:
             if not conditions[k] <= self.limits.greatest:
                 why = self._singular(q[k], float(conditions[k]))
         if why:
-            raise DynError(
-                f"the trajectory cannot be followed, {times[k] - trajectory.start:.4g} s after its start {why}"
-            )
+            when = f"{times[k] - trajectory.start:.4g} s after its start"
+            raise DynError(f"the trajectory cannot be followed, {when} {why}")
 
     @property
     def warning(self) -> str | None:

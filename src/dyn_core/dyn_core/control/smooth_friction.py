@@ -16,8 +16,8 @@ _CREEP = 1e-30
 class SmoothFriction:
     """Friction Fo + Fv qd + Fs tanh(qd / v0) of a model, in the place of Fo + Fv qd + Fs sign(qd).
 
-    At ``|qd| = 2.65 v0`` there is 1 % of Fs missing. It follows the parameters of the model. Passive joints of
-    loops keep the sign.
+    At ``|qd| = 2.65 v0`` there is 1 % of Fs missing. It follows the parameters of the model. Passive joints
+    of loops keep the sign.
 
     Attributes:
         v0: velocity of the transition (rad/s or m/s), (n,); 0 for a joint that keeps the sign.

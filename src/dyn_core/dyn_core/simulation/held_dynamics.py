@@ -84,7 +84,7 @@ def held_dynamics(
 
 
 def viscous_friction(robot: Robot, at: Configuration) -> list[list[Scalar]]:
-    """Viscous friction of the coordinates, ``G^T Fv G``: with loops no diagonal, and another at each place."""
+    """Viscous friction of the coordinates, ``G^T Fv G``: with loops neither diagonal nor constant."""
     n = len(robot.joints)
     of_tree = [
         [joint.friction.Fv if i == k else 0.0 for k in range(n)] for i, joint in enumerate(robot.joints)

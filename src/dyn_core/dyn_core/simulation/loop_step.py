@@ -2,8 +2,8 @@
 """What becomes of a step of a robot with loops: stops of passive joints, and singularities.
 
 At a singularity two assembly modes meet. A step that goes into the other one, or comes back from it, is of a
-motion that the actuated joints do not determine: there the determinant of the constraints changes its sign. Where many meet, as in a five-bar whose elbows
-are in one place, a passive joint jumps.
+motion that the actuated joints do not determine: there the determinant of the constraints changes its sign.
+Where many meet, as in a five-bar whose elbows are in one place, a passive joint jumps.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _turned(before: PassiveMotion, after: PassiveMotion) -> bool:
 
 def _jumped(before: PassiveMotion, after: PassiveMotion, h: float) -> bool:
     """Whether a passive joint went where its velocities do not lead it."""
-    for a, b, u, v in zip(before.q, after.q, before.qd, after.qd, strict=True):  # noqa: SIM110 - faster
+    for a, b, u, v in zip(before.q, after.q, before.qd, after.qd, strict=True):
         if not abs(b - a - 0.5 * h * (u + v)) <= JUMP + h * (abs(u) + abs(v)):
             return True
     return False
