@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
+from identified import identification, wait_until_it_stands
+from identified import trajectory as rows_of_trajectory
 from rclpy.exceptions import ParameterException
 from robot_files import ROBOTS
 from ros_graph import Graph
@@ -271,3 +273,37 @@ def test_the_controller_takes_actuated_joints_and_refuses_open_loops(
         graph.wait_for(lambda: graph.diagnosis("references refused") == "1")
         assert "do not close" in graph.diagnostics[-1].message
         assert len(torques) == count
+
+
+# identification
+
+
+def test_a_trajectory_is_run_and_recorded_unless_it_opens_the_loop(
+    robot: dict[str, str], graph: Graph, tmp_path: Path
+) -> None:
+    parameters = {**robot, "brakes": "true", "natural_frequency": 6.0, "ramp_start": 0.0, "rate": 500.0}
+    parameters |= {"timeout": 5.0, "max_age": 5.0}
+    graph.start(
+        *("-m", "dyn_nodes.compose", "--nodes", "simulation", "controller"),
+        *("--remap", "simulation/torques:=controller/torques"),
+        "controller/joint_trajectory:=identification/joint_trajectory",
+        "--ros-args",
+        *(word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")),
+    )
+    with identification(graph, directory=str(tmp_path), **robot) as (ours, _):
+        assembly = [-0.6435, 0.6435]
+        wait_until_it_stands(ours, ACTUATED, assembly)
+        refused = ours.run(motion([assembly, [-1.4, 1.4], assembly])).result()
+        assert not refused.success
+        assert "do not close at left_shoulder = -" in refused.message
+        result = ours.run(motion([assembly, [-0.4, 0.8], assembly])).result()
+        assert (result.success, result.message) == (True, "")
+    log = dyn_core.read_log(result.log_file, robot=loaded(robot))
+    assert log.joint_names == tuple(ACTUATED)
+    # There is no feedforward, so that it sags.
+    assert (np.ptp(log.q, axis=0) > [0.2, 0.12]).all()
+    assert (np.ptp(log.q, axis=0) < 0.4).all()
+
+
+def motion(positions: list[list[float]]) -> JointTrajectory:
+    return rows_of_trajectory([2.0 * k for k in range(len(positions))], positions, names=ACTUATED)
