@@ -52,16 +52,18 @@ def advance(
             after = method(mechanism, *now, load, h, mode if k == 0 else None)
         except DynError as problem:
             raise _end(problem, moment) from problem
-        # Not so for NaN, either.
-        if not all(-bound <= v <= bound for v in after[1].tolist()):
-            raise _divergence(mechanism, integrator, after[1], moment + h, h)
+        for v in after[1].tolist():
+            if not -bound <= v <= bound:  # not so for NaN, either
+                raise _divergence(mechanism, integrator, after[1], moment + h, h)
         if with_loops:
+            for array in after:
+                array.flags.writeable = False  # what is known of the passive joints there is kept
             try:
                 after, passive = checked_step(mechanism, now, passive, load, h, after)
             except DynError as problem:
                 raise _end(problem, moment) from problem
         now = after
-    return State(until, np.array(now[0]), np.array(now[1]))
+    return State(until, *now)
 
 
 def _end(problem: DynError, time: float) -> DynError:
