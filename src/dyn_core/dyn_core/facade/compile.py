@@ -17,7 +17,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
 from dyn_core.facade.programs import Kind, grouped, kinds, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, runnables
-from dyn_core.facade.search import found_unknowns
+from dyn_core.facade.search import Search
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
@@ -36,6 +36,7 @@ def compile_model(
     rotor_inertia: bool = True,
     links: Sequence[str] = (),
     base_parameters: bool = False,
+    detours: bool = True,
 ) -> Model:
     """Answer the dynamics functions of a robot, written and compiled for it alone.
 
@@ -53,6 +54,9 @@ def compile_model(
         base_parameters: whether the inertial parameters are grouped first (see `base_parameters`), which
             changes no result, but for rounding, and leaves fewer operations. What is set of a model with
             parameters ``"runtime"`` are the standard parameters all the same.
+        detours: of a robot with loops, whether ways round are searched for to positions to which no straight
+            line leads from the assembly, or from the last position if that is near. Where there are none this
+            may take a second; a control loop, whose positions follow one another, misses nothing without.
 
     Raises:
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
@@ -67,6 +71,8 @@ def compile_model(
         robot.link_frame(link)
     make = _baked if parameters == "baked" else _tunable
     model = make(robot, backend, friction, rotor_inertia, bool(base_parameters))
+    if robot.loops and not detours:
+        model = model.without_detours()
     model.compile_links(links)
     return model
 
@@ -79,6 +85,7 @@ def restored_model(
     tuned: Array | None,
     links: Sequence[str],
     base_parameters: bool,
+    detours: bool,
 ) -> Model:
     """Answer a model again from what `pickle` keeps of it.
 
@@ -92,10 +99,11 @@ def restored_model(
         tuned: the parameters and gravity; None where they are baked in.
         links: links of which functions were compiled.
         base_parameters: whether parameters are grouped.
+        detours: whether ways round are searched for.
     """
     parameters: Parameters = "baked" if tuned is None else "runtime"
     chosen: Backend = "auto" if backend == "c" else backend
-    model = compile_model(robot, parameters, chosen, friction, rotor_inertia, links, base_parameters)
+    model = compile_model(robot, parameters, chosen, friction, rotor_inertia, links, base_parameters, detours)
     if tuned is not None:
         model.set_parameters(tuned[:-3], gravity=tuned[-3:])
     return model
@@ -122,7 +130,7 @@ def _baked(
 def _when_called(made_of: Robot, name: str, kind: Kind) -> Runnable:
     """Answer a function in Python that is traced at its first call."""
     program = partial(traced, made_of, name)
-    search = partial(found_unknowns, program) if made_of.loops else None
+    search = Search(program) if made_of.loops else None
     return Runnable(PythonFunction(program, kind.shape), kind.shape, tunable=False, search=search)
 
 

@@ -23,7 +23,7 @@ from dyn_core.facade.link_programs import (
 )
 from dyn_core.facade.loop_programs import cut_reaction
 from dyn_core.facade.programs import with_terms
-from dyn_core.facade.runnable import Runnable, runnables
+from dyn_core.facade.runnable import Runnable, runnables, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
@@ -56,6 +56,7 @@ class LinkFunctions:
     robot: Robot
     friction: bool
     rotor_inertia: bool
+    detours: bool
     backend: Literal["c", "python"]
     _tuning: Tuning | None
     _of_links: dict[tuple[str, ...], Runnable]
@@ -200,7 +201,9 @@ class LinkFunctions:
         keys = [(function, link, root) for link in links for function in OF_LINKS]
         wanted = [key for key in dict.fromkeys(keys) if key not in self._of_links]
         programs = [OF_LINKS[function](self.robot, link, axes) for function, link, axes in wanted]
-        self._of_links.update(zip(wanted, runnables(programs, self.backend), strict=True))
+        made = runnables(programs, self.backend)
+        functions = made if self.detours else list(map(without_detours, made))
+        self._of_links.update(zip(wanted, functions, strict=True))
         for function, link, _ in keys:
             self._call(function, link, None)
 
@@ -245,5 +248,6 @@ class LinkFunctions:
     def _made(self, key: tuple[str, ...], program: Callable[[], Program]) -> Runnable:
         """Answer the program of that key, which is made where there is none."""
         if key not in self._of_links:
-            self._of_links[key] = runnables([program()], self.backend)[0]
+            (made,) = runnables([program()], self.backend)
+            self._of_links[key] = made if self.detours else without_detours(made)
         return self._of_links[key]

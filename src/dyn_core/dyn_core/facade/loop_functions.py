@@ -50,6 +50,7 @@ class LoopFunctions:
         qd: npt.ArrayLike | None = None,
         qdd: npt.ArrayLike | None = None,
         guess: PassiveValues | None = None,
+        limits: bool = False,
     ) -> Array | tuple[Array, ...]:
         """Positions of the passive joints, and their velocities and accelerations where those are given.
 
@@ -59,13 +60,15 @@ class LoopFunctions:
             qdd: their accelerations.
             guess: positions of the passive joints (rad or m) from which the loops are closed, whatever the
                 assembly mode they are near; by default the mode is that of the assembly.
+            limits: whether passive joints have to be within their limits.
 
         Returns:
             the positions in the order of `passive_joint_names`; with qd a pair of positions and
             velocities, with qdd three arrays.
 
         Raises:
-            DynError: the robot has no loops, or they do not close there.
+            DynError: the robot has no loops, they do not close there, or, with `limits`, a passive joint
+                would be beyond a limit.
         """
         if not self.robot.loops:
             raise DynError(f"robot '{self.robot.name}' has no loops that could be solved")
@@ -74,7 +77,24 @@ class LoopFunctions:
         given = {"q": q, "qd": qd, "qdd": qdd}
         vectors = joint_vectors(self.robot.dof, **{k: v for k, v in given.items() if v is not None})
         answers = self._on_branch(vectors) if guess is None else self._near(vectors, guess)
+        if limits:
+            self._check_limits(answers[0])
         return answers[0] if qd is None else tuple(answers)
+
+    def _check_limits(self, passive: Array) -> None:
+        for k, name in enumerate(self.passive_joint_names):
+            joint = self.robot.joint(name)
+            lower, upper = joint.limits.lower, joint.limits.upper
+            for number, value in enumerate(np.atleast_2d(passive)[:, k].tolist()):
+                if (lower is not None and value < lower) or (upper is not None and value > upper):
+                    sample = f" (sample {number})" if passive.ndim == 2 else ""
+                    raise DynError(
+                        f"the loops of robot '{self.robot.name}' close only with joint '{name}' at "
+                        f"{value:.4g} {joint.position_unit}{sample}, which is not between its limits "
+                        f"{'-inf' if lower is None else f'{lower:.4g}'} and "
+                        f"{'inf' if upper is None else f'{upper:.4g}'}: keep the actuated joints where it is",
+                        element=f"joint '{name}'",
+                    )
 
     def _on_branch(self, vectors: Sequence[Array]) -> list[Array]:
         """Answer positions and what follows on the branch of the assembly."""

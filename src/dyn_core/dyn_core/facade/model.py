@@ -19,7 +19,7 @@ from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.link_functions import LinkFunctions
 from dyn_core.facade.loop_functions import LoopFunctions
 from dyn_core.facade.programs import grouped, traced, tunable, with_terms
-from dyn_core.facade.runnable import Runnable
+from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
@@ -41,6 +41,7 @@ class Model(LinkFunctions, LoopFunctions):
         rotor_inertia: whether the rotors have inertia.
         base_parameters: whether its functions compute with grouped parameters.
         backend: what computes: ``"c"``, compiled for this robot, or ``"python"``.
+        detours: whether positions to which the loops are not closed at once are searched for.
     """
 
     robot: Robot
@@ -50,6 +51,7 @@ class Model(LinkFunctions, LoopFunctions):
     backend: Literal["c", "python"]
     _functions: Mapping[str, Runnable] = field(repr=False, compare=False)
     _tuning: Tuning | None = field(repr=False)
+    detours: bool = True
     _of_links: dict[tuple[str, ...], Runnable] = field(default_factory=dict, repr=False, compare=False)
     _calls: dict[tuple[str, str, str | None], Callable[..., Array]] = field(
         default_factory=dict, repr=False, compare=False
@@ -83,8 +85,13 @@ class Model(LinkFunctions, LoopFunctions):
 
         tuned = None if self._tuning is None else self._tuning.values
         terms = (self.friction, self.rotor_inertia)
-        made_from = (self.robot, self.backend, *terms, tuned, self.compiled_links, self.base_parameters)
-        return restored_model, made_from
+        options = (self.compiled_links, self.base_parameters, self.detours)
+        return restored_model, (self.robot, self.backend, *terms, tuned, *options)
+
+    def without_detours(self) -> Model:
+        """Answer the same model, which says at once where it does not find how the loops close."""
+        functions = {name: without_detours(runnable) for name, runnable in self._functions.items()}
+        return replace(self, _functions=functions, _of_links={}, _calls={}, detours=False)
 
     def __repr__(self) -> str:
         """Answer what it is, and of which robot."""

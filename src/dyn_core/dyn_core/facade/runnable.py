@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -73,6 +73,15 @@ class Runnable:
 def _is_plain(array: Array) -> bool:
     """Whether the numbers of an array lie one after the other, where the processor can read them."""
     return array.flags.c_contiguous and array.flags.aligned and type(array) is np.ndarray
+
+
+def without_detours(runnable: Runnable) -> Runnable:
+    """Answer the same, which says at once where unknowns are not found."""
+    return (
+        runnable
+        if runnable.search is None
+        else replace(runnable, search=replace(runnable.search, detours=False))
+    )
 
 
 def runnables(programs: Sequence[Program], backend: Literal["c", "python"]) -> list[Runnable]:

@@ -14,6 +14,7 @@ CLOSED = 1e-10
 
 _ITERATIONS = 60
 _LARGEST_STEP = 0.3
+_PROGRESS = 0.9
 _STEPS = 8
 _STEP = 0.08
 _REGULAR = 0.1
@@ -35,8 +36,9 @@ def closed_by(numbers: Numbers, q: Array, movable: Sequence[int]) -> tuple[Array
     columns = list(movable)
     q = q.copy()
     gap = _largest(numbers, q)
+    moving = np.ones(len(q), dtype=bool)
     for _ in range(_ITERATIONS):
-        active = gap > 0.01 * CLOSED
+        active = moving & (gap > 1e-4 * CLOSED)
         if not active.any():
             break
         here = q[active]
@@ -57,10 +59,9 @@ def closed_by(numbers: Numbers, q: Array, movable: Sequence[int]) -> tuple[Array
             if (best_gap < before).all():
                 break
             damping = np.where(best_gap < before, damping, 0.5 * damping)
-        stuck = (best_gap >= before).all()
         q[active], gap[active] = best, best_gap
-        if stuck:
-            break
+        # Far from a solution steps are cut short; beside one the gap falls fast.
+        moving[active] = (best_gap < _PROGRESS * before) | (length > _LARGEST_STEP) & (best_gap < before)
     return q, gap
 
 

@@ -8,23 +8,28 @@ stay open.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.loops.closing import CLOSED, closed_by
 from dyn_core.loops.follow import Numbers, Scales, Step, follow
+from dyn_core.loops.numbers import Array
 from dyn_core.loops.numbers import Numbers as Constraints
 from dyn_core.loops.reference import worst_opening
-from dyn_core.loops.structure import geometry_of, structure
+from dyn_core.loops.structure import structure
 from dyn_core.model.robot import Robot
 
-DETOURS = 60
+DETOURS = 16
 """How many positions to go by are tried."""
 
+ATTEMPTS = 100
+"""How many steps each way may have."""
+
+GUESSES = 8
+"""From how many positions of the passive joints it is tried whether the loops close at all."""
+
 _REACH = 1.5
-"""How far beyond start and goal they may lie, in units of their distance."""
+"""How far beyond start and goal the positions to go by may lie, in units of their distance."""
 
 
 def searched(
@@ -38,49 +43,70 @@ def searched(
         given: what is given.
         scales: what is about as much as 1 rad.
     """
-    found = follow(step, start, given, scales)
     random = np.random.default_rng(0)
     origin, goal = np.array(start[0]), np.array(given)
-    spread = _REACH * max(float(np.abs(goal - origin).max(initial=0.0)), 0.5)
+    spread = _REACH * np.maximum(np.abs(goal - origin).max(initial=0.0), 0.5) * np.array(scales.given)
     for _ in range(DETOURS):
+        middle = (0.5 * (origin + goal) + spread * random.uniform(-0.5, 0.5, len(goal))).tolist()
+        half = follow(step, start, middle, scales, ATTEMPTS)
+        found = None if half is None else follow(step, (middle, half), given, scales, ATTEMPTS)
         if found is not None:
             return found
-        middle = 0.5 * (origin + goal) + spread * random.uniform(-0.5, 0.5, len(goal))
-        half = follow(step, start, middle.tolist(), scales)
-        if half is not None:
-            found = follow(step, (middle.tolist(), half), given, scales)
-    return found
+    return None
 
 
-def does_not_close(robot: Robot, q_a: Numbers, sample: int | None) -> DynError:
+def closes_somewhere(robot: Robot, q_a: Numbers) -> bool:
+    """Tell whether the loops close at positions of the actuated joints, in whatever mode that is found.
+
+    Args:
+        robot: a robot as `geometry_of` answers it.
+        q_a: the positions (rad or m).
+    """
+    _, gaps = _nearest(robot, q_a, GUESSES)
+    return bool(gaps.min() < CLOSED)
+
+
+def does_not_close(robot: Robot, q_a: Numbers, sample: int | None, why: bool = True) -> DynError:
     """Answer the error about positions of the actuated joints (rad or m) where the loops do not close.
 
     Args:
-        robot: the robot.
+        robot: a robot as `geometry_of` answers it.
         q_a: the positions.
         sample: number of the sample in a batch; None for a single one.
+        why: whether it says how far they stay open, which takes some time.
     """
-    geometry = geometry_of(robot)
-    constraints = Constraints(geometry)
-    reference = np.array(structure(robot).reference)
-    places = [robot.independent.index(j) for j in robot.coordinates]
-    passive = [k for k in range(len(reference)) if k not in places]
-    q = reference.copy()
-    q[places] = q_a
-    (found,), (gap,) = closed_by(constraints, q[np.newaxis], passive)
     joints = ", ".join(
         f"{joint.name} = {value:.4g} {joint.position_unit}"
         for joint, value in zip(robot.independent_joints, q_a, strict=True)
     )
     where = f"at {joints}" + ("" if sample is None else f" (sample {sample})")
-    if gap < CLOSED and math.isfinite(gap):
-        reason = (
-            "they close there only beyond a singularity, in another assembly mode than that of the assembly"
-        )
-    else:
-        reason = f"as near as they come, {worst_opening(constraints, found)}"
     return DynError(
-        f"the loops of robot '{robot.name}' do not close {where}: {reason}: "
+        f"the loops of robot '{robot.name}' do not close {where}: {_reason(robot, q_a) if why else ''}"
         "keep the actuated joints where the loops can close",
         element=f"loop '{robot.loops[0].name}'",
     )
+
+
+def _reason(robot: Robot, q_a: Numbers) -> str:
+    closed, gaps = _nearest(robot, q_a, GUESSES)
+    best = int(np.argmin(gaps))
+    if gaps[best] < CLOSED:
+        return (
+            "they close there only in another assembly mode than that of the assembly, beyond a singularity: "
+        )
+    return f"as near as they come, {worst_opening(Constraints(robot), closed[best])}: "
+
+
+def _nearest(robot: Robot, q_a: Numbers, guesses: int) -> tuple[Array, Array]:
+    """Configurations that come near to closing the loops, and how far they stay open."""
+    reference = np.array(structure(robot).reference)
+    places = [robot.independent.index(j) for j in robot.coordinates]
+    passive = [k for k in range(len(reference)) if k not in places]
+    constraints = Constraints(robot)
+    q = np.repeat(reference[np.newaxis], guesses, axis=0)
+    q[:, places] = q_a
+    spread = constraints.column_units[passive] * np.random.default_rng(0).uniform(
+        -1.5, 1.5, (guesses - 1, len(passive))
+    )
+    q[1:, passive] += spread
+    return closed_by(constraints, q, passive)

@@ -327,6 +327,7 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
         dimensions[used++] = shape[k];
     }
     PyObject *out = given[INPUTS];
+    npy_intp open = -1;
     if (out != NULL) {
         Py_INCREF(out);
     } else {
