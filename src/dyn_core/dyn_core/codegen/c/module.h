@@ -333,7 +333,6 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     } else {
         out = PyArray_SimpleNew(used, dimensions, NPY_DOUBLE);
     }
-    npy_intp open = -1;
     if (out != NULL) {
         open = compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
     }
