@@ -36,6 +36,10 @@ GROWTH = 1.1
 """Operations for one joint more: those of the 64-joint chain against those of the 16-joint chain."""
 REAL_TIME = {("rx90", "rk4"): 1.0 / 20.0}
 """Time that `dyn simulate` takes for a second of a robot with an integrator (s)."""
+LOOPS_REAL_TIME = 1.0 / 50.0
+"""Time that `dyn simulate` takes for a second of a five-bar at 1 kHz (s)."""
+LOOPS_OPEN = 1e-9
+"""How far the loop of a five-bar is open after 10 minutes (m, rad)."""
 ENERGY_DRIFT = 1e-6
 """Relative change of the energy of a swing in 60 s."""
 EXCITATION_CONDITION = 100.0

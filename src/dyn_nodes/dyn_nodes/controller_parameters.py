@@ -9,9 +9,11 @@ from typing import get_args
 
 from rclpy.node import Node
 
+from dyn_core.control.loop_guard import ConditionLimits
 from dyn_core.control.pid import AntiWindup, Derivative
 from dyn_core.control.watchdog import Reaction, WatchSettings
 from dyn_nodes.feedforward_settings import ReferenceSettings, declared_references
+from dyn_nodes.loop_condition import declared_condition_limits
 from dyn_nodes.max_age import declared_max_age
 from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
@@ -40,6 +42,7 @@ class ControllerSettings:
         watch: when joint states are stale, and what is done then, on a steady clock.
         ramp_start: how long the first torques take from zero (s).
         feedforward: when torques of the feedforward are stale, and how long they take to zero and back.
+        loop_condition: condition numbers of loops.
     """
 
     gains: PidGains = field(default_factory=PidGains)
@@ -52,6 +55,7 @@ class ControllerSettings:
     feedforward: WatchSettings = field(
         default_factory=lambda: WatchSettings(timeout=0.2, ramp_down=0.5, ramp_up=0.1)
     )
+    loop_condition: ConditionLimits = field(default_factory=ConditionLimits)
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,7 @@ def declare_controller_parameters(node: Node) -> ControllerParameters:
             within=_SECONDS,
         ),
         feedforward=_feedforward(node),
+        loop_condition=declared_condition_limits(node),
     )
     return ControllerParameters(
         settings,

@@ -11,6 +11,7 @@ import numpy as np
 from dyn_core import DynError, Robot
 from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.jump import JumpLimit
+from dyn_core.control.loop_guard import ConditionLimits, LoopGuard
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned, replaced
 from dyn_core.control.trajectory import Trajectory
@@ -18,6 +19,7 @@ from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.control.trajectory_ranges import MARGIN, check_ranges
 from dyn_core.facade.arrays import Array
 from dyn_nodes.feedforward_settings import ReferenceSettings
+from dyn_nodes.loop_condition import check_loops
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.rejection import Rejection
 
@@ -43,11 +45,15 @@ class DesiredMotion:
 
     Attributes:
         kind: where the motion comes from.
+        guard: looks at positions of robots with loops.
     """
 
-    def __init__(self, robot: Robot, settings: ReferenceSettings, timeout: float) -> None:
+    def __init__(
+        self, robot: Robot, settings: ReferenceSettings, timeout: float, guard: LoopGuard | None = None
+    ) -> None:
         """Begin with nothing that is desired; references older than `timeout` (s) are stale."""
         names = robot.coordinate_names
+        self.guard = guard or LoopGuard(robot, ConditionLimits())
         self.kind = Kind.NOTHING
         self._limits = robot.limits
         self._timeout = timeout
@@ -82,7 +88,8 @@ class DesiredMotion:
                 to be near to it, or to where the trajectory is.
 
         Raises:
-            Rejection: it is older than the last one, jumps, or is faster than its joints. The last one stays.
+            Rejection: it is older than the last one, jumps, is faster than its joints, or is where loops
+                do not close. The last one stays.
         """
         last_t = self._reference_t
         following = self.follows(now)
@@ -99,6 +106,7 @@ class DesiredMotion:
         if jump is not None:
             raise Rejection(jump.sentence, f"the reference of joint '{jump.joint}' jumps")
         self._check_derivatives(given)
+        check_loops(self.guard, given.q, "the reference")
         if not following:
             # What another motion was before has no part in the derivatives of this one.
             self._of_positions.reset()
@@ -144,6 +152,7 @@ class DesiredMotion:
         names, speed = self._jumps.joint_names, self._jumps.speed
         check_ranges(planned(points, 0.0, 0.0), names, self._limits, speed)
         check_ranges(trajectory, names, self._limits, speed, self._jumps.slack)
+        self.guard.check_trajectory(trajectory)
         return trajectory
 
     def follow(self, trajectory: Trajectory, t: float) -> None:

@@ -246,6 +246,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             "data": source.stage.watch.status.value,
             "desired motion": source.desired.kind.value,
             "payloads": ", ".join(f"{p.mass:g} kg at {p.link}" for p in payloads) or "none",
+            **super().values(),
         }
 
 

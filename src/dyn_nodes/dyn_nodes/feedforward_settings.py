@@ -10,8 +10,10 @@ from typing import Literal, get_args
 from rclpy.node import Node
 
 from dyn_core.control.effort_limits import OnLimit
+from dyn_core.control.loop_guard import ConditionLimits
 from dyn_core.control.terms import Switches
 from dyn_core.control.watchdog import Reaction, WatchSettings
+from dyn_nodes.loop_condition import declared_condition_limits
 from dyn_nodes.max_age import MAX_AGE_S, declared_max_age
 from dyn_nodes.parameter_lists import declare_names
 from dyn_nodes.parameters import declare, declare_by_joint
@@ -79,6 +81,7 @@ class FeedforwardSettings:
         command_joints: order of the commands; empty for that of the robot.
         blend_time: how long torques take to those of other dynamic parameters or payloads (s).
         effort_period: between points of a trajectory with efforts (s); 0 for the points that it has.
+        loop_condition: condition numbers of loops.
     """
 
     mode: Mode = "gravity"
@@ -95,6 +98,7 @@ class FeedforwardSettings:
     command_joints: tuple[str, ...] = ()
     blend_time: float = 1.0
     effort_period: float = 0.0
+    loop_condition: ConditionLimits = field(default_factory=ConditionLimits)
 
 
 _DEFAULTS = FeedforwardSettings()
@@ -183,6 +187,7 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             "Time, s, between the points of trajectories with efforts; 0: the points that they have.",
             within=(0.0, 60.0),
         ),
+        loop_condition=declared_condition_limits(node),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.fade import Fade
+from dyn_core.control.loop_guard import LoopGuard
 from dyn_core.control.motion import Motion
 from dyn_core.control.pid import Pid
 from dyn_core.control.terms import Terms
@@ -19,6 +20,7 @@ from dyn_core.model.robot import Robot
 from dyn_nodes.believed_positions import BelievedPositions
 from dyn_nodes.controller_parameters import ControllerSettings
 from dyn_nodes.desired_motion import DesiredMotion, Kind
+from dyn_nodes.loop_condition import check_loops
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.rejection import Rejection
@@ -36,6 +38,7 @@ class JointController:
         robot: the robot.
         desired: the desired motion.
         stage: limits, reactions to stale data and transitions.
+        guard: looks at measured positions of robots with loops.
     """
 
     def __init__(self, robot: Robot, settings: ControllerSettings) -> None:
@@ -58,6 +61,8 @@ class JointController:
         )
         units = tuple(joint.effort_unit for joint in robot.independent_joints)
         self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
+        self.guard = LoopGuard(robot, settings.loop_condition)
+        self._desired_guard = LoopGuard(robot, settings.loop_condition)
         self._believed = BelievedPositions(robot)
         self._zero = self.stage.zero.total
         self._feedforward_fade = Fade(names)
@@ -96,9 +101,11 @@ class JointController:
             now: the present (s).
 
         Raises:
-            Rejection: the measurement is older than the last, or cannot be believed.
+            Rejection: the measurement is older than the last, or cannot be believed, or is where loops do not
+                close.
         """
         self.stage.notice_silence(now)
+        check_loops(self.guard, q, "the joint state")
         if self.stage.watch.status in _WITHOUT_CONTROL:
             self._believed.forget()
             self._forget_feedforward(now)
@@ -186,7 +193,9 @@ class JointController:
     def _hold(self, q: Array) -> None:
         """Want the robot to stand at a position, whatever was wanted before."""
         self._place = q
-        self.desired = DesiredMotion(self.robot, self._settings.references, self._settings.watch.timeout)
+        self.desired = DesiredMotion(
+            self.robot, self._settings.references, self._settings.watch.timeout, self._desired_guard
+        )
         self._pid.reset()
 
     def _desired(self, t: float, now: float) -> Motion:

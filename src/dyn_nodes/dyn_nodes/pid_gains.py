@@ -11,6 +11,7 @@ import numpy as np
 from dyn_core import DynError, Robot, compile_model
 from dyn_core.control.joint_gains import joint_gains
 from dyn_core.errors import listed
+from dyn_core.loops.solution import assembled
 
 KINDS = ("p", "i", "d")
 
@@ -59,12 +60,12 @@ class PidGains:
         return not any(values) and self.natural_frequency == 0.0
 
     def _of_frequency(self, robot: Robot) -> dict[str, list[float]]:
-        """Answer p and d for the inertia that each joint feels with the robot at zero."""
+        """Answer p and d for the inertia that each joint feels with the robot at zero, or assembled."""
         for kind in ("p", "d"):
             if self.general.get(kind, 0.0):
                 raise DynError(
                     f"natural_frequency and {kind} are given, and each says what {kind} is: leave one at 0"
                 )
-        zero = np.zeros((1, robot.dof))
-        kp, kd, _ = joint_gains(compile_model(robot), zero, self.natural_frequency, self.damping)
+        q = np.array([assembled(robot)]) if robot.loops else np.zeros((1, robot.dof))
+        kp, kd, _ = joint_gains(compile_model(robot), q, self.natural_frequency, self.damping)
         return {"p": kp.tolist(), "d": kd.tolist()}

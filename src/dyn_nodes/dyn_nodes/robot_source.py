@@ -57,7 +57,10 @@ class RobotSource:
             "Path of a URDF file; empty: taken from robot_description (parameter or topic).",
         )
         self._side_file: str = declare(
-            node, "side_file", "", "Path of a YAML file with rotor inertias, friction and passive joints."
+            node,
+            "side_file",
+            "",
+            "Path of a YAML file with loops, passive joints, rotor inertias and friction.",
         )
         self._dynamic_parameters_file: str = declare(
             node,

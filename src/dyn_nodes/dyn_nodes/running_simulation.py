@@ -51,10 +51,16 @@ class RunningSimulation:
         return left
 
     def joint_states(self, stamp: Time) -> JointState:
-        """Answer what the sensors say."""
+        """Answer what the sensors say, and where the passive joints of loops are, which nothing measures."""
         message, measured = self.message, self.robot.simulator.measure()
         message.header.stamp = stamp
-        message.position = array("d", measured.q.tolist())
-        message.velocity = array("d", measured.qd.tolist())
-        message.effort = array("d", measured.effort.tolist())
+        position, velocity, effort = (values.tolist() for values in measured)
+        if self.robot.simulator.passive_joint_names:
+            passive = self.robot.simulator.passive_state
+            position += passive.q.tolist()
+            velocity += passive.qd.tolist()
+            effort += [0.0] * len(passive.q)
+        message.position = array("d", position)
+        message.velocity = array("d", velocity)
+        message.effort = array("d", effort)
         return message

@@ -105,6 +105,10 @@ class SimulatedRobot:
         """Put joints at positions (rad or m) with velocities (rad/s or m/s); others stay as they are."""
         names, state = self.simulator.joint_names, self.simulator.state
         unknown = sorted({*q, *qd} - set(names))
+        if unknown and unknown[0] in self.simulator.passive_joint_names:
+            raise DynError(
+                f"joint '{unknown[0]}' is passive, it follows through the loops: give {', '.join(names)} only"
+            )
         if unknown:
             raise DynError(f"the robot has no joint '{unknown[0]}': its joints are {', '.join(names)}")
         positions = [q.get(name, value) for name, value in zip(names, state.q.tolist(), strict=True)]

@@ -7,7 +7,7 @@ Subscribes:
     ~/wrench (geometry_msgs/WrenchStamped): what the environment exerts on the link `frame_id`.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it.
 Publishes:
-    joint_states (sensor_msgs/JointState): what the sensors say.
+    joint_states (sensor_msgs/JointState): what the sensors say, and the passive joints of loops.
     robot_description (std_msgs/String, transient_local): where a parameter gives it, on request.
     /clock (rosgraph_msgs/Clock): simulated time, on request.
     /diagnostics (diagnostic_msgs/DiagnosticArray): real-time factor, joints at their limits, what is wrong.
@@ -131,7 +131,8 @@ class Simulation(RobotNode[RunningSimulation]):
         """Make the simulator of a robot; DynError where the parameters do not fit it."""
         order = CommandOrder(described.robot, self._given.command_joints)
         robot, warnings = self._given.robot(described.robot)
-        message = JointState(name=list(robot.simulator.joint_names))
+        simulator = robot.simulator
+        message = JointState(name=[*simulator.joint_names, *simulator.passive_joint_names])
         return RunningSimulation(described, robot, order, message, warnings)
 
     def use(self, prepared: RunningSimulation) -> None:
@@ -197,7 +198,16 @@ class Simulation(RobotNode[RunningSimulation]):
             "real-time factor": "none" if factor is None else f"{factor:.3f}",
             "simulated time": f"{self._loop.periods * self._given.period:.3f} s",
             **{f"joints {what}": met.get(what, "") for what in LIMITS},
+            **self._openings(),
         }
+
+    def _openings(self) -> dict[str, str]:
+        """How far the loops of the robot are open."""
+        simulator = self._running.robot.simulator if self._running else None
+        if simulator is None or not simulator.passive_joint_names:
+            return {}
+        passive = simulator.passive_state
+        return {"loops open by": f"{passive.gap:.2g} m, {passive.turn:.2g} rad"}
 
     def _real_time_factor(self) -> float | None:
         return None if self._timer is None else self._loop.real_time_factor()

@@ -95,6 +95,8 @@ class SimulationParameters:
         q = {joint.name: _nearest_to_zero(joint.limits) for joint in described.independent_joints}
         if not settings.position_limits:
             q = dict.fromkeys(q, 0.0)
+        if described.loops:  # which begin in their assembly
+            q = {}
         q.update(self._initial["position"])
         qd = self._initial["velocity"]
         with caught_warnings() as caught:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from dyn_core import Robot
+from dyn_core.control.loop_guard import LoopGuard
 from dyn_core.facade.arrays import Array
+from dyn_nodes.desired_motion import DesiredMotion
 from dyn_nodes.joint_reader import JointReader
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.outputs import Outputs
@@ -17,6 +19,8 @@ class TorqueMaker(Protocol):
     """What makes the torques of one robot."""
 
     stage: OutputStage
+    guard: LoopGuard
+    desired: DesiredMotion
 
     def restart(self) -> None:
         """Forget the motions and wait for data as at first."""

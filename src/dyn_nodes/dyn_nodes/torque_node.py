@@ -27,6 +27,7 @@ from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_reader import JointReader, check_age
 from dyn_nodes.joint_state_bytes import JointStateBytes, Stamp
+from dyn_nodes.loop_condition import condition_words
 from dyn_nodes.node_time import NodeTime
 from dyn_nodes.output_stage import Output, OutputStage
 from dyn_nodes.outputs import Outputs
@@ -268,11 +269,24 @@ class TorqueNode(RobotNode[Running[Maker]]):
         position = running.maker.position
         if position is not None and (sentence := outside(running.robot, position)) is not None:
             return sentence
+        for guard, whose in ((running.maker.guard, "measured"), (running.maker.desired.guard, "desired")):
+            if guard.warning is not None:
+                return f"{whose} positions: {guard.warning}"
         for topic in (self._torques.topic_name, self._commands.topic_name):
             count = self.count_publishers(topic)
             if count > 1:
                 return f"{count} publishers send on {topic}: receivers get the torques of all"
         return None
+
+    def values(self) -> dict[str, str]:
+        """Condition numbers of loops, for /diagnostics."""
+        running = self._running
+        if running is None or not running.robot.loops:
+            return {}
+        return {
+            "loop condition": condition_words(running.maker.guard),
+            "loop condition, desired": condition_words(running.maker.desired.guard),
+        }
 
     def _stale(self, running: Running[Maker]) -> str | None:
         """Answer a sentence about data that is stale and what is done about it, or None."""

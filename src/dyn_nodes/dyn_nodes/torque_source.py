@@ -14,6 +14,7 @@ import numpy as np
 from dyn_core.control.computed_torque import TrackingGains, computed_torque, held
 from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.loop_guard import LoopGuard
 from dyn_core.control.motion import Motion
 from dyn_core.control.terms import Switches, Terms, TorqueTerms
 from dyn_core.control.trajectory import Samples, Trajectory
@@ -25,6 +26,7 @@ from dyn_nodes.believed_positions import BelievedPositions
 from dyn_nodes.desired_motion import DesiredMotion, Kind
 from dyn_nodes.feedforward_settings import FeedforwardSettings, GainSettings
 from dyn_nodes.live_parameters import LiveParameters
+from dyn_nodes.loop_condition import check_loops
 from dyn_nodes.model_source import LoadedModel
 from dyn_nodes.motion_message import GivenMotion
 from dyn_nodes.output_stage import Output, OutputStage
@@ -40,6 +42,7 @@ class TorqueSource:
         desired: the desired motion.
         live: the dynamic parameters of the model.
         stage: limits, reactions to stale data and transitions.
+        guard: looks at measured positions of robots with loops.
     """
 
     def __init__(self, loaded: LoadedModel, settings: FeedforwardSettings) -> None:
@@ -64,6 +67,8 @@ class TorqueSource:
         self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
         cutoff = settings.references.derivative_cutoff
         self._velocities = DerivativeFilter(names, cutoff, max_gap=self._timeout)
+        self.guard = LoopGuard(robot, settings.loop_condition)
+        self._desired_guard = LoopGuard(robot, settings.loop_condition)
         self.desired = self._nothing_desired()
         self._believed = BelievedPositions(robot)
         self._measured_at = -math.inf
@@ -117,9 +122,11 @@ class TorqueSource:
 
         Raises:
             Rejection: the measurement is older than the last one, or cannot be believed, or is too far from
-                the desired motion for a beginning; or the torques cannot be sent.
+                the desired motion for a beginning, or is where loops do not close; or the torques cannot be
+                sent.
         """
         self.live.update(now)
+        check_loops(self.guard, q, "the joint state")
         if now - self._measured_at > self._timeout:
             self._believed.forget()
         first = self._believed.last is None
@@ -289,7 +296,7 @@ class TorqueSource:
         return j if distance[j] > self._references.slack else None
 
     def _nothing_desired(self) -> DesiredMotion:
-        return DesiredMotion(self.loaded.robot, self._references, self._timeout)
+        return DesiredMotion(self.loaded.robot, self._references, self._timeout, self._desired_guard)
 
     def _along(self, motion: Motion, now: float) -> Output:
         if self.measured(now) is None:
@@ -313,6 +320,8 @@ def _finite(terms: TorqueTerms, motion: Motion, friction_velocity: Array | None)
         return terms.of(motion, friction_velocity)
     except ValueError as problem:
         raise Rejection(str(problem), "torques are not finite") from problem
+    except DynError as problem:
+        raise Rejection(str(problem), "the loops do not close") from problem
 
 
 def _gains(robot: Robot, settings: GainSettings) -> TrackingGains:

@@ -52,12 +52,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     for name in ("friction", "rotor-inertia", "position-limits", "effort-limits"):
         parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=True)
-    for option, what in (("--q", "positions"), ("--qd", "velocities")):
+    for option, what, default in (
+        ("--q", "positions", "zeros; of loops those of the assembly"),
+        ("--qd", "velocities", "zeros"),
+    ):
         parser.add_argument(
             option,
             action=Once,
             metavar="X ...",
-            help=f"initial {what} in tree order, SI units (default: zeros)",
+            help=f"initial {what} in tree order, SI units (default: {default})",
         )
     parser.add_argument(
         "--payload",
@@ -87,8 +90,8 @@ def simulate(arguments: Namespace) -> Answer:
     watch = _Watch(simulator)
     began = time.monotonic()
     with whole_file(arguments.out) as file:
-        file.write(header(robot.coordinate_names))
-        lines = Lines(robot.coordinate_names)
+        file.write(header(simulator.joint_names, simulator.passive_joint_names))
+        lines = Lines(simulator.joint_names, simulator.passive_joint_names)
         shown = began
         for k, sample in enumerate(run(simulator, table, steps)):
             if k % arguments.every == 0:
@@ -221,4 +224,19 @@ def _summary(simulator: Simulator, steps: int, took: float) -> dict[str, Any]:
         "joint_names": simulator.joint_names,
         "position": state.q.tolist(),
         "velocity": state.qd.tolist(),
+        **_loops(simulator),
+    }
+
+
+def _loops(simulator: Simulator) -> dict[str, Any]:
+    """What the summary of a robot with loops has beside that of others."""
+    if not simulator.passive_joint_names:
+        return {}
+    passive = simulator.passive_state
+    return {
+        "passive_joint_names": simulator.passive_joint_names,
+        "passive_position": passive.q.tolist(),
+        "passive_velocity": passive.qd.tolist(),
+        "loop_gap_m": passive.gap,
+        "loop_turn_rad": passive.turn,
     }

@@ -49,10 +49,23 @@ def joint_gains(model: Model, q: Array, frequency: float, damping: float = 1.0) 
     w = 2.0 * math.pi * number("the natural frequency (Hz)", frequency, above=0.0)
     rate = 2.0 * w * number("the damping ratio", damping, above=0.0)
     A = model.inertia_matrix(q)
-    one = np.ones(len(model.joint_names))
-    Fv = model.friction_torques(2.0 * one) - model.friction_torques(one)
+    Fv = _least_viscous_friction(model, q)
     inertia = np.maximum(np.einsum("njj->nj", A).max(0), Fv / rate)
     return JointGains(inertia * w * w, np.maximum(rate * inertia - Fv, 0.0), inertia)
+
+
+def _least_viscous_friction(model: Model, q: Array) -> Array:
+    """Viscous friction that each joint feels (N m s/rad or N s/m), (n,), the least at positions (N, n)."""
+    one = np.ones(len(model.joint_names))
+    if not model.robot.loops:
+        return model.friction_torques(2.0 * one) - model.friction_torques(one)
+    columns = []
+    for j, unit in enumerate(np.eye(len(one))):
+        rates = np.broadcast_to(unit, q.shape)
+        columns.append(
+            (model.friction_torques(2.0 * rates, q) - model.friction_torques(rates, q))[:, j].min()
+        )
+    return np.array(columns)
 
 
 def fastest_rate(model: Model, q: Array, kd: Array) -> float:

@@ -16,7 +16,8 @@ _CREEP = 1e-30
 class SmoothFriction:
     """Friction Fo + Fv qd + Fs tanh(qd / v0) of a model, in the place of Fo + Fv qd + Fs sign(qd).
 
-    At ``|qd| = 2.65 v0`` there is 1 % of Fs missing. It follows the parameters of the model.
+    At ``|qd| = 2.65 v0`` there is 1 % of Fs missing. It follows the parameters of the model. Passive joints
+    of loops keep the sign.
 
     Attributes:
         v0: velocity of the transition (rad/s or m/s), (n,); 0 for a joint that keeps the sign.
@@ -31,14 +32,25 @@ class SmoothFriction:
         self._any = bool(smooth.any())
         self._smooth = smooth.astype(np.float64)
         self._inverse = np.where(smooth, 1.0 / np.where(smooth, self.v0, 1.0), 0.0)
+        robot = model.robot
+        self._own = [robot.parameter_names.index(f"Fs{j}") for j in robot.coordinates] if robot.loops else []
         self._rest = np.zeros(len(names))
         self._creep = np.full(len(names), _CREEP)
 
-    def torques(self, qd: Array) -> Array:
-        """Answer the friction torques (N m or N) at the velocities qd (rad/s or m/s), (n,) or (N, n)."""
+    def torques(self, qd: Array, q: Array | None = None) -> Array:
+        """Answer the friction torques (N m or N) at the velocities qd (rad/s or m/s), (n,) or (N, n).
+
+        Args:
+            qd: velocities.
+            q: positions (rad or m), which the friction of a robot with loops depends on.
+        """
         friction = self._model.friction_torques
-        torques = friction(qd)
+        torques = friction(qd) if q is None else friction(qd, q)
         if self._any:
-            Fs = friction(self._creep) - friction(self._rest)
+            Fs = (
+                self._model.parameters[self._own]
+                if self._own
+                else friction(self._creep) - friction(self._rest)
+            )
             torques += Fs * self._smooth * (np.tanh(qd * self._inverse) - np.sign(qd))
         return torques

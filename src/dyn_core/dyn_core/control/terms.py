@@ -66,6 +66,7 @@ class TorqueTerms:
         self.switches = Switches() if switches is None else switches
         friction = SmoothFriction(model, coulomb_velocity)
         self._friction_torques = friction.torques if friction.v0.any() else model.friction_torques
+        self._with_loops = bool(model.robot.loops)
         self._zero = np.zeros(len(model.joint_names))
         self._zero.flags.writeable = False
 
@@ -89,7 +90,8 @@ class TorqueTerms:
         gravity = model.gravity_torques(q) if wanted.gravity else zero
         friction = zero
         if wanted.friction:
-            friction = self._friction_torques(qd if friction_velocity is None else friction_velocity)
+            rates = qd if friction_velocity is None else friction_velocity
+            friction = self._friction_torques(rates, q) if self._with_loops else self._friction_torques(rates)
         total = gravity + friction
         if wanted.inertial:
             total += inertial

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dyn_core.control.loop_guard import ConditionLimits, LoopGuard
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned
 from dyn_core.control.trajectory import Trajectory
@@ -90,7 +91,7 @@ def recorded_motion(
         period: time between two points of the answer (s).
 
     Raises:
-        DynError: it does not keep the limits, or has velocities that jump.
+        DynError: it does not keep the limits, goes where loops do not close, or has velocities that jump.
     """
     wanted = planned(points, 0.0, 0.0, smooth=True)
     _check_jumps(wanted, points.joint_names)
@@ -165,6 +166,7 @@ def _check(model: Model, motion: RecordedMotion, limits: RunLimits) -> None:
     names = robot.coordinate_names
     speed = np.array([joint.limits.velocity or np.inf for joint in robot.independent_joints])
     check_ranges(trajectory, names, robot.limits, speed)
+    LoopGuard(robot, ConditionLimits()).check_trajectory(trajectory)
     times = np.linspace(0.0, motion.end, 1 + math.ceil(motion.end / SAMPLE_S))
     samples = trajectory.sample_many(times)
 

@@ -115,11 +115,7 @@ class LoopFunctions:
         if not self.robot.loops:
             return np.ones(vector.shape[:-1])
         W = self._made(("passive_matrix",), partial(passive_matrix, self.robot)).run((), vector)
-        rows, columns = _units(self.robot)
-        values = np.linalg.svd(np.nan_to_num(W) * columns / rows[:, np.newaxis], compute_uv=False)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            condition = values[..., 0] / values[..., -1]
-        return np.asarray(np.where(np.isfinite(W).all(axis=(-2, -1)), condition, np.nan))
+        return condition_numbers(W, constraint_units(self.robot))
 
     def _near(self, vectors: Sequence[Array], guess: PassiveValues) -> list[Array]:
         """Answer positions and what follows in the closed configurations near a guess."""
@@ -166,12 +162,26 @@ class LoopFunctions:
         return array
 
 
-def _units(robot: Robot) -> tuple[Array, Array]:
-    """What the rows and columns of W_p are counted in: the size of the loops, or rad."""
+def condition_numbers(W: Array, units: Array) -> Array:
+    """Condition numbers of matrices W_p (..., rows, columns), NaN where one is not finite.
+
+    Args:
+        W: the matrices.
+        units: what their entries are counted in, as `constraint_units` answers.
+    """
+    finite = np.isfinite(W).all(axis=(-2, -1))
+    values = np.linalg.svd(np.nan_to_num(W) * units, compute_uv=False)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        condition = values[..., 0] / values[..., -1]
+    return np.asarray(np.where(finite, condition, np.nan))
+
+
+def constraint_units(robot: Robot) -> Array:
+    """What brings W_p to lengths counted in the size of the loops, and rad: factors of its entries."""
     found = whole_structure(robot)
     of_rows = []
     for cut in found.cuts:
         of_rows += [found.size] * len(cut.linear) + [1.0] * (cut.rows - len(cut.linear))
     sliding = (robot.joints[j - 1].sigma is Sigma.PRISMATIC for j in found.unknown)
-    columns = [found.size if slides else 1.0 for slides in sliding]
-    return np.array([of_rows[row] for row in found.rows]), np.array(columns)
+    columns = np.array([found.size if slides else 1.0 for slides in sliding])
+    return np.asarray(columns / np.array([of_rows[row] for row in found.rows])[:, np.newaxis])

@@ -112,6 +112,18 @@ def _orthogonal(columns: Sequence[tuple[Scalar, ...]]) -> Orthogonal:
     return Orthogonal(tuple(V), tuple(R), tuple(scales))
 
 
+def determinant(A: Sequence[Sequence[Scalar]]) -> Scalar:
+    """Determinant of a small matrix, by its first column."""
+    if not A:
+        return 1.0
+    total: Scalar = 0.0
+    for k, row in enumerate(A):
+        if not is_zero(row[0]):
+            minor = determinant([other[1:] for i, other in enumerate(A) if i != k])
+            total = total + row[0] * minor if k % 2 == 0 else total - row[0] * minor
+    return total
+
+
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     """Sum of the products."""
     total: Scalar = 0.0

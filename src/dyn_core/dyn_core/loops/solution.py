@@ -25,6 +25,11 @@ def start(robot: Robot, found: Structure) -> tuple[list[float], list[float]]:
     return [by_joint[j] for j in robot.coordinates], [by_joint[j] for j in found.unknown]
 
 
+def assembled(robot: Robot) -> list[float]:
+    """Answer positions of the actuated joints (rad or m) in the configuration near the assembly."""
+    return start(robot, structure(robot))[0]
+
+
 def scales(robot: Robot, found: Structure) -> Scales:
     """Answer what is about as much as 1 rad, of the actuated and of the unknown joints."""
     actuated, unknown = (

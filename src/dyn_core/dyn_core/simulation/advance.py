@@ -7,6 +7,7 @@ import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
+from dyn_core.simulation.loop_step import checked_step
 from dyn_core.simulation.mechanism import Load, Mechanism
 from dyn_core.simulation.runge_kutta import Mode, runge_kutta
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
@@ -37,18 +38,36 @@ def advance(
         mode: the present mode, where it is known.
 
     Raises:
-        DynError: the simulation diverges.
+        DynError: the simulation diverges, or comes to where the loops of the robot do not close.
     """
     method = METHODS[integrator]
     h = (until - state.time) / substeps
-    q, qd = state.q, state.qd
+    now = (state.q, state.qd)
+    with_loops = bool(mechanism.passive.names)
+    passive = mechanism.passive.motion(*now)
     bound = mechanism.greatest_speed
     for k in range(substeps):
-        q, qd = method(mechanism, q, qd, load, h, mode if k == 0 else None)
-        # Not so for NaN, either.
-        if not all(-bound <= v <= bound for v in qd.tolist()):
-            raise _divergence(mechanism, integrator, qd, state.time + (k + 1) * h, h)
-    return State(until, np.array(q), np.array(qd))
+        moment = state.time + k * h
+        try:
+            after = method(mechanism, *now, load, h, mode if k == 0 else None)
+        except DynError as problem:
+            raise _end(problem, moment) from problem
+        for v in after[1].tolist():
+            if not -bound <= v <= bound:  # not so for NaN, either
+                raise _divergence(mechanism, integrator, after[1], moment + h, h)
+        if with_loops:
+            for array in after:
+                array.flags.writeable = False  # what is known of the passive joints there is kept
+            try:
+                after, passive = checked_step(mechanism, now, passive, load, h, after)
+            except DynError as problem:
+                raise _end(problem, moment) from problem
+        now = after
+    return State(until, *now)
+
+
+def _end(problem: DynError, time: float) -> DynError:
+    return DynError(f"the simulation cannot go on after {time:.6g} s: {problem}", element=problem.element)
 
 
 def _divergence(mechanism: Mechanism, integrator: Integrator, qd: Array, time: float, h: float) -> DynError:
@@ -57,6 +76,8 @@ def _divergence(mechanism: Mechanism, integrator: Integrator, qd: Array, time: f
     remedy = "take a smaller step or more substeps"
     if integrator != "semi_implicit_euler":
         remedy += ", or the integrator semi_implicit_euler where friction is strong"
+    if mechanism.passive.names:
+        remedy += "; near a singularity of the loops none is small enough"
     value = qd[speed.argmax()]
     return DynError(
         f"the simulation diverges at {time:.6g} s: the velocity of joint '{joint}' becomes {value:g}, "

@@ -9,7 +9,7 @@ import numpy as np
 
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.facade.arrays import Array
-from dyn_core.model.coupling import coordinate_inertia, joint_positions
+from dyn_core.loops.coordinates import configuration
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.held_dynamics import viscous_friction
 
@@ -19,8 +19,9 @@ def fastest_decay(robot: Robot, q: Sequence[float]) -> tuple[str, float]:
 
     Velocities decay as exp(-rate t); rates are the eigenvalues of ``A^-1 Fv``.
     """
-    A: Array = np.array(coordinate_inertia(robot, inertia_matrix(robot, joint_positions(robot, q))))
-    rates, directions = np.linalg.eig(np.linalg.solve(A, np.diag(viscous_friction(robot))))
+    at = configuration(robot, q)
+    A: Array = np.array(at.inertia(inertia_matrix(robot, at.q)))
+    rates, directions = np.linalg.eig(np.linalg.solve(A, np.array(viscous_friction(robot, at))))
     fastest = int(np.abs(rates).argmax())
     joint = int(np.abs(directions[:, fastest]).argmax())
     return robot.coordinate_names[joint], float(np.abs(rates[fastest]))

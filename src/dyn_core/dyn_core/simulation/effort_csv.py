@@ -127,7 +127,7 @@ def _check_header(names: list[str], robot: Robot, line: int) -> None:
     if TIME not in names:
         raise _fail(line, f"no column is named '{TIME}': give a first line with time and names of joints")
     for name in names:
-        if name != TIME and name not in robot.coordinate_names:
+        if name not in (TIME, *robot.coordinate_names, *robot.passive_joint_names):
             followers = {joint.name for joint in robot.joints if joint.mimic}
             why = "follows another joint" if name in followers else "is not one of the robot's"
             raise _fail(line, f"this joint {why}: its joints are {listed(robot.coordinate_names)}", name)

@@ -10,24 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyn_core.dynamics import newton_euler
 from dyn_core.dynamics.bias_torques import bias_torques
+from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.linalg.scalar import Scalar
-from dyn_core.model.coupling import (
-    coordinate_inertia,
-    coordinate_torques,
-    joint_positions,
-    joint_rates,
-)
+from dyn_core.loops.coordinates import Configuration, configuration
 from dyn_core.model.robot import Robot
+from dyn_core.simulation.passive_friction import passive_friction
 
 SIZES = {"q": 1, "qd": 1, "tau": 1, "friction": 1, "free": 1, "given": 1, "old": 2, "last": 2}
 """Lengths of the vectors that `held_dynamics` takes before `times`, in numbers for each coordinate."""
 
+TIMES = 4
+"""Length of `times`."""
+
 
 def held_dynamics(
     robot: Robot,
+    rubbing: Sequence[Scalar],
     q: Sequence[Scalar],
     qd: Sequence[Scalar],
     tau: Sequence[Scalar],
@@ -46,6 +48,8 @@ def held_dynamics(
 
     Args:
         robot: the robot; its Coulomb friction is left out, viscous friction and offset are in H.
+        rubbing: by joint of the tree, Coulomb friction that is in H, too, smooth as `passive_friction`
+            says; 0.0 for joints without (N m or N).
         q: dof positions (rad or m).
         qd: dof velocities (rad/s or m/s).
         tau: dof torques of the actuators (N m or N).
@@ -54,35 +58,49 @@ def held_dynamics(
         given: by coordinate, the acceleration of a joint that is held, and 0 of one that is free.
         old: results of this function two stages ago.
         last: results of this function one stage ago.
-        times: c (s), d (s^2) and h (s).
+        times: c (s), d (s^2), h (s) and the step of the integrator (s).
 
     Returns:
         dof accelerations (rad/s^2 or m/s^2), then dof reactions: the efforts (N m or N) that hold
         the joints that are held, 0 for the others.
     """
-    c, d, h = times
+    c, d, h, step = times
     n = robot.dof
-    positions = joint_positions(robot, [q[k] + c * qd[k] + d * old[k] for k in range(n)])
-    rates = joint_rates(robot, [qd[k] + c * last[k] for k in range(n)])
-    A = coordinate_inertia(robot, inertia_matrix(robot, positions))
-    H = coordinate_torques(robot, bias_torques(robot, positions, rates, robot.gravity_0, {}))
-    M = [
-        [A[i][k] + h * Fv if i == k else A[i][k] for k in range(n)]
-        for i, Fv in enumerate(viscous_friction(robot))
-    ]
+    at = configuration(robot, [q[k] + c * qd[k] + d * old[k] for k in range(n)])
+    A = at.inertia(inertia_matrix(robot, at.q))
+    F = viscous_friction(robot, at)
+    rates = [qd[k] + c * last[k] for k in range(n)]
+    H = _bias(robot, at, rates)
+    M = [[A[i][k] + h * F[i][k] for k in range(n)] for i in range(n)]
+    coupled = [[i for i in range(k) if not _is_zero(M[k][i])] for k in range(n)]
+    if any(not _is_zero(Fs) for Fs in rubbing):
+        rubbed = at.torques(passive_friction(at, A, coupled, rubbing, at.rates(rates), step))
+        H = [a + b for a, b in zip(H, rubbed, strict=True)]
     wanted = [tau[k] + friction[k] - H[k] - _product(M[k], given) for k in range(n)]
     reduced = [[M[i][k] if i == k else free[i] * free[k] * M[i][k] for k in range(n)] for i in range(n)]
-    coupled = [[i for i in range(k) if not _is_zero(A[k][i])] for k in range(n)]
     found = solved(factorised(reduced, coupled), [free[k] * wanted[k] for k in range(n)])
     reactions = [(1.0 - free[k]) * (_product(M[k], found) - wanted[k]) for k in range(n)]
     return [a + b for a, b in zip(found, given, strict=True)] + reactions
 
 
-def viscous_friction(robot: Robot) -> list[Scalar]:
-    """Viscous friction of the coordinates, the diagonal ``G^T Fv G``: each joint follows one coordinate."""
-    rates = joint_rates(robot, [1.0] * robot.dof)
-    torques = [joint.friction.Fv * rate for joint, rate in zip(robot.joints, rates, strict=True)]
-    return coordinate_torques(robot, torques)
+def viscous_friction(robot: Robot, at: Configuration) -> list[list[Scalar]]:
+    """Viscous friction of the coordinates, ``G^T Fv G``: with loops neither diagonal nor constant."""
+    n = len(robot.joints)
+    of_tree = [
+        [joint.friction.Fv if i == k else 0.0 for k in range(n)] for i, joint in enumerate(robot.joints)
+    ]
+    return at.inertia(of_tree)
+
+
+def _bias(robot: Robot, at: Configuration, qd: Sequence[Scalar]) -> list[Scalar]:
+    """What the coordinates need for accelerations 0: passive joints of loops accelerate all the same."""
+    rates = at.rates(qd)
+    if not robot.loops:
+        return at.torques(bias_torques(robot, at.q, rates, robot.gravity_0, {}))
+    accelerations = at.accelerations(qd, [0.0] * robot.dof)
+    rigid = newton_euler.inverse_dynamics(robot, at.q, rates, accelerations, robot.gravity_0, {})
+    drives = drive_torques(robot.joints, rates, accelerations)
+    return at.torques([a + b for a, b in zip(rigid, drives, strict=True)])
 
 
 def _product(row: Sequence[Scalar], x: Sequence[Scalar]) -> Scalar:

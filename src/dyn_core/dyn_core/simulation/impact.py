@@ -10,7 +10,7 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.simulation.complementarity import Places, resolve
-from dyn_core.simulation.mechanism import AT_ONCE, Mechanism
+from dyn_core.simulation.mechanism import Mechanism
 
 
 def after_impact(mechanism: Mechanism, q: Array, qd: Array) -> Array:
@@ -30,7 +30,7 @@ def after_impact(mechanism: Mechanism, q: Array, qd: Array) -> Array:
     lower = [-rates[j] if at_lower[j] else -math.inf for j in joints]
     upper = [-rates[j] if at_upper[j] else math.inf for j in joints]
     none, unmoved = mechanism.zeros, mechanism.unmoved
-    bias = mechanism.dynamics(q, qd, none, none, none, none, unmoved, unmoved, AT_ONCE)[len(q) :]
+    bias = mechanism.dynamics(q, qd, none, none, none, none, unmoved, unmoved, mechanism.at_once)[len(q) :]
     respond = mechanism.respond(q, qd, bias, 0.0)
     change, free, _ = resolve(respond, Places(lower, lower, upper, [0.0] * len(rates)))
     return np.array([rates[j] + change[j] if free[j] else 0.0 for j in joints])

@@ -15,14 +15,12 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable
-from dyn_core.model.coupling import coordinate_torques, joint_rates
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.complementarity import Respond, Vector
+from dyn_core.simulation.passive_friction import constant_ratios
+from dyn_core.simulation.passive_joints import PassiveJoints
 from dyn_core.simulation.programs import Programs
 from dyn_core.simulation.settings import SimulationSettings
-
-AT_ONCE = np.zeros(3)
-"""The times of `held_dynamics` for what happens at one moment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +52,10 @@ class Mechanism:
         ones: a one for each joint.
         zeros: a zero for each joint.
         unmoved: zeros, in the place of the results of earlier stages.
+        passive: the passive joints of loops, which have no place in the vectors.
+        passive_stops: whether a passive joint has a limit at which it stops.
+        step: the step of the integrator (s), which the friction of passive joints depends on.
+        at_once: the times of `held_dynamics` for what happens at one moment.
     """
 
     joint_names: tuple[str, ...]
@@ -67,6 +69,14 @@ class Mechanism:
     ones: Array
     zeros: Array
     unmoved: Array
+    passive: PassiveJoints
+    passive_stops: bool
+    step: float
+    at_once: Array
+
+    def implicit(self, h: float) -> Array:
+        """Answer the times of `held_dynamics` for viscous friction at the end of a step h (s)."""
+        return np.array([0.0, 0.0, h, self.step])
 
     def torques(self, load: Load, q: Array) -> Array:
         """Efforts of the actuators and of the environment on the joints at positions q."""
@@ -74,7 +84,7 @@ class Mechanism:
 
     def respond(self, q: Array, qd: Array, tau: Array, h: float) -> Respond:
         """Answer the dynamics in one state as a function of what is held, for `resolve`."""
-        times = np.array([0.0, 0.0, h])
+        times = self.implicit(h)
 
         def answer(free: Vector, given: Vector, friction: Vector) -> tuple[list[float], list[float]]:
             held = (np.array(friction), np.array(free), np.array(given), self.unmoved, self.unmoved, times)
@@ -97,6 +107,7 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
         raise no_forward_dynamics(robot, unresisted)
     prepared = [programs.prepared(made_of)]
     n = robot.dof
+    step = settings.step / settings.substeps
     lower, upper = _stops(robot) if settings.position_limits else ((-math.inf,) * n, (math.inf,) * n)
     return Mechanism(
         robot.coordinate_names,
@@ -110,6 +121,10 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
         np.ones(n),
         np.zeros(n),
         np.zeros(2 * n),
+        programs.passive,
+        settings.position_limits and programs.passive.limited,
+        step,
+        np.array([0.0, 0.0, 0.0, step]),
     )
 
 
@@ -118,12 +133,12 @@ def _bound(runnable: Runnable, prepared: list[Array]) -> Callable[..., Array]:
 
 
 def _coulomb(robot: Robot) -> tuple[float, ...]:
-    """Coulomb friction of the coordinates: that of a joint that mimics another, by its multiplier."""
-    rates = joint_rates(robot, [1.0] * robot.dof)
-    torques = [
-        math.copysign(joint.friction.Fs, rate) for joint, rate in zip(robot.joints, rates, strict=True)
-    ]
-    return tuple(coordinate_torques(robot, torques))
+    """Coulomb friction of the coordinates, with that of joints that turn a constant multiple of them."""
+    total = [0.0] * robot.dof
+    for joint, ratio in zip(robot.joints, constant_ratios(robot), strict=True):
+        if ratio is not None:
+            total[ratio[0]] += abs(ratio[1]) * joint.friction.Fs
+    return tuple(total)
 
 
 def _stops(robot: Robot) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from dyn_core.codegen.program import Program, trace
 from dyn_core.codegen.staging import staged
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.closed import closed
 from dyn_core.facade.compile import Backend, compiled_or_none
 from dyn_core.facade.programs import tunable
 from dyn_core.facade.runnable import Runnable, runnables
@@ -18,7 +20,9 @@ from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.joint import Friction
 from dyn_core.model.robot import Robot
-from dyn_core.simulation.held_dynamics import SIZES, held_dynamics, runge_kutta_sum
+from dyn_core.simulation.held_dynamics import SIZES, TIMES, held_dynamics, runge_kutta_sum
+from dyn_core.simulation.passive_friction import rubbing
+from dyn_core.simulation.passive_joints import PassiveJoints, passive_programs
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,14 @@ class Programs:
         dynamics: `held_dynamics`.
         sum: `runge_kutta_sum`.
         external: the torques that bodies need for the wrenches that they exert, from positions and wrenches.
+        passive: the passive joints of loops.
     """
 
     prepare: Runnable
     dynamics: Runnable
     sum: Runnable
     external: Runnable
+    passive: PassiveJoints
 
     def prepared(self, robot: Robot) -> Array:
         """Answer what the programs are given for the parameters of a robot."""
@@ -43,11 +49,15 @@ class Programs:
 
 
 def compiled_programs(robot: Robot, backend: Backend) -> Programs:
-    """Answer the programs for all robots that differ from this one in their dynamic parameters only."""
+    """Answer the programs for all robots that differ from this one in their dynamic parameters only.
+
+    Those without Coulomb friction in a passive joint that has it here may have none there, and others none
+    but there.
+    """
     symbolic = symbolic_robot(robot)
     graph, n = symbolic.graph, robot.dof
     programs = [
-        _dynamics(symbolic.robot, graph),
+        _dynamics(symbolic.robot, rubbing(robot), graph),
         trace(
             "runge_kutta_sum",
             runge_kutta_sum,
@@ -58,19 +68,24 @@ def compiled_programs(robot: Robot, backend: Backend) -> Programs:
         tunable(symbolic, "external_torques"),
     ]
     prepare, programs = staged(programs, symbolic.parameters)
+    programs += passive_programs(robot)
     compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
     made = compiled or runnables(programs, "python")
-    return Programs(runnables([prepare], "python")[0], *made)
+    dynamics, runge_kutta, external, *passive = made
+    joints = PassiveJoints(robot, passive)
+    return Programs(runnables([prepare], "python")[0], dynamics, runge_kutta, external, joints)
 
 
-def _dynamics(robot: Robot, graph: Graph) -> Program:
+def _dynamics(robot: Robot, smooth: Sequence[bool], graph: Graph) -> Program:
     sliding = _without_coulomb_friction(robot)
+    Fs = [joint.friction.Fs if rubs else 0.0 for joint, rubs in zip(robot.joints, smooth, strict=True)]
     sizes = {name: count * robot.dof for name, count in SIZES.items()}
 
     def algorithm(*vectors: list[Scalar]) -> list[Scalar]:
-        return held_dynamics(sliding, *vectors)
+        return held_dynamics(sliding, Fs, *vectors)
 
-    return trace("held_dynamics", algorithm, {**sizes, "times": 3}, (2 * robot.dof,), graph=graph)
+    program = trace("held_dynamics", algorithm, {**sizes, "times": TIMES}, (2 * robot.dof,), graph=graph)
+    return closed(robot, program)
 
 
 def _without_coulomb_friction(robot: Robot) -> Robot:

@@ -28,6 +28,7 @@ class Sample(NamedTuple):
         qd: velocities as measured (rad/s or m/s).
         qdd: accelerations that the efforts give from now on (rad/s^2 or m/s^2).
         effort: efforts from now on, as measured (N m or N).
+        passive: positions, velocities and accelerations of the passive joints of loops, one after the other.
     """
 
     time: float
@@ -35,6 +36,7 @@ class Sample(NamedTuple):
     qd: Array
     qdd: Array
     effort: Array
+    passive: tuple[Array, ...] = ()
 
 
 def steps_in(duration: float, step: float) -> int:
@@ -56,6 +58,7 @@ def run(simulator: Simulator, table: EffortTable, steps: int) -> Iterator[Sample
     start = float(table.times[0])
     begins = np.ceil((table.times - start) / step - ON_TIME).tolist()
     row = -1
+    loops = bool(simulator.passive_joint_names)
     for k in range(steps + 1):
         if k > 0:
             simulator.step()
@@ -65,4 +68,11 @@ def run(simulator: Simulator, table: EffortTable, steps: int) -> Iterator[Sample
         if changed:
             simulator.set_effort(table.efforts[row])
         measured = simulator.measure()
-        yield Sample(start + k * step, measured.q, measured.qd, simulator.acceleration, measured.effort)
+        passive = _passive(simulator) if loops else ()
+        moment = start + k * step
+        yield Sample(moment, measured.q, measured.qd, simulator.acceleration, measured.effort, passive)
+
+
+def _passive(simulator: Simulator) -> tuple[Array, ...]:
+    state = simulator.passive_state
+    return state.q, state.qd, simulator.passive_acceleration

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from operator import gt, lt, mul
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 from dyn_core.facade.arrays import Array
 from dyn_core.simulation.complementarity import Places, resolve
 from dyn_core.simulation.impact import after_impact
-from dyn_core.simulation.mechanism import AT_ONCE, Load, Mechanism
+from dyn_core.simulation.mechanism import Load, Mechanism
 from dyn_core.simulation.root import root
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
 
@@ -87,7 +87,9 @@ def present_mode(mechanism: Mechanism, q: Array, qd: Array, load: Load) -> Mode:
     if resting:
         free = np.array([0.0 if 0.0 in places else 1.0 for places in zip(lower, middle, upper, strict=True)])
     tau, unmoved = mechanism.torques(load, q), mechanism.unmoved
-    dynamics = mechanism.dynamics(q, qd, tau, friction, free, mechanism.zeros, unmoved, unmoved, AT_ONCE)
+    dynamics = mechanism.dynamics(
+        q, qd, tau, friction, free, mechanism.zeros, unmoved, unmoved, mechanism.at_once
+    )
     if not resting or _holds(dynamics[len(q) :].tolist(), lower, upper, Fs):
         return Mode(free, friction, dynamics)
     a, found, reaction = resolve(
@@ -127,31 +129,32 @@ def _smooth(
     mechanism: Mechanism, q: Array, qd: Array, load: Load, mode: Mode, h: float
 ) -> tuple[Array, Array]:
     """Positions and velocities after a time h in which no joint changes what it does."""
-    half = 0.5 * h
+    second, third, fourth, whole = _times(h, mechanism.step)
     a1 = mode.dynamics
-    a2 = _stage(mechanism, q, qd, load, mode, mechanism.unmoved, a1, half, 0.0)
-    a3 = _stage(mechanism, q, qd, load, mode, a1, a2, half, half * half)
-    a4 = _stage(mechanism, q, qd, load, mode, a2, a3, h, half * h)
-    found = mechanism.sum(q, qd, a1, a2, a3, a4, np.array([h]))
+    a2 = _stage(mechanism, q, qd, load, mode, mechanism.unmoved, a1, second)
+    a3 = _stage(mechanism, q, qd, load, mode, a1, a2, third)
+    a4 = _stage(mechanism, q, qd, load, mode, a2, a3, fourth)
+    found = mechanism.sum(q, qd, a1, a2, a3, a4, whole)
     return found[: len(q)], found[len(q) :]
 
 
+@lru_cache(maxsize=16)
+def _times(h: float, step: float) -> tuple[Array, Array, Array, Array]:
+    """Times of the later stages for `held_dynamics`, and h alone for `runge_kutta_sum`."""
+    half = 0.5 * h
+    stages = ((half, 0.0), (half, half * half), (h, half * h))
+    second, third, fourth = (np.array([c, d, 0.0, step]) for c, d in stages)
+    return second, third, fourth, np.array([h])
+
+
 def _stage(
-    mechanism: Mechanism,
-    q: Array,
-    qd: Array,
-    load: Load,
-    mode: Mode,
-    old: Array,
-    last: Array,
-    c: float,
-    d: float,
+    mechanism: Mechanism, q: Array, qd: Array, load: Load, mode: Mode, old: Array, last: Array, times: Array
 ) -> Array:
     """Dynamics at ``q + c qd + d old`` and ``qd + c last``, as `held_dynamics` computes them."""
     tau = load.tau
     if load.w is not None:
+        c, d = times[:2]
         tau = mechanism.torques(load, q + c * qd + d * old[: len(q)])
-    times = np.array([c, d, 0.0])
     return mechanism.dynamics(q, qd, tau, mode.friction, mode.free, mechanism.zeros, old, last, times)
 
 

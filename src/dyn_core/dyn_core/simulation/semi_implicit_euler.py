@@ -56,7 +56,7 @@ def _usual_step(
     free = mechanism.ones
     if 0.0 in rates:
         free = np.array([1.0 if v or not F else 0.0 for F, v in zip(Fs, rates, strict=True)])
-    tau, unmoved, times = mechanism.torques(load, q), mechanism.unmoved, np.array([0.0, 0.0, h])
+    tau, unmoved, times = mechanism.torques(load, q), mechanism.unmoved, mechanism.implicit(h)
     held = (friction, free, mechanism.zeros, unmoved, unmoved, times)
     answer = mechanism.dynamics(q, qd, tau, *held)
     after = qd + h * answer[: len(q)]

@@ -18,10 +18,12 @@ from dyn_core.errors import DynError, ModelWarning, listed
 from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.programs import with_terms
+from dyn_core.loops.solution import assembled
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.advance import advance
 from dyn_core.simulation.decay import fastest_decay
 from dyn_core.simulation.mechanism import Load, mechanism
+from dyn_core.simulation.passive_joints import AT_LIMIT, PassiveState
 from dyn_core.simulation.programs import compiled_programs
 from dyn_core.simulation.runge_kutta import Mode, present_mode
 from dyn_core.simulation.sensors import Measurement, Sensors, SensorSettings
@@ -42,7 +44,9 @@ class Simulator:
 
     Attributes:
         robot: the robot, without payloads.
-        joint_names: names of the joints, in the order of every joint vector.
+        joint_names: names of the joints, in the order of every joint vector: of a robot with loops those of
+            the actuated ones.
+        passive_joint_names: names of the joints that follow through loops, in the order of `passive_state`.
         settings: how it is simulated.
     """
 
@@ -60,12 +64,13 @@ class Simulator:
             robot: the robot as it really is: see `with_model_error` for one that differs from its model.
             settings: how it is simulated; by default as `SimulationSettings()` says.
             sensors: what its sensors are like; by default they are exact.
-            q: initial positions (rad or m); by default 0, or what is nearest to it between the limits.
+            q: initial positions (rad or m); by default 0, or what is nearest to it between the limits, and
+                of a robot with loops those of its assembly.
             qd: initial velocities (rad/s or m/s); by default 0.
 
         Raises:
-            DynError: a joint moves no inertia, the robot has loops or no joints that move, or the initial
-                positions are not between the limits.
+            DynError: a joint moves no inertia, the robot has no joints that move, or the initial positions
+                are not between the limits, or such that the loops do not close.
 
         Warns:
             ModelWarning: viscous friction is too strong for the integrator with such steps.
@@ -77,7 +82,9 @@ class Simulator:
         if robot.dof == 0:
             raise DynError(f"robot '{robot.name}' cannot be simulated: it has no joint that moves")
         self._payloads: dict[str, tuple[float, tuple[float, ...], tuple[float, ...]]] = {}
-        self._programs = compiled_programs(robot, self.settings.backend)
+        made_of = with_terms(robot, self.settings.friction, self.settings.rotor_inertia)
+        self._programs = compiled_programs(made_of, self.settings.backend)
+        self.passive_joint_names = self._programs.passive.names
         self._mechanism = mechanism(robot, self._programs, self.settings)
         efforts = self._limits("effort") if self.settings.effort_limits else [math.inf] * robot.dof
         actuated = [joint.mu == 1 for joint in robot.independent_joints]
@@ -86,7 +93,10 @@ class Simulator:
         self._sensor_settings = sensors or SensorSettings()
         none = np.zeros(robot.dof)
         lower, upper = self._mechanism.lower, self._mechanism.upper
-        positions = np.minimum(np.maximum(none, lower), upper) if q is None else self._vector("q", q)
+        self._default = np.minimum(np.maximum(none, lower), upper)
+        if robot.loops:
+            self._default = np.array(assembled(robot))
+        positions = self._default if q is None else self._positions(q)
         rates = none if qd is None else self._vector("qd", qd)
         self._check_positions(positions)
         self._initial = self._state = State(0.0, positions.copy(), rates.copy())
@@ -96,12 +106,22 @@ class Simulator:
         self._mode: Mode | None = None  # of the present state under the present load, once it is known
         self._sensors = Sensors(robot, self._sensor_settings)
         if self.settings.integrator == "rk4":
-            _warn_of_stiffness(robot, self.settings, positions.tolist())
+            _warn_of_stiffness(robot, self.settings, (self._default if robot.loops else positions).tolist())
 
     @property
     def state(self) -> State:
         """The present time, positions and velocities."""
         return self._state
+
+    @property
+    def passive_state(self) -> PassiveState:
+        """The present positions and velocities of the passive joints of loops, and how far these are open."""
+        return self._programs.passive.state(self._state.q, self._state.qd)
+
+    @property
+    def passive_acceleration(self) -> Array:
+        """Accelerations of the passive joints that the present efforts and wrenches give now."""
+        return self._programs.passive.accelerations(self._state.q, self._state.qd, self.acceleration)
 
     @property
     def command(self) -> Array:
@@ -137,9 +157,12 @@ class Simulator:
 
     @property
     def at_stop(self) -> tuple[str, ...]:
-        """Names of the joints that are at a limit of their positions."""
+        """Names of the joints that are at a limit of their positions, passive ones too."""
         q, lower, upper = self._state.q.tolist(), self._mechanism.lower, self._mechanism.upper
-        return self._names(map(or_, map(le, q, lower), map(ge, q, upper)))
+        names = self._names(map(or_, map(le, q, lower), map(ge, q, upper)))
+        if self._mechanism.passive_stops:
+            names += self._programs.passive.at_limit(self._state.q, self._state.qd)
+        return names
 
     def set_effort(self, effort: JointValues) -> None:
         """Replace the efforts of the actuators (N m or N), until they are replaced again.
@@ -206,9 +229,9 @@ class Simulator:
 
         Raises:
             ValueError: the number of values is not that of the joints, or one is not finite.
-            DynError: a position is not between the limits, or there is no such joint.
+            DynError: a position is not between the limits, there is no such joint, or the loops do not close.
         """
-        positions = self._vector("q", q)
+        positions = self._positions(q)
         rates = np.zeros(self._dof) if qd is None else self._vector("qd", qd)
         self._check_positions(positions)
         self._place(State(self._state.time, positions.copy(), rates.copy()))
@@ -231,7 +254,7 @@ class Simulator:
 
         Raises:
             ValueError: the duration is not a finite number > 0.
-            DynError: the simulation diverges; the state stays.
+            DynError: the simulation diverges, or comes to where the loops do not close; the state stays.
         """
         length = self.settings.step if duration is None else duration
         if not 0.0 < length < np.inf:
@@ -264,10 +287,22 @@ class Simulator:
     def _names(self, chosen: Iterable[bool]) -> tuple[str, ...]:
         return tuple(compress(self.joint_names, chosen))
 
+    def _positions(self, q: JointValues) -> Array:
+        """Answer positions in the order of the joints; with loops, those of the assembly for others."""
+        if isinstance(q, Mapping) and self.robot.loops:
+            q = dict(zip(self.joint_names, self._default.tolist(), strict=True)) | dict(q)
+        return self._vector("q", q)
+
     def _vector(self, name: str, values: JointValues) -> Array:
         """Answer finite numbers in the order of the joints."""
         if isinstance(values, Mapping):
             unknown = [joint for joint in values if joint not in self.joint_names]
+            if unknown and unknown[0] in self.passive_joint_names:
+                raise DynError(
+                    f"{name}: joint '{unknown[0]}' is passive, it follows the actuated joints of robot "
+                    f"'{self.robot.name}': give values for {listed(self.joint_names)} only",
+                    element=f"joint '{unknown[0]}'",
+                )
             if unknown:
                 raise DynError(
                     f"{name}: robot '{self.robot.name}' has no joint {listed(unknown)} that moves by itself: "
@@ -294,15 +329,23 @@ class Simulator:
         return array
 
     def _check_positions(self, q: Array) -> None:
-        joints = zip(self.robot.independent_joints, q.tolist(), strict=True)
-        for (joint, value), lower, upper in zip(
-            joints, self._mechanism.lower, self._mechanism.upper, strict=True
-        ):
-            if not lower <= value <= upper:
+        """Refuse positions beyond limits, and those at which the loops do not close."""
+        passive = self._programs.passive
+        names, positions = self.joint_names, q.tolist()
+        lower, upper = self._mechanism.lower, self._mechanism.upper
+        if passive.names:
+            following = passive.state(q, np.zeros(self._dof)).q.tolist()
+            if self._mechanism.passive_stops:
+                names, positions = names + passive.names, positions + following
+                lower, upper = lower + passive.lower, upper + passive.upper
+        for name, value, low, high in zip(names, positions, lower, upper, strict=True):
+            slack = AT_LIMIT if name in passive.names else 0.0
+            if not low - slack <= value <= high + slack:
+                unit = self.robot.joint(name).position_unit
                 raise DynError(
-                    f"the position {value:g} {joint.position_unit} of joint '{joint.name}' is not between "
-                    f"its limits {lower:g} and {upper:g}: give another, or switch position_limits off",
-                    element=f"joint '{joint.name}'",
+                    f"the position {value:g} {unit} of joint '{name}' is not between its limits "
+                    f"{low:g} and {high:g}: give another, or switch position_limits off",
+                    element=f"joint '{name}'",
                 )
 
 

@@ -386,6 +386,11 @@ static PyObject *store(PyObject *const *args, Py_ssize_t count, int vectors)
         }
     } else {
         compute_known(inputs, p, samples, results);
+#if UNKNOWNS
+        if (samples < 0) {
+            remember(inputs);
+        }
+#endif
     }
     Py_RETURN_NONE;
 }
