@@ -42,7 +42,8 @@ def link_jacobian(robot: Robot, link: str, expressed_in: str) -> Program:
 
     def algorithm(q: Vector) -> Vector:
         at = configuration(robot, q)
-        return [value for row in jacobian(robot, at.q, frame, axes) for value in at.torques(row)]
+        rows = at.many_torques(jacobian(robot, at.q, frame, axes))
+        return [value for row in rows for value in row]
 
     return closed(robot, trace("jacobian", algorithm, {"q": robot.dof}, (6, robot.dof)))
 

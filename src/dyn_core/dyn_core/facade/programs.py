@@ -181,7 +181,7 @@ def _inertia_matrix(robot: Robot, q: Vector) -> Vector:
 def _regressor(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Vector:
     at = configuration(robot, q)
     rows = regressor(robot, at.q, at.rates(qd), at.accelerations(qd, qdd), robot.gravity_0)
-    gathered = [at.torques(column) for column in zip(*rows, strict=True)]
+    gathered = at.many_torques(list(zip(*rows, strict=True)))
     return _flat(list(zip(*gathered, strict=True)))
 
 

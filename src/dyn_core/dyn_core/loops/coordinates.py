@@ -12,6 +12,7 @@ from typing import Protocol
 
 from dyn_core.expr.graph import Expr
 from dyn_core.linalg.scalar import Scalar
+from dyn_core.loops.elimination import is_zero
 from dyn_core.loops.passive import Passive
 from dyn_core.loops.solution import solution
 from dyn_core.loops.structure import Structure, structure
@@ -47,6 +48,10 @@ class Configuration(Protocol):
         """Torques on the coordinates from those on the n joints (N m or N)."""
         ...
 
+    def many_torques(self, tau: Sequence[Vector]) -> list[list[Scalar]]:
+        """The same of many torques at once, by the gradient of the joints."""
+        ...
+
     def inertia(self, A: Sequence[Vector]) -> list[list[Scalar]]:
         """Inertia matrix of the coordinates from that of the n joints."""
         ...
@@ -77,6 +82,9 @@ class _Tree:
     def torques(self, tau: Vector) -> list[Scalar]:
         return coordinate_torques(self._robot, tau)
 
+    def many_torques(self, tau: Sequence[Vector]) -> list[list[Scalar]]:
+        return [self.torques(one) for one in tau]
+
     def inertia(self, A: Sequence[Vector]) -> list[list[Scalar]]:
         return coordinate_inertia(self._robot, A)
 
@@ -99,6 +107,10 @@ class _Closed:
     def torques(self, tau: Vector) -> list[Scalar]:
         return self._passive.actuated(coordinate_torques(self._robot, tau))
 
+    def many_torques(self, tau: Sequence[Vector]) -> list[list[Scalar]]:
+        G = self._passive.gradient()
+        return [_product(coordinate_torques(self._robot, one), G) for one in tau]
+
     def inertia(self, A: Sequence[Vector]) -> list[list[Scalar]]:
         """``A_c = G^T A_tree G`` (SYMORO+ 2003, eq. (4.48))."""
         of_tree = coordinate_inertia(self._robot, A)
@@ -117,8 +129,9 @@ class _Closed:
 def _product(row: Vector, matrix: Sequence[Vector]) -> list[Scalar]:
     totals: list[Scalar] = [0.0] * len(matrix[0])
     for entry, values in zip(row, matrix, strict=True):
-        for k, value in enumerate(values):
-            totals[k] = totals[k] + entry * value
+        if not is_zero(entry):
+            for k, value in enumerate(values):
+                totals[k] = totals[k] + entry * value
     return totals
 
 
