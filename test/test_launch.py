@@ -226,7 +226,7 @@ def test_a_robot_of_xacro_with_arguments(graph: Graph, tmp_path: Path) -> None:
 
 
 MISTAKES = {
-    "unknown robot": ("simulation", ["robot:=rx91"], "there is no robot named 'rx91': choose one of rrp"),
+    "unknown robot": ("simulation", ["robot:=rx91"], "there is no robot named 'rx91': choose one of akr3000"),
     "both": (
         "controller",
         ["robot:=rrp", "description_file:=/tmp/x.urdf"],

@@ -144,7 +144,7 @@ def test_help_tells_what_a_node_is(node: str, ros_environment: dict[str, str]) -
 
 
 DEMO_MISTAKES = {
-    "unknown robot": (["rx91"], "there is no robot named 'rx91': choose one of rrp, rx90, two_branch"),
+    "unknown robot": (["rx91"], "there is no robot named 'rx91': choose one of akr3000, "),
     "missing file": (["/no/such.urdf"], "/no/such.urdf"),
     "malformed URDF": (["{broken}"], "broken.urdf"),
     "unknown user": (["~nobody-of-that-name/x.urdf"], "~nobody-of-that-name/x.urdf"),

@@ -109,7 +109,7 @@ def test_the_real_xacro(directory: Path) -> None:
 
 MISTAKES = {
     "both": ({"robot": "rrp", "description_file": "x.urdf"}, "both robot .'rrp'. and description_file"),
-    "unknown robot": ({"robot": "rx91"}, "there is no robot named 'rx91': choose one of rrp, rx90"),
+    "unknown robot": ({"robot": "rx91"}, "there is no robot named 'rx91': choose one of akr3000, "),
     "missing file": (
         {"description_file": "/no/such.urdf"},
         "description_file is '/no/such.urdf': there is no",
