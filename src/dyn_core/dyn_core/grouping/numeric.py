@@ -48,7 +48,7 @@ def random_regressor(robot: Robot, mount: Mount, seed: int, samples: int = SAMPL
         return on_motions(closed, _of_independent(robot, moving, closed.q.T, closed.qd.T, closed.qdd.T))
     q, qd, qdd = random_states(robot, random, samples)
     of_joints = _of_independent(robot, _random_base(robot, mount, random, samples, size), q, qd, qdd)
-    stacked: Matrix = of_joints.reshape(len(of_joints), -1).T
+    stacked: Matrix = of_joints.reshape(len(of_joints), robot.dof * samples).T
     return stacked
 
 
