@@ -162,8 +162,16 @@ def identification(graph: Graph, **parameters: Any) -> Iterator[tuple[Identified
         yield ours, node
 
 
-def wait_until_it_stands(ours: Identified) -> None:
-    """Wait until the controller holds the robot, and the node knows where it is and who moves it."""
+def wait_until_it_stands(
+    ours: Identified, names: Sequence[str] = JOINTS, start: Sequence[float] = START
+) -> None:
+    """Wait until the controller holds the robot, and the node knows where it is and who moves it.
+
+    Args:
+        ours: the test's end.
+        names: of the joints.
+        start: about where it stands (rad or m).
+    """
     ours.graph.wait_for(
         lambda: (
             len(ours.robot.states) > 50
@@ -171,7 +179,8 @@ def wait_until_it_stands(ours: Identified) -> None:
             and max(map(abs, ours.robot.states[-1].velocity)) < 1e-3
         )
     )
-    too_fast = trajectory([0.0, 0.01], [START, [2.0, 0.2, 0.1]], [[0.0] * 3] * 2)
+    there, away = list(start), [start[0] + 2.0, *start[1:]]
+    too_fast = trajectory([0.0, 0.01], [there, away], [[0.0] * len(names)] * 2, names=names)
     waiting = ("no joint states", "nobody listens", "there is no robot", "has to stand still", "try again")
     ours.graph.wait_for(lambda: not any(part in ours.run(too_fast).result().message for part in waiting))
     ours.graph.diagnostics.clear()

@@ -64,6 +64,18 @@ def test_a_summary_to_read(expected: dyn_core.Excitation, capsys: pytest.Capture
     assert lines[-1] == "assumed: the motion begins and ends in the middle of all ranges"
 
 
+def test_what_the_motion_hides_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert excite("--acceleration", "lift=1e-4") == 0
+    said = capsys.readouterr().out
+    line = next(line for line in said.splitlines() if line.startswith("hardly shown by this motion"))
+    assert " MY2" in line
+    assert "more of the limits" in line
+    assert excite("--acceleration", "lift=1e-4", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert "MY2" in answer["hidden"]
+    assert set(answer["hidden"]) < set(answer["parameters"])
+
+
 def test_json(expected: dyn_core.Excitation, capsys: pytest.CaptureFixture[str]) -> None:
     assert excite("--json") == 0
     answer = json.loads(capsys.readouterr().out)

@@ -16,6 +16,7 @@ from excited import QUICK, assert_keeps_limits, joint, limit, robot_of, two_link
 
 import dyn_core
 from dyn_core import ExcitationSettings, ForbiddenBox, excite
+from dyn_core.excitation.columns import parameter_columns
 from dyn_core.excitation.search import Progress
 from dyn_core.facade.one_thread import _libraries
 
@@ -219,6 +220,25 @@ def test_an_offset_that_is_no_other_than_a_weight_is_left_out() -> None:
     assert excitation.left_out == ("Fo1",)
     assert excitation.parameter_names == ("M1", "Ia1", "Fv1", "Fs1")
     assert_keeps_limits(excitation)
+
+
+def test_what_a_motion_within_narrow_limits_hides_is_named() -> None:
+    """The second joint hardly moves: its body and that of the first are told from nothing."""
+    settings = ExcitationSettings(**QUICK, accelerations={"lift": 1e-4})
+    excitation = excite(loaded("rrp"), settings)
+    assert excitation.condition > 1e3
+    assert set(excitation.hidden) < set(excitation.parameter_names)
+    columns = parameter_columns(excitation.robot, excitation.limits)
+    t = np.linspace(0.0, excitation.duration, 5003)
+    W = columns.at(*excitation.trajectory.at_many(t)).reshape(-1, len(columns.names))
+    W /= np.linalg.norm(W, axis=0)
+    for k, name in enumerate(columns.names):
+        others = np.delete(W, k, axis=1)
+        rest = W[:, k] - others @ np.linalg.lstsq(others, W[:, k], rcond=None)[0]
+        part = np.linalg.norm(rest)
+        assert not 0.9e-3 < part < 1.1e-3, "other samples, and it may be either"
+        assert (name in excitation.hidden) == (part < 1e-3), name
+    assert excite(loaded("rrp"), ExcitationSettings(**QUICK)).hidden == ()
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,8 @@ def test_settings_that_make_no_sense() -> None:
         dyn_core.condition(log, Protocol(cutoff=20.0, margin=3000))
     with pytest.raises(DynError, match="a cutoff of 400 Hz is impossible"):
         dyn_core.condition(log, Protocol(cutoff=400.0))
+    with pytest.raises(DynError, match="a rate of 1e\\+09 Hz says no more than the log, which has 500"):
+        dyn_core.condition(log, Protocol(rate=1e9))
 
 
 def test_joints_without_efforts_stay_without() -> None:

@@ -237,6 +237,11 @@ def _text(excitation: Excitation) -> str:
     ]
     if excitation.left_out:
         lines.append(f"not told from other parameters: {' '.join(excitation.left_out)}")
+    if excitation.hidden:
+        lines.append(
+            f"hardly shown by this motion, and not to be identified with it: {' '.join(excitation.hidden)}; "
+            "more of the limits, a longer duration, more harmonics or iterations show more"
+        )
     lines += ["", *_table(excitation), ""]
     lines += [_margin(margin) for margin in excitation.margins]
     lines += [f"assumed: {note}" for note in limits.notes]

@@ -105,7 +105,12 @@ def _closure_code(program: Program, closure: Closure) -> list[str]:
     step_angles, step = _code(equations.step, range(len(equations.step.results)), "step_")
     given_angles, given_code = _code(given, range(len(given.results)), "given_")
     assert given_angles == 0, "what determines unknowns is linear in the inputs"
-    vectors = {"START_GIVEN": equations.start[0], "START": equations.start[1], "SCALES": equations.scales}
+    vectors = {
+        "START_GIVEN": equations.start[0],
+        "START": equations.start[1],
+        "GIVEN_SCALES": equations.scales.given,
+        "SCALES": equations.scales.unknowns,
+    }
     return [
         f"#define GIVEN {len(closure.given)}",
         f"#define STEP_RESULTS {len(equations.step.results)}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dyn_core.expr.graph import Expr, Symbolic
+from dyn_core.loops.follow import Scales
 from dyn_core.model.robot import Robot
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ class Equations:
         step: program of two vectors, what is given and the unknowns; its results are the changes of the
             unknowns that Newton's method makes, and then what else has to be 0.
         start: what is given, and the unknowns, of a known solution.
-        scales: by unknown, what is about as much as 1 rad.
+        scales: what is about as much as 1 rad.
     """
 
     robot: Robot
     step: Program
     start: tuple[tuple[float, ...], tuple[float, ...]]
-    scales: tuple[float, ...]
+    scales: Scales
 
 
 @dataclass(frozen=True)

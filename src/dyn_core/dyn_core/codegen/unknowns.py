@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dyn_core.codegen.closure import Equations, given_program
 from dyn_core.codegen.executable import called, executable
 from dyn_core.codegen.program import Program
-from dyn_core.loops.follow import Numbers, follow, newton
+from dyn_core.loops.follow import ADVANCE, Numbers, distance, follow
 
 Array = npt.NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Unknowns:
     @property
     def count(self) -> int:
         """How many there are."""
-        return len(self.equations.scales)
+        return len(self.equations.scales.unknowns)
 
     def given(self, sample: Sequence[Sequence[Any]]) -> list[float]:
         """Answer what determines the unknowns, from the inputs."""
@@ -61,8 +61,8 @@ class Unknowns:
     def solve(self, given: Numbers) -> list[float] | None:
         """Answer the unknowns on the branch of the start; None where they are not found."""
         last, scales, found = self._last, self.equations.scales, None
-        if last is not None:
-            found = newton(self.step, given, last[1], scales)
+        if last is not None and distance(last[0], given, scales.given) <= ADVANCE:
+            found = follow(self.step, last, given, scales, attempts=1)
         if found is None:
             found = follow(self.step, self.equations.start, given, scales)
         if found is None and last is not None:

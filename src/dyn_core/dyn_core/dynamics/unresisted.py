@@ -11,7 +11,8 @@ from dyn_core.dynamics.factorisation import factorised
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.errors import DynError, listed
 from dyn_core.loops.coordinates import configuration
-from dyn_core.loops.structure import structure
+from dyn_core.loops.solution import two_positions
+from dyn_core.loops.structure import geometry_of
 from dyn_core.model.robot import Robot
 
 Inertia: TypeAlias = Callable[[list[float]], Sequence[Sequence[float]]]
@@ -56,7 +57,7 @@ def unresisted_joints(robot: Robot, inertia: Inertia | None = None) -> tuple[str
 def _two_positions(robot: Robot) -> tuple[list[float], list[float]]:
     """Positions (rad or m) of no symmetry, of a robot with loops such that close them."""
     if robot.loops:
-        here, there = structure(robot).elsewhere
+        here, there = two_positions(geometry_of(robot))
         return list(here), list(there)
     return _positions(robot.dof, 1.0), _positions(robot.dof, -2.0)
 

@@ -26,6 +26,8 @@ class Excitation:
         initial_condition: that of the first random motion within the limits, before the search.
         parameter_names: base parameters of bodies and rotors, and friction, which the motion shows.
         left_out: parameters of friction that cannot be told from others.
+        hidden: parameters that this motion hardly shows: but for a thousandth, the column of each is a
+            combination of others, and its relative errors are that much greater than those of torques.
         limits: the limits that are kept, and what was assumed of them.
         margins: the tightest joint of each kind of limit, and the nearest box, from a dense grid of times.
         complete: whether the search came to its end.
@@ -38,6 +40,7 @@ class Excitation:
     initial_condition: float
     parameter_names: tuple[str, ...]
     left_out: tuple[str, ...]
+    hidden: tuple[str, ...]
     limits: MotionLimits
     margins: tuple[Margin, ...]
     complete: bool

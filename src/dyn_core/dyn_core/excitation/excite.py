@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.errors import DynError
 from dyn_core.excitation.box import coordinate_boxes
-from dyn_core.excitation.columns import parameter_columns
+from dyn_core.excitation.columns import Columns, gram, parameter_columns
 from dyn_core.excitation.drive_torques import drive_torques
 from dyn_core.excitation.excitation import Excitation
 from dyn_core.excitation.feasible import Keeper
@@ -17,15 +18,18 @@ from dyn_core.excitation.limits import motion_limits, without_boxes_of_one_joint
 from dyn_core.excitation.margins import margins, refuse_beyond
 from dyn_core.excitation.problem import problem
 from dyn_core.excitation.rest import rest_position
-from dyn_core.excitation.search import Progress, Report, Search
+from dyn_core.excitation.search import Progress, Report, Search, condition_times
 from dyn_core.excitation.series import Series
 from dyn_core.excitation.settings import ExcitationSettings
+from dyn_core.excitation.spectrum import own_parts
 from dyn_core.facade.one_thread import one_thread
 from dyn_core.facade.programs import traced
 from dyn_core.facade.run_by import run_by
 from dyn_core.model.robot import Robot
 
 DEFAULTS = ExcitationSettings()
+HIDDEN = 1e-3
+"""Part of a column, that no combination of others makes, with which a parameter counts as hidden."""
 
 
 def _silent(_: Progress) -> bool:
@@ -78,10 +82,17 @@ def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report
         found.before,
         columns.names,
         columns.left_out,
+        _hidden(columns, trajectory),
         limits,
         tightest,
         found.complete,
     )
+
+
+def _hidden(columns: Columns, trajectory: FourierMotion) -> tuple[str, ...]:
+    """Answer the parameters that a motion hardly shows."""
+    parts = own_parts(gram(columns, trajectory.at_many(condition_times(trajectory.duration))))
+    return tuple(name for name, part in zip(columns.names, parts, strict=True) if part < HIDDEN)
 
 
 def _nothing_found(complete: bool) -> str:

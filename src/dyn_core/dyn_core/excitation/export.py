@@ -114,6 +114,7 @@ def summary(excitation: Excitation) -> dict[str, Any]:
         ],
         "parameters": list(excitation.parameter_names),
         "left_out": list(excitation.left_out),
+        "hidden": list(excitation.hidden),
         "series": {
             "rest": None if motion.rest is None else motion.rest.tolist(),
             "centre": motion.centre.tolist(),

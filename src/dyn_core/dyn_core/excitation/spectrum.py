@@ -42,6 +42,23 @@ def spread(W: Array, power: float) -> Spread:
     return Spread(float(value), gradient, float(np.sqrt(eigenvalues[-1] / eigenvalues[0])))
 
 
+def own_parts(products: Array) -> Array:
+    """Answer which part of each column no combination of the others makes, 0 to 1, (p,).
+
+    Below some 3e-7 it is rounding.
+
+    Args:
+        products: those of the columns, ``W^T W`` (p, p).
+    """
+    lengths = np.sqrt(np.diag(products))
+    shown = np.flatnonzero(lengths)
+    G = products[np.ix_(shown, shown)] / np.outer(lengths[shown], lengths[shown])
+    found, V = np.linalg.eigh(G)
+    parts = np.zeros(len(lengths))
+    parts[shown] = 1.0 / np.sqrt((V**2 / np.maximum(found, LEAST)).sum(axis=1))
+    return parts
+
+
 def scaled_condition(products: Array) -> float:
     """Answer the condition number of columns scaled to unit length, from their products ``W^T W`` (p, p).
 

@@ -42,4 +42,4 @@ def equations(robot: Robot) -> Equations:
     results = len(step(*(start(robot, found))))
     q_a, x = start(robot, found)
     program = trace("newton_step", step, sizes, (results,))
-    return Equations(robot, program, (tuple(q_a), tuple(x)), tuple(scales(robot, found)))
+    return Equations(robot, program, (tuple(q_a), tuple(x)), scales(robot, found))

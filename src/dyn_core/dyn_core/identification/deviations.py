@@ -40,14 +40,12 @@ class Residuals:
         autocorrelation: of each joint, by lag in samples from 0, (n, lags).
         memory: samples after which they have forgotten, of each joint.
         effective: number of independent samples that they are worth, of each joint.
-        whiteness: probability that independent residuals look less independent (Ljung, Box 1978).
     """
 
     rms: Array
     autocorrelation: Array
     memory: Array
     effective: Array
-    whiteness: Array
 
 
 def residual_rows(rows: Rows, x: Array) -> Array:
@@ -78,9 +76,7 @@ def residuals(errors: Array) -> Residuals:
         [count / max(1.0, 1.0 + 2.0 * row[1:m].sum()) for row, m in zip(correlation, memory, strict=True)]
     )
     rms = np.sqrt(np.mean(errors**2, axis=0))
-    return Residuals(
-        rms, correlation, memory, effective, np.array([_ljung_box(r, count) for r in correlation])
-    )
+    return Residuals(rms, correlation, memory, effective)
 
 
 def deviations(
@@ -173,6 +169,8 @@ def score_products(rows: Rows, sigma: Array, errors: Array, lag: int, mean: Arra
         smoothed = np.zeros_like(scores)
         for k, weight in enumerate(weights, start=1):
             first = max(0, k - len(before))
+            if first >= len(scores):  # the first pieces may be shorter than the lag
+                break
             start = len(before) + first - k
             smoothed[first:] += weight * known[start : start + len(scores) - first]
         cross = scores.T @ smoothed
@@ -195,15 +193,3 @@ def _scores(pieces: list[Array], weighted: Array, shared: int, p: int) -> Array:
 def _first_below(correlation: Array, limit: float) -> int:
     below = np.flatnonzero(np.abs(correlation) < limit)
     return int(below[0]) if below.size else len(correlation) - 1
-
-
-def _ljung_box(correlation: Array, count: int, lags: int = 20) -> float:
-    """Probability of a greater sum of squared autocorrelations, of independent residuals."""
-    k = np.arange(1, min(lags, len(correlation) - 1) + 1)
-    if not k.size:
-        return 1.0
-    Q = count * (count + 2.0) * float(np.sum(correlation[k] ** 2 / (count - k)))
-    freedom = len(k)
-    # Wilson and Hilferty: the cube root of chi-square is almost normal.
-    z = ((Q / freedom) ** (1.0 / 3.0) - (1.0 - 2.0 / (9.0 * freedom))) / math.sqrt(2.0 / (9.0 * freedom))
-    return 0.5 * math.erfc(z / math.sqrt(2.0))

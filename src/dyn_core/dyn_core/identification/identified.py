@@ -149,10 +149,13 @@ class Identified:
         errors: of `base` and `friction`.
         consistent_errors: of `standard` with `consistent_friction`.
         condition: condition number of the equations, columns of unit length.
-        whiteness: by joint, the probability that independent residuals look less independent.
+        whiteness: by joint, the probability that residuals of white noise, behind the filter of both sides,
+            look less independent; NaN where there are too few to say.
         stood: by joint, part of the fitted time for which it stood, which was left out for it.
         fixed: by joint, where those stood that did not move and were taken as fixed (rad or m); their errors
             are NaN, their friction is that of the description.
+        grouped_offsets: offset torques that no motion tells from weights, which are taken as 0 in `base` and
+            `friction`; by name, how much of them base parameters have.
         procedure: how it was done.
         remarks: what to know before believing it, in sentences.
         findings: what is wrong with the signals.
@@ -174,6 +177,7 @@ class Identified:
     whiteness: tuple[float, ...]
     stood: tuple[float, ...]
     fixed: Mapping[str, float]
+    grouped_offsets: Mapping[str, Mapping[str, float]]
     procedure: Procedure
     remarks: tuple[str, ...]
     findings: tuple[Finding, ...]

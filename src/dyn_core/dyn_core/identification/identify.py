@@ -12,7 +12,6 @@ from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.at_rest import at_rest
 from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.checks import check_length, check_signals
-from dyn_core.identification.deviations import residuals
 from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
@@ -22,6 +21,7 @@ from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.identified import Errors, Identified, Procedure
 from dyn_core.identification.least_squares import own_columns
 from dyn_core.identification.motor_coupling import motors_of
+from dyn_core.identification.offsets import grouped_offsets
 from dyn_core.identification.remarks import cost_of_possible, of_fixed_joints, of_standing_held_out, remarks
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import IdentifyStage, Progress
@@ -34,6 +34,7 @@ from dyn_core.identification.tables import (
     standard_table,
 )
 from dyn_core.identification.torque_error import torque_error
+from dyn_core.identification.whiteness import whiteness
 from dyn_core.model.robot import Robot
 from dyn_core.signals.signals import Signals
 
@@ -91,6 +92,8 @@ def _identified(
     fit = estimation.fit(equations, models, progress)
     solution = fit.solution
     left = fit.residuals
+    decimation = fit.rows.equations.decimation
+    segments = decimation.segments(fit.rows.equations.signals.segments)
     spread = fit.deviations(left)
     needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
     progress(IdentifyStage.BODIES)
@@ -103,6 +106,7 @@ def _identified(
     of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
     possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
 
+    offsets = grouped_offsets(base, models)
     stood = equations.stands.mean(axis=0).tolist()
     progress(IdentifyStage.ERRORS)
 
@@ -130,12 +134,13 @@ def _identified(
         of_plain,
         of_possible,
         solution.condition,
-        tuple(residuals(left).whiteness.tolist()),
+        tuple(whiteness(left, fit.rows.used, decimation, segments).tolist()),
         tuple(stood),
         {},
+        offsets,
         _procedure(signals, settings, len(fit.rows)),
         cost_of_possible(of_plain.fitted.relative, of_possible.fitted.relative)
-        + remarks(robot, base, fitted, models, solution, stood)
+        + remarks(robot, base, fitted, models, solution, stood, offsets)
         + (
             ()
             if unseen is None

@@ -13,6 +13,7 @@ from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.expected import expected_bodies, without_motor
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.least_squares import Solution
+from dyn_core.identification.offsets import GroupedOffsets, of_grouped_offsets
 from dyn_core.model.robot import Robot
 from dyn_core.signals.signals import Signals
 
@@ -91,6 +92,7 @@ def remarks(
     models: Sequence[FrictionModel],
     solution: Solution,
     shares: Sequence[float],
+    grouped: GroupedOffsets,
 ) -> tuple[str, ...]:
     """Answer what to know, one sentence each.
 
@@ -101,6 +103,7 @@ def remarks(
         models: friction of each joint.
         solution: the fit.
         shares: part of that time for which each joint stood.
+        grouped: offsets that no motion tells from weights.
     """
     found = []
     _, impossible = expected_bodies(robot)
@@ -127,8 +130,9 @@ def remarks(
     missing = [
         name
         for name, known in zip(parameters, solution.identifiable, strict=True)
-        if not known and name not in coupled
+        if not known and name not in coupled and name not in grouped
     ]
+    found += of_grouped_offsets(grouped)
     if missing:
         found.append(f"the motion does not show {listed(missing, 14)}: excite the joints more")
     if solution.condition > ILL_CONDITIONED:

@@ -19,6 +19,7 @@ from dyn_core.logs.jumps import Jump, jumps
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_map import JOINT, QUANTITIES, JointMap, LogMap
 from dyn_core.logs.pace import GAP, between_gaps, period_of
+from dyn_core.logs.short_gaps import fill_short_gaps
 from dyn_core.logs.suspects import LONGEST_SPIKE
 from dyn_core.logs.units import EFFORT, POSITION, VELOCITY
 
@@ -87,6 +88,7 @@ def clean_log(
         )
         time, q, qd, tau = time[usable], q[usable], qd[usable], tau[usable]
     _check_length(time)
+    time, q, (qd, tau) = _filled(time, q, (qd, tau), period, course)
     keep, segments = _segments(time, q, joints, period, course)
     time, q, qd, tau = time[keep], q[keep], qd[keep], tau[keep]
     course.done += _conversions(assignment, said, joints)
@@ -266,6 +268,23 @@ def _whole(joints: tuple[str, ...], qd: Array, course: _Course) -> Array | None:
             Severity.NOTE, "joint", lacking, "velocities are missing: those that were measured are not used"
         )
     return None
+
+
+def _filled(
+    time: Array, q: Array, others: tuple[Array, ...], period: float, course: _Course
+) -> tuple[Array, Array, tuple[Array, ...]]:
+    """Answer samples of which short gaps are filled."""
+    found = fill_short_gaps(time, q, others, period)
+    if found.gaps:
+        course.say(
+            Severity.WARNING,
+            "time",
+            (),
+            f"{found.gaps} short gaps, the longest of {1e3 * found.longest:.3g} ms: filled with "
+            f"{found.made_up} samples, {100.0 * found.made_up / len(found.time):.2g} % of the log, of "
+            "polynomials through those on both sides",
+        )
+    return found.time, found.q, found.others
 
 
 def _segments(

@@ -13,6 +13,7 @@ from dyn_core.check.finding import Finding, Severity
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.logs.pace import GAP
+from dyn_core.logs.short_gaps import LONGEST as LONGEST_FILLED
 
 LATE, LATE_SAMPLES = 1.0, 20
 """Samples that come at most so late (s, or periods) are sorted in; what is later begins a new recording."""
@@ -124,7 +125,7 @@ def _forwards(time: Array, values: Array, say: _Say, alone: bool) -> tuple[Array
         own = time[a:b][order]
         times.append(own - own[0] + start)
         rows.append(values[a:b][order])
-        start = float(times[-1][-1]) + 2.0 * GAP * period
+        start = float(times[-1][-1]) + 2.0 * max(GAP * period, LONGEST_FILLED)
     if late:
         say(Severity.WARNING, f"{late} samples come late, by {latest:.3g} s at most: sorted by time")
     return np.concatenate(times), np.concatenate(rows)

@@ -57,6 +57,20 @@ def check_actuation(numbers: Numbers, W: Array) -> None:
         )
 
 
+def check_regular(numbers: Numbers, reference: Array) -> None:
+    """DynError where the reference is a singular configuration, from which no branch can be told."""
+    robot = numbers.robot
+    passive = [k for k, j in enumerate(robot.independent) if robot.joints[j - 1].mu == 0]
+    (rank,) = ranks(numbers.rates(reference[np.newaxis])[:, :, passive])
+    if rank < len(passive):
+        raise DynError(
+            f"robot '{robot.name}' is singular in its assembly: the constraints of its {len(passive)} "
+            f"passive joints have rank {rank} there, so that nothing says which way they will go: give an "
+            "assembly in which no loop is stretched or folded",
+            element=f"loop '{robot.loops[0].name}'",
+        )
+
+
 def _undetermined(numbers: Numbers, W: Array, passive: list[int]) -> list[str]:
     """Names of the passive joints that can move while the actuated ones do not."""
     robot = numbers.robot

@@ -14,8 +14,9 @@ CLOSED = 1e-10
 
 _ITERATIONS = 60
 _LARGEST_STEP = 0.3
-_STEPS = 5
-_STEP = 0.12
+_STEPS = 8
+_STEP = 0.08
+_REGULAR = 0.1
 _RANK = 1e-7
 """Singular values below this part of the largest are those of a matrix of lower rank."""
 
@@ -82,16 +83,19 @@ def ranks(W: Array) -> Array:
     return np.asarray((values > _RANK * np.maximum(values[:, :1], 1e-300)).sum(axis=1))
 
 
-def around(numbers: Numbers, q: Array, count: int, seed: int = 0) -> Array:
+def around(numbers: Numbers, q: Array, count: int, passive: Sequence[int]) -> Array:
     """Answer closed configurations around one, by steps along what the constraints leave free.
+
+    A sample stays where it is before a singularity of the passive joints: beyond it is another assembly mode.
 
     Args:
         numbers: the constraints.
         q: (independent joints,) positions that close the loops.
-        count: how many; fewer may be found.
-        seed: of the directions.
+        count: how many.
+        passive: places of the passive joints.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
+    least = _REGULAR * _regularity(numbers.rates(q[np.newaxis])[:, :, passive])
     samples = np.repeat(q[np.newaxis], count, axis=0)
     joints = range(len(q))
     direction = random.normal(size=samples.shape)
@@ -101,5 +105,14 @@ def around(numbers: Numbers, q: Array, count: int, seed: int = 0) -> Array:
         length = np.abs(free).max(axis=1, keepdims=True)
         step = np.where(length > 1e-9, _STEP * free / np.maximum(length, 1e-300), 0.0)
         moved, gap = closed_by(numbers, samples + step * numbers.column_units, joints)
-        samples = np.where((gap < CLOSED)[:, np.newaxis], moved, samples)
+        regular = _regularity(numbers.rates(moved)[:, :, passive]) >= least
+        samples = np.where((regular & (gap < CLOSED))[:, np.newaxis], moved, samples)
     return samples
+
+
+def _regularity(W: Array) -> Array:
+    """Smallest over largest singular value; 0 for matrices without columns."""
+    if 0 in W.shape[1:]:
+        return np.zeros(len(W))
+    values = np.linalg.svd(W, compute_uv=False)
+    return np.asarray(values[:, -1] / np.maximum(values[:, 0], 1e-300))

@@ -92,8 +92,8 @@ def _check_near(numbers: Numbers, start: Array, found: Array) -> None:
     joint = robot.joint(robot.joint_names[worst])
     raise DynError(
         f"the assembly of robot '{robot.name}' is far from closing its loops: "
-        f"{worst_opening(numbers, start)}; where they close, joint '{joint.name}' is at {found[worst]:.4g} {joint.position_unit} and not at "
-        f"{start[worst]:.4g}: give joint positions near a closed configuration "
-        f"(the assembly names {listed(sorted(named))})",
+        f"{worst_opening(numbers, start)}; where they close, joint '{joint.name}' is at "
+        f"{found[worst]:.4g} {joint.position_unit} and not at {start[worst]:.4g}: "
+        f"give joint positions near a closed configuration (the assembly names {listed(sorted(named))})",
         element=f"loop '{robot.loops[0].name}'",
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.loops.closing import CLOSED, closed_by
-from dyn_core.loops.follow import Numbers, Step, follow
+from dyn_core.loops.follow import Numbers, Scales, Step, follow
 from dyn_core.loops.numbers import Numbers as Constraints
 from dyn_core.loops.reference import worst_opening
 from dyn_core.loops.structure import geometry_of, structure
@@ -28,7 +28,7 @@ _REACH = 1.5
 
 
 def searched(
-    step: Step, start: tuple[Numbers, Numbers], given: Numbers, scales: Numbers
+    step: Step, start: tuple[Numbers, Numbers], given: Numbers, scales: Scales
 ) -> list[float] | None:
     """Answer a solution on the branch of a known one, by way of positions beside the straight line.
 
@@ -36,7 +36,7 @@ def searched(
         step: Newton's step.
         start: what is given, and the unknowns, of the known solution.
         given: what is given.
-        scales: by unknown, what is about as much as 1 rad.
+        scales: what is about as much as 1 rad.
     """
     found = follow(step, start, given, scales)
     random = np.random.default_rng(0)

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from dyn_core.errors import DynError
 from dyn_core.linalg.scalar import Scalar
-from dyn_core.loops.follow import Numbers, follow
+from dyn_core.loops.follow import Numbers, Scales, follow
 from dyn_core.loops.passive import Passive
-from dyn_core.loops.structure import Structure
+from dyn_core.loops.search import does_not_close
+from dyn_core.loops.structure import Structure, structure
 from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
+
+_GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and in no simple relation to pi
 
 
 def start(robot: Robot, found: Structure) -> tuple[list[float], list[float]]:
@@ -22,10 +25,13 @@ def start(robot: Robot, found: Structure) -> tuple[list[float], list[float]]:
     return [by_joint[j] for j in robot.coordinates], [by_joint[j] for j in found.unknown]
 
 
-def scales(robot: Robot, found: Structure) -> list[float]:
-    """Answer by unknown joint what is about as much as 1 rad."""
-    sliding = (robot.joints[j - 1].sigma is Sigma.PRISMATIC for j in found.unknown)
-    return [found.size if slides else 1.0 for slides in sliding]
+def scales(robot: Robot, found: Structure) -> Scales:
+    """Answer what is about as much as 1 rad, of the actuated and of the unknown joints."""
+    actuated, unknown = (
+        tuple(found.size if robot.joints[j - 1].sigma is Sigma.PRISMATIC else 1.0 for j in numbers)
+        for numbers in (robot.coordinates, found.unknown)
+    )
+    return Scales(actuated, unknown)
 
 
 def solution(robot: Robot, found: Structure, q_a: Sequence[Scalar]) -> list[Scalar]:
@@ -45,12 +51,43 @@ def solution(robot: Robot, found: Structure, q_a: Sequence[Scalar]) -> list[Scal
     return list(np.array([_one(robot, found, sample.tolist()) for sample in samples]).T)
 
 
+@lru_cache(maxsize=32)
+def two_positions(robot: Robot) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Answer two positions of the actuated joints (rad or m) near the assembly, of no symmetry.
+
+    Args:
+        robot: a robot as `geometry_of` answers it.
+    """
+    found = structure(robot)
+    q_a, _ = start(robot, found)
+    here, there = (_nearby(robot, found, q_a, sign) for sign in (1.0, -1.0))
+    return tuple(here), tuple(there)
+
+
+def _nearby(robot: Robot, found: Structure, q_a: list[float], sign: float) -> list[float]:
+    """Answer positions some way from where the loops are known to close, where they close, too."""
+    units = scales(robot, found).given
+    for k in range(12):
+        part = sign * 0.3 * 0.5**k
+        tried = [
+            value + part * unit * ((_GOLDEN * i) % 1.0 - 0.4)
+            for i, (unit, value) in enumerate(zip(units, q_a, strict=True), start=1)
+        ]
+        if _followed(robot, found, tried) is not None:
+            return tried
+    return q_a
+
+
 def _one(robot: Robot, found: Structure, q_a: list[float]) -> list[float]:
+    x = _followed(robot, found, q_a)
+    if x is None:
+        raise does_not_close(robot, q_a, None)
+    return x
+
+
+def _followed(robot: Robot, found: Structure, q_a: list[float]) -> list[float] | None:
     def step(given: Numbers, x: Numbers) -> tuple[Numbers, Numbers]:
         passive = Passive(robot, found, given, x)
         return passive.newton_step(), passive.openings()[1]
 
-    x = follow(step, start(robot, found), q_a, scales(robot, found))
-    if x is None:
-        raise DynError(f"the loops of robot '{robot.name}' do not close at {q_a}")
-    return x
+    return follow(step, start(robot, found), q_a, scales(robot, found))

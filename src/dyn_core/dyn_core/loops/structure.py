@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.loops.actuation import check_actuation
+from dyn_core.loops.actuation import check_actuation, check_regular
 from dyn_core.loops.block_triangular import Block, block_triangular
 from dyn_core.loops.closing import around, ranks
 from dyn_core.loops.cut_joint import CutJoint
@@ -59,7 +59,6 @@ class Structure:
         unknown: numbers of the other passive joints.
         rows: numbers of the constraints that determine them, of those of all loops in a row.
         blocks: in which order: places in `rows` and in `unknown`.
-        elsewhere: positions of the actuated joints (rad or m) in two other configurations, of no symmetry.
     """
 
     cuts: tuple[CutJoint, ...]
@@ -69,7 +68,6 @@ class Structure:
     unknown: tuple[int, ...]
     rows: tuple[int, ...]
     blocks: tuple[Block, ...]
-    elsewhere: tuple[tuple[float, ...], ...]
 
 
 def structure(robot: Robot) -> Structure:
@@ -100,11 +98,12 @@ def geometry_of(robot: Robot) -> Robot:
 def _structure(robot: Robot, linear_relations: bool) -> Structure:
     numbers = Numbers(robot)
     reference = closed_reference(numbers)
-    samples = around(numbers, reference, SAMPLES)
-    W = numbers.rates(samples)
-    check_actuation(numbers, W)
     active = _places(robot, 1)
     passive = _places(robot, 0)
+    samples = around(numbers, reference, SAMPLES, passive)
+    W = numbers.rates(samples)
+    check_actuation(numbers, W)
+    check_regular(numbers, reference)
     regular = ranks(W[:, :, passive]) == len(passive)
     linear = []
     if linear_relations:
@@ -123,7 +122,6 @@ def _structure(robot: Robot, linear_relations: bool) -> Structure:
         tuple(robot.independent[k] for k in unknown),
         tuple(rows),
         tuple(_sparse_first(block, pattern) for block in blocks),
-        tuple(map(tuple, samples[regular][:2, active].tolist())),
     )
 
 

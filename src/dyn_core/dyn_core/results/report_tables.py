@@ -184,7 +184,13 @@ def unseen_rows(result: Result) -> Iterator[Sequence[str]]:
     identified = result.identified
     moving = friction_of_moving(identified, identified.friction)
     parameters = [*identified.base, *(p for friction in moving for p in friction.parameters)]
-    missing = [p.name for p in parameters if not p.identifiable]
+    offsets = identified.grouped_offsets
+    missing = [p.name for p in parameters if not p.identifiable and p.name not in offsets]
+    for name, parts in offsets.items():
+        yield (
+            name,
+            f"No motion tells it from a weight: it is taken as 0, and is a part of {', '.join(parts)}.",
+        )
     if missing:
         yield ", ".join(missing), "The motion of this log does not show it: excite the joints more."
     vague = [p.name for p in parameters if p.identifiable and not p.essential]
@@ -240,14 +246,14 @@ def how_rows(result: Result) -> Iterator[Sequence[str]]:
         f"with the weight {procedure.prior_weight:g} of the description",
     )
     whiteness = ", ".join(
-        f"{name} {value:.2g}"
+        f"{name} {'too few to say' if math.isnan(value) else f'{value:.2g}'}"
         for name, value in zip(result.identified.joint_names, result.identified.whiteness, strict=True)
         if name not in result.identified.fixed
     )
     yield (
         "whiteness",
-        f"{whiteness}: the probability that independent residuals look less independent. Small ones say that "
-        "the model does not explain everything; deviations take that into account",
+        f"{whiteness}: the probability that white noise, behind the same filter, looks less independent. "
+        "Small ones say that the model does not explain everything; deviations take that into account",
     )
     for what, text in result.inputs.hashes.items():
         yield f"SHA-256 of {what}", text

@@ -22,6 +22,8 @@ from dyn_core.signals.signals import Signals
 USUAL = Protocol()
 PARALLEL = 5.0
 """Bands of the motion that parallel filtering lets through."""
+FASTER = 10.0
+"""Rate that logs are resampled at at most, in parts of their own: splines know no more than the samples."""
 FEWEST = 500
 """Samples that decimation leaves at least."""
 _HOW = {
@@ -41,6 +43,11 @@ def condition(log: Log, protocol: Protocol = USUAL) -> Signals:
     Raises:
         DynError: a setting does not go with the log, or too little of it is left.
     """
+    if protocol.rate is not None and protocol.rate > FASTER / log.period:
+        raise DynError(
+            f"a rate of {protocol.rate:g} Hz says no more than the log, which has {1.0 / log.period:.5g} "
+            f"samples a second: give at most {FASTER / log.period:.5g} Hz, or none"
+        )
     period = log.period if protocol.rate is None else 1.0 / protocol.rate
     rate = 1.0 / period
     parts = [even_segment(log, segment, (log.q, log.tau), period) for segment in log.segments]

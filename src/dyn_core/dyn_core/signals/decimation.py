@@ -80,10 +80,14 @@ class Decimation:
 
         That is the sum of the autocorrelation of the weights over all lags of the samples that are kept.
         """
-        reach = len(self.weights) - 1
-        autocorrelation = np.convolve(self.weights, self.weights[::-1])
-        lags = autocorrelation[reach % self.factor :: self.factor]
-        return float(lags.sum() / autocorrelation[reach])
+        return float(1.0 + 2.0 * self.autocorrelation[1:].sum())
+
+    @cached_property
+    def autocorrelation(self) -> Array:
+        """Of white noise behind the filter, by lag from 0 in samples that are kept, up to the last not 0."""
+        both = np.convolve(self.weights, self.weights[::-1])
+        lags = both[len(self.weights) - 1 :: self.factor]
+        return np.asarray(lags / lags[0], dtype=np.float64)
 
     def count(self, samples: int) -> int:
         """Answer how many samples are left of so many: those whose filter lies within them."""

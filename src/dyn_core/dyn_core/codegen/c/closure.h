@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unknowns of a program, kept on one branch of their solutions; comes after its code, before module.h.
 // The same as dyn_core/loops/follow.py, which says why, with one shortcut: where the solution that this
-// thread found last is near, Newton's method begins there.
+// thread found last is near, it is followed from there.
 
+#define ADVANCE 0.2
 #define FIRST_STEP 0.3
-#define CONTRACTION 0.5
+#define CONTRACTION 0.25
+#define TANGENT 1e-4
 #define CONVERGED 1e-9
 #define CLOSED 1e-6
 #define ITERATIONS 12
-#define SMALLEST_ADVANCE (1.0 / 4096.0)
+#define SMALLEST_ADVANCE (1.0 / 16777216.0)
 #define ATTEMPTS 400
 
 static const double start_given[GIVEN] = START_GIVEN;
 static const double start_unknowns[UNKNOWNS] = START;
+static const double given_scales[GIVEN] = GIVEN_SCALES;
 static const double scales[UNKNOWNS] = SCALES;
 
 static _Thread_local double last_given[GIVEN];
@@ -34,18 +37,23 @@ static void newton_step(const double *given, const double *x, double *results)
     step_program_double(vectors, NULL, sine.values, cosine.values, results);
 }
 
-// Move x to the solution near it; 0 where it is not certain to be the one that belongs to it.
-static int newton(const double *given, double *x)
+static double largest(const double *changes)
 {
-    double before = FIRST_STEP / CONTRACTION;
+    double size = 0.0;
+    for (int i = 0; i < UNKNOWNS; ++i) {
+        const double part = fabs(changes[i]) / scales[i];
+        size = part <= size ? size : part; // NaN stays
+    }
+    return size;
+}
+
+// Move x to the solution near it; 0 where it is not certain to be the one that belongs to it.
+static int newton(const double *given, double *x, double before)
+{
     for (int k = 0; k < ITERATIONS; ++k) {
         double results[STEP_RESULTS];
         newton_step(given, x, results);
-        double size = 0.0;
-        for (int i = 0; i < UNKNOWNS; ++i) {
-            const double part = fabs(results[i]) / scales[i];
-            size = part <= size ? size : part; // NaN stays
-        }
+        const double size = largest(results);
         if (!(size <= CONTRACTION * before || size <= CONVERGED)) {
             return 0;
         }
@@ -65,36 +73,66 @@ static int newton(const double *given, double *x)
     return 0;
 }
 
-// Follow the branch of a known solution on a straight line to what is given; 0 where it ends before.
-static int follow(const double *origin, const double *known, const double *given, double *x)
+// How far what is given is from where it was, in units of its scales.
+static double distance(const double *origin, const double *given)
 {
-    double slope[UNKNOWNS] = {0.0}, here[GIVEN], found[UNKNOWNS];
-    double done = 0.0, advance = 1.0;
-    memcpy(x, known, sizeof slope);
-    for (int k = 0; k < ATTEMPTS; ++k) {
-        const double target = done + advance < 1.0 ? done + advance : 1.0;
-        for (int i = 0; i < GIVEN; ++i) {
-            here[i] = target < 1.0 ? origin[i] + target * (given[i] - origin[i]) : given[i];
+    double length = 0.0;
+    for (int i = 0; i < GIVEN; ++i) {
+        const double part = fabs(given[i] - origin[i]) / given_scales[i];
+        length = part <= length ? length : part; // NaN stays
+    }
+    return length;
+}
+
+static void between(const double *origin, const double *given, double part, double *here)
+{
+    for (int i = 0; i < GIVEN; ++i) {
+        here[i] = part < 1.0 ? origin[i] + part * (given[i] - origin[i]) : given[i];
+    }
+}
+
+// Follow the branch of a known solution on a straight line to what is given; 0 where it ends before.
+static int follow(const double *origin, const double *known, const double *given, double *x, int attempts)
+{
+    double slope[STEP_RESULTS], here[GIVEN], found[UNKNOWNS];
+    const double length = distance(origin, given);
+    if (!(length < HUGE_VAL)) {
+        return 0;
+    }
+    const double longest = length > ADVANCE ? ADVANCE / length : 1.0;
+    double done = 0.0, advance = longest, steepness = -1.0;
+    memcpy(x, known, sizeof found);
+    for (int k = 0; k < attempts; ++k) {
+        if (steepness < 0.0) { // of the unknowns, along the line
+            between(origin, given, done + TANGENT * longest, here);
+            newton_step(here, x, slope);
+            for (int i = 0; i < UNKNOWNS; ++i) {
+                slope[i] /= TANGENT * longest;
+            }
+            steepness = largest(slope);
         }
+        while (advance * steepness > FIRST_STEP && advance >= SMALLEST_ADVANCE) {
+            advance *= 0.5;
+        }
+        if (!(advance >= SMALLEST_ADVANCE)) {
+            return 0;
+        }
+        const double target = done + advance < 1.0 ? done + advance : 1.0;
+        between(origin, given, target, here);
         for (int i = 0; i < UNKNOWNS; ++i) {
             found[i] = x[i] + (target - done) * slope[i];
         }
-        if (!newton(here, found)) {
+        if (!newton(here, found, (target - done) * steepness)) {
             advance *= 0.5;
-            if (advance < SMALLEST_ADVANCE) {
-                return 0;
-            }
             continue;
         }
-        for (int i = 0; i < UNKNOWNS; ++i) {
-            slope[i] = (found[i] - x[i]) / (target - done);
-            x[i] = found[i];
-        }
+        memcpy(x, found, sizeof found);
         if (target == 1.0) {
             return 1;
         }
         done = target;
-        advance *= 2.0;
+        advance = 2.0 * advance < longest ? 2.0 * advance : longest;
+        steepness = -1.0;
     }
     return 0;
 }
@@ -104,13 +142,10 @@ static int solve(const double *const *inputs, double *x)
 {
     double given[GIVEN];
     given_program_double(inputs, NULL, NULL, NULL, given);
-    int found = 0;
-    if (has_last) {
-        memcpy(x, last_unknowns, sizeof last_unknowns);
-        found = newton(given, x);
-    }
-    found = found || follow(start_given, start_unknowns, given, x)
-            || (has_last && follow(last_given, last_unknowns, given, x));
+    const int near = has_last && distance(last_given, given) <= ADVANCE;
+    const int found = (near && follow(last_given, last_unknowns, given, x, 1))
+                      || follow(start_given, start_unknowns, given, x, ATTEMPTS)
+                      || (has_last && follow(last_given, last_unknowns, given, x, ATTEMPTS));
     if (found) {
         memcpy(last_given, given, sizeof last_given);
         memcpy(last_unknowns, x, sizeof last_unknowns);
