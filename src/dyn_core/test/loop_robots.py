@@ -48,7 +48,8 @@ def spatial_loop(kind: str, seed: int = 0) -> Robot:
         limits = '<limit lower="-2" upper="2" effort="1" velocity="1"/>' if k == 3 else ""
         link, centre = f"{side}{k}", random.uniform(-0.2, 0.2, 3)
         parts.append(
-            f'<link name="{link}"><inertial><mass value="{random.uniform(1, 3)}"/><origin xyz="{_text(centre)}"/>'
+            f'<link name="{link}"><inertial><mass value="{random.uniform(1, 3)}"/>'
+            f'<origin xyz="{_text(centre)}"/>'
             '<inertia ixx="0.1" iyy="0.12" izz="0.09" ixy="0.01" ixz="0" iyz="0.02"/></inertial></link>'
             f'<joint name="joint_{k}" type="{kind_of_joint}"><parent link="{parent}"/><child link="{link}"/>'
             f'<origin xyz="{_text(offset)}"/><axis xyz="{_text(_unit(random))}"/>{limits}</joint>'

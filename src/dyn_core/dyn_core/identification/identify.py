@@ -121,7 +121,7 @@ def _identified(
         robot.coordinate_names,
         base_table(robot, base, plain),
         friction_table(robot, models, own, plain, tried),
-        standard_table(robot, consistent, frictions, motors),
+        standard_table(robot, consistent, frictions, motors, base.passive),
         friction_table(robot, models, own, possible, tried),
         base_table(robot, base, possible),
         tuple(friction.v0 for friction in frictions),
