@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What loops allow the actuated joints: positions where they close, far from singularities, within all ranges.
+"""What loops allow the actuated joints: where they close, far from singularities, within all ranges.
 
 Ranges of the actuated joints say nothing of this. So a box of positions is looked for around the assembly,
 in which the loops close, passive joints stay within their ranges, and the constraints are well conditioned;
@@ -82,7 +82,7 @@ class LoopLimits:
     condition: float
 
     def drawn_in(self, q: Array) -> Array:
-        """Answer positions (N, n), those where the loops do not close nearer to the assembly, where they do."""
+        """Answer positions (N, n), those where loops do not close moved to the assembly until they do."""
         run = self.loops.positions()
         answer = np.ascontiguousarray(q)
         out = np.empty((*answer.shape[:-1], *run.shape))
@@ -99,7 +99,7 @@ class LoopLimits:
         return None if run.function.into(np.ascontiguousarray(q), out) is not None else out
 
     def keep(self, q: Array, qd: Array | None = None) -> bool:
-        """Whether the loops close at all positions (N, n), in a row if there are velocities, within limits."""
+        """Whether loops close at all positions (N, n), in a row if there are velocities, within limits."""
         passive = self.passive(q)
         if passive is None:
             return False
@@ -187,8 +187,8 @@ def within_loops(limits: MotionLimits, loops: LoopLimits) -> MotionLimits:
         sides = left
     cut = (box[0] > limits.lower + 1e-9) | (box[1] < limits.upper - 1e-9)
     notes = [
-        f"joint '{limits.joint_names[k]}': from {box[0, k]:.4g} to {box[1, k]:.4g} {limits.position_units[k]} "
-        "only, where the loops close and passive joints are within their ranges"
+        f"joint '{limits.joint_names[k]}': from {box[0, k]:.4g} to {box[1, k]:.4g} "
+        f"{limits.position_units[k]} only, where the loops close and passive joints are within their ranges"
         for k in np.flatnonzero(cut)
     ]
     fixed = np.flatnonzero(box[1] <= box[0])

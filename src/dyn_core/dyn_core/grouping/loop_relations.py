@@ -22,7 +22,7 @@ import numpy as np
 from dyn_core.geometry.forward import body_placements
 from dyn_core.grouping.base_parameters import PER_BODY
 from dyn_core.grouping.effects import Mount
-from dyn_core.grouping.inertial_maps import XX, XY, XZ, YY, YZ, ZZ, M, MX, MY, MZ, Matrix, moved_parameters
+from dyn_core.grouping.inertial_maps import MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ, M, Matrix, moved_parameters
 from dyn_core.grouping.relations import size_of, units_of
 from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.mat3 import Mat3

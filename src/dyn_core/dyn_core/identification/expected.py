@@ -166,7 +166,7 @@ def _answer(solution: ConsistentSolution, to_base: Array, n: int, passive: int) 
 
 
 def _standard_to_base(base: BaseColumns, n: int) -> Array:
-    """Answer the matrix of the base parameters: bodies first, then rotors, friction, motors of several joints."""
+    """Answer the matrix of the base parameters: bodies, rotors, friction, motors of several joints."""
     order = [11 * k + j for k in range(n) for j in range(10)] + [11 * k + 10 for k in range(n)]
     order += range(11 * n, len(base.standard_names))
     return base.matrix[:, order]

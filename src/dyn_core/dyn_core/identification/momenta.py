@@ -127,8 +127,9 @@ def _filtered(robot: Robot, wanted: Sequence[int], q: Vector, qd: Vector) -> Vec
 def _gradient_rates(at: Configuration, n: int, qd: Vector) -> list[list[Scalar]]:
     """Columns of the rate of G, ``qd_tree = G qd``: joints that follow others do so by factors that change.
 
-    ``d/dt (G^T D1) = G^T d/dt D1 + Gdot^T D1``. The accelerations without those of the coordinates, ``Gdot qd``,
-    are a quadratic form of qd; a column of Gdot is its bilinear form with the unit of a coordinate.
+    ``d/dt (G^T D1) = G^T d/dt D1 + Gdot^T D1``. The accelerations without those of the coordinates,
+    ``Gdot qd``, are a quadratic form of qd; a column of Gdot is its bilinear form with the unit of a
+    coordinate.
     """
     rest: Vector = [0.0] * n
     own = at.accelerations(qd, rest)
