@@ -26,6 +26,9 @@ PINOCCHIO = {
 }
 """Largest ratios to Pinocchio, by robot and function."""
 
+LOOPS = {"sr400": 0.2, "gough_stewart": 0.2}
+"""Largest ratios to Pinocchio's tree with Jacobians and solves, by robot with loops."""
+
 IMPORT_S = 0.25
 COLD_S = {("Panda", "all functions"): 8.0, ("Talos", "inverse dynamics"): 20.0}
 WARM_S = {("Panda", "all functions"): 0.1}

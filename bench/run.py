@@ -12,6 +12,7 @@ from functions import print_functions
 from growth import print_growth
 from identification import print_identification
 from loading import print_loading
+from loops import print_loops
 from mujoco_peer import MuJoCo
 from pinocchio_peer import Pinocchio
 from simulation import print_simulation
@@ -28,6 +29,7 @@ def main() -> int:
         print_functions,
         print_loading,
         print_growth,
+        print_loops,
         print_simulation,
         print_excitation,
         print_identification,
