@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,14 @@ from dyn_core.excitation.excite import excite
 from dyn_core.excitation.loop_limits import loop_limits
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.identification.base_columns import base_columns
+from dyn_core.identification.checks import check_signals
 from dyn_core.identification.identify import identify
 from dyn_core.identification.model import identification_model
 from dyn_core.identification.momenta import energies, momenta
+from dyn_core.identification.online import OnlineEstimator
+from dyn_core.identification.online_standard import online_standard
 from dyn_core.identification.pseudo_inertia import is_possible
+from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.loops.structure import structure
 from dyn_core.model.robot import Robot
 from dyn_core.signals.of_arrays import signals_of_arrays
@@ -148,11 +153,6 @@ def test_models_of_a_motion(kind: str) -> None:
 
 
 def test_estimators_that_simulate_are_refused() -> None:
-    from dataclasses import replace
-
-    from dyn_core.identification.checks import check_signals
-    from dyn_core.identification.settings import IdentificationSettings
-
     robot = loop_robot("five_bar")
     signals = measured(moved(robot, 0.3), 3)
     settings = replace(IdentificationSettings(), estimator="iv")
@@ -212,6 +212,36 @@ def test_positions_where_loops_do_not_close_are_drawn_in() -> None:
     assert limits.passive(far) is None
     assert limits.passive(near) is not None
     np.testing.assert_array_equal(far[1], limits.centre + longer)
+
+
+def test_boxes_of_passive_joints_are_refused() -> None:
+    box = dyn_core.ForbiddenBox("table", {"left_elbow": (0.2, 0.4)})
+    with pytest.raises(dyn_core.DynError, match="box 'table' names joint 'left_elbow', which is passive and"):
+        excite(loop_robot("five_bar"), ExcitationSettings(boxes=(box,)))
+
+
+def test_a_payload_and_online_estimates() -> None:
+    """What else is made of the columns: a payload on a distal link, and recursive estimation."""
+    robot = loop_robot("five_bar")
+    true = truth(robot)
+    exact = moved(true, REACH["five_bar"])
+    held = true.with_payload("right_distal", 2.0, (0.02, 0.03, 0.1), (0.006, 0.0, 0.0, 0.005, 0.0, 0.004))
+    loaded = measured(moved(held, REACH["five_bar"], 4), 5)
+    payload = dyn_core.identify_payload(robot, "right_distal", loaded, measured(exact, 3))
+    mass, x, _, z = payload.values[:4]
+    for value, expected in ((mass, 2.0), (x, 0.02), (z, 0.1)):
+        assert abs(value.value - expected) < 4.5 * value.deviation
+    estimation = OnlineEstimator(base_columns(robot))
+    for k in range(0, 20_000, 2):
+        estimation.add(float(exact.time[k]), exact.q[k], exact.qd[k], exact.tau[k])
+    knowledge = estimation.knowledge()
+    assert knowledge is not None
+    found = online_standard(knowledge)
+    identified = robot.with_parameters(dict(zip(found.names, found.values, strict=True)))
+    some = slice(0, None, 500)
+    state = exact.q[some], exact.qd[some], exact.qdd[some]
+    tau = dyn_core.compile_model(identified, backend="python").inverse_dynamics(*state)
+    assert np.linalg.norm(tau - exact.tau[some]) < 1e-3 * np.linalg.norm(exact.tau[some])
 
 
 def test_no_room_around_an_assembly() -> None:
