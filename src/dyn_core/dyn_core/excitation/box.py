@@ -128,8 +128,8 @@ def _in_coordinates(robot: Robot, box: ForbiddenBox) -> CoordinateBox | None:
             low, high = sorted((x - mimic.offset) / mimic.multiplier for x in (low, high))
         if j not in place:
             raise DynError(
-                f"box '{box.name}' names joint '{shortened(name, 40)}', which is passive and follows the actuated "
-                f"joints: give ranges of those, {listed(robot.coordinate_names)}, or limits to it",
+                f"box '{box.name}' names joint '{shortened(name, 40)}', which is passive and follows the "
+                f"actuated joints: give ranges of those, {listed(robot.coordinate_names)}, or limits to it",
                 element=f"box '{box.name}'",
             )
         k = place[j]
