@@ -296,3 +296,26 @@ def test_from_a_log_to_torques(tmp_path: Path, capsys: pytest.CaptureFixture[str
         np.testing.assert_allclose(one.values, other.values, rtol=0.0, atol=1e-9)
     for one, other in zip(again.joints, found.joints, strict=True):
         assert one.friction.Fv == pytest.approx(other.friction.Fv, rel=1e-6, abs=1e-9)
+
+
+def test_wrong_signals_where_loops_would_be_open() -> None:
+    """Zeros and signs that no closed loop could have are not what is wrong; a torque with a wrong sign is.
+
+    The jacks of the AKR-3000 move by little, and turned or shifted they do not close its loops.
+    """
+    robot = loop_robot("akr3000")
+    true = truth(robot)
+    exact = moved(true, 0.06)
+    signals = measured(exact, 3)
+    assert base_columns(robot).closes(signals.q)
+    assert not base_columns(robot).closes(-signals.q)
+    assert identify(robot, signals).findings == ()
+    tau = signals.tau * np.where(np.arange(robot.dof) == 4, -1.0, 1.0)
+    (finding,) = identify(robot, replace(signals, tau=tau)).findings
+    assert finding.names == (robot.coordinate_names[4],)
+    assert "its torque has the wrong sign" in finding.message
+    shifted = replace(signals, q=signals.q + 3.0 * (np.arange(robot.dof) == 4))
+    with pytest.raises(
+        dyn_core.DynError, match=r"do not close at .*; in a log, look at the zeros and signs of"
+    ):
+        identify(robot, shifted)

@@ -20,6 +20,7 @@ from dyn_core.grouping.combinations import Combinations
 from dyn_core.grouping.dependent_columns import dependent_columns
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.grouping.numeric import SAMPLES, random_states
+from dyn_core.identification.closing import always, closing
 from dyn_core.identification.motor_coupling import MotorCoupling, coupling_columns
 from dyn_core.identification.passive_friction import passive_friction
 from dyn_core.loops.coordinates import configuration
@@ -44,12 +45,14 @@ class BaseColumns(Combinations):
         robot: the robot.
         couplings: the motors that move several joints.
         passive: names of the friction of passive joints.
+        closes: whether the loops of the robot close at all positions (N, n).
     """
 
     columns: Callable[[Array, Array, Array], Array]
     robot: Robot
     couplings: tuple[MotorCoupling, ...] = ()
     passive: tuple[str, ...] = ()
+    closes: Callable[[Array], bool] = always
 
 
 def base_columns(robot: Robot, couplings: Sequence[MotorCoupling] = ()) -> BaseColumns:
@@ -70,7 +73,8 @@ def base_columns(robot: Robot, couplings: Sequence[MotorCoupling] = ()) -> BaseC
     of_bodies = run_by(robot, closed(robot, program))
     passive = found.standard_names[len(PER_BODY) * len(robot.joints) :]
     if not couplings:
-        return BaseColumns(found.standard_names, found.kept, found.matrix, of_bodies, robot, (), passive)
+        names, kept, matrix = found.standard_names, found.kept, found.matrix
+        return BaseColumns(names, kept, matrix, of_bodies, robot, (), passive, closing(robot))
     return _with_motors(robot, found, of_bodies, couplings, passive)
 
 
@@ -111,6 +115,7 @@ def _with_motors(
         robot,
         tuple(couplings),
         passive,
+        closing(robot),
     )
 
 

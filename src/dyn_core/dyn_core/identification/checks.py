@@ -47,6 +47,19 @@ def _check_estimator(robot: Robot, signals: Signals, settings: IdentificationSet
         raise DynError(f"the estimator {name} cannot simulate motors that move several joints: use wls")
 
 
+def check_closes(equations: Equations) -> None:
+    """Refuse a motion in which the loops of the robot would have to be open."""
+    signals, base = equations.signals, equations.base
+    if base.closes(signals.q):
+        return
+    try:
+        base.columns(signals.q, signals.qd, signals.qdd)
+    except DynError as error:
+        raise DynError(
+            f"{error.message}; in a log, look at the zeros and signs of the positions", element=error.element
+        ) from error
+
+
 def check_length(equations: Equations, least: int) -> None:
     """Refuse equations that are fewer than `least`, or than parameters."""
     needed = max(least, equations.shared)
