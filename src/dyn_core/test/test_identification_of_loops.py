@@ -214,6 +214,13 @@ def test_positions_where_loops_do_not_close_are_drawn_in() -> None:
     np.testing.assert_array_equal(far[1], limits.centre + longer)
 
 
+def test_a_platform_that_floats_has_no_friction() -> None:
+    robot = loop_robot("delta")
+    base = base_columns(robot)
+    of = {robot.joints[int(name[2:]) - 1].name for name in base.passive}
+    assert of == {f"{part}_{leg}" for part in ("elbow", "sway") for leg in (1, 2, 3)}
+
+
 def test_boxes_of_passive_joints_are_refused() -> None:
     box = dyn_core.ForbiddenBox("table", {"left_elbow": (0.2, 0.4)})
     with pytest.raises(dyn_core.DynError, match="box 'table' names joint 'left_elbow', which is passive and"):

@@ -14,6 +14,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.grouping.closed_regressor import on_motions, random_closed_states
 from dyn_core.grouping.combinations import Combinations
 from dyn_core.grouping.dependent_columns import dependent_columns
+from dyn_core.io.compound_joints import PART_NAMES
 from dyn_core.model.robot import Robot
 
 OF_PASSIVE = ("Fv", "Fs")
@@ -26,14 +27,15 @@ _NONE = 1e-9
 def passive_friction(robot: Robot) -> Combinations:
     """Answer which combinations of the friction of passive joints show beside that of actuated joints.
 
-    Of a robot without loops there are none.
+    Of a robot without loops there are none; nor have the six joints any that a floating one is made of.
     """
     if not robot.loops:
         return Combinations((), (), np.zeros((0, 0)))
     qd = random_closed_states(robot, 0).qd
     independent = list(robot.independent)
     actuated = [j for j in independent if j in robot.coordinates]
-    passive = [j for j in independent if j not in robot.coordinates]
+    bearings = [j for j in independent if not _is_free(robot, robot.joints[j - 1].name)]
+    passive = [j for j in bearings if j not in robot.coordinates]
     states = random_closed_states(robot, 0)
     own = [_column(independent.index(j), term, qd) for j in actuated for term in ("Fv", "Fs", "Fo")]
     others = [_column(independent.index(j), term, qd) for j in passive for term in OF_PASSIVE]
@@ -48,6 +50,13 @@ def passive_friction(robot: Robot) -> Combinations:
     used = [k for k in range(len(names)) if alone[k]]
     matrix = chosen.relations[len(own) :, len(own) :][:, used]
     return Combinations(tuple(names[k] for k in used), tuple(names[k] for k in kept), matrix)
+
+
+def _is_free(robot: Robot, name: str) -> bool:
+    """Whether a joint is one of those by which a platform floats: nothing is there that could rub."""
+    floating, _, part = name.rpartition("/")
+    parts = PART_NAMES["floating"]
+    return part in parts and {f"{floating}/{other}" for other in parts} <= set(robot.joint_names)
 
 
 def _column(place: int, term: str, qd: Array) -> Array:
