@@ -67,6 +67,7 @@ def test_names_of_example_robots(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """No program of them is made: some would take half a minute."""
     monkeypatch.setattr(base_columns_module, "trace", lambda *of: None)
     monkeypatch.setattr(base_columns_module, "run_by", lambda robot, program: None)
+    monkeypatch.setattr(base_columns_module, "closed", lambda robot, program: None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dyn_core.ModelWarning)
         robot = dyn_core.load_robot(path)

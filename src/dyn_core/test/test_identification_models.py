@@ -193,8 +193,10 @@ def energy(robot: dyn_core.Robot, names: list[str], q: np.ndarray, qd: np.ndarra
 def test_energy_is_pinocchios(path: Path) -> None:
     """The columns by Pinocchio's energy regressors, in its own parameters."""
     robot = dyn_core.load_robot(path, snap=0)
-    oracle = ProjectedOracle(path.read_text(), robot)
     full = pin.buildModelFromXML(path.read_text())
+    if not all(map(full.existJointName, robot.joint_names)):
+        pytest.skip("Pinocchio has one joint where a floating one is a chain of six here")
+    oracle = ProjectedOracle(path.read_text(), robot)
     full.gravity.linear = np.array(robot.gravity)
     if full.nv != robot.dof:
         pytest.skip("Pinocchio has a coordinate more for joints that mimic")

@@ -61,6 +61,8 @@ def _text(found: BaseParameters, values: list[float], units: list[str]) -> str:
         f"grouped: {_listed(found.grouped)}",
         f"no effect: {_listed(found.no_effect)}",
     ]
+    if found.by_numbers:
+        lines.append(f"of these by numbers, as no rule says so: {_listed(found.by_numbers)}")
     return "\n".join(lines)
 
 
@@ -85,5 +87,6 @@ def _json(found: BaseParameters, values: list[float], units: list[str]) -> str:
         "lengths": dict(found.lengths),
         "grouped": {name: list(into) for name, into in found.grouped.items()},
         "no_effect": list(found.no_effect),
+        "by_numbers": list(found.by_numbers),
     }
     return json.dumps(answer, indent=2)

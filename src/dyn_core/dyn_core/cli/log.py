@@ -29,11 +29,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--map", metavar="FILE", help="what the columns mean (YAML)")
     parser.add_argument("--robot", metavar="ROBOT", help="path of a URDF or .par file; - for standard input")
+    parser.add_argument(
+        "--loops", metavar="FILE", help="side file of the robot: its loops and passive joints"
+    )
 
 
 def log(arguments: Namespace) -> Answer:
     """Answer what is in a log, as text or JSON; the exit code is 1 where it cannot be used."""
-    robot = None if arguments.robot is None else load_robot(source_of(arguments.robot))
+    robot = None if arguments.robot is None else load_robot(source_of(arguments.robot), arguments.loops)
     mapping = None if arguments.map is None else Path(arguments.map)
     report = examine_log(arguments.log, mapping, robot)
     shown = path_text(arguments.log)

@@ -126,6 +126,12 @@ def _in_coordinates(robot: Robot, box: ForbiddenBox) -> CoordinateBox | None:
                 return None
             j = mimic.leader
             low, high = sorted((x - mimic.offset) / mimic.multiplier for x in (low, high))
+        if j not in place:
+            raise DynError(
+                f"box '{box.name}' names joint '{shortened(name, 40)}', which is passive and follows the "
+                f"actuated joints: give ranges of those, {listed(robot.coordinate_names)}, or limits to it",
+                element=f"box '{box.name}'",
+            )
         k = place[j]
         before = ranges.get(k, (-math.inf, math.inf))
         ranges[k] = (max(low, before[0]), min(high, before[1]))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dyn_core.control.motion import Motion
 from dyn_core.excitation.limits import MotionLimits
+from dyn_core.excitation.loop_limits import LoopLimits, where_closed
 from dyn_core.facade.arrays import Array
 from dyn_core.grouping.dependent_columns import dependent_columns
 from dyn_core.identification.base_columns import base_columns
@@ -56,14 +57,21 @@ class Columns:
         return np.concatenate([self.rigid(q, qd, qdd), friction_columns(qd, v0)[:, :, self.friction]], axis=2)
 
 
-def parameter_columns(robot: Robot, limits: MotionLimits) -> Columns:
-    """Answer the columns of a robot that are independent where it can move."""
+def parameter_columns(robot: Robot, limits: MotionLimits, loops: LoopLimits | None = None) -> Columns:
+    """Answer the columns of a robot that are independent where it can move.
+
+    Args:
+        robot: the robot.
+        limits: where it can move.
+        loops: what its loops allow: where they do not close, the columns are those of somewhere nearer.
+    """
     base = base_columns(robot)
+    whole = base.columns if loops is None else where_closed(base.columns, loops)
     random = np.random.default_rng(0)
     part = random.uniform(size=(3, _STATES, robot.dof))
     q = limits.lower + (limits.upper - limits.lower) * part[0]
     qd, qdd = limits.velocity * (2.0 * part[1] - 1.0), limits.acceleration * (2.0 * part[2] - 1.0)
-    rigid, friction = base.columns(q, qd, qdd), friction_columns(qd)
+    rigid, friction = whole(q, qd, qdd), friction_columns(qd)
     count = rigid.shape[2]
     own = list(dependent_columns(rigid.reshape(-1, count)).columns)
     W = np.concatenate([rigid[:, :, own], friction], axis=2)
@@ -72,12 +80,12 @@ def parameter_columns(robot: Robot, limits: MotionLimits) -> Columns:
     names = [name for j in robot.coordinates for name in FrictionModel(STANDARD).names(j)]
 
     def some(q: Array, qd: Array, qdd: Array) -> Array:
-        return base.columns(q, qd, qdd)[:, :, own]
+        return whole(q, qd, qdd)[:, :, own]
 
     return Columns(
         (*(base.names[k] for k in own), *(names[k] for k in of_friction)),
         tuple(name for k, name in enumerate(names) if k not in of_friction),
-        base.columns if len(own) == count else some,
+        whole if len(own) == count else some,
         len(own),
         of_friction,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core.facade.arrays import Array
-from dyn_core.facade.programs import traced, with_terms
+from dyn_core.facade.programs import traced, with_passive_friction
 from dyn_core.facade.run_by import run_by
 from dyn_core.model.robot import Robot
 
@@ -19,7 +19,8 @@ class DriveTorques:
     """Torques of a robot, with Coulomb friction apart: its sign is not known where a joint is about to turn.
 
     Attributes:
-        rigid: torques (N, n) of bodies and rotors (N m or N) at positions, velocities, accelerations (N, n).
+        rigid: torques (N, n) of bodies, rotors and passive joints of loops (N m or N) at positions,
+            velocities, accelerations (N, n).
         viscous: viscous friction of the coordinates (N m s/rad or N s/m), (n,).
         coulomb: Coulomb friction (N m or N), (n,).
         offset: constant torques (N m or N), (n,).
@@ -48,11 +49,11 @@ def drive_torques(robot: Robot) -> DriveTorques:
     viscous, coulomb, offset = np.zeros((3, n))
     for j, joint in enumerate(robot.joints, start=1):
         leader, multiplier = (joint.mimic.leader, joint.mimic.multiplier) if joint.mimic else (j, 1.0)
-        if leader == 0:
+        if leader not in place:  # it stands, or is a passive joint of a loop
             continue
         k = place[leader]
         viscous[k] += multiplier**2 * joint.friction.Fv
         coulomb[k] += abs(multiplier * joint.friction.Fs)
         offset[k] += multiplier * joint.friction.Fo
-    rigid = run_by(robot, traced(with_terms(robot, friction=False, rotor_inertia=True), "inverse_dynamics"))
+    rigid = run_by(robot, traced(with_passive_friction(robot), "inverse_dynamics"))
     return DriveTorques(rigid, viscous, coulomb, offset)

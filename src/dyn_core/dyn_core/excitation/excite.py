@@ -15,6 +15,7 @@ from dyn_core.excitation.drive_torques import drive_torques
 from dyn_core.excitation.excitation import Excitation
 from dyn_core.excitation.feasible import Keeper
 from dyn_core.excitation.limits import motion_limits, without_boxes_of_one_joint
+from dyn_core.excitation.loop_limits import loop_limits, where_closed, within_loops
 from dyn_core.excitation.margins import margins, refuse_beyond
 from dyn_core.excitation.problem import problem
 from dyn_core.excitation.rest import rest_position
@@ -55,20 +56,24 @@ def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report
         DynError: no trajectory keeps the limits; the message names joint or box, and the value.
     """
     limits = motion_limits(robot, settings)
+    loops = loop_limits(robot, settings)
     boxes = coordinate_boxes(robot, settings.boxes)
     torques = drive_torques(robot)
+    if loops is not None:
+        limits = within_loops(limits, loops)
+        torques = replace(torques, rigid=where_closed(torques.rigid, loops))
     start, note = rest_position(settings.start, limits, torques, boxes, settings.seed)
     limits, remaining = without_boxes_of_one_joint(limits, boxes, start)
     if note:
         limits = replace(limits, notes=(*limits.notes, note))
-    columns = parameter_columns(robot, limits)
-    task = problem(Series(settings, start), columns, torques, limits, remaining)
+    columns = parameter_columns(robot, limits, loops)
+    task = problem(Series(settings, start), columns, torques, limits, remaining, loops)
     found = Search(task, Keeper(task), report).run()
     if found.coefficients is None:
         raise DynError(_nothing_found(found.complete))
     trajectory = task.series.motion(found.coefficients)
     efforts = run_by(robot, traced(robot, "inverse_dynamics"))
-    tightest = margins(trajectory, limits, boxes, efforts)
+    tightest = margins(trajectory, limits, boxes, efforts, loops)
     refuse_beyond(tightest)
     for part in (trajectory, limits):
         for value in vars(part).values():

@@ -81,11 +81,13 @@ class Keeper:
         return coefficients * parts
 
     def _allowed(self, coefficients: Array) -> bool:
-        """Whether torques are within their limits, and no box is entered."""
+        """Whether torques are within their limits, no box is entered, and loops allow it."""
         problem = self._problem
         motion: Motion = problem.series.at(self._basis, coefficients)
         slack = self.slack(coefficients, 0)
         if any(box.first_entered(motion.q, slack) is not None for box in problem.boxes):
+            return False
+        if problem.loops is not None and not problem.loops.keep(motion.q, motion.qd):
             return False
         if not np.isfinite(problem.limits.effort).any():
             return True

@@ -70,7 +70,7 @@ def motion_limits(robot: Robot, settings: ExcitationSettings) -> MotionLimits:
     if not joints:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to excite")
     passive = robot.passive_joint_names
-    if passive:
+    if passive and not robot.loops:
         raise DynError(
             f"{listed(passive)} of robot '{robot.name}': passive joints follow no trajectory, "
             "fix them or give them actuators",

@@ -13,6 +13,7 @@ from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.errors import DynError
 from dyn_core.excitation.box import CLEARANCE, CoordinateBox
 from dyn_core.excitation.limits import MotionLimits
+from dyn_core.excitation.loop_limits import LoopLimits
 from dyn_core.facade.arrays import Array
 
 RATE = 1009.0
@@ -23,7 +24,7 @@ PIECE = 20_000
 TOLERANCE = 1e-9
 """Part of a limit that rounding may be beyond it."""
 
-Kind = Literal["position", "velocity", "acceleration", "effort", "box"]
+Kind = Literal["position", "velocity", "acceleration", "effort", "box", "passive position"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def margins(
     limits: MotionLimits,
     boxes: Sequence[CoordinateBox],
     efforts: Callable[[Array, Array, Array], Array],
+    loops: LoopLimits | None = None,
 ) -> tuple[Margin, ...]:
     """Answer the tightest joint for each kind of limit, and the nearest box.
 
@@ -62,6 +64,7 @@ def margins(
         limits: what it should keep.
         boxes: what it should not enter.
         efforts: the torques (N, n) of positions, velocities and accelerations (N, n).
+        loops: what loops allow; None where there are none.
     """
     count = min(MOST_SAMPLES, max(2000, round(RATE * motion.duration)))
     times = np.linspace(0.0, motion.duration, count)
@@ -75,6 +78,7 @@ def margins(
             _size("acceleration", t, qdd, limits.acceleration, limits, "/s^2"),
             _effort(t, efforts(q, qd, qdd), limits),
             *(_box(t, q, box, limits) for box in boxes),
+            None if loops is None else _passive(t, q, loops),
         ):
             if margin is not None and (margin.kind not in best or margin.room < best[margin.kind].room):
                 best[margin.kind] = margin
@@ -106,6 +110,28 @@ def _position(t: Array, q: Array, limits: MotionLimits) -> Margin:
         float(q[i, j]),
         float(limit),
         limits.position_units[j],
+        float(room[i, j]),
+        float(t[i]),
+    )
+
+
+def _passive(t: Array, q: Array, loops: LoopLimits) -> Margin | None:
+    """Answer the tightest range of the passive joints that have one."""
+    half = 0.5 * (loops.upper - loops.lower)
+    ranged = np.flatnonzero(np.isfinite(half))
+    passive = loops.passive(q)
+    if not ranged.size or passive is None:
+        return None
+    p, lower, upper = passive[:, ranged], loops.lower[ranged], loops.upper[ranged]
+    room = np.minimum(upper - p, p - lower) / half[ranged]
+    i, j = np.unravel_index(int(room.argmin()), room.shape)
+    limit = upper[j] if p[i, j] > 0.5 * (upper[j] + lower[j]) else lower[j]
+    return Margin(
+        "passive position",
+        loops.names[ranged[j]],
+        float(p[i, j]),
+        float(limit),
+        loops.units[ranged[j]],
         float(room[i, j]),
         float(t[i]),
     )

@@ -13,6 +13,7 @@ from dyn_core.excitation.box import CoordinateBox
 from dyn_core.excitation.columns import Columns
 from dyn_core.excitation.drive_torques import DriveTorques
 from dyn_core.excitation.limits import MotionLimits
+from dyn_core.excitation.loop_limits import LoopLimits
 from dyn_core.excitation.series import Series
 from dyn_core.excitation.spectrum import Spread, spread
 from dyn_core.facade.arrays import Array
@@ -44,6 +45,7 @@ class Problem:
         scales: size of each coefficient (2 K + 1, n): a search is in multiples of these.
         coarse: the basis at the samples of the columns.
         fine: the basis at the samples of the limits.
+        loops: what loops allow; None where there are none.
     """
 
     series: Series
@@ -54,6 +56,7 @@ class Problem:
     scales: Array
     coarse: Motion
     fine: Motion
+    loops: LoopLimits | None = None
 
     def value(self, x: Array, power: float, weight: float) -> tuple[float, Array, float]:
         """Answer the function and its slopes at the coefficients x (in `scales`), and the condition number.
@@ -126,6 +129,7 @@ def problem(
     torques: DriveTorques,
     limits: MotionLimits,
     boxes: Sequence[CoordinateBox],
+    loops: LoopLimits | None = None,
 ) -> Problem:
     """Answer the problem of a robot: its samples and scales."""
     settings = series.settings
@@ -140,7 +144,15 @@ def problem(
     sizes = np.minimum(np.minimum(half, limits.velocity / w), limits.acceleration / w**2) / np.sqrt(K)
     scales = np.concatenate([half[None, :], sizes, sizes])
     return Problem(
-        series, columns, torques, limits, tuple(boxes), scales, series.basis(coarse), series.basis(fine)
+        series,
+        columns,
+        torques,
+        limits,
+        tuple(boxes),
+        scales,
+        series.basis(coarse),
+        series.basis(fine),
+        loops,
     )
 
 

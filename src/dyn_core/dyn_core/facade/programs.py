@@ -52,6 +52,19 @@ def with_terms(robot: Robot, friction: bool, rotor_inertia: bool) -> Robot:
     return replace(robot, joints=joints)
 
 
+def with_passive_friction(robot: Robot) -> Robot:
+    """Answer the robot with no friction but that of the passive joints of its loops."""
+    return replace(
+        robot,
+        joints=tuple(
+            joint
+            if robot.loops and joint.mu == 0 and joint.mimic is None
+            else replace(joint, friction=Friction())
+            for joint in robot.joints
+        ),
+    )
+
+
 def grouped(robot: Robot, base_parameters: bool, gravity_changes: bool) -> Robot:
     """Answer the robot that programs are traced from: with base parameters, if they are wanted."""
     if not base_parameters:

@@ -39,6 +39,7 @@ class BaseParameters(Combinations):
     method: str
     coefficients: Matrix | None = None
     lengths: Mapping[str, float] = field(default_factory=dict)
+    by_numbers: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Answer how many there are, and of which robot."""

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
 from dyn_core.grouping.base_parameters import PER_BODY, BaseParameters, standard_names
+from dyn_core.grouping.closed_relations import closed_relations
 from dyn_core.grouping.effects import Mount
 from dyn_core.grouping.lengths import WithLengths, with_lengths
 from dyn_core.grouping.numeric import coupled_relations, numeric_relations
@@ -32,9 +32,10 @@ def base_parameters(
     Both methods keep the first parameters, link by link, that are independent of those before them.
 
     Args:
-        robot: the robot; a tree. The direction of its gravity counts, its dynamic parameters do not.
-        method: ``"symbolic"``: by rules, without random numbers, but for what joints that mimic others
-            group in addition; ``"numeric"``: by a QR decomposition of the regressor in random states.
+        robot: the robot. The direction of its gravity counts, its dynamic parameters do not.
+        method: ``"symbolic"``: by rules, without random numbers, but for what joints that mimic others,
+            and loops, group in addition; ``"numeric"``: by a QR decomposition of the regressor in random
+            states.
         mount: ``"fixed"``: the base stands still; ``"tilted"``: it stands still in various attitudes,
             so that gravity can have any direction; ``"moving"``: it moves in any way, which is known.
         rotor_inertia: whether the inertias of rotors are among the standard parameters.
@@ -43,7 +44,7 @@ def base_parameters(
         seed: of the random states.
 
     Raises:
-        DynError: the robot has loops.
+        DynError: the robot has loops that cannot be closed, or that its actuated joints do not determine.
     """
     if method not in get_args(Method):
         raise ValueError(f"method: expected 'symbolic' or 'numeric', but it is {method!r}")
@@ -64,11 +65,12 @@ def base_parameters(
         method,
         lengths.coefficients[:, columns] if lengths else None,
         lengths.values if lengths else {},
+        tuple(names[k] for k in found.by_numbers),
     )
 
 
 def _with_symbols(robot: Robot, mount: Mount, found: Relations, rotors: bool) -> WithLengths:
-    """Answer the relations with symbols; what joints that mimic others group in addition stays numbers."""
+    """Answer the relations with symbols; what mimic joints and loops add stays numbers."""
     kept = tree_relations(robot, mount, rotors).kept
     of_tree = with_lengths(robot, mount, rotors)
     return of_tree._replace(coefficients=found.matrix[:, kept] @ of_tree.coefficients)
@@ -78,16 +80,11 @@ def relations(robot: Robot, method: Method, mount: Mount, seed: int = 0, rotors:
     """Answer the grouping relations of a robot: see `base_parameters`."""
     if mount not in get_args(Mount):
         raise ValueError(f"mount: expected 'fixed', 'tilted' or 'moving', but it is {mount!r}")
-    if robot.loops:
-        loops = listed(loop.name for loop in robot.loops)
-        raise DynError(
-            f"robot '{robot.name}' has the loops {loops}: base parameters of closed loops are not available "
-            "yet",
-            element=f"loop '{robot.loops[0].name}'",
-        )
     if method == "numeric":
         return numeric_relations(robot, mount, seed, rotors)
     of_tree = tree_relations(robot, mount, rotors)
+    if robot.loops:
+        return closed_relations(robot, mount, of_tree, seed)
     if robot.dof == len(robot.joints):
         return of_tree
     return coupled_relations(robot, mount, of_tree, seed)

@@ -12,6 +12,7 @@ import numpy as np
 
 from dyn_core.dynamics.regressor import regressor_on_base
 from dyn_core.grouping.base_parameters import PER_BODY
+from dyn_core.grouping.closed_regressor import on_motions, random_closed_states
 from dyn_core.grouping.dependent_columns import dependent_columns
 from dyn_core.grouping.effects import Mount
 from dyn_core.grouping.inertial_maps import Matrix
@@ -41,19 +42,31 @@ def random_regressor(robot: Robot, mount: Mount, seed: int, samples: int = SAMPL
     """
     random = np.random.default_rng(seed)
     size = size_of(robot)
-    q, qd, qdd = (list(values) for values in random_states(robot, random, samples))
-    moving = _random_base(robot, mount, random, samples, size)
-    on_tree = joint_positions(robot, q), joint_rates(robot, qd), joint_rates(robot, qdd)
-    q, qd, qdd = ([np.broadcast_to(value, samples) for value in values] for values in on_tree)
-    columns = zip(*regressor_on_base(robot, q, qd, qdd, moving), strict=True)
+    if robot.loops:
+        closed = random_closed_states(robot, seed)
+        moving = _random_base(robot, mount, random, len(closed.q), size)
+        return on_motions(closed, _of_independent(robot, moving, closed.q.T, closed.qd.T, closed.qdd.T))
+    q, qd, qdd = random_states(robot, random, samples)
+    of_joints = _of_independent(robot, _random_base(robot, mount, random, samples, size), q, qd, qdd)
+    stacked: Matrix = of_joints.reshape(len(of_joints), robot.dof * samples).T
+    return stacked
+
+
+def _of_independent(robot: Robot, moving: LinkMotion, q: Matrix, qd: Matrix, qdd: Matrix) -> Matrix:
+    """Columns of the inertial parameters in the torques of the independent joints, (p, joints, samples)."""
+    samples = q.shape[1]
+    on_tree = joint_positions(robot, list(q)), joint_rates(robot, list(qd)), joint_rates(robot, list(qdd))
+    positions, rates, accelerations = (
+        [np.broadcast_to(value, samples) for value in values] for values in on_tree
+    )
+    columns = zip(*regressor_on_base(robot, positions, rates, accelerations, moving), strict=True)
     inertial = [column for k, column in enumerate(columns) if k % PER_JOINT < len(PER_BODY)]
     gathered = [coordinate_torques(robot, column) for column in inertial]
-    W = np.zeros((len(inertial), robot.dof, samples))
+    W = np.zeros((len(inertial), len(robot.independent), samples))
     for column, values in zip(W, gathered, strict=True):
         for row, value in zip(column, values, strict=True):
             row[:] = value
-    stacked: Matrix = W.reshape(len(inertial), robot.dof * samples).T
-    return stacked
+    return W
 
 
 def random_states(robot: Robot, random: np.random.Generator, samples: int = SAMPLES) -> Matrix:

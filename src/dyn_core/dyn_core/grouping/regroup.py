@@ -27,7 +27,7 @@ def with_base_parameters(robot: Robot, mount: Mount = "fixed") -> Robot:
     mass. Wrenches through joints and on the ground, which depend on all parameters, are not the same.
 
     Args:
-        robot: the robot, a tree.
+        robot: the robot.
         mount: as for `base_parameters`: ``"tilted"`` where the direction of gravity is to change.
     """
     found = relations(robot, "symbolic", mount)

@@ -22,10 +22,12 @@ class Relations(NamedTuple):
     Attributes:
         kept: places of the standard parameters that stay, ascending.
         matrix: ``base = matrix @ standard``, the unit matrix in those columns.
+        by_numbers: places of parameters that no rule groups: what they group in is found in random states.
     """
 
     kept: tuple[int, ...]
     matrix: Matrix
+    by_numbers: tuple[int, ...] = ()
 
 
 def settled(found: Relations, units: Matrix) -> Relations:

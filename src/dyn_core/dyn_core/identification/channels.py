@@ -10,6 +10,7 @@ are tried.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -55,6 +56,8 @@ class Channels:
         mixed: ``W_i^T tau_k``, (n, p, n).
         torques: ``tau_k^T tau_k`` at the equations of joint i, (n, n).
         count: number of equations of each joint, (n,).
+        possible: whether the motion can be: not where loops would have to be open. Nothing fits one that
+            cannot.
     """
 
     shared: int
@@ -63,6 +66,7 @@ class Channels:
     mixed: Array
     torques: Array
     count: Array
+    possible: bool = True
 
     @property
     def dof(self) -> int:
@@ -80,6 +84,8 @@ class Channels:
 
     def assigned(self, torques: Sequence[int], factors: Sequence[float]) -> Assignment:
         """Answer how it fits if the torque of each joint is that of another, times a factor."""
+        if not self.possible:
+            return Assignment(math.inf, np.zeros(len(self.columns[0])), np.ones(len(self.columns[0])))
         joints, scales = np.arange(self.dof), np.array(factors)
         right = self.mixed[joints, :, list(torques)] * scales[:, None]
         squares = self.torques[joints, list(torques)]
@@ -108,6 +114,8 @@ def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channel
     own = tuple(range(a, b) for a, b in pairwise(ends))
     n, p = signals.dof, ends[-1]
     columns, mixed, torques = np.zeros((n, p, p)), np.zeros((n, p, n)), np.zeros((n, n))
+    if not equations.base.closes(signals.q):
+        return Channels(shared, own, columns, mixed, torques, np.ones(n), possible=False)
     for piece in equations.pieces():
         of_bodies, tau = equations.filtered(piece)
         part = slice(piece.first, piece.last)

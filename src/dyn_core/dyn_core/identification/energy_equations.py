@@ -86,7 +86,7 @@ def _powers(signals: Signals, base: BaseColumns) -> Array:
     columns = [
         standard.columns(qd, np.zeros_like(qd)) * qd[:, None] for qd in np.ascontiguousarray(signals.qd.T)
     ]
-    return np.column_stack([dissipated(base, signals.qd), *columns, work])
+    return np.column_stack([dissipated(base, signals.q, signals.qd), *columns, work])
 
 
 def _integrals(values: Array, t: Array) -> Array:

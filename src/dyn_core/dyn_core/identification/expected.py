@@ -40,20 +40,24 @@ class Consistent:
         x: base parameters, then friction, as the estimators have them.
         standard: ten parameters of each body, (n, 10).
         Ia: rotor inertias (kg m^2 or kg), (n,).
+        passive: friction of passive joints, in the order of `BaseColumns.passive`.
         motors: rotor inertia, viscous and Coulomb friction of motors that move several joints, (m, 3).
         deviations: of the standard parameters, (n, 11), rotor inertias last.
         informed: how much of what is known of each the measurement said, 0 to 1, (n, 11).
         friction_deviations: of the friction, in the order of x.
+        passive_deviations: of `passive`.
         motor_deviations: of `motors`, (m, 3).
     """
 
     x: Array
     standard: Array
     Ia: Array
+    passive: Array
     motors: Array
     deviations: Array
     informed: Array
     friction_deviations: Array
+    passive_deviations: Array
     motor_deviations: Array
 
 
@@ -86,7 +90,7 @@ def consistent_parameters(
     """
     n, p0 = len(robot.joints), len(base.kept)
     to_base = _standard_to_base(base, n)
-    drives = to_base.shape[1] - 10 * n  # rotors, and motors that move several joints
+    drives = to_base.shape[1] - 10 * n  # rotors, friction of passive joints, motors that move several joints
     friction = rows.shape[1] - 1 - p0
     to_all = np.zeros((p0 + friction, to_base.shape[1] + friction))
     to_all[:p0, : to_base.shape[1]] = to_base
@@ -95,8 +99,9 @@ def consistent_parameters(
     held = [term in NONNEGATIVE for model in models for term in model.terms]
     nonnegative = np.array([True] * drives + held, dtype=bool)
     rotors = _rotor_scales(robot, bodies)
-    motors = np.full(drives - n, rotors.mean())
-    of_friction = _friction_scales(rows[:, p0:-1], count)
+    of_columns = _friction_scales(rows[:, :-1], count)
+    passive, of_friction = _shared_scales(base, of_columns), of_columns[p0:]
+    motors = np.full(drives - n - len(passive), rotors.mean())
     replaced = without_motor(base, n)
     rotors = np.where(replaced, NEXT_TO_NOTHING * rotors, rotors)
     viscous = [
@@ -105,14 +110,14 @@ def consistent_parameters(
         for term in model.terms
     ]
     of_friction = np.where(viscous, NEXT_TO_NOTHING * of_friction, of_friction)
-    scales = np.concatenate([rotors, motors, of_friction])
+    scales = np.concatenate([rotors, passive, motors, of_friction])
     others = drives + friction
     prior = Prior(
         bodies, weight, scales, np.full(others, DRIVE_WEIGHT), nonnegative, np.where(nonnegative, scales, 0.0)
     )
     solution = consistent((rows,), np.ones(1), (to_all,), prior)
     unseen = np.linalg.norm(rows[:, p0:-1], axis=0) == 0.0
-    return _with_described(_answer(solution, to_base, n), robot, models, unseen)
+    return _with_described(_answer(solution, to_base, n, len(base.passive)), robot, models, unseen)
 
 
 def _with_described(
@@ -130,7 +135,14 @@ def _with_described(
     return replace(found, x=x, friction_deviations=deviations)
 
 
-def _answer(solution: ConsistentSolution, to_base: Array, n: int) -> Consistent:
+def _shared_scales(base: BaseColumns, of_columns: Array) -> Array:
+    """Sizes that friction of passive joints may have: that of the column which it is in."""
+    start = len(base.standard_names) - len(base.passive) - 3 * len(base.couplings)
+    own = base.matrix[:, start : start + len(base.passive)] != 0.0
+    return of_columns[: len(own)][np.argmax(own, axis=0)] if len(base.passive) else np.zeros(0)
+
+
+def _answer(solution: ConsistentSolution, to_base: Array, n: int, passive: int) -> Consistent:
     x = solution.x
     spread = np.sqrt(np.diag(solution.covariance))
     informed = 1.0 - np.minimum(spread / solution.prior_deviations, 1.0) ** 2
@@ -138,21 +150,23 @@ def _answer(solution: ConsistentSolution, to_base: Array, n: int) -> Consistent:
     def table(values: Array) -> Array:
         return np.column_stack([values[: 10 * n].reshape(n, 10), values[10 * n : 11 * n]])
 
-    known = to_base.shape[1]
+    known, bodies = to_base.shape[1], 11 * n + passive
     return Consistent(
         np.concatenate([to_base @ x[:known], x[known:]]),
         x[: 10 * n].reshape(n, 10),
         x[10 * n : 11 * n],
-        x[11 * n : known].reshape(-1, 3),
+        x[11 * n : bodies],
+        x[bodies:known].reshape(-1, 3),
         table(spread),
         table(informed),
         spread[known:],
-        spread[11 * n : known].reshape(-1, 3),
+        spread[11 * n : bodies],
+        spread[bodies:known].reshape(-1, 3),
     )
 
 
 def _standard_to_base(base: BaseColumns, n: int) -> Array:
-    """Answer the matrix of the base parameters: bodies first, then rotors, then motors of several joints."""
+    """Answer the matrix of the base parameters: bodies, rotors, friction, motors of several joints."""
     order = [11 * k + j for k in range(n) for j in range(10)] + [11 * k + 10 for k in range(n)]
     order += range(11 * n, len(base.standard_names))
     return base.matrix[:, order]
@@ -169,12 +183,16 @@ def without_motor(base: BaseColumns, n: int) -> BoolArray:
 
 
 def _rotor_scales(robot: Robot, bodies: Array) -> Array:
-    """Sizes that rotor inertias may have: those of the description, or of the body that they move."""
+    """Sizes that rotor inertias may have: those of the description, or of the body that they move.
+
+    A passive joint has no motor, and next to no rotor.
+    """
     own = np.array([joint.Ia for joint in robot.joints])
+    part = np.array([1.0 if joint.mu or not robot.loops else NEXT_TO_NOTHING for joint in robot.joints])
     about_axis = np.array(
         [body[5] if joint.sigma == 0 else body[9] for joint, body in zip(robot.joints, bodies, strict=True)]
     )
-    return np.where(own > 0.0, own, np.maximum(about_axis, 1e-3))
+    return np.where(own > 0.0, own, part * np.maximum(about_axis, 1e-3))
 
 
 def _friction_scales(columns: Array, count: int) -> Array:

@@ -88,7 +88,7 @@ def of_free_joints(
     if friction is not None:
         pairs = zip(robot.coordinate_names, friction, strict=True)
         friction = tuple(model for name, model in pairs if name not in positions)
-    return fixed, signals.of_joints(fixed.joint_names), replace(settings, friction=friction)
+    return fixed, signals.of_joints(fixed.coordinate_names), replace(settings, friction=friction)
 
 
 def with_all_joints(found: Identified, robot: Robot, positions: Mapping[str, float]) -> Identified:

@@ -11,7 +11,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.one_thread import one_thread
 from dyn_core.identification.at_rest import at_rest
 from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.checks import check_length, check_signals
+from dyn_core.identification.checks import check_closes, check_length, check_signals
 from dyn_core.identification.diagnosis import diagnosis
 from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import essential
@@ -77,9 +77,11 @@ def _identified(
     base = base_columns(robot, motors)
     progress(IdentifyStage.EQUATIONS)
     equations = Equations(fitted, base)
+    check_closes(equations)
     check_length(equations, 2 * settings.parts)
     unseen = Equations(held_out, base) if len(held_out) else None
     if unseen is not None:
+        check_closes(unseen)
         check_length(unseen, 2)
     if settings.diagnose:
         progress(IdentifyStage.DIAGNOSIS)
@@ -121,7 +123,7 @@ def _identified(
         robot.coordinate_names,
         base_table(robot, base, plain),
         friction_table(robot, models, own, plain, tried),
-        standard_table(robot, consistent, frictions, motors),
+        standard_table(robot, consistent, frictions, motors, base.passive),
         friction_table(robot, models, own, possible, tried),
         base_table(robot, base, possible),
         tuple(friction.v0 for friction in frictions),

@@ -45,6 +45,8 @@ class LinkByLink:
 def structure(base: BaseColumns) -> BoolArray:
     """Answer which base parameters the torque of each joint may depend on, (n, p)."""
     robot = base.robot
+    if robot.loops:  # an actuated joint can move any body of its loop
+        return np.ones((robot.dof, len(base.kept)), dtype=bool)
     carried = np.zeros((robot.dof, len(base.kept)), dtype=bool)
     row = {number: i for i, number in enumerate(robot.coordinates)}
     motors = {name: motor for motor in base.couplings for name in motor.parameter_names}

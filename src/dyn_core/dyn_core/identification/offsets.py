@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dyn_core.grouping.dependent_columns import dependent_columns
-from dyn_core.grouping.numeric import random_states
-from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.identification.base_columns import BaseColumns, some_states
 from dyn_core.identification.friction import FrictionModel
 
 GroupedOffsets = Mapping[str, Mapping[str, float]]
@@ -33,8 +32,7 @@ def grouped_offsets(base: BaseColumns, models: Sequence[FrictionModel]) -> Group
         for i, (j, model) in enumerate(zip(robot.coordinates, models, strict=True))
         if "offset" in model.terms
     }
-    states = np.ascontiguousarray(random_states(robot, np.random.default_rng(0)).swapaxes(1, 2))
-    bodies = base.columns(*states)
+    bodies = base.columns(*some_states(robot))
     samples, joints, count = bodies.shape
     constant = np.broadcast_to(np.eye(joints)[:, list(names.values())], (samples, joints, len(names)))
     W = np.concatenate([bodies, constant], axis=2).reshape(samples * joints, -1)

@@ -54,6 +54,11 @@ def online_standard(knowledge: Knowledge) -> StandardEstimate:
             place = 11 + terms.index(term)
             values[number - 1, place] = found.x[k]
             spreads[number - 1, place] = found.friction_deviations[k - behind]
+    for name, value, spread in zip(
+        knowledge.base.passive, found.passive, found.passive_deviations, strict=True
+    ):
+        joint, place = divmod(robot.parameter_names.index(name), PER_JOINT)
+        values[joint, place], spreads[joint, place] = value, spread
     return StandardEstimate(
         robot.parameter_names, tuple(values.ravel().tolist()), tuple(spreads.ravel().tolist())
     )

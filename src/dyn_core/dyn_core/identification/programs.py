@@ -14,10 +14,11 @@ from dataclasses import replace
 from functools import partial
 
 from dyn_core.codegen.program import Program, trace
-from dyn_core.facade.programs import kinds
+from dyn_core.facade.closed import closed
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.identification.base_columns import regressor_columns
 from dyn_core.identification.momenta import energy_program, filtered_program
+from dyn_core.identification.passive_friction import passive_friction
 from dyn_core.model.robot import Robot
 
 _K = "K the parameters that the columns are named after (see dyn base)"
@@ -38,22 +39,25 @@ def identification_program(
     Args:
         robot: the robot; its dynamic parameters do not matter.
         name: one of `MODELS`.
-        friction: whether there are columns of viscous and Coulomb friction and offset of each joint.
+        friction: whether there are columns of viscous and Coulomb friction and offset of each joint, and of
+            what shows of the friction of passive joints.
         rotor_inertia: whether the rotors of the joints are among the parameters.
     """
-    kinds(robot)  # loops are refused
     found = base_parameters(robot, rotor_inertia=rotor_inertia)
     kept, columns = found.kept, found.names
     own = [f"{letters}{j}" for j in robot.coordinates for letters in OF_FRICTION] if friction else []
+    passive = passive_friction(robot)
     n = robot.dof
     if name == "energy_model":
         program = energy_program(robot, kept)
         return replace(program, columns=columns, documentation=MODELS[name])
+    if friction:
+        kept, columns = (*kept, *passive.kept), (*columns, *passive.names)
     wanted = [*kept, *own]
     if name == "filtered_model":
         program = replace(filtered_program(robot, wanted), shape=(2 * n, len(wanted)))
     else:
         places = [robot.parameter_names.index(parameter) for parameter in wanted]
         algorithm = partial(regressor_columns, robot, places)
-        program = trace(name, algorithm, {"q": n, "qd": n, "qdd": n}, (n, len(wanted)))
+        program = closed(robot, trace(name, algorithm, {"q": n, "qd": n, "qdd": n}, (n, len(wanted))))
     return replace(program, columns=(*columns, *own), documentation=MODELS[name])

@@ -115,6 +115,7 @@ def standard_frictions(
     """
     robot = equations.base.robot
     bodies = np.column_stack([consistent.standard, _rotors(robot, consistent, motors)]).ravel()
+    bodies = np.concatenate([bodies, consistent.passive])
     load = rigid_torques(equations, equations.base.matrix[:, : len(bodies)] @ bodies)
     parts, used = (0.0,) if at_once else V0, equations.used
     found = []
@@ -158,18 +159,23 @@ def standard_table(
     consistent: Consistent,
     frictions: Sequence[StandardFriction],
     motors: Sequence[MotorCoupling],
+    passive_names: Sequence[str] = (),
 ) -> tuple[IdentifiedParameter, ...]:
     """Answer all standard parameters, in the order of `Robot.parameter_names`.
 
     Args:
         robot: the robot.
         consistent: the numbers.
+        passive_names: names of the friction of passive joints that is not counted as that of others.
         frictions: of each joint, as simple models take it.
         motors: motors that move several joints.
     """
     rotors = _rotors(robot, consistent, motors)
     prior = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     place = {number: i for i, number in enumerate(robot.coordinates)}
+    passive = dict(
+        zip(passive_names, zip(consistent.passive, consistent.passive_deviations, strict=True), strict=True)
+    )
     found = []
     for j, joint in enumerate(robot.joints, start=1):
         values = [*consistent.standard[j - 1], rotors[j - 1]]
@@ -181,6 +187,12 @@ def standard_table(
             friction = standard.values
             spreads += standard.deviations
             informed += [0.0 if np.isinf(spread) else 1.0 for spread in standard.deviations]
+        elif robot.loops and joint.mimic is None:
+            of_joint = [passive.get(f"{term}{j}", (0.0, np.inf)) for term in ("Fv", "Fs", "Fo")]
+            Fv, Fs, Fo = (float(value) for value, _ in of_joint)
+            friction = (Fv, Fs, Fo)
+            spreads += [float(spread) for _, spread in of_joint]
+            informed += [0.0 if np.isinf(spread) else 1.0 for _, spread in of_joint]
         else:
             spreads += [np.inf] * 3
             informed += [0.0] * 3

@@ -105,7 +105,7 @@ def assign(
         recording: the columns.
         said: what the user says.
         robot_joints: names of the robot's joints, in order; None where no robot is known.
-        followers: joints of the robot that mimic others, with these.
+        followers: joints of the robot that follow others, with how they do.
 
     Raises:
         DynError: a column is missing, or several could be meant.
@@ -117,7 +117,7 @@ def assign(
 
 
 def _with_followers(findings: Sequence[Finding], followers: Mapping[str, str]) -> Iterator[Finding]:
-    """Answer findings in which joints that mimic others are told from those that are not there."""
+    """Answer findings in which joints that follow others are told from those that are not there."""
     for finding in findings:
         following = [name for name in finding.names if name in followers]
         if finding.message != UNKNOWN or not following:
@@ -127,8 +127,7 @@ def _with_followers(findings: Sequence[Finding], followers: Mapping[str, str]) -
         if others:
             yield replace(finding, names=others)
         for name in following:
-            said = f"it mimics '{followers[name]}', whose column says where it is: it is left out"
-            yield replace(finding, names=(name,), message=said)
+            yield replace(finding, names=(name,), message=f"it {followers[name]} where it is: it is left out")
 
 
 def _as_said(recording: Recording, said: LogMap, robot_joints: Sequence[str] | None) -> Assignment:

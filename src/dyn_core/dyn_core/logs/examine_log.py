@@ -192,12 +192,15 @@ def _example(columns: Sequence[str], joints: Sequence[str]) -> str:
 
 
 def _followers(robot: Robot) -> dict[str, str]:
-    """Answer joints that mimic others, with these."""
-    return {
-        joint.name: robot.joints[joint.mimic.leader - 1].name
+    """Answer joints that mimic others, and passive ones of loops, with how they follow what."""
+    mimics = {
+        joint.name: f"mimics '{robot.joints[joint.mimic.leader - 1].name}', whose column says"
         for joint in robot.joints
         if joint.mimic is not None and joint.mimic.leader
     }
+    if not robot.loops:
+        return mimics
+    return mimics | dict.fromkeys(robot.passive_joint_names, "follows the actuated joints, whose columns say")
 
 
 def _check_missing(robot: Robot, said: LogMap, assignment: Assignment) -> None:
@@ -206,10 +209,9 @@ def _check_missing(robot: Robot, said: LogMap, assignment: Assignment) -> None:
     followers = _followers(robot)
     following = [joint for joint in unknown if joint in followers]
     if following:
-        raise DynError(
-            f"held: '{shortened(following[0], 40)}' mimics '{followers[following[0]]}': leave it out, and "
-            "say where that one is"
-        )
+        how, _ = followers[following[0]].split(", ")
+        where = "that one is" if how.startswith("mimics") else "those are"
+        raise DynError(f"held: '{shortened(following[0], 40)}' {how}: leave it out, and say where {where}")
     if unknown:
         raise DynError(
             f"held: the robot has no joint {listed(unknown)}: "

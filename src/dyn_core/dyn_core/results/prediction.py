@@ -10,6 +10,7 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
+from dyn_core.facade.programs import with_passive_friction
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
 from dyn_core.identification.identified import TorqueError
@@ -29,7 +30,7 @@ class Prediction:
     Attributes:
         tau: with the friction models that were identified.
         standard: with viscous and Coulomb friction and offset alone, as the node feedforward has it.
-        load: of bodies and rotors alone, as the nodes have them.
+        load: of bodies and rotors alone, and of the friction of passive joints, as the nodes have them.
     """
 
     tau: Array
@@ -52,7 +53,7 @@ def predicted(robot: Robot, parameters: ParameterSet, q: Array, qd: Array, qdd: 
     """
     identified = parameters.applied_to(robot)
     # Tracing takes less time than a compiler, for a batch that is computed once.
-    model = compile_model(identified, backend="python", friction=False)
+    model = compile_model(with_passive_friction(identified), backend="python")
     models, x = parameters.friction_of(robot)
     friction = friction_torques(models, x)
     velocities = [parameters.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names]

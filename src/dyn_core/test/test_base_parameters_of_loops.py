@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base parameters of robots with loops: both methods, known counts and relations, Pinocchio's torques."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from base_agreement import assert_methods_agree, rank
+from loop_oracle import LoopOracle
+from loop_robots import NAMES, ROBOTS, ROWS, loop_robot, spatial_loop
+from planar_loop_cases import NAMES as PLANAR
+from planar_loop_cases import planar_case
+
+import dyn_core
+from dyn_core.cli.main import main
+from dyn_core.grouping.numeric import random_regressor
+from dyn_core.loops.structure import structure
+
+COUNTS = {
+    "five_bar": (11, 2),
+    "sr400": (39, 4),
+    "akr3000": (54, 6),
+    "palletizer": (25, 2),
+    "delta": (39, 4),
+    "gough_stewart": (98, 8),
+}
+"""Base parameters of bodies and of rotors, those of passive joints too, on a base that stands still."""
+
+
+def of_bodies(found: dyn_core.BaseParameters) -> int:
+    return sum(not name.startswith("Ia") for name in found.kept)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mount", ["fixed", "tilted", "moving"])
+def test_methods_agree(name: str, mount: str) -> None:
+    found = assert_methods_agree(loop_robot(name), mount)
+    if mount == "fixed":
+        assert (of_bodies(found), len(found.kept) - of_bodies(found)) == COUNTS[name]
+
+
+@pytest.mark.parametrize("name", PLANAR)
+def test_counts_that_others_found(name: str) -> None:
+    """Without rotors, from the generated code of others."""
+    case = planar_case(name)
+    with pytest.warns(dyn_core.ModelWarning, match="no body has its inertia"):
+        robot = dyn_core.load_robot(case.urdf, loops=case.side, gravity=case.gravity)
+    assert_methods_agree(robot)
+    found = dyn_core.base_parameters(robot, rotor_inertia=False)
+    assert len(found.kept) == case.base_parameters
+
+
+def test_bodies_of_the_gough_stewart_platform() -> None:
+    """88 of 190: 13 for each leg and 10 for the platform (Khalil-Guegan 2004, sec. 4).
+
+    The joints by which the platform moves freely, six in a row, have bodies here that no platform has.
+    """
+    robot = loop_robot("gough_stewart")
+    names = dyn_core.base_parameters(robot).standard_names
+    bodies = [j for j, joint in enumerate(robot.joints, start=1) if "platform" not in joint.name]
+    wanted = {robot.child_links.index(robot.link_frame("platform")) + 1, *bodies}
+    columns = [k for k, n in enumerate(names) if not n.startswith("Ia") and int(n.lstrip("XYZM")) in wanted]
+    assert len(columns) == 190
+    assert rank(random_regressor(robot, "fixed", 1)[:, columns]) == 88
+
+
+def test_the_tree_of_the_sr400_has_more() -> None:
+    """50 and 55 with the loop open (SYMORO+ 2003), of which the loop groups some and lets none go alone."""
+    robot = loop_robot("sr400")
+    joints = tuple(replace(joint, mu=1) for joint in robot.joints)
+    tree = dyn_core.base_parameters(replace(robot, loops=(), joints=joints))
+    assert (of_bodies(tree), len(tree.kept)) == (50, 55)
+    closed = dyn_core.base_parameters(robot)
+    assert set(closed.kept) < set(tree.kept)
+    assert closed.by_numbers == ()
+    # What makes no difference to the tree makes none to the closed robot: its rows are combinations.
+    part = np.linalg.lstsq(tree.matrix.T, closed.matrix.T, rcond=None)[0].T
+    np.testing.assert_allclose(part @ tree.matrix, closed.matrix, rtol=0.0, atol=1e-13)
+
+
+def test_relations_of_the_parallelogram_of_the_sr400() -> None:
+    """Opposite links share their inertia matrices (4.55), (4.56), and rotors what their speeds share.
+
+    Link 3 never turns on link 7, nor link 8 on link 2; joints 3 and 8 have opposite speeds.
+    """
+    base = dyn_core.base_parameters(loop_robot("sr400"))
+    row = dict(zip(base.kept, base.matrix, strict=True))
+    place = {name: k for k, name in enumerate(base.standard_names)}
+    for one, other in (("ZZ2", "ZZ8"), ("ZZ3", "ZZ7"), ("Ia3", "Ia8")):
+        assert row[one][place[other]] == pytest.approx(1.0, abs=1e-13)
+    assert not any(name[:2] in ("XX", "XY", "XZ", "YY", "YZ", "ZZ") for name in base.kept if name[-1] in "78")
+
+
+@pytest.mark.parametrize("name", NAMES[:4])
+def test_what_base_parameters_do_not_see_shows_in_no_torque(name: str) -> None:
+    """By Pinocchio's tree and a closure of the tests alone: its torques do not change."""
+    robot = loop_robot(name)
+    base = dyn_core.base_parameters(robot)
+    side = yaml.safe_load((ROBOTS / f"{name}.yaml").read_text())
+    random = np.random.default_rng(4)
+    unseen = np.linalg.svd(base.matrix)[2][len(base.kept) :]
+    names = robot.parameter_names
+    places = [names.index(parameter) for parameter in base.standard_names]
+    model = dyn_core.compile_model(robot, parameters="runtime", backend="python")
+    oracle = LoopOracle((ROBOTS / f"{name}.urdf").read_text(), side, model.joint_names)
+    values = np.array(robot.parameters)
+    states = [
+        (oracle.assembly + 0.1 * random.uniform(-1, 1, robot.dof), *random.uniform(-1, 1, (2, robot.dof)))
+        for _ in range(3)
+    ]
+    for state in states:
+        expected = oracle.inverse_dynamics(*state)
+        for _ in range(3):
+            changed = values.copy()
+            changed[places] += unseen.T @ random.normal(size=len(unseen))
+            model.set_parameters(changed)
+            found = model.inverse_dynamics(*state)
+            np.testing.assert_allclose(
+                found, expected, rtol=0.0, atol=1e-9 * max(np.abs(expected).max(), 1.0)
+            )
+
+
+@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize("mount", ["fixed", "moving"])
+def test_all_cut_joints(kind: str, mount: str) -> None:
+    """In general position the rules say all: they are those of each cut joint, and no fewer."""
+    found = assert_methods_agree(spatial_loop(kind), mount)
+    assert found.by_numbers == ()
+
+
+def test_a_joint_that_mimics_beside_a_loop() -> None:
+    text = (ROBOTS / "five_bar.urdf").read_text()
+    hand = (
+        '<link name="finger"><inertial><mass value="1"/><origin xyz="0.1 0.02 0"/>'
+        '<inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="finger_joint" type="continuous"><parent link="left_distal"/><child link="finger"/>'
+        '<origin xyz="0.1 0 0.2"/><axis xyz="0 1 0.3"/>'
+        '<mimic joint="right_shoulder" multiplier="-0.5"/></joint>'
+        "</robot>"
+    )
+    robot = dyn_core.load_robot(text.replace("</robot>", hand), loops=ROBOTS / "five_bar.yaml")
+    assert robot.dof == 2
+    assert_methods_agree(robot)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_from_fewer_operations(name: str) -> None:
+    robot = loop_robot(name)
+    part = np.random.default_rng(5).uniform(0.5, 1.5, len(robot.parameters))
+    robot = robot.with_parameters((np.array(robot.parameters) * part).tolist())
+    whole = dyn_core.compile_model(robot, backend="python")
+    lighter = dyn_core.compile_model(robot, backend="python", base_parameters=True)
+    random = np.random.default_rng(1)
+    found = dict(zip(robot.independent, structure(robot).reference, strict=True))
+    start = np.array([found[j] for j in robot.coordinates])
+    q = start + 0.05 * random.uniform(-1.0, 1.0, (5, robot.dof))
+    qd, qdd, tau = random.uniform(-1.0, 1.0, (3, 5, robot.dof))
+    for function, arguments in {
+        "inverse_dynamics": (q, qd, qdd),
+        "forward_dynamics": (q, qd, tau),
+        "inertia_matrix": (q,),
+        "bias_torques": (q, qd),
+        "gravity_torques": (q,),
+    }.items():
+        expected = getattr(whole, function)(*arguments)
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(
+            getattr(lighter, function)(*arguments), expected, rtol=0.0, atol=1e-9 * scale
+        )
+        counts = [model.operation_counts(function) for model in (lighter, whole)]
+        assert counts[0]["mul"] + counts[0]["add"] < counts[1]["mul"] + counts[1]["add"]
+
+
+def test_what_numbers_said_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the palletiser, whose wrist stays level, no rule says that only ZZ of the flange shows."""
+    assert dyn_core.base_parameters(loop_robot("palletizer")).by_numbers == (
+        *("MY4", "XX5", "XY5", "XZ5", "YZ5", "MY6"),
+    )
+    side = str(ROBOTS / "palletizer.yaml")
+    assert main(["base", str(ROBOTS / "palletizer.urdf"), "--loops", side]) == 0
+    text = capsys.readouterr().out
+    assert "27 base parameters of 110: 25 of bodies, 2 of rotors" in text
+    assert "by numbers, as no rule says so: MY4 XX5 XY5 XZ5 YZ5 MY6" in text
+    assert (
+        main(["base", str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml"), "--json"]) == 0
+    )
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["count"], answer["by_numbers"]) == (13, [])
+
+
+def test_lengths_as_symbols() -> None:
+    robot = loop_robot("sr400")
+    base = dyn_core.base_parameters(robot, symbols=True)
+    standard = dict(zip(robot.parameter_names, robot.parameters, strict=True)) | base.lengths
+    for expression, value in zip(base.expressions, base.values(standard), strict=True):
+        assert eval(expression.split(" = ")[1], {}, standard) == pytest.approx(value, rel=1e-10, abs=1e-10)
+
+
+def test_columns_say_the_rank() -> None:
+    """The gap between what counts and rounding is wide: the rank is no matter of a tolerance."""
+    for name in NAMES[:4]:
+        W = random_regressor(loop_robot(name), "fixed", seed=11)
+        lengths = np.linalg.norm(W, axis=0)
+        W = W[:, lengths > 1e-11 * lengths.max()]
+        values = np.linalg.svd(W / np.linalg.norm(W, axis=0), compute_uv=False)
+        count = rank(W)
+        assert values[count - 1] > 1e-5 * values[0]
+        assert values[count] < 1e-12 * values[0]
