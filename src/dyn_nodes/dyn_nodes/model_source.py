@@ -44,7 +44,7 @@ def compiled(described: DescribedRobot, parameters: Literal["baked", "runtime"] 
         )
     efforts = (robot.limits[name].effort for name in robot.coordinate_names)
     limits = np.array([np.inf if effort is None else effort for effort in efforts])
-    model = dyn_core.compile_model(robot, parameters)
+    model = dyn_core.compile_model(robot, parameters, detours=False)  # which would keep torques waiting
     velocities = np.array([described.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names])
     return LoadedModel(robot, model, limits, described.warnings, velocities)
 
