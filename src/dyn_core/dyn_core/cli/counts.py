@@ -26,7 +26,7 @@ def counts(arguments: Namespace) -> Answer:
     if robot.loops and structure(robot).unknown:
         table[NEWTON_STEP] = newton_program(robot).operation_counts
     terms = {"friction": arguments.friction, "rotor_inertia": arguments.rotor_inertia}
-    for name in () if robot.loops else OF_IDENTIFICATION:
+    for name in OF_IDENTIFICATION:
         table[name] = identification_program(robot, name, **terms).operation_counts
     if arguments.link is not None or arguments.expressed_in is not None:
         names = {name: link_and_axes(robot, arguments, name) for name in OF_LINKS}
