@@ -15,7 +15,8 @@ import dyn_core
 
 PACKAGE = Path(dyn_core.__file__).parent
 LAYERS = (
-    *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "dynamics", "grouping"),
+    *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "dynamics"),
+    *("representations", "grouping"),
     *(
         "codegen",
         "facade",

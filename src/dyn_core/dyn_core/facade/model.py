@@ -17,7 +17,7 @@ from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.link_functions import LinkFunctions
-from dyn_core.facade.programs import grouped, traced, tunable, with_terms
+from dyn_core.facade.programs import Method, grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
@@ -40,6 +40,7 @@ class Model(LinkFunctions):
         rotor_inertia: whether the rotors have inertia.
         base_parameters: whether its functions compute with grouped parameters.
         backend: what computes: ``"c"``, compiled for this robot, or ``"python"``.
+        method: which algorithms compute: ``"auto"``, those with the fewest operations, or ``"mrnea"``.
     """
 
     robot: Robot
@@ -53,6 +54,7 @@ class Model(LinkFunctions):
     _calls: dict[tuple[str, str, str | None], Callable[..., Array]] = field(
         default_factory=dict, repr=False, compare=False
     )
+    method: Method = "auto"
     _unresisted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +84,15 @@ class Model(LinkFunctions):
 
         tuned = None if self._tuning is None else self._tuning.values
         terms = (self.friction, self.rotor_inertia)
-        made_from = (self.robot, self.backend, *terms, tuned, self.compiled_links, self.base_parameters)
+        made_from = (
+            self.robot,
+            self.backend,
+            *terms,
+            tuned,
+            self.compiled_links,
+            self.base_parameters,
+            self.method,
+        )
         return restored_model, made_from
 
     def __repr__(self) -> str:
@@ -105,11 +115,12 @@ class Model(LinkFunctions):
         made_of = with_terms(self.robot, self.friction, self.rotor_inertia)
         if self._tuning is None:
             made_of = grouped(made_of, self.base_parameters, gravity_changes=False)
-            return traced(made_of, function).operation_counts
+            return traced(made_of, function, method=self.method).operation_counts
         symbolic = symbolic_robot(made_of)
         with_symbols = with_terms(symbolic.robot, self.friction, self.rotor_inertia)
         symbolic = replace(symbolic, robot=grouped(with_symbols, self.base_parameters, gravity_changes=True))
-        return staged([tunable(symbolic, function)], symbolic.parameters)[1][0].operation_counts
+        program = tunable(symbolic, function, method=self.method)
+        return staged([program], symbolic.parameters)[1][0].operation_counts
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -226,6 +237,13 @@ class Model(LinkFunctions):
     def bias_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques H at zero acceleration: Coriolis, centrifugal, gravity and friction."""
         return self._answer("bias_torques", out, q=q, qd=qd)
+
+    def inertia_and_bias(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
+        """Inertia matrix A, and below it the bias torques H, in one call: (n + 1, n) or (N, n + 1, n).
+
+        ``tau = AH[:-1] @ qdd + AH[-1]`` for one sample.
+        """
+        return self._answer("inertia_and_bias", out, q=q, qd=qd)
 
     def gravity_torques(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques Q that hold the robot at rest, without friction."""
