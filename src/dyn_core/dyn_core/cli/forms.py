@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dyn_core.model.robot import Robot
 from dyn_core.representations.counts import FORMS, PRODUCTION, Count, Operations, counted
 from dyn_core.representations.growth import polynomial, slope
+from dyn_core.representations.link import chain_of
 
 JOINTS = range(1, 13)
 REGULAR = 4  # joints from which on one joint more adds what the next one adds, or a multiple of it
@@ -16,7 +17,12 @@ Table = Mapping[str, Mapping[str, Sequence[Count]]]
 
 
 def table_of_forms(robot: Robot) -> Table:
-    """Count all formulations, by what they compute and by name, for 1 to 12 joints."""
+    """Count all formulations, by what they compute and by name, for 1 to 12 joints.
+
+    Raises:
+        DynError: the robot has branches, no joints, or grouped parameters.
+    """
+    chain_of(robot)
     return {
         what: {name: [counted(what, name, n, robot) for n in JOINTS] for name in (*forms, *PRODUCTION[what])}
         for what, forms in FORMS.items()

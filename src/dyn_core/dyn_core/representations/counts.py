@@ -115,7 +115,7 @@ def counted(what: str, name: str, n: int, arm: Robot) -> Count:
     if name in FORMS[what]:
         run, chain = FORMS[what][name], chain_of(like_arm)
         return Count(
-            _written(run, n),
+            as_written(run, n),
             _traced(n, lambda symbol, q, qd, x: run(general_chain(n, symbol), q, qd, x, _gravity(symbol))),
             _traced(n, lambda _, q, qd, x: run(chain, q, qd, x, like_arm.gravity_0)),
         )
@@ -131,7 +131,8 @@ def _gravity(symbol: Symbol) -> Vec3:
     return symbol("GX"), symbol("GY"), symbol("GZ")
 
 
-def _written(run: Run, n: int) -> Operations:
+def as_written(run: Run, n: int) -> Operations:
+    """Count what a formulation does with n revolute joints in general position, run as it is written."""
     counts: Counter[str] = Counter()
     value = Tally(counts)
     vector = [value] * n

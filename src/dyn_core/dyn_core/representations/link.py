@@ -72,7 +72,9 @@ Chain: TypeAlias = tuple[Link, ...]
 
 
 def chain_of(robot: Robot) -> Chain:
-    """Links 1 to n of a robot, without friction and rotors; DynError where there are branches."""
+    """Links 1 to n of a robot, without friction and rotors; DynError where it is no chain of bodies."""
+    if not robot.joints:
+        raise DynError(f"robot '{robot.name}' has no joints: there is nothing to count or compare")
     for j, joint in enumerate(robot.joints, start=1):
         if joint.antecedent != j - 1:
             raise DynError(
@@ -86,6 +88,12 @@ def chain_of(robot: Robot) -> Chain:
 def _link(robot: Robot, j: int) -> Link:
     joint, body = robot.joints[j - 1], robot.bodies[j]
     mdh = joint.mdh
+    if body.M == 0.0 and any(body.MS):
+        raise DynError(
+            f"the link of joint '{joint.name}' has first moments and no mass, as grouped parameters have: "
+            "formulations about the centre of mass need the standard parameters",
+            element=f"joint '{joint.name}'",
+        )
     moves = mdh.gamma != 0.0 or mdh.b != 0.0
     c = vec3.scale(1.0 / body.M, body.MS) if body.M != 0.0 else vec3.ZERO
     about_c = mat3.add(body.J, mat3.scale(body.M, mat3.skew_squared(c)))
