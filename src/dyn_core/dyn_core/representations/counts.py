@@ -15,6 +15,7 @@ from dyn_core.dynamics.mrnea import inertia_and_bias
 from dyn_core.dynamics.newton_euler import inverse_dynamics
 from dyn_core.expr.analysis import operation_counts
 from dyn_core.expr.graph import Graph
+from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.robot import Robot
@@ -67,6 +68,16 @@ class Count(NamedTuple):
     arm: Operations
 
 
+def _by_columns(robot: Robot, q: Vector, qd: Vector) -> list[Scalar]:
+    """Method 1 of Walker and Orin with the inverse dynamics of models."""
+    n = len(robot.joints)
+    rest = [0.0] * n
+    columns = [
+        inverse_dynamics(robot, q, rest, [float(k == j) for k in range(n)], vec3.ZERO, {}) for j in range(n)
+    ]
+    return _flat(columns, bias_torques(robot, q, qd, robot.gravity_0, {}))
+
+
 FORMS: Mapping[str, Mapping[str, Run]] = {
     "inverse dynamics": INVERSE,
     "inertia matrix and bias torques": {
@@ -83,6 +94,7 @@ PRODUCTION: Mapping[str, Mapping[str, Production]] = {
         )
     },
     "inertia matrix and bias torques": {
+        "of models, Walker-Orin 1": lambda robot, q, qd, _: _by_columns(robot, q, qd),
         "of models, mRNEA": lambda robot, q, qd, _: _flat(
             *inertia_and_bias(robot, q, qd, robot.gravity_0, {})
         ),
