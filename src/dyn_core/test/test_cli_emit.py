@@ -156,6 +156,17 @@ def test_what_moves_no_mass_ends_in_a_sentence(tmp_path: Path, capsys: pytest.Ca
     assert main(["emit", str(path), "--function", "inverse_dynamics", "--lang", "c"]) == 0
 
 
+def test_rows_below_the_inertia_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", RRP, "inertia_and_bias", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["row_names"] == ["turn", "lift", "stretch", "bias_torques"]
+    assert "units" not in answer
+    assert main(["eval", RRP, "inertia_and_bias", "--qd", "1e200", "1e200", "0"]) == 1
+    assert "the torque of joint 'stretch' is" in capsys.readouterr().err
+    assert main(["eval", RRP, "inertia_and_bias", "--q", "0", "0", "1e200"]) == 1
+    assert "the inertia of joint 'turn' is inf" in capsys.readouterr().err
+
+
 def test_units_of_accelerations(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", RRP, "forward_dynamics", *state_of("forward_dynamics")]) == 0
     assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == [
