@@ -28,7 +28,6 @@ from dyn_core.errors import DynError, listed
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.facade.symbolic_robot import SymbolicRobot
-from dyn_core.geometry.path import lineage
 from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar
@@ -266,7 +265,10 @@ def _direct_dynamics_in_one_pass(robot: Robot, q: Vector, qd: Vector, tau: Vecto
 
 def _longest_path(robot: Robot) -> int:
     """Number of joints between the base and the link that most of them carry."""
-    return max((len(lineage(robot, j)) for j in range(1, len(robot.joints) + 1)), default=0)
+    lengths = [0]
+    for joint in robot.joints:
+        lengths.append(lengths[joint.antecedent] + 1)
+    return max(lengths)
 
 
 def _flat(rows: Sequence[Vector]) -> Vector:

@@ -111,7 +111,7 @@ PRODUCTION: Mapping[str, Mapping[str, Production]] = {
         ),
     },
 }
-"""What models compute with, by what it computes."""
+"""The algorithms in the text that models are traced from, by what they compute."""
 
 
 def counted(what: str, name: str, n: int, arm: Robot) -> Count:
