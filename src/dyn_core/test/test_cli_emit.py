@@ -53,7 +53,8 @@ def test_eval_of_every_function(
         np.testing.assert_allclose(printed_entries, expected, atol=1e-6)
         assert all(float(number) != 0.0 for _, _, number in rows)
         return
-    assert [row[0] for row in rows] == ["turn", "lift", "stretch"]
+    below = ["bias_torques"] if function == "inertia_and_bias" else []
+    assert [row[0] for row in rows] == ["turn", "lift", "stretch", *below]
     width = 1 if expected.ndim == 1 else expected.shape[1]
     printed = [[float(word) for word in row[1 : 1 + width]] for row in rows]
     np.testing.assert_allclose(np.reshape(printed, expected.shape), expected, atol=1e-6)
@@ -153,6 +154,17 @@ def test_what_moves_no_mass_ends_in_a_sentence(tmp_path: Path, capsys: pytest.Ca
     assert main(["emit", str(path), "--function", "forward_dynamics", "--lang", "c"]) == 1
     assert capsys.readouterr().err == sentence
     assert main(["emit", str(path), "--function", "inverse_dynamics", "--lang", "c"]) == 0
+
+
+def test_rows_below_the_inertia_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", RRP, "inertia_and_bias", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["row_names"] == ["turn", "lift", "stretch", "bias_torques"]
+    assert "units" not in answer
+    assert main(["eval", RRP, "inertia_and_bias", "--qd", "1e200", "1e200", "0"]) == 1
+    assert "the torque of joint 'stretch' is" in capsys.readouterr().err
+    assert main(["eval", RRP, "inertia_and_bias", "--q", "0", "0", "1e200"]) == 1
+    assert "the inertia of joint 'turn' is inf" in capsys.readouterr().err
 
 
 def test_units_of_accelerations(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,7 @@ FUNCTIONS = {
     "gravity_torques": 1,
     "coriolis_torques": 2,
     "inertia_matrix": 1,
+    "inertia_and_bias": 2,
     "regressor": 3,
 }
 FEWER = ("inverse_dynamics", "bias_torques", "coriolis_torques")

@@ -15,7 +15,9 @@ import dyn_core
 
 PACKAGE = Path(dyn_core.__file__).parent
 LAYERS = (
-    *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "loops", "dynamics", "grouping"),
+    *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "dynamics"),
+    *("representations", "grouping"),
+    *("representations", "grouping"),
     *(
         "parallel",
         "codegen",

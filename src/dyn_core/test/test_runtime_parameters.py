@@ -24,6 +24,7 @@ FUNCTIONS = {
     "inverse_dynamics": 3,
     "forward_dynamics": 3,
     "inertia_matrix": 1,
+    "inertia_and_bias": 2,
     "regressor": 3,
     "bias_torques": 2,
     "gravity_torques": 1,

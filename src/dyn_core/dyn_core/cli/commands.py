@@ -8,6 +8,7 @@ from dyn_core.cli.base import base
 from dyn_core.cli.check import add_arguments as check_arguments
 from dyn_core.cli.check import check
 from dyn_core.cli.command import Command
+from dyn_core.cli.counts import add_arguments as counts_arguments
 from dyn_core.cli.counts import counts
 from dyn_core.cli.emit import add_arguments as emit_arguments
 from dyn_core.cli.emit import emit
@@ -17,7 +18,6 @@ from dyn_core.cli.excite import add_arguments as excite_arguments
 from dyn_core.cli.excite import excite
 from dyn_core.cli.identify import add_arguments as identify_arguments
 from dyn_core.cli.identify import identify
-from dyn_core.cli.link_options import add_link
 from dyn_core.cli.log import add_arguments as log_arguments
 from dyn_core.cli.log import log
 from dyn_core.cli.loops import add_arguments as loops_arguments
@@ -68,7 +68,7 @@ COMMANDS = (
         "model of a robot takes: "
         "multiplications, additions, divisions, sines and cosines, square roots.",
         run=counts,
-        add_arguments=add_link,
+        add_arguments=counts_arguments,
         parameters=True,
         terms=True,
     ),

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from dyn_core.cli.answer import Answer
+from dyn_core.cli.forms import as_mapping, as_text, table_of_forms
 from dyn_core.cli.functions import OF_IDENTIFICATION
-from dyn_core.cli.link_options import link_and_axes
+from dyn_core.cli.link_options import add_link, link_and_axes
 from dyn_core.cli.robot_options import dynamic_robot_of
+from dyn_core.errors import DynError
 from dyn_core.facade.closed import NEWTON_STEP, newton_program
 from dyn_core.facade.link_functions import OF_LINKS
 from dyn_core.facade.programs import kinds, traced
@@ -19,8 +21,22 @@ from dyn_core.loops.structure import structure
 COLUMNS = ("mul", "add", "div", "trig", "sqrt")
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Let the command count functions of a link, or formulations of dynamics."""
+    add_link(parser)
+    parser.add_argument(
+        "--forms",
+        action="store_true",
+        help="count the formulations of dynamics that the literature compares, for 1 to 12 joints: as they "
+        "are written, with symbols for all constants, and for this arm, which goes on with itself; takes "
+        "up to a minute",
+    )
+
+
 def counts(arguments: Namespace) -> Answer:
-    """Answer the operations of all functions, as a table or as JSON."""
+    """Answer the operations of all functions, or of all formulations, as a table or as JSON."""
+    if arguments.forms:
+        return _forms(arguments)
     robot = dynamic_robot_of(arguments)
     table = {name: traced(robot, name).operation_counts for name in kinds(robot)}
     if robot.loops and structure(robot).unknown:
@@ -38,3 +54,13 @@ def counts(arguments: Namespace) -> Answer:
     for name, row in table.items():
         lines.append(f"{name:<{width}}" + "".join(f"{row[column]:>7}" for column in COLUMNS))
     return Answer("\n".join(lines))
+
+
+def _forms(arguments: Namespace) -> Answer:
+    if arguments.link is not None or arguments.expressed_in is not None:
+        raise DynError("--forms counts no functions of links: leave out --link and --expressed-in")
+    robot = dynamic_robot_of(arguments)
+    table = table_of_forms(robot)
+    if arguments.json:
+        return Answer(json.dumps({"robot": robot.name, "operations": as_mapping(table)}, indent=2))
+    return Answer(as_text(robot, table))

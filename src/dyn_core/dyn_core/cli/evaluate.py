@@ -57,7 +57,7 @@ def evaluate(arguments: Namespace) -> Answer:
         return Answer(json.dumps(_answer(robot, function, value), indent=2, allow_nan=False))
     if function == "regressor":
         return Answer(_entries(robot, value))
-    return Answer(_matrix(robot, value) if value.ndim == 2 else _vector(robot, function, value))
+    return Answer(_matrix(robot, function, value) if value.ndim == 2 else _vector(robot, function, value))
 
 
 def _check_options(arguments: Namespace) -> None:
@@ -73,6 +73,10 @@ def _check_options(arguments: Namespace) -> None:
 
 
 def _check(robot: Robot, function: str, value: Array) -> None:
+    if function == "inertia_and_bias":
+        _check(robot, "inertia_matrix", value[:-1])
+        _check(robot, "bias_torques", value[-1])
+        return
     what = {"forward_dynamics": "acceleration", "inertia_matrix": "inertia"}.get(function, "torque")
     reason = "the values given are too large"
     if function == "forward_dynamics":
@@ -92,6 +96,8 @@ def _answer(robot: Robot, function: str, value: Array) -> dict[str, Any]:
     }
     if function == "regressor":
         answer["parameter_names"] = robot.parameter_names
+    if function == "inertia_and_bias":
+        answer["row_names"] = _rows(robot, function)
     if value.ndim == 1:
         answer["units"] = _units(robot, function)
     return answer
@@ -110,9 +116,16 @@ def _vector(robot: Robot, function: str, value: Array) -> str:
     return "\n".join(f"{name:<{width}}  {shown(number):14.6f} {unit}" for name, number, unit in rows)
 
 
-def _matrix(robot: Robot, value: Array) -> str:
-    width = max(map(len, robot.coordinate_names), default=0)
-    rows = zip(robot.coordinate_names, value.tolist(), strict=True)
+def _rows(robot: Robot, function: str) -> tuple[str, ...]:
+    """Names of the rows of a matrix: those of the joints, and what is below the inertia matrix."""
+    names = robot.coordinate_names
+    return (*names, "bias_torques") if function == "inertia_and_bias" else names
+
+
+def _matrix(robot: Robot, function: str, value: Array) -> str:
+    names = _rows(robot, function)
+    width = max(map(len, names), default=0)
+    rows = zip(names, value.tolist(), strict=True)
     return "\n".join(f"{name:<{width}}  {' '.join(f'{shown(x):14.6f}' for x in row)}" for name, row in rows)
 
 

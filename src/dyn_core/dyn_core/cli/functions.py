@@ -7,6 +7,7 @@ EVALUATED: dict[str, tuple[str, ...]] = {
     "inverse_dynamics": ("q", "qd", "qdd"),
     "forward_dynamics": ("q", "qd", "tau"),
     "inertia_matrix": ("q",),
+    "inertia_and_bias": ("q", "qd"),
     "regressor": ("q", "qd", "qdd"),
     "bias_torques": ("q", "qd"),
     "gravity_torques": ("q",),

@@ -15,9 +15,8 @@ from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.codegen.staging import staged
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
-from dyn_core.facade.programs import Kind, grouped, kinds, traced, tunable, with_terms
+from dyn_core.facade.programs import Kind, Method, grouped, kinds, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, runnables
-from dyn_core.facade.search import Search
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
@@ -37,6 +36,7 @@ def compile_model(
     links: Sequence[str] = (),
     base_parameters: bool = False,
     detours: bool = True,
+    method: Method = "auto",
 ) -> Model:
     """Answer the dynamics functions of a robot, written and compiled for it alone.
 
@@ -57,6 +57,9 @@ def compile_model(
         detours: of a robot with loops, whether ways round are searched for to positions to which no straight
             line leads from the assembly, or from the last position if that is near. Where there are none this
             may take a second; a control loop, whose positions follow one another, misses nothing without.
+        method: ``"auto"``: each function by the algorithm that has the fewest operations for this robot;
+            ``"mrnea"``: inertia matrix and direct dynamics by the pass of the modified Newton-Euler
+            recursion that gives inertia matrix and bias torques together.
 
     Raises:
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
@@ -65,12 +68,14 @@ def compile_model(
         raise ValueError(f"backend: expected 'auto', 'c' or 'python', but it is {backend!r}")
     if parameters not in ("baked", "runtime"):
         raise ValueError(f"parameters: expected 'baked' or 'runtime', but it is {parameters!r}")
+    if method not in ("auto", "mrnea"):
+        raise ValueError(f"method: expected 'auto' or 'mrnea', but it is {method!r}")
     if not isinstance(robot, Robot):
         raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
     for link in links:
         robot.link_frame(link)
     make = _baked if parameters == "baked" else _tunable
-    model = make(robot, backend, friction, rotor_inertia, bool(base_parameters))
+    model = make(robot, backend, friction, rotor_inertia, bool(base_parameters), method)
     if robot.loops and not detours:
         model = model.without_detours()
     model.compile_links(links)
@@ -86,6 +91,7 @@ def restored_model(
     links: Sequence[str],
     base_parameters: bool,
     detours: bool,
+    method: Method,
 ) -> Model:
     """Answer a model again from what `pickle` keeps of it.
 
@@ -100,17 +106,25 @@ def restored_model(
         links: links of which functions were compiled.
         base_parameters: whether parameters are grouped.
         detours: whether ways round are searched for.
+        method: which algorithms compute.
     """
     parameters: Parameters = "baked" if tuned is None else "runtime"
     chosen: Backend = "auto" if backend == "c" else backend
-    model = compile_model(robot, parameters, chosen, friction, rotor_inertia, links, base_parameters, detours)
+    model = compile_model(
+        robot, parameters, chosen, friction, rotor_inertia, links, base_parameters, detours, method
+    )
     if tuned is not None:
         model.set_parameters(tuned[:-3], gravity=tuned[-3:])
     return model
 
 
 def _baked(
-    robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool, base_parameters: bool
+    robot: Robot,
+    backend: Backend,
+    friction: bool,
+    rotor_inertia: bool,
+    base_parameters: bool,
+    method: Method,
 ) -> Model:
     """Answer a model with numbers for parameters."""
     made_of = with_terms(robot, friction, rotor_inertia)
@@ -118,24 +132,29 @@ def _baked(
     made_of = grouped(made_of, base_parameters, gravity_changes=False)
     if backend != "python":
         documentation = _documentation()
-        programs = [traced(made_of, name, documentation.get(name, "")) for name in functions]
+        programs = [traced(made_of, name, documentation.get(name, ""), method) for name in functions]
         compiled = compiled_or_none(robot, programs, backend)
         if compiled is not None:
             by_name = dict(zip(functions, compiled, strict=True))
-            return Model(robot, friction, rotor_inertia, base_parameters, "c", by_name, None)
-    lazy = {name: _when_called(made_of, name, kind) for name, kind in functions.items()}
-    return Model(robot, friction, rotor_inertia, base_parameters, "python", lazy, None)
+            return Model(robot, friction, rotor_inertia, base_parameters, "c", by_name, None, method=method)
+    lazy = {name: _when_called(made_of, name, kind, method) for name, kind in functions.items()}
+    return Model(robot, friction, rotor_inertia, base_parameters, "python", lazy, None, method=method)
 
 
-def _when_called(made_of: Robot, name: str, kind: Kind) -> Runnable:
+def _when_called(made_of: Robot, name: str, kind: Kind, method: Method) -> Runnable:
     """Answer a function in Python that is traced at its first call."""
-    program = partial(traced, made_of, name)
-    search = Search(program) if made_of.loops else None
-    return Runnable(PythonFunction(program, kind.shape), kind.shape, tunable=False, search=search)
+    return Runnable(
+        PythonFunction(partial(traced, made_of, name, method=method), kind.shape), kind.shape, tunable=False
+    )
 
 
 def _tunable(
-    robot: Robot, backend: Backend, friction: bool, rotor_inertia: bool, base_parameters: bool
+    robot: Robot,
+    backend: Backend,
+    friction: bool,
+    rotor_inertia: bool,
+    base_parameters: bool,
+    method: Method,
 ) -> Model:
     """Answer a model with parameters that can be set."""
     made_of = with_terms(robot, friction, rotor_inertia)
@@ -145,7 +164,7 @@ def _tunable(
     # Symbols take the place of the terms that were left out, too.
     with_symbols = with_terms(symbolic.robot, friction, rotor_inertia)
     symbolic = replace(symbolic, robot=grouped(with_symbols, base_parameters, gravity_changes=True))
-    programs = [tunable(symbolic, name, documentation.get(name, "")) for name in names]
+    programs = [tunable(symbolic, name, documentation.get(name, ""), method) for name in names]
     prepare, programs = staged(programs, symbolic.parameters)
     compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
     functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
@@ -154,7 +173,7 @@ def _tunable(
     tuning = Tuning(made_of.parameter_names, runnables([prepare], "python")[0], left_out)
     tuning.renew(made_of.parameters, made_of.gravity)
     used: Literal["c", "python"] = "c" if compiled else "python"
-    return Model(robot, friction, rotor_inertia, base_parameters, used, functions, tuning)
+    return Model(robot, friction, rotor_inertia, base_parameters, used, functions, tuning, method=method)
 
 
 def compiled_or_none(robot: Robot, programs: Sequence[Program], backend: Backend) -> list[Runnable] | None:

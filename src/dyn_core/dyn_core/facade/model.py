@@ -18,7 +18,7 @@ from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.link_functions import LinkFunctions
 from dyn_core.facade.loop_functions import LoopFunctions
-from dyn_core.facade.programs import grouped, traced, tunable, with_terms
+from dyn_core.facade.programs import Method, grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
@@ -42,6 +42,7 @@ class Model(LinkFunctions, LoopFunctions):
         base_parameters: whether its functions compute with grouped parameters.
         backend: what computes: ``"c"``, compiled for this robot, or ``"python"``.
         detours: whether positions to which the loops are not closed at once are searched for.
+        method: which algorithms compute: ``"auto"``, those with the fewest operations, or ``"mrnea"``.
     """
 
     robot: Robot
@@ -56,6 +57,7 @@ class Model(LinkFunctions, LoopFunctions):
     _calls: dict[tuple[str, str, str | None], Callable[..., Array]] = field(
         default_factory=dict, repr=False, compare=False
     )
+    method: Method = "auto"
     _unresisted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +87,7 @@ class Model(LinkFunctions, LoopFunctions):
 
         tuned = None if self._tuning is None else self._tuning.values
         terms = (self.friction, self.rotor_inertia)
-        options = (self.compiled_links, self.base_parameters, self.detours)
+        options = (self.compiled_links, self.base_parameters, self.detours, self.method)
         return restored_model, (self.robot, self.backend, *terms, tuned, *options)
 
     def without_detours(self) -> Model:
@@ -113,11 +115,12 @@ class Model(LinkFunctions, LoopFunctions):
         made_of = with_terms(self.robot, self.friction, self.rotor_inertia)
         if self._tuning is None:
             made_of = grouped(made_of, self.base_parameters, gravity_changes=False)
-            return traced(made_of, function).operation_counts
+            return traced(made_of, function, method=self.method).operation_counts
         symbolic = symbolic_robot(made_of)
         with_symbols = with_terms(symbolic.robot, self.friction, self.rotor_inertia)
         symbolic = replace(symbolic, robot=grouped(with_symbols, self.base_parameters, gravity_changes=True))
-        return staged([tunable(symbolic, function)], symbolic.parameters)[1][0].operation_counts
+        program = tunable(symbolic, function, method=self.method)
+        return staged([program], symbolic.parameters)[1][0].operation_counts
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -234,6 +237,13 @@ class Model(LinkFunctions, LoopFunctions):
     def bias_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques H at zero acceleration: Coriolis, centrifugal, gravity and friction."""
         return self._answer("bias_torques", out, q=q, qd=qd)
+
+    def inertia_and_bias(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
+        """Inertia matrix A, and below it the bias torques H, in one call: (n + 1, n) or (N, n + 1, n).
+
+        ``tau = AH[:-1] @ qdd + AH[-1]`` for one sample.
+        """
+        return self._answer("inertia_and_bias", out, q=q, qd=qd)
 
     def gravity_torques(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
         """Torques Q that hold the robot at rest, without friction."""
