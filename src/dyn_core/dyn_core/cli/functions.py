@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dyn_core.facade.lagrange_programs import OF_LAGRANGE
+
 EVALUATED: dict[str, tuple[str, ...]] = {
     "inverse_dynamics": ("q", "qd", "qdd"),
     "forward_dynamics": ("q", "qd", "tau"),
@@ -32,7 +34,7 @@ OF_IDENTIFICATION: dict[str, tuple[str, ...]] = {
 }
 """Models that are linear in base parameters and friction."""
 
-EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_IDENTIFICATION)
+EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_LAGRANGE, *OF_IDENTIFICATION)
 """Functions that are programs."""
 
 VECTORS = {
