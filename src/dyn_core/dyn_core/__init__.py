@@ -8,7 +8,9 @@ from dyn_core.excitation.box import ForbiddenBox
 from dyn_core.excitation.excitation import Excitation
 from dyn_core.excitation.excite import excite
 from dyn_core.excitation.settings import ExcitationSettings
+from dyn_core.expansion.expanded_lagrange import ExpandedLagrange, expanded_lagrange
 from dyn_core.facade.compile import compile_model
+from dyn_core.facade.lagrange_functions import LagrangeTerms
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
 from dyn_core.facade.write import write_par, write_urdf
@@ -46,12 +48,14 @@ __all__ = [
     "DynError",
     "Excitation",
     "ExcitationSettings",
+    "ExpandedLagrange",
     "Finding",
     "ForbiddenBox",
     "FrictionModel",
     "IdentificationModel",
     "IdentificationSettings",
     "Identified",
+    "LagrangeTerms",
     "Log",
     "LogReport",
     "Measurement",
@@ -78,6 +82,7 @@ __all__ = [
     "condition",
     "examine_log",
     "excite",
+    "expanded_lagrange",
     "identification_model",
     "identify",
     "identify_payload",

@@ -26,6 +26,15 @@ def coordinate_lagrange(robot: Robot, q: Sequence[Scalar]) -> LagrangeForm:
     Raises:
         DynError: the robot has loops.
     """
+    refuse_loops(robot)
+    A, b, Q = lagrange_form(robot, q, robot.gravity_0)
+    if all(joint.mimic is None for joint in robot.joints):
+        return LagrangeForm(A, b, Q)
+    return LagrangeForm(coordinate_inertia(robot, A), _gathered(robot, b), coordinate_torques(robot, Q))
+
+
+def refuse_loops(robot: Robot) -> None:
+    """Raise a DynError where a robot has loops: it has no Lagrange form here."""
     if robot.loops:
         loops = listed(loop.name for loop in robot.loops)
         raise DynError(
@@ -33,10 +42,6 @@ def coordinate_lagrange(robot: Robot, q: Sequence[Scalar]) -> LagrangeForm:
             "load the robot without the loops for that of its tree",
             element=f"loop '{robot.loops[0].name}'",
         )
-    A, b, Q = lagrange_form(robot, q, robot.gravity_0)
-    if all(joint.mimic is None for joint in robot.joints):
-        return LagrangeForm(A, b, Q)
-    return LagrangeForm(coordinate_inertia(robot, A), _gathered(robot, b), coordinate_torques(robot, Q))
 
 
 def _gathered(robot: Robot, b: Christoffel) -> Christoffel:
