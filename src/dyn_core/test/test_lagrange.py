@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 import pytest
-from pinocchio_oracle import Oracle
 from properties import examples, given, st
 from random_case import assert_close, random_case
 from random_drives import random_driven_urdf
@@ -31,12 +29,6 @@ def example(name: str) -> dyn_core.Robot:
     side = ROBOTS / f"{name}.yaml"
     robot = dyn_core.load_robot(ROBOTS / f"{name}.urdf", loops=side if side.is_file() else None)
     return replace(robot, loops=(), assembly=())
-
-
-def coriolis_by_pinocchio(oracle: Oracle, q: list[float], qd: list[float]) -> np.ndarray:
-    """Pinocchio's Coriolis matrix, which is that of the Christoffel symbols, too."""
-    C = pin.computeCoriolisMatrix(oracle.model, oracle.data, oracle._positions(q), oracle._velocities(qd))
-    return C[np.ix_(oracle._idx_v, oracle._idx_v)]
 
 
 def rate_of_inertia(model: dyn_core.Model, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -69,7 +61,7 @@ def test_coefficients_of_random_trees(seed: int, joints: int, compound: bool) ->
     assert_close(np.einsum("ijk,j,k", b, case.qd, case.qd) + Q, bias)
     np.testing.assert_array_equal(b, b.transpose(0, 2, 1))
     C = np.reshape(coriolis_matrix(b.tolist(), case.qd), (n, n))
-    assert_close(C, coriolis_by_pinocchio(case.oracle, case.q, case.qd))
+    assert_close(C, case.oracle.coriolis_matrix(case.q, case.qd))
 
 
 @pytest.mark.parametrize(

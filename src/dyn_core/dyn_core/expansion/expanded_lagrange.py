@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from dyn_core.dynamics.coordinate_lagrange import coordinate_lagrange
+from dyn_core.dynamics.coordinate_lagrange import coordinate_lagrange, refuse_loops
 from dyn_core.errors import DynError
 from dyn_core.expansion.harmonics import Harmonics, variable
 from dyn_core.expansion.named_robot import named_robot
@@ -74,6 +74,7 @@ def expanded_lagrange(robot: Robot, base_parameters: bool = False, numbers: bool
     Raises:
         DynError: the robot has more joints, or loops, or SymPy is not installed.
     """
+    refuse_loops(robot)
     if len(robot.joints) > MOST_JOINTS:
         raise DynError(
             f"robot '{robot.name}' has {len(robot.joints)} joints, and the expanded form is for at most "
