@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy.typing as npt
 
 from dyn_core.codegen.program import Program
+from dyn_core.dynamics.coordinate_lagrange import refuse_loops
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.link_functions import LinkFunctions
@@ -95,6 +96,7 @@ class LagrangeFunctions(LinkFunctions):
 
     def _lagrange_program(self, name: str) -> Program:
         """Answer one of the functions as a program, of symbols where parameters can be set."""
+        refuse_loops(self.robot)
         robot = with_terms(self.robot, self.friction, self.rotor_inertia)
         if self._tuning is None:
             return OF_LAGRANGE[name](grouped(robot, self.base_parameters, gravity_changes=False))

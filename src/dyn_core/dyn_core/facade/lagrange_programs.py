@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from dyn_core.codegen.program import Program, trace
-from dyn_core.dynamics.coordinate_lagrange import coordinate_lagrange
+from dyn_core.dynamics.coordinate_lagrange import coordinate_lagrange, refuse_loops
 from dyn_core.dynamics.lagrange_form import coriolis_matrix
 from dyn_core.expr.graph import Graph
 from dyn_core.linalg.scalar import Scalar
@@ -20,6 +20,7 @@ Vector = Sequence[Scalar]
 
 def lagrange_terms(robot: Robot, graph: Graph | None = None) -> Program:
     """Answer the matrices A, B, C and Q beside each other as a program of q: n rows."""
+    refuse_loops(robot)
     n, names = robot.dof, robot.joint_names
     pairs = list(combinations(range(n), 2))
 
@@ -45,6 +46,7 @@ def lagrange_terms(robot: Robot, graph: Graph | None = None) -> Program:
 
 def coriolis_matrix_of(robot: Robot, graph: Graph | None = None) -> Program:
     """Answer the Coriolis matrix as a program of q and qd: n x n."""
+    refuse_loops(robot)
     n = robot.dof
 
     def algorithm(q: Vector, qd: Vector) -> Vector:
