@@ -14,6 +14,7 @@ from random_case import assert_close, random_case
 from random_drives import random_driven_urdf
 
 import dyn_core
+from dyn_core.cli.main import main
 from dyn_core.codegen.languages import emitted
 from dyn_core.dynamics.lagrange_form import coriolis_matrix, lagrange_form
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
@@ -182,3 +183,9 @@ def test_emitted_code_gives_the_same() -> None:
     dyn_core.compile_model(robot, backend="python").lagrange_terms(q, out=whole)
     np.testing.assert_allclose(call["lagrange_terms"](q.tolist()), whole, rtol=0, atol=1e-12)
     assert program.columns[7:9] == ("A:right_wrist", "B:waist:left_shoulder")
+
+
+def test_the_command_writes_them(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in OF_LAGRANGE:
+        assert main(["emit", str(ROBOTS / "rrp.urdf"), "--function", name, "--lang", "maple"]) == 0
+        assert f"{name} := proc(q" in capsys.readouterr().out
