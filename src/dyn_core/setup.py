@@ -24,7 +24,7 @@ setup(
     python_requires=">=3.10",
     install_requires=["setuptools", "numpy", "pyyaml", "scipy"],
     # By this colcon knows that the tests are for pytest.
-    extras_require={"test": ["pytest"], "logs": ["rosbags", "pyarrow"]},
+    extras_require={"test": ["pytest"], "logs": ["rosbags", "pyarrow"], "symbols": ["sympy"]},
     zip_safe=True,
     # A #! line cannot hold a path with a space: such an interpreter is looked up on the PATH instead.
     options={"build_scripts": {"executable": "/usr/bin/env python3"}} if " " in sys.executable else {},

@@ -138,7 +138,7 @@ def pins(_: Sequence[str]) -> int:
     python = wheels.prepare_tools(STATE / "pins", REQUIREMENTS / "pins.txt")
     groups = {
         "pins.txt": ["pins.in"],
-        "workspace.txt": ["ros.in", "base.in", "logs.in", "test.in", "lint.in"],
+        "workspace.txt": ["ros.in", "base.in", "logs.in", "symbols.in", "test.in", "lint.in"],
         "bench.txt": ["base.in", "bench.in"],
         "docs.txt": ["base.in", "docs.in"],
     }

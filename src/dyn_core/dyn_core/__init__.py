@@ -8,8 +8,10 @@ from dyn_core.excitation.box import ForbiddenBox
 from dyn_core.excitation.excitation import Excitation
 from dyn_core.excitation.excite import excite
 from dyn_core.excitation.settings import ExcitationSettings
+from dyn_core.expansion.expanded_lagrange import ExpandedLagrange, expanded_lagrange
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.compile_parallel import compile_parallel
+from dyn_core.facade.lagrange_functions import LagrangeTerms
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
 from dyn_core.facade.parallel_base import parallel_base_parameters
@@ -54,6 +56,7 @@ __all__ = [
     "DynError",
     "Excitation",
     "ExcitationSettings",
+    "ExpandedLagrange",
     "ExplicitRelations",
     "Finding",
     "ForbiddenBox",
@@ -61,6 +64,7 @@ __all__ = [
     "IdentificationModel",
     "IdentificationSettings",
     "Identified",
+    "LagrangeTerms",
     "Log",
     "LogReport",
     "LoopDescription",
@@ -93,6 +97,7 @@ __all__ = [
     "condition",
     "examine_log",
     "excite",
+    "expanded_lagrange",
     "explicit_positions",
     "explicit_relations",
     "identification_model",

@@ -79,6 +79,12 @@ class Oracle:
         self.model.gravity.linear = gravity
         return np.array(columns).reshape(n, n)
 
+    def coriolis_matrix(self, q: Sequence[float], qd: Sequence[float]) -> np.ndarray:
+        """Coriolis matrix, which in Pinocchio is that of the Christoffel symbols, too."""
+        args = (self._positions(q), self._velocities(qd))
+        C = pin.computeCoriolisMatrix(self.model, self.data, *args)
+        return C[np.ix_(self._idx_v, self._idx_v)]
+
     def jacobian(self, q: Sequence[float], link: str, own_axes: bool) -> np.ndarray:
         """Jacobian of a link about its origin, on its own axes or on those of the root link."""
         axes = pin.ReferenceFrame.LOCAL if own_axes else pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

@@ -81,6 +81,12 @@ def test_logs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python("logs.md")
 
 
+def test_lagrange(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sympy", reason="SymPy is not installed")
+    monkeypatch.chdir(place)
+    assert commands("lagrange.md") == 4
+
+
 def test_identify(identified: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(identified)
     assert (identified / "arm" / "report.html").is_file()

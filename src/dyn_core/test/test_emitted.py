@@ -25,6 +25,7 @@ from dyn_core.codegen.identifier import cpp_namespace, fortran_name, linked_name
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program, trace
 from dyn_core.facade.closed import NEWTON_STEP
+from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.link_functions import OF_LINKS
 from dyn_core.facade.programs import kinds, traced
 from dyn_core.identification.programs import MODELS
@@ -449,6 +450,6 @@ def test_what_is_not_finite_is_not_written(number: float) -> None:
 
 def test_the_command_knows_the_functions() -> None:
     known = kinds(load("rrp"))
-    assert set(EMITTED) == {*known, *OF_LINKS, *MODELS, NEWTON_STEP}
+    assert set(EMITTED) == {*known, *OF_LINKS, *OF_LAGRANGE, *MODELS, NEWTON_STEP}
     assert {name: tuple(OF_LINKS[name](load("rrp"), "arm", "base").inputs) for name in OF_LINKS} == OF_LINK
     assert all(tuple(known[name].sizes) == taken for name, taken in EVALUATED.items())

@@ -18,6 +18,8 @@ from dyn_core.cli.excite import add_arguments as excite_arguments
 from dyn_core.cli.excite import excite
 from dyn_core.cli.identify import add_arguments as identify_arguments
 from dyn_core.cli.identify import identify
+from dyn_core.cli.lagrange import add_arguments as lagrange_arguments
+from dyn_core.cli.lagrange import lagrange
 from dyn_core.cli.log import add_arguments as log_arguments
 from dyn_core.cli.log import log
 from dyn_core.cli.loops import add_arguments as loops_arguments
@@ -80,6 +82,15 @@ COMMANDS = (
         "has no effect on any torque.",
         run=base,
         add_arguments=base_arguments,
+        parameters=True,
+    ),
+    Command(
+        name="lagrange",
+        help="print the Lagrange form in symbols",
+        description="Print the matrices of the Lagrange form tau = A qdd + B [qd qd] + C [qd^2] + Q of a "
+        "robot, without friction, in symbols for positions, lengths, parameters and gravity that are not 0.",
+        run=lagrange,
+        add_arguments=lagrange_arguments,
         parameters=True,
     ),
     Command(

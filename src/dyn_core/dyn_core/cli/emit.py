@@ -14,6 +14,7 @@ from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program
 from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
 from dyn_core.facade.closed import newton_program
+from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.programs import traced
 from dyn_core.identification.programs import identification_program
 from dyn_core.model.robot import Robot
@@ -47,6 +48,8 @@ def _program(robot: Robot, arguments: Namespace) -> Program:
     refuse_link(arguments, function)
     if function in OF_LOOPS:
         return newton_program(robot)
+    if function in OF_LAGRANGE:
+        return OF_LAGRANGE[function](robot)
     if function in OF_IDENTIFICATION:
         terms = {"friction": arguments.friction, "rotor_inertia": arguments.rotor_inertia}
         return identification_program(robot, function, **terms)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dyn_core.facade.lagrange_programs import OF_LAGRANGE
+
 EVALUATED: dict[str, tuple[str, ...]] = {
     "inverse_dynamics": ("q", "qd", "qdd"),
     "forward_dynamics": ("q", "qd", "tau"),
@@ -36,7 +38,7 @@ OF_IDENTIFICATION: dict[str, tuple[str, ...]] = {
 OF_LOOPS = ("newton_step",)
 """Functions of robots with loops."""
 
-EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_IDENTIFICATION, *OF_LOOPS)
+EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_LAGRANGE, *OF_IDENTIFICATION, *OF_LOOPS)
 """Functions that are programs."""
 
 VECTORS = {

@@ -71,8 +71,8 @@ def filtered_model(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], grav
         weights = unit_weights(gravities[j + 1])
         for column, (momentum, weight) in enumerate(zip(momenta, weights, strict=True), start=start):
             for i, (a, b) in axes[-1].items():
-                D1[i][column] = _power(momentum, a)
-                D2[i][column] = -(_power(momentum, b) + _power(weight, a))
+                D1[i][column] = momentum.power(a)
+                D2[i][column] = -(momentum.power(b) + weight.power(a))
         drive = slice(start + len(INERTIAL), start + PER_JOINT)
         D1[j][drive] = [qd[j], 0.0, 0.0, 0.0]
         D2[j][drive] = [0.0, qd[j], sign(qd[j]), 1.0]
@@ -112,7 +112,3 @@ def _turned_by(sigma: Sigma, velocity: Screw) -> Screw:
     if sigma is Sigma.PRISMATIC:
         return Screw((w[1], -w[0], 0.0), vec3.ZERO)
     return Screw((v[1], -v[0], 0.0), (w[1], -w[0], 0.0))
-
-
-def _power(wrench: Wrench, motion: Screw) -> Scalar:
-    return vec3.dot(motion.linear, wrench.force) + vec3.dot(motion.angular, wrench.moment)

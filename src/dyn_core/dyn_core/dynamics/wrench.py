@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.screw import Screw
 from dyn_core.linalg.step import Rotation, Step, shift_moment, turned
 from dyn_core.linalg.transform import Transform
 from dyn_core.linalg.vec3 import Vec3
@@ -33,6 +34,10 @@ class Wrench:
     def along(self, sigma: Sigma) -> Scalar:
         """Part of the wrench that a joint at the origin must provide, along z (N m or N)."""
         return self.moment[2] if sigma is Sigma.REVOLUTE else self.force[2]
+
+    def power(self, motion: Screw) -> Scalar:
+        """Power in a motion of the body about the same origin (W)."""
+        return vec3.dot(motion.linear, self.force) + vec3.dot(motion.angular, self.moment)
 
 
 def wrench_on_antecedent(iTj: Transform, wrench: Wrench) -> Wrench:

@@ -16,7 +16,8 @@ from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.external import external_wrenches, packed
-from dyn_core.facade.link_functions import LinkFunctions
+from dyn_core.facade.lagrange_functions import LagrangeFunctions
+from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.loop_functions import LoopFunctions
 from dyn_core.facade.programs import Method, grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, without_detours
@@ -26,7 +27,7 @@ from dyn_core.model.robot import Robot
 
 
 @dataclass(frozen=True, repr=False)
-class Model(LinkFunctions, LoopFunctions):
+class Model(LagrangeFunctions, LoopFunctions):
     """Dynamics of a robot: A(q) qdd + C(q, qd) + Q(q) + friction(qd) (Khalil 2010, eq. (7)).
 
     Joint vectors are in the order of `joint_names`: positions q (rad or m), velocities qd,
@@ -108,10 +109,14 @@ class Model(LinkFunctions, LoopFunctions):
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.
 
-        What depends on parameters alone is not counted: it is computed when they are set.
+        What depends on parameters alone is not counted: it is computed when they are set, but for
+        `coriolis_matrix` and `lagrange_terms`.
         """
+        if function in OF_LAGRANGE:
+            return self._lagrange_program(function).operation_counts
         if function not in self._functions:
-            raise ValueError(f"there is no function '{function}': choose one of {', '.join(self._functions)}")
+            known = ", ".join((*self._functions, *OF_LAGRANGE))
+            raise ValueError(f"there is no function '{function}': choose one of {known}")
         made_of = with_terms(self.robot, self.friction, self.rotor_inertia)
         if self._tuning is None:
             made_of = grouped(made_of, self.base_parameters, gravity_changes=False)

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The expanded Lagrange form: textbook formulas, derivatives by SymPy, and the compiled functions."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import combinations
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from properties import examples, given, hypothesis, st
+from random_drives import random_driven_urdf
+from random_urdf import random_urdf
+
+import dyn_core
+from dyn_core.expansion.harmonics import Harmonics, variable
+from dyn_core.expansion.trigonometric_products import Product, by_power
+
+sympy = pytest.importorskip("sympy", reason="SymPy is not installed")
+
+ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
+FORMS = [(False, False), (True, False), (False, True), (True, True)]
+
+
+def planar_arm(joints: int = 2) -> dyn_core.Robot:
+    """Links in a row that turn about z, with their centres of mass on the row; x is level, y up."""
+    return dyn_core.load_robot(_urdf(joints), gravity=(0.0, -9.81, 0.0))
+
+
+def _urdf(joints: int) -> str:
+    links = "".join(
+        f'<link name="link{j}"><inertial><origin xyz="0.{j + 1} 0 0"/><mass value="{j}.5"/>'
+        f'<inertia ixx="0" ixy="0" ixz="0" iyy="0.0{j}" iyz="0" izz="0.0{j}"/></inertial></link>'
+        for j in range(1, joints + 1)
+    )
+    axes = "".join(
+        f'<joint name="joint{j}" type="continuous"><parent link="link{j - 1}"/><child link="link{j}"/>'
+        f'<origin xyz="{0.4 + 0.1 * j if j > 1 else 0:.1f} 0 0"/><axis xyz="0 0 1"/></joint>'
+        for j in range(1, joints + 1)
+    )
+    return f'<robot name="planar"><link name="link0"/>{links}{axes}</robot>'
+
+
+def s(names: str):
+    return sympy.symbols(names, real=True)
+
+
+def test_planar_arm_with_two_joints_is_that_of_every_textbook() -> None:
+    """As Spong, Hutchinson, Vidyasagar: Robot Modeling and Control, 2006, sec. 7.4, print it."""
+    form = dyn_core.expanded_lagrange(planar_arm())
+    q1, q2, qd1, qd2, g = s("q1 q2 qd1 qd2 g")
+    m1, m2, l1, lc1, lc2, I1, I2 = s("m1 m2 l1 lc1 lc2 I1 I2")
+    ours = {
+        "ZZ1": I1 + m1 * lc1**2,
+        "MX1": m1 * lc1,
+        "d2": l1,
+        "ZZ2": I2 + m2 * lc2**2,
+        "MX2": m2 * lc2,
+        "M2": m2,
+    }
+    ours = {s(name): value for name, value in ours.items()}
+
+    def same(matrix, rows) -> bool:
+        return sympy.expand(matrix.subs(ours) - sympy.Matrix(rows)).is_zero_matrix
+
+    d11 = m1 * lc1**2 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * sympy.cos(q2)) + I1 + I2
+    d12 = m2 * (lc2**2 + l1 * lc2 * sympy.cos(q2)) + I2
+    assert same(form.A, [[d11, d12], [d12, m2 * lc2**2 + I2]])
+    h = -m2 * l1 * lc2 * sympy.sin(q2)
+    assert same(form.B, [[2 * h], [0]])
+    assert same(form.C, [[0, h], [-h, 0]])
+    assert same(form.coriolis_matrix, [[h * qd2, h * qd1 + h * qd2], [-h * qd1, 0]])
+    phi2 = m2 * lc2 * g * sympy.cos(q1 + q2)
+    assert same(form.Q, [[(m1 * lc1 + m2 * l1) * g * sympy.cos(q1) + phi2], [phi2]])
+
+
+def test_sums_of_angles_appear() -> None:
+    """As text, of an arm with three joints and base parameters: no product of sines is left to add up."""
+    form = dyn_core.expanded_lagrange(planar_arm(3), base_parameters=True)
+    assert str(form.Q[2]) == "MX3*g*cos(q1 + q2 + q3)"
+    assert str(form.Q[0]) == "MX3*g*cos(q1 + q2 + q3) + MXR1*g*cos(q1) + MXR2*g*cos(q1 + q2)"
+    assert str(form.A[0, 2]) == "MX3*d2*cos(q2 + q3) + MX3*d3*cos(q3) + ZZ3"
+    assert str(form.B[0, 2]) == "-2*MX3*d2*sin(q2 + q3) - 2*MX3*d3*sin(q3)"
+    assert dict(form.definitions)["MXR2"] == "MX2 + d3*M3"
+    assert form.values["d3"] == pytest.approx(0.7)
+    assert set(form.values) == {"ZZR1", "ZZR2", "ZZ3", "MXR1", "MXR2", "MX3", "d2", "d3", "g"}
+
+
+def test_squares_are_written_as_squares() -> None:
+    form = dyn_core.expanded_lagrange(dyn_core.load_robot(ROBOTS / "rrp.urdf"), base_parameters=True)
+    assert str(form.A[0, 0]) == "M3*q3**2*cos(q2)**2 + 2*MZ3*q3*cos(q2)**2 + XXR2*cos(q2)**2 + ZZR1"
+    assert str(form.C[2, 1]) == "-M3*q3 - MZ3"
+
+
+def values(form: dyn_core.ExpandedLagrange, robot: dyn_core.Robot, q: np.ndarray) -> dict:
+    """Numbers for the symbols at a position, definitions among them."""
+    found = {f"q{j}": float(x) for j, x in zip(form.coordinates, q, strict=True)} | dict(form.values)
+    standard = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    for name, text in form.definitions:
+        value = eval(text, {"__builtins__": {}}, standard | found)
+        assert found.setdefault(name, value) == pytest.approx(value, rel=1e-9, abs=1e-12)
+    return {s(name): value for name, value in found.items()}
+
+
+def small_robot(seed: int) -> dyn_core.Robot:
+    """A random tree of at most three joints, some of which mimic others."""
+    make = random_urdf if seed % 2 else random_driven_urdf
+    return dyn_core.load_robot(make(seed, 3))
+
+
+@pytest.mark.parametrize(("base_parameters", "numbers"), FORMS)
+@examples(25)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_values_are_those_of_the_model(base_parameters: bool, numbers: bool, seed: int) -> None:
+    robot = small_robot(seed)
+    hypothesis.assume(robot.dof > 0)
+    assert_same_values(robot, base_parameters, numbers, seed)
+
+
+def test_four_joints() -> None:
+    assert_same_values(dyn_core.load_robot(random_urdf(7, 4, chain=True)), True, False, 0)
+
+
+def assert_same_values(robot: dyn_core.Robot, base_parameters: bool, numbers: bool, seed: int) -> None:
+    form = dyn_core.expanded_lagrange(robot, base_parameters, numbers)
+    assert not (numbers and form.values)
+    q = np.random.default_rng(seed).uniform(-2.0, 2.0, robot.dof)
+    expected = dyn_core.compile_model(robot, backend="python").lagrange_terms(q)
+    at = values(form, robot, q)
+    for matrix, other in zip((form.A, form.B, form.C, form.Q), expected, strict=True):
+        ours = np.reshape(sympy.lambdify(list(at), matrix.tolist(), "math")(*at.values()), other.shape)
+        scale = max(1e-3, np.abs(other).max(initial=0.0))
+        np.testing.assert_allclose(ours, other, rtol=0, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("name", ["rrp", "planar"])
+def test_coefficients_are_derivatives_of_the_inertia_matrix(name: str) -> None:
+    """(A2.2), (A2.3) and dA/dt - 2 H by SymPy's own derivatives and simplification."""
+    robot = planar_arm(3) if name == "planar" else dyn_core.load_robot(ROBOTS / f"{name}.urdf")
+    form = dyn_core.expanded_lagrange(robot)
+    q, qd, n = s("q1 q2 q3"), s("qd1 qd2 qd3"), range(3)
+    A = form.A
+
+    def zero(value) -> bool:
+        return sympy.simplify(sympy.expand_trig(value)) == 0
+
+    for i in n:
+        for column, (j, k) in enumerate(combinations(n, 2)):
+            rates = A[i, j].diff(q[k]) + A[i, k].diff(q[j]) - A[j, k].diff(q[i])
+            assert zero(form.B[i, column] - rates)
+        assert all(zero(form.C[i, j] - A[i, j].diff(q[j]) + A[j, j].diff(q[i]) / 2) for j in n)
+    rate = sum((A.diff(x) * v for x, v in zip(q, qd, strict=True)), sympy.zeros(3, 3))
+    skew = rate - 2 * form.coriolis_matrix
+    assert all(zero(entry) for entry in skew + skew.T)
+
+
+def test_offsets_have_names() -> None:
+    """An angle that is not 0 at q = 0 is one symbol, and not a sum of sines with odd numbers."""
+    urdf = _urdf(3).replace('xyz="0.7 0 0"', 'xyz="0.7 0.4 0"')
+    form = dyn_core.expanded_lagrange(dyn_core.load_robot(urdf, gravity=(0.0, -9.81, 0.0)), True)
+    assert form.definitions[0] == ("th2", f"q2 + {math.atan2(0.4, 0.7):.15g}")
+    assert str(form.Q[2]) == "MX3*g*cos(q1 + q3 + th2) - MY3*g*sin(q1 + q3 + th2)"
+
+
+def test_what_cannot_be_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        dyn_core.DynError, match="robot 'rx90' has 6 joints, and the expanded form is for at mo"
+    ):
+        dyn_core.expanded_lagrange(dyn_core.load_robot(ROBOTS / "rx90.urdf"))
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    with pytest.raises(
+        dyn_core.DynError, match="without SymPy: install it with 'python3 -m pip install sympy'"
+    ):
+        dyn_core.expanded_lagrange(planar_arm())
+
+
+def value_of(product: Product, at: dict[str, float]) -> float:
+    value = product.coefficient
+    for kind, angle in product.factors:
+        value *= getattr(math, kind)(sum(float(m) * at[name] for name, m in angle))
+    return value
+
+
+def test_products_have_the_value_of_the_sum() -> None:
+    """Random sums of products of up to three cosines and sines of three angles."""
+    random = Random(3)
+    angles = [variable(name) for name in "abc"]
+    at = {name: random.uniform(-3.0, 3.0) for name in "abc"}
+    for _ in range(300):
+        total: Harmonics | float = 0.0
+        expected = 0.0
+        for _ in range(random.randint(1, 3)):
+            term: Harmonics | float = float(random.randint(1, 2))
+            value = term
+            for _ in range(random.randint(1, 3)):
+                kind = random.choice(("cos", "sin"))
+                factors = [random.choice((-1.0, 1.0, 2.0)) for _ in range(random.randint(1, 2))]
+                chosen = random.sample(range(3), len(factors))
+                angle = sum(m * angles[k] for m, k in zip(factors, chosen, strict=True))
+                term = term * getattr(angle, kind)()
+                value *= getattr(math, kind)(
+                    sum(m * at["abc"[k]] for m, k in zip(factors, chosen, strict=True))
+                )
+            total, expected = total + term, expected + value
+        products = by_power(total, 1e-12).get((), [])
+        assert sum(value_of(product, at) for product in products) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("cos(a)**2 + sin(a)**2", 1),
+        ("cos(a)*cos(b) - sin(a)*sin(b)", 1),
+        ("sin(a)**2", 1),
+        ("cos(a)*cos(a + b)", 1),
+        ("cos(a)*cos(b)*cos(c)", 1),
+        ("cos(a)**2*sin(b)", 1),
+        ("cos(a)**2 - sin(a)**2", 1),
+        ("cos(a) + cos(b)", 2),
+        ("sin(a) + cos(a)", 2),
+    ],
+)
+def test_products_are_few(text: str, count: int) -> None:
+    names = {name: variable(name) for name in "abc"}
+
+    def wave(kind: str):
+        return lambda angle: Squared(getattr(angle, kind)())
+
+    total = eval(text, {"cos": wave("cos"), "sin": wave("sin"), **names})
+    assert len(by_power(total.value, 1e-12)[()]) == count
+
+
+class Squared:
+    """A sum of harmonics that can be squared, too."""
+
+    def __init__(self, value: Harmonics | float) -> None:
+        self.value = value
+
+    def __pow__(self, exponent: int) -> Squared:
+        assert exponent == 2
+        return Squared(self.value * self.value)
+
+    def __mul__(self, other: Squared) -> Squared:
+        return Squared(self.value * other.value)
+
+    def __add__(self, other: Squared) -> Squared:
+        return Squared(self.value + other.value)
+
+    def __sub__(self, other: Squared) -> Squared:
+        return Squared(self.value - other.value)
