@@ -15,8 +15,7 @@ import dyn_core
 
 PACKAGE = Path(dyn_core.__file__).parent
 LAYERS = (
-    *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "dynamics"),
-    *("representations", "grouping"),
+    *("errors", "expr", "linalg", "model", "io", "geometry", "kinematics", "loops", "dynamics"),
     *("representations", "grouping"),
     *(
         "parallel",

@@ -14,6 +14,7 @@ from dyn_core.excitation.excitation import Excitation
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.programs import traced
 from dyn_core.facade.run_by import run_by
+from dyn_core.simulation.run import Sample
 from dyn_core.simulation.states_csv import Lines, header
 
 MOST_ROWS = 5_000_000
@@ -50,7 +51,8 @@ def csv_text(excitation: Excitation, rate: float) -> Iterator[str]:
     yield header(excitation.joint_names)
     for t, q, qd, qdd in _pieces(excitation, rate):
         tau = efforts(q, qd, qdd)
-        yield "".join(map(lines.line, zip(t.tolist(), q, qd, qdd, tau, strict=True)))  # type: ignore[arg-type]
+        samples = map(Sample, t.tolist(), q, qd, qdd, tau)
+        yield "".join(map(lines.line, samples))
 
 
 def yaml_text(excitation: Excitation, rate: float) -> Iterator[str]:
