@@ -8,6 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ROBOTS = {path.stem: path for path in sorted((ROOT / "config" / "robots").glob("*.urdf"))}
 
+SIMPLE = [name for name, path in ROBOTS.items() if 'type="floating"' not in path.read_text()]
+"""Robots without joints that are several of ours and one of Pinocchio's."""
+
 
 def urdf(name: str) -> str:
     """Text of the description of a robot."""

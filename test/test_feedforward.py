@@ -18,7 +18,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from rclpy.utilities import get_rmw_implementation_identifier
-from robot_files import ROBOTS, urdf
+from robot_files import ROBOTS, SIMPLE, urdf
 from ros_graph import Graph
 
 from dyn_msgs.msg import JointTorques
@@ -27,10 +27,6 @@ FEEDFORWARD_WITH_RRP = (
     *("-m", "dyn_nodes.feedforward", "--ros-args"),
     *("-p", f"description_file:={ROBOTS['rrp']}"),
 )
-
-
-SIMPLE = [name for name in ROBOTS if 'type="floating"' not in urdf(name)]
-"""Robots without joints that are several of ours and one of Pinocchio's."""
 
 
 @pytest.mark.parametrize("robot", SIMPLE)

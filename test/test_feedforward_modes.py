@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from identified_parameters import parameter_file
 from rnea import Pinocchio, by_name, frictionless
-from robot_files import ROBOTS, urdf
+from robot_files import SIMPLE, urdf
 from ros_graph import PATIENT_S, Graph
 
 import dyn_core
@@ -35,7 +35,7 @@ def random_motion(names, seed: int = 3):
     return [{name: float(rng.uniform(-0.5, 0.5)) for name in names} for _ in range(3)]
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", SIMPLE)
 def test_inverse_dynamics_of_references_are_those_of_pinocchio(robot: str, graph: Graph) -> None:
     text = frictionless(robot)
     oracle = Pinocchio(text)
@@ -52,7 +52,7 @@ def test_inverse_dynamics_of_references_are_those_of_pinocchio(robot: str, graph
         assert torques.status == JointTorques.STATUS_OK
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", SIMPLE)
 def test_computed_torque_is_that_of_pinocchio(robot: str, graph: Graph) -> None:
     """rnea(q, qd, W) with W = qdd_d + d (qd_d - qd) + p (q_d - q), eq. (3.123), gains by joint."""
     text = frictionless(robot)
