@@ -45,12 +45,15 @@ def other(robot: dyn_core.Robot, seed: int = 0) -> dyn_core.Robot:
     """Answer the robot with other parameters, which bodies can have."""
     random = np.random.default_rng(seed)
     values = np.array(robot.parameters).reshape(len(robot.joints), 14)
-    for body in values:
+    for joint, body in zip(robot.joints, values, strict=True):
+        # What a floating joint is made of has no element in the URDF: no mass between, and no friction.
+        if "/" in joint.name and body[9] == 0.0:
+            continue
         body[:10] = random.uniform(-0.1, 0.1, 10)
         body[[0, 3, 5]] += 0.5
         body[9] = random.uniform(0.5, 3.0)
         body[:10] = nearest_possible(body[:10], 0.01, 0.01)
-        body[10:] = random.uniform(0.1, 1.0, 4)
+        body[10:] = 0.0 if "/" in joint.name else random.uniform(0.1, 1.0, 4)
     return robot.with_parameters(values.ravel())
 
 

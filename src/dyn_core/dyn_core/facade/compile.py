@@ -17,6 +17,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
 from dyn_core.facade.programs import Kind, Method, grouped, kinds, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, runnables
+from dyn_core.facade.search import Search
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
@@ -143,9 +144,9 @@ def _baked(
 
 def _when_called(made_of: Robot, name: str, kind: Kind, method: Method) -> Runnable:
     """Answer a function in Python that is traced at its first call."""
-    return Runnable(
-        PythonFunction(partial(traced, made_of, name, method=method), kind.shape), kind.shape, tunable=False
-    )
+    program = partial(traced, made_of, name, method=method)
+    search = Search(program) if made_of.loops else None
+    return Runnable(PythonFunction(program, kind.shape), kind.shape, tunable=False, search=search)
 
 
 def _tunable(

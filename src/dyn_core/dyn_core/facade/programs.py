@@ -148,9 +148,9 @@ def _candidates(
     robot: Robot, name: str, documentation: str, graph: Graph | None, method: Method
 ) -> Iterator[Program]:
     kind = kinds(robot)[name]
-    for algorithm in kind.algorithms:
+    only = kind.in_one_pass if method == "mrnea" else None
+    for algorithm in kind.algorithms if only is None else [only]:
         program = trace(name, partial(algorithm, robot), kind.sizes, kind.shape, documentation, graph)
-        yield closed(robot, program)
         yield closed(robot, program)
 
 
