@@ -77,7 +77,6 @@ def equations(robot: Robot) -> Equations:
         return [*passive.newton_step(), *passive.openings()[1]]
 
     sizes = {"given": robot.dof, "x": len(found.unknown)}
-    results = len(step(*(start(robot, found))))
     q_a, x = start(robot, found)
-    program = trace("newton_step", step, sizes, (results,))
+    program = trace("newton_step", step, sizes, (len(step(q_a, x)),))
     return Equations(robot, program, (tuple(q_a), tuple(x)), scales(robot, found))

@@ -30,8 +30,9 @@ from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.facade.symbolic_robot import SymbolicRobot
 from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.linalg import vec3
-from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.coordinates import configuration
+from dyn_core.loops.elimination import dot
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction
 from dyn_core.model.robot import Robot
@@ -237,20 +238,8 @@ def _coupled_direct_dynamics(robot: Robot, q: Vector, qd: Vector, tau: Vector) -
     H = _bias_torques(robot, q, qd)
     at = configuration(robot, q)
     A = at.inertia(inertia_matrix(robot, at.q))
-    nonzero = [[i for i in range(k) if not _is_zero(A[k][i])] for k in range(len(A))]
+    nonzero = [[i for i in range(k) if not is_zero(A[k][i])] for k in range(len(A))]
     return solved(factorised(A, nonzero), [torque - bias for torque, bias in zip(tau, H, strict=True)])
-
-
-def _dot(row: Vector, x: Vector) -> Scalar:
-    total: Scalar = 0.0
-    for entry, value in zip(row, x, strict=True):
-        total = total + entry * value
-    return total
-
-
-def _is_zero(value: Scalar) -> bool:
-    """Whether an entry is 0 by the structure of the robot: a number, where others are symbols."""
-    return isinstance(value, float) and value == 0.0
 
 
 def _inertia_and_bias(robot: Robot, q: Vector, qd: Vector) -> Vector:
@@ -264,9 +253,7 @@ def _in_one_pass(robot: Robot, q: Vector, qd: Vector) -> tuple[list[list[Scalar]
     A, H = inertia_and_bias(robot, at.q, at.rates(qd), robot.gravity_0, {})
     if robot.loops:  # accelerations of the passive joints are not 0 where those of the coordinates are
         own = at.accelerations(qd, [0.0] * robot.dof)
-        H = [
-            h + sum((a * x for a, x in zip(row, own, strict=True)), 0.0) for h, row in zip(H, A, strict=True)
-        ]
+        H = [h + dot(row, own) for h, row in zip(H, A, strict=True)]
     return at.inertia(A), at.torques(H)
 
 
@@ -281,7 +268,7 @@ def _inertia_matrix_in_one_pass(robot: Robot, q: Vector) -> Vector:
 
 def _direct_dynamics_in_one_pass(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> Vector:
     A, H = _in_one_pass(robot, q, qd)
-    nonzero = [[i for i in range(k) if not _is_zero(A[k][i])] for k in range(len(A))]
+    nonzero = [[i for i in range(k) if not is_zero(A[k][i])] for k in range(len(A))]
     return solved(factorised(A, nonzero), [torque - bias for torque, bias in zip(tau, H, strict=True)])
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg.scalar import Scalar, larger, reciprocal
+from dyn_core.linalg.scalar import Scalar, is_zero, larger, reciprocal
 
 Rows = list[list[Scalar]]
 
@@ -48,11 +48,6 @@ def solved(A: Sequence[Sequence[Scalar]], B: Sequence[Sequence[Scalar]]) -> Rows
 def inverse(A: Sequence[Sequence[Scalar]]) -> Rows:
     """Inverse of a matrix of n rows of n."""
     return solved(A, [[float(i == k) for k in range(len(A))] for i in range(len(A))])
-
-
-def is_zero(value: Scalar) -> bool:
-    """Whether an entry is 0 by structure: a number, where others are symbols."""
-    return isinstance(value, (float, int)) and value == 0.0
 
 
 def _next_pivot(rows: Rows, left: Sequence[int], columns: Sequence[int]) -> tuple[int, int]:

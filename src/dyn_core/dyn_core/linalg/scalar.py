@@ -62,6 +62,11 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     return np.arctan2(y, x)
 
 
+def is_zero(x: Scalar) -> bool:
+    """Whether a scalar is 0 by structure: a number, where others are symbols."""
+    return isinstance(x, (float, int)) and x == 0.0
+
+
 def reciprocal(x: Scalar) -> Scalar:
     """Answer 1 / x; infinite for 0, so that it is not finite where there is no answer."""
     if isinstance(x, (float, int)):

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from dyn_core.expr.graph import Expr
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.loops.elimination import is_zero
+from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.passive import Passive
 from dyn_core.loops.solution import solution
 from dyn_core.loops.structure import Structure, structure

@@ -12,15 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dyn_core.linalg.scalar import Scalar, reciprocal
+from dyn_core.linalg.scalar import Scalar, is_zero, reciprocal
 from dyn_core.loops.block_triangular import Block
 
 Rows = Sequence[Mapping[int, Scalar]]
-
-
-def is_zero(value: Scalar) -> bool:
-    """Whether an entry is 0 by structure: a number, where others are symbols."""
-    return isinstance(value, float) and value == 0.0
 
 
 @dataclass(frozen=True)

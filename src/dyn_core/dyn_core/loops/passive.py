@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.block_triangular import Block
 from dyn_core.loops.constraint import opening, rate_rows, rest_of_rate
-from dyn_core.loops.elimination import Orthogonal, Pair, factorised, is_zero
+from dyn_core.loops.elimination import Orthogonal, Pair, factorised
 from dyn_core.loops.numbers import on_independent
 from dyn_core.loops.structure import LinearPassive, Structure
-from dyn_core.model.coupling import joint_positions, joint_rates
+from dyn_core.model.coupling import joint_positions, joint_rates, times
 from dyn_core.model.robot import Robot
 
 Values = dict[int, Scalar]
@@ -100,7 +100,7 @@ class Passive:
                     by_joint[j] = by_joint[j] + entry * multiplier
         for linear in self._found.linear:
             for j, coefficient in linear.coefficients:
-                by_joint[j] = by_joint[j] + _times(coefficient, by_joint[linear.joint])
+                by_joint[j] = by_joint[j] + times(coefficient, by_joint[linear.joint])
         return [by_joint[j] for j in self._robot.coordinates]
 
     def _known_entries(self, row: int) -> Values:
@@ -188,9 +188,5 @@ class Passive:
 def _value(linear: LinearPassive, values: Values, constants: float) -> Scalar:
     total: Scalar = constants * linear.constant
     for j, coefficient in linear.coefficients:
-        total = total + _times(coefficient, values[j])
+        total = total + times(coefficient, values[j])
     return total
-
-
-def _times(coefficient: float, value: Scalar) -> Scalar:
-    return value if coefficient == 1.0 else coefficient * value

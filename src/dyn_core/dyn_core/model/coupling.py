@@ -29,7 +29,7 @@ def joint_positions(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
 def joint_rates(robot: Robot, qd: Sequence[Scalar]) -> list[Scalar]:
     """Velocities or accelerations ``G qd`` of the n joints of the tree from those of the coordinates."""
     of_joint: dict[int, Scalar] = dict(zip(robot.independent, qd, strict=True))
-    return [_times(entry.value, of_joint[entry.joint]) if entry else 0.0 for entry in _entries(robot)]
+    return [times(entry.value, of_joint[entry.joint]) if entry else 0.0 for entry in _entries(robot)]
 
 
 def coordinate_torques(robot: Robot, torques: Sequence[Scalar]) -> list[Scalar]:
@@ -37,7 +37,7 @@ def coordinate_torques(robot: Robot, torques: Sequence[Scalar]) -> list[Scalar]:
     total: dict[int, Scalar] = {}
     for entry, torque in zip(_entries(robot), torques, strict=True):
         if entry:
-            part = _times(entry.value, torque)
+            part = times(entry.value, torque)
             total[entry.joint] = total[entry.joint] + part if entry.joint in total else part
     return [total[j] for j in robot.independent]
 
@@ -63,5 +63,6 @@ def _entries(robot: Robot) -> Iterator[_Entry | None]:
             yield _Entry(joint.mimic.leader, joint.mimic.multiplier) if joint.mimic.leader else None
 
 
-def _times(multiplier: float, value: Scalar) -> Scalar:
+def times(multiplier: float, value: Scalar) -> Scalar:
+    """Answer the product, without a multiplication by 1."""
     return value if multiplier == 1.0 else multiplier * value

@@ -15,7 +15,7 @@ from dyn_core.dynamics.bias_torques import bias_torques
 from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.linalg.scalar import Scalar
+from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.coordinates import Configuration, configuration
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.passive_friction import passive_friction
@@ -72,8 +72,8 @@ def held_dynamics(
     rates = [qd[k] + c * last[k] for k in range(n)]
     H = _bias(robot, at, rates)
     M = [[A[i][k] + h * F[i][k] for k in range(n)] for i in range(n)]
-    coupled = [[i for i in range(k) if not _is_zero(M[k][i])] for k in range(n)]
-    if any(not _is_zero(Fs) for Fs in rubbing):
+    coupled = [[i for i in range(k) if not is_zero(M[k][i])] for k in range(n)]
+    if any(not is_zero(Fs) for Fs in rubbing):
         rubbed = at.torques(passive_friction(at, A, coupled, rubbing, at.rates(rates), step))
         H = [a + b for a, b in zip(H, rubbed, strict=True)]
     wanted = [tau[k] + friction[k] - H[k] - _product(M[k], given) for k in range(n)]
@@ -108,11 +108,6 @@ def _product(row: Sequence[Scalar], x: Sequence[Scalar]) -> Scalar:
     for entry, value in zip(row, x, strict=True):
         total = total + entry * value
     return total
-
-
-def _is_zero(value: Scalar) -> bool:
-    """Whether an entry is 0 by the structure of the robot: a number, where others are symbols."""
-    return isinstance(value, float) and value == 0.0
 
 
 def runge_kutta_sum(

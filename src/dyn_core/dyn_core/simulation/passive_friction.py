@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyn_core.dynamics.factorisation import factorised, solved
-from dyn_core.linalg.scalar import Scalar, sqrt
+from dyn_core.linalg.scalar import Scalar, is_zero, sqrt
 from dyn_core.loops.coordinates import Configuration
 from dyn_core.loops.structure import structure
 from dyn_core.model.robot import Robot
@@ -73,7 +73,7 @@ def passive_friction(
         h: step of the integrator (s).
     """
     n = len(A)
-    which = [i for i, value in enumerate(Fs) if not _is_zero(value)]
+    which = [i for i, value in enumerate(Fs) if not is_zero(value)]
     factors = factorised(A, coupled)
     columns = [at.rates([float(i == k) for i in range(n)]) for k in range(n)]
     friction: list[Scalar] = [0.0] * len(Fs)
@@ -86,7 +86,3 @@ def passive_friction(
         v = rates[i]
         friction[i] = Fs[i] * v / sqrt(v * v + width * width + SPEED * SPEED)
     return friction
-
-
-def _is_zero(value: Scalar) -> bool:
-    return isinstance(value, float) and value == 0.0

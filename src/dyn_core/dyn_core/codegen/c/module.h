@@ -28,10 +28,10 @@ static const int places[] = PLACES;
 
 // The result of a sample with an input that is not finite is NaN throughout, also where the result does
 // not depend on that input: 0 * x is NaN for such an x, and 0 otherwise.
-static inline double doubt(const double *const *inputs)
+static inline double doubt(const double *const *inputs, int vectors)
 {
     double sum = 0.0;
-    for (int i = 0; i < VECTORS; ++i) {
+    for (int i = 0; i < vectors; ++i) {
         for (npy_intp k = 0; k < sizes[i]; ++k) {
             sum += 0.0 * inputs[i][k];
         }
@@ -63,7 +63,7 @@ static void compute_one(const double *const *inputs, const double *p, double *ou
         memset(out, 0, sizeof(double) * RESULTS);
     }
     program_double(inputs, p, sine.values, cosine.values, out);
-    spoil(out, doubt(inputs));
+    spoil(out, doubt(inputs, VECTORS));
 }
 
 // One sample for each lane; answers the doubts.
@@ -193,17 +193,6 @@ static void compute_known(const double *const *vectors, const double *p, npy_int
 // Samples of which the unknowns are kept at a time.
 #define PORTION (8 * LANES)
 
-static int is_finite(const double *const *inputs)
-{
-    double sum = 0.0;
-    for (int i = 0; i < INPUTS; ++i) {
-        for (npy_intp k = 0; k < sizes[i]; ++k) {
-            sum += 0.0 * inputs[i][k];
-        }
-    }
-    return sum == 0.0;
-}
-
 // Solve for the unknowns, then compute; answers the first sample of which they cannot be found, or -1.
 static npy_intp compute_here(const double *const *inputs, const double *p, npy_intp samples, double *out)
 {
@@ -216,7 +205,7 @@ static npy_intp compute_here(const double *const *inputs, const double *p, npy_i
             for (int i = 0; i < INPUTS; ++i) {
                 vectors[i] = inputs[i] + (first + k) * sizes[i];
             }
-            if (!is_finite(vectors)) { // whose results are NaN, whatever the unknowns
+            if (doubt(vectors, INPUTS) != 0.0) { // whose results are NaN, whatever the unknowns
                 memset(x + k * UNKNOWNS, 0, sizeof(double) * UNKNOWNS);
             } else if (!solve(vectors, x + k * UNKNOWNS)) {
                 return first + k;
