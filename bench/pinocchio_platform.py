@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics of a parallel robot with Pinocchio, from the motion of its platform.
 
-The positions of all joints are given to it, and which rows of the constraints determine the legs where these are
-more than the joints, which is more than it could know.
+The positions of all joints are given to it, and which rows of the constraints determine the legs where these
+are more than the joints, which is more than it could know.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def test_inverse_and_direct_dynamics_are_those_of_lagrange_multipliers(name: str
 
 @pytest.mark.parametrize("name", NAMES)
 def test_wrenches_of_the_platform(name: str) -> None:
-    """Beside Lagrange multipliers with forces in all joints; a fixed link of the platform has its own frame."""
+    """Beside Lagrange multipliers with forces in all joints."""
     ours, theirs = model(name), oracle(name)
     order = [theirs.actuated.index(joint) for joint in ours.joint_names]
     w = np.random.default_rng(6).uniform(-20.0, 20.0, (4, 6))
@@ -61,7 +61,7 @@ def test_wrenches_of_the_platform(name: str) -> None:
         R = T[k, :3, :3]
         on_root = np.concatenate((R @ w[k, :3], R @ w[k, 3:]))
         free = theirs.inverse_dynamics(T[k], V[k], Vd[k])
-        q, qd, qdd = theirs.motion(T[k], V[k], Vd[k])
+        q, qd, _ = theirs.motion(T[k], V[k], Vd[k])
         rows = theirs.constraints(q, qd)[1]
         J = pin.getFrameJacobian(theirs.model, theirs.data, theirs.platform, AXES)
         select = np.eye(theirs.n)[:, [theirs.place[joint] for joint in theirs.actuated]]

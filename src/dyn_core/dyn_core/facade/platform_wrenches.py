@@ -41,10 +41,10 @@ def platform_wrench(robot: ParallelRobot, T: Array, wrenches: Mapping[str, npt.A
     for name, value in wrenches.items():
         link = robot.robot.link_frame(name)
         if link.body != robot.body:
+            links = listed(frame.name for frame in robot.robot.link_frames if frame.body == robot.body)
             raise DynError(
                 f"wrenches: link '{name}' is no part of the platform '{robot.platform}', whose links are "
-                f"{listed(f.name for f in robot.robot.link_frames if f.body == robot.body)}: a wrench on a leg "
-                "is for the model of all joints (compile_model)",
+                f"{links}: a wrench on a leg is for the model of all joints (compile_model)",
                 element=f"link '{name}'",
             )
         array = as_floats(f"wrenches['{name}']", value)
