@@ -15,6 +15,7 @@ from dyn_core.dynamics.bias_torques import bias_torques
 from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.coordinates import Configuration, configuration
 from dyn_core.model.robot import Robot
@@ -76,10 +77,10 @@ def held_dynamics(
     if any(not is_zero(Fs) for Fs in rubbing):
         rubbed = at.torques(passive_friction(at, A, coupled, rubbing, at.rates(rates), step))
         H = [a + b for a, b in zip(H, rubbed, strict=True)]
-    wanted = [tau[k] + friction[k] - H[k] - _product(M[k], given) for k in range(n)]
+    wanted = [tau[k] + friction[k] - H[k] - dot(M[k], given) for k in range(n)]
     reduced = [[M[i][k] if i == k else free[i] * free[k] * M[i][k] for k in range(n)] for i in range(n)]
     found = solved(factorised(reduced, coupled), [free[k] * wanted[k] for k in range(n)])
-    reactions = [(1.0 - free[k]) * (_product(M[k], found) - wanted[k]) for k in range(n)]
+    reactions = [(1.0 - free[k]) * (dot(M[k], found) - wanted[k]) for k in range(n)]
     return [a + b for a, b in zip(found, given, strict=True)] + reactions
 
 
@@ -101,13 +102,6 @@ def _bias(robot: Robot, at: Configuration, qd: Sequence[Scalar]) -> list[Scalar]
     rigid = newton_euler.inverse_dynamics(robot, at.q, rates, accelerations, robot.gravity_0, {})
     drives = drive_torques(robot.joints, rates, accelerations)
     return at.torques([a + b for a, b in zip(rigid, drives, strict=True)])
-
-
-def _product(row: Sequence[Scalar], x: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for entry, value in zip(row, x, strict=True):
-        total = total + entry * value
-    return total
 
 
 def runge_kutta_sum(

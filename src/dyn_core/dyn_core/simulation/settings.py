@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dyn_core.errors import DynError
-from dyn_core.facade.compile import Backend
+from dyn_core.facade.compile_options import Backend
 
 Integrator = Literal["rk4", "semi_implicit_euler"]
 INTEGRATORS: tuple[Integrator, ...] = ("rk4", "semi_implicit_euler")
