@@ -14,7 +14,8 @@ from rclpy.utilities import get_rmw_implementation_identifier
 _FAST_DDS_PROFILE = Path(__file__).with_name("fastdds_loopback.xml")
 _DDS_PORT_BASE = 7400
 _DDS_PORTS_PER_DOMAIN = 250
-_FIRST_UNICAST_PORT = 10
+_UNICAST_PORTS = range(10, 10 + 2 * 120, 2)
+"""Where participants of a domain are discovered, each at its own: there are at most 120 on a machine."""
 _REACHES_FURTHER = (
     "ROS_LOCALHOST_ONLY",
     "ROS_STATIC_PEERS",
@@ -65,8 +66,12 @@ class _FreeDomains:
 
 
 def _in_use(domain: int) -> bool:
-    """Whether a DDS participant has the first unicast discovery port of the domain."""
-    port = _DDS_PORT_BASE + _DDS_PORTS_PER_DOMAIN * domain + _FIRST_UNICAST_PORT
+    """Whether a DDS participant speaks in the domain; the one that came first may have gone first."""
+    first = _DDS_PORT_BASE + _DDS_PORTS_PER_DOMAIN * domain
+    return any(_is_bound(first + port) for port in _UNICAST_PORTS)
+
+
+def _is_bound(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind(("", port))
