@@ -11,6 +11,8 @@ from pathlib import Path
 import domain_coordinator
 from rclpy.utilities import get_rmw_implementation_identifier
 
+from dyn_core import DynError
+
 _FAST_DDS_PROFILE = Path(__file__).with_name("fastdds_loopback.xml")
 _DDS_PORT_BASE = 7400
 _DDS_PORTS_PER_DOMAIN = 250
@@ -59,10 +61,11 @@ class _FreeDomains:
         self._next = 100
 
     def __call__(self) -> int:
-        while self._next > 1 and _in_use(self._next):
-            self._next -= 1
-        domain, self._next = self._next, max(self._next - 1, 1)
-        return domain
+        for domain in range(self._next, 0, -1):
+            if not _in_use(domain):
+                self._next = domain - 1
+                return domain
+        raise DynError("DDS participants speak in all domains of this machine from 1 to 100: end some")
 
 
 def _in_use(domain: int) -> bool:

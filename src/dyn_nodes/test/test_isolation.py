@@ -7,6 +7,8 @@ import socket
 
 import pytest
 
+from dyn_core import DynError
+from dyn_nodes import isolation
 from dyn_nodes.isolation import isolated_environment
 
 
@@ -24,6 +26,12 @@ def test_a_domain_where_another_participant_speaks_is_passed_over(participant_in
         participant.bind(("", 7400 + 250 * domain + 10 + 2 * participant_index))
         with isolated_environment({}) as environment:
             assert int(environment["ROS_DOMAIN_ID"]) != domain
+
+
+def test_where_all_domains_are_in_use_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation, "_in_use", lambda domain: True)
+    with pytest.raises(DynError, match="in all domains of this machine"), isolated_environment({}):
+        pass
 
 
 def test_the_network_set_up_of_the_user_is_left_out() -> None:
