@@ -198,7 +198,7 @@ def wait_until_it_stands(
             and max(map(abs, ours.robot.states[-1].velocity)) < 1e-3
         )
     )
-    there, away = list(start), [start[0] + 2.0, *start[1:]]
+    there, away = list(start), [start[0] + 0.5, *start[1:]]
     too_fast = trajectory([0.0, 0.01], [there, away], [[0.0] * len(names)] * 2, names=names)
     waiting = ("no joint states", "nobody listens", "there is no robot", "has to stand still", "try again")
     ours.graph.wait_for(lambda: not any(part in ours.run(too_fast).result().message for part in waiting))
