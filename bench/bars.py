@@ -29,6 +29,9 @@ PINOCCHIO = {
 LOOPS = {"sr400": 0.2, "gough_stewart": 0.2}
 """Largest ratios to Pinocchio's tree with Jacobians and solves, by robot with loops."""
 
+PLATFORMS = {("gough_stewart", "inverse dynamics"): 0.2}
+"""Largest ratios to Pinocchio's tree with Jacobians and solves, by robot with a platform and function."""
+
 IMPORT_S = 0.25
 COLD_S = {("Panda", "all functions"): 8.0, ("Talos", "inverse dynamics"): 20.0}
 WARM_S = {("Panda", "all functions"): 0.1}

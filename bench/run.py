@@ -15,6 +15,7 @@ from loading import print_loading
 from loops import print_loops
 from mujoco_peer import MuJoCo
 from pinocchio_peer import Pinocchio
+from platforms import print_platforms
 from simulated_loops import print_simulated_loops
 from simulation import print_simulation
 
@@ -31,6 +32,7 @@ def main() -> int:
         print_loading,
         print_growth,
         print_loops,
+        print_platforms,
         print_simulation,
         print_simulated_loops,
         print_excitation,

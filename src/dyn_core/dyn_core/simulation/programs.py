@@ -23,6 +23,7 @@ from dyn_core.model.robot import Robot
 from dyn_core.simulation.held_dynamics import SIZES, TIMES, held_dynamics, runge_kutta_sum
 from dyn_core.simulation.passive_friction import rubbing
 from dyn_core.simulation.passive_joints import PassiveJoints, passive_programs
+from dyn_core.simulation.usual_step import with_steps
 
 
 @dataclass(frozen=True)
@@ -56,24 +57,22 @@ def compiled_programs(robot: Robot, backend: Backend) -> Programs:
     """
     symbolic = symbolic_robot(robot)
     graph, n = symbolic.graph, robot.dof
-    programs = [
-        _dynamics(symbolic.robot, rubbing(robot), graph),
-        trace(
-            "runge_kutta_sum",
-            runge_kutta_sum,
-            {"q": n, "qd": n, **{f"a{stage}": 2 * n for stage in range(1, 5)}, "h": 1},
-            (2 * n,),
-            graph=graph,
-        ),
-        tunable(symbolic, "external_torques"),
-    ]
-    prepare, programs = staged(programs, symbolic.parameters)
-    programs += passive_programs(robot)
+    whole = trace(
+        "runge_kutta_sum",
+        runge_kutta_sum,
+        {"q": n, "qd": n, **{f"a{stage}": 2 * n for stage in range(1, 5)}, "h": 1},
+        (2 * n,),
+        graph=graph,
+    )
+    passive = passive_programs(robot)
+    dynamics = with_steps(robot, _dynamics(symbolic.robot, rubbing(robot), graph), whole, passive)
+    prepare, programs = staged([dynamics, whole, tunable(symbolic, "external_torques")], symbolic.parameters)
+    programs += passive
     compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
     made = compiled or runnables(programs, "python")
-    dynamics, runge_kutta, external, *passive = made
-    joints = PassiveJoints(robot, passive)
-    return Programs(runnables([prepare], "python")[0], dynamics, runge_kutta, external, joints)
+    held, runge_kutta, external, *functions = made
+    joints = PassiveJoints(robot, functions)
+    return Programs(runnables([prepare], "python")[0], held, runge_kutta, external, joints)
 
 
 def _dynamics(robot: Robot, smooth: Sequence[bool], graph: Graph) -> Program:
