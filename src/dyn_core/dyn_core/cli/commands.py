@@ -134,9 +134,9 @@ COMMANDS = (
     Command(
         name="feasible",
         help="tell whether the actuators can make a motion, and what it asks of them",
-        description="Tell where and by how much a motion is beyond the limits of the actuators of a robot, how "
-        "much longer it has to take, and what it asks of each motor and bearing; exit code 1 where it is not "
-        "feasible.",
+        description="Tell where and by how much a motion is beyond the limits of the actuators of a robot, "
+        "how much longer it has to take, and what it asks of each motor and bearing; exit code 1 where it is "
+        "not feasible.",
         run=feasible,
         add_arguments=feasible_arguments,
         parameters=True,
