@@ -51,6 +51,8 @@ EXCITATION_S = 60.0
 """Time that the search for the trajectory takes on one core (s)."""
 MOTION_DIFFERENCE = 1e-8
 """From an integration of Pinocchio's direct dynamics after 1 s (rad, rad/s, m, m/s)."""
+FEASIBLE_US = 15.0
+"""Time of making a step of six joints feasible, called from Python (us)."""
 IDENTIFY_S = 10.0
 """From a log of 30 s of seven joints at 1 kHz to a report (s)."""
 VALIDATION_ERROR = 0.03

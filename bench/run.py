@@ -8,6 +8,7 @@ import sys
 
 from bars import Bars
 from excitation import print_excitation
+from feasible_steps import print_feasible_steps
 from functions import print_functions
 from growth import print_growth
 from identification import print_identification
@@ -36,6 +37,7 @@ def main() -> int:
         print_simulation,
         print_simulated_loops,
         print_excitation,
+        print_feasible_steps,
         print_identification,
     )
     for table in tables:
