@@ -27,6 +27,7 @@ class Program:
             these are those of the joints, or say themselves what they are.
         closure: unknowns that are solved for first; None where there are none.
         rows: by name, how many rows those inputs have that can be given as matrices, too.
+        guarded: whether the first result is NaN where inputs cannot be used, which the caller then says.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Program:
     columns: tuple[str, ...] = ()
     closure: Closure | None = None
     rows: Mapping[str, int] = field(default_factory=dict)
+    guarded: bool = False
 
     @property
     def nodes(self) -> list[Expr]:
