@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -12,6 +14,9 @@ from random_urdf import random_urdf
 
 import dyn_core
 
+ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
+EXAMPLES = {"high_speed_machine": "high_speed_machine", "rx90": "rx90_elastic"}
+"""Side file by robot."""
 TILTED = (3.0, -5.0, -7.0)
 """A gravity that is not vertical (m/s^2)."""
 
@@ -62,6 +67,20 @@ class ElasticOracle:
                 tau[motor] -= torque
         return tau
 
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> float:
+        """Kinetic energy of bodies and rotors, and potential energy of bodies and springs (J)."""
+        n, total = self._own, 0.5 * qd @ self._rotors @ qd
+        for joint, spring in self._springs.items():
+            motor = q[self.names.index(f"{joint}_motor")] if "motor" in spring else 0.0
+            stretch = q[self.names.index(joint)] - spring.get("rest", 0.0) - motor
+            total += 0.5 * spring["stiffness"] * stretch**2
+        return float(total + self._bodies.energy(q[:n], qd[:n]))
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Accelerations that torques and springs give."""
+        needed = self.inverse_dynamics(q, qd, np.zeros(len(q)), {})
+        return np.linalg.solve(self.inertia_matrix(q), tau - needed)
+
     def elastic(
         self,
         q: np.ndarray,
@@ -79,6 +98,29 @@ class ElasticOracle:
         tau = self.inverse_dynamics(q, qd, full, wrenches)
         tau[elastic] = 0.0
         return full, tau
+
+
+def example(
+    name: str, gravity: tuple[float, float, float] | None = None
+) -> tuple[dyn_core.Robot, ElasticOracle]:
+    """One of the example robots, without friction, and its oracle."""
+    path, side = ROBOTS / f"{name}.urdf", ROBOTS / f"{EXAMPLES[name]}.yaml"
+    robot = dyn_core.load_robot(path, loops=side, snap=0, gravity=gravity)
+    joints = tuple(replace(joint, friction=type(joint.friction)()) for joint in robot.joints)
+    robot = replace(robot, joints=joints)  # the oracle has none
+    springs = {}
+    for joint in robot.joints:
+        if joint.elastic is not None:
+            spring = joint.elastic
+            springs[joint.name] = {
+                "stiffness": spring.stiffness,
+                "rest": spring.rest,
+                "damping": spring.damping,
+            }
+            if spring.motor:
+                springs[joint.name]["motor"] = {}
+    rigid = dyn_core.load_robot(path, snap=0, gravity=gravity)
+    return robot, ElasticOracle(path.read_text(), rigid, springs, [joint.Ia for joint in robot.joints])
 
 
 def random_springs(names: Sequence[str], seed: int) -> dict[str, Spring]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counting_scalar import inputs, operations
-from elastic_oracle import TILTED, ElasticOracle, random_elastic, random_springs
+from elastic_oracle import EXAMPLES, TILTED, ElasticOracle, example, random_elastic, random_springs
 from random_drives import random_driven_urdf
 from test_operation_counts import GRAVITY, chain
 
@@ -31,8 +31,6 @@ from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import parametrised
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
-EXAMPLES = {"high_speed_machine": "high_speed_machine", "rx90": "rx90_elastic"}
-"""Side file by robot."""
 AGREES = 1e-9
 
 
@@ -43,26 +41,6 @@ def assert_close(got: np.ndarray, expected: np.ndarray, part: float = AGREES) ->
 
 def states(seed: int, n: int, count: int = 5) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-2.0, 2.0, (count, 3, n))
-
-
-def example(name: str, gravity=None) -> tuple[Robot, ElasticOracle]:
-    path, side = ROBOTS / f"{name}.urdf", ROBOTS / f"{EXAMPLES[name]}.yaml"
-    robot = dyn_core.load_robot(path, loops=side, snap=0, gravity=gravity)
-    joints = tuple(replace(joint, friction=type(joint.friction)()) for joint in robot.joints)
-    robot = replace(robot, joints=joints)  # the oracle has none
-    springs = {}
-    for joint in robot.joints:
-        if joint.elastic is not None:
-            spring = joint.elastic
-            springs[joint.name] = {
-                "stiffness": spring.stiffness,
-                "rest": spring.rest,
-                "damping": spring.damping,
-            }
-            if spring.motor:
-                springs[joint.name]["motor"] = {}
-    rigid = dyn_core.load_robot(path, snap=0, gravity=gravity)
-    return robot, ElasticOracle(path.read_text(), rigid, springs, [joint.Ia for joint in robot.joints])
 
 
 def assert_agrees(robot: Robot, oracle: ElasticOracle, model: dyn_core.Model, seed: int) -> None:

@@ -56,6 +56,7 @@ class Mechanism:
         passive_stops: whether a passive joint has a limit at which it stops.
         step: the step of the integrator (s), which the friction of passive joints depends on.
         at_once: the times of `held_dynamics` for what happens at one moment.
+        midpoint: `midpoint_dynamics` as a function of arrays; None where nobody needs it.
     """
 
     joint_names: tuple[str, ...]
@@ -73,6 +74,7 @@ class Mechanism:
     passive_stops: bool
     step: float
     at_once: Array
+    midpoint: Callable[..., Array] | None = None
 
     def implicit(self, h: float) -> Array:
         """Answer the times of `held_dynamics` for viscous friction at the end of a step h (s)."""
@@ -125,6 +127,7 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
         settings.position_limits and programs.passive.limited,
         step,
         np.array([0.0, 0.0, 0.0, step]),
+        None if programs.midpoint is None else _bound(programs.midpoint, prepared),
     )
 
 
