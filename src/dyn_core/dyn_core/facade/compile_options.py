@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Literal
 
+from dyn_core.facade.model_parameters import Described
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
@@ -25,11 +26,11 @@ def check_options(robot: Robot, parameters: str, backend: str) -> None:
         raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
 
 
-def tuning_of(robot: Robot, prepare: Runnable, friction: bool, rotor_inertia: bool) -> Tuning:
+def tuning_of(robot: Described, prepare: Runnable, friction: bool, rotor_inertia: bool) -> Tuning:
     """Answer the parameters of a model that can be set, which begin with those of the robot.
 
     Args:
-        robot: the robot, without the terms that are left out.
+        robot: the robot, or that on a moving base, without the terms that are left out.
         prepare: computes what the programs are given from the parameters and gravity.
         friction: whether the joints have friction.
         rotor_inertia: whether the rotors have inertia.

@@ -4,25 +4,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
-from dyn_core.facade.programs import with_terms
 from dyn_core.facade.tuning import Tuning
-from dyn_core.model.robot import Robot
+from dyn_core.linalg.vec3 import Vec3
+
+
+class Described(Protocol):
+    """What has parameters: a robot, or one on a moving base."""
+
+    @property
+    def name(self) -> str:
+        """The name of the robot."""
+        ...
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of the dynamic parameters."""
+        ...
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """Their values (SI units)."""
+        ...
+
+    @property
+    def gravity(self) -> Vec3:
+        """Acceleration of gravity (m/s^2)."""
+        ...
 
 
 class ModelParameters:
     """What every model says of its parameters, and how they are set."""
 
-    friction: bool
-    rotor_inertia: bool
     _tuning: Tuning | None
 
-    def _described(self) -> Robot:
-        """Answer the robot that the model is of."""
+    def _described(self) -> Described:
+        """Answer what the model is of."""
+        raise NotImplementedError
+
+    def _computed(self) -> Described:
+        """Answer the same without the terms that the model leaves out."""
         raise NotImplementedError
 
     def _after_change(self) -> None:
@@ -30,19 +56,22 @@ class ModelParameters:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of `parameters` and of the columns of regressors: 14 for each joint of the tree."""
+        """Names of `parameters` and of the columns of regressors: 14 for each joint of the tree.
+
+        On a moving base those of the base, XX0 to M0, come first.
+        """
         return self._described().parameter_names
 
     @property
     def parameters(self) -> Array:
         """Values of the dynamic parameters, in the order of `parameter_names` (SI units)."""
         if self._tuning is None:
-            return np.array(with_terms(self._described(), self.friction, self.rotor_inertia).parameters)
+            return np.array(self._computed().parameters)
         return self._tuning.values[:-3]
 
     @property
     def gravity(self) -> Array:
-        """Acceleration of gravity in the frame of the root link (m/s^2)."""
+        """Acceleration of gravity in the frame of the root link, or in the world of a moving base (m/s^2)."""
         return np.array(self._described().gravity) if self._tuning is None else self._tuning.values[-3:]
 
     def set_parameters(
@@ -58,7 +87,8 @@ class ModelParameters:
             values: values by name, where what is not named stays, or all of them in the order of
                 `parameter_names` (SI units); those of a robot with a payload are
                 ``robot.with_payload(...).parameters``.
-            gravity: acceleration of gravity in the frame of the root link (m/s^2).
+            gravity: acceleration of gravity in the frame of the root link, or in the world of a moving base
+                (m/s^2).
 
         Raises:
             DynError: the parameters are baked in, a name is not known, or a number is not finite.

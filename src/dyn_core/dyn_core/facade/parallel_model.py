@@ -19,6 +19,7 @@ from dyn_core.facade.parallel_arguments import platform_arguments
 from dyn_core.facade.parallel_programs import BESIDE, given_size, leg_joints
 from dyn_core.facade.parallel_split import split_programs
 from dyn_core.facade.platform_wrenches import platform_wrench
+from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.joint import Sigma
@@ -115,6 +116,9 @@ class ParallelModel(ModelParameters):
 
     def _described(self) -> Robot:
         return self.structure.robot
+
+    def _computed(self) -> Robot:
+        return with_terms(self.structure.robot, self.friction, self.rotor_inertia)
 
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.

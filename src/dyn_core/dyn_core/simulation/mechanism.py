@@ -58,6 +58,7 @@ class Mechanism:
         step: the step of the integrator (s), which the friction of passive joints depends on.
         at_once: the times of `held_dynamics` for what happens at one moment.
         usual_step: steps in which nothing happens, in one call; None where there is no such function.
+        midpoint: `midpoint_dynamics` as a function of arrays; None where nobody needs it.
     """
 
     joint_names: tuple[str, ...]
@@ -76,6 +77,7 @@ class Mechanism:
     step: float
     at_once: Array
     usual_step: UsualStep | None
+    midpoint: Callable[..., Array] | None = None
 
     def implicit(self, h: float) -> Array:
         """Answer the times of `held_dynamics` for viscous friction at the end of a step h (s)."""
@@ -135,6 +137,7 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
         step,
         np.array([0.0, 0.0, 0.0, step]),
         usual_step(programs.dynamics, prepared[0], bounds),
+        None if programs.midpoint is None else _bound(programs.midpoint, prepared),
     )
 
 
