@@ -152,13 +152,11 @@ def test_models_of_a_motion(kind: str) -> None:
         assert len(found.link_by_link().values) == len(found.names)
 
 
-def test_estimators_that_simulate_are_refused() -> None:
+def test_estimators_that_simulate_need_the_control() -> None:
     robot = loop_robot("five_bar")
     signals = measured(moved(robot, 0.3), 3)
     settings = replace(IdentificationSettings(), estimator="iv")
-    with pytest.raises(
-        dyn_core.DynError, match="the estimator iv simulates the robot, which is not done with"
-    ):
+    with pytest.raises(dyn_core.DynError, match="simulates the robot under the control that moved it, which"):
         check_signals(robot, signals, settings)
 
 
