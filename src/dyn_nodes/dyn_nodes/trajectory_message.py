@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -14,12 +14,21 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from dyn_core import DynError, Robot
 from dyn_core.control.trajectory import Samples
 from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
+from dyn_core.model.joint import Limits
 from dyn_nodes.plausible import LARGEST
 from dyn_nodes.trajectory_efforts import MOST_POINTS
 
 
-def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
-    """Answer the points of a trajectory of a robot; DynError where they are none."""
+def points_of(
+    message: JointTrajectory, robot: Robot, limits: Mapping[str, Limits] | None = None
+) -> TrajectoryPoints:
+    """Answer the points of a trajectory of a robot; DynError where they are none.
+
+    Args:
+        message: the trajectory.
+        robot: the robot.
+        limits: what points have to keep, by joint; None for the limits of the robot.
+    """
     points = message.points
     if len(points) > MOST_POINTS:
         raise DynError(f"the trajectory has {len(points)} points: give at most {MOST_POINTS}")
@@ -30,7 +39,7 @@ def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
         [point.positions for point in points],
         [point.velocities for point in points],
         [point.accelerations for point in points],
-        robot.limits,
+        robot.limits if limits is None else limits,
     )
     for what, rows in (("position", checked.q), ("velocity", checked.qd), ("acceleration", checked.qdd)):
         beyond = np.argwhere(np.abs(rows) > LARGEST)
