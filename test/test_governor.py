@@ -243,6 +243,25 @@ def test_references_that_are_too_fast_are_slowed_on_their_path(ros_environment: 
         assert told[0].time_scaling > 1.0
 
 
+def test_a_trajectory_after_references_begins_in_their_motion(ros_environment: dict[str, str]) -> None:
+    """From 0.9 rad/s, 0.05 s are not enough to stop; from rest they would be."""
+    with loose_node(Governor, description_file=RX90) as loose:
+        measure(loose)
+        for k in range(60):
+            refer(loose, *smooth(k * PERIOD, 1.2))
+            loose.pass_time(PERIOD)
+        q, _ = smooth(0.6, 1.2)
+        zero = np.zeros(6)
+        message = JointTrajectory(joint_names=list(NAMES), points=[point(0.05, q, zero, zero)])
+        loose.send("joint_trajectory", message)
+        (told,) = loose.published["interventions"]
+        assert told.action == Intervention.SLOWED
+        loose.pass_time(3.0)
+        measure(loose, q)
+        loose.send("joint_trajectory", message)
+        assert loose.published["feasible_trajectory"][-1] == message
+
+
 def test_bad_references_are_refused(ros_environment: dict[str, str]) -> None:
     with loose_node(Governor, description_file=RX90) as loose:
         loose.send("reference", JointReference(header=Header(stamp=loose.stamp), name=NAMES))

@@ -61,16 +61,21 @@ class Governing:
             for name, limit in zip(self.limits.joint_names, self.limits.of_joints, strict=True)
         }
 
-    def governed(self, points: TrajectoryPoints, t: float, stamp: float | None) -> Governed:
+    def governed(
+        self, points: TrajectoryPoints, t: float, stamp: float | None, *, referred: bool
+    ) -> Governed:
         """Answer the feasible trajectory through points from where the joints are; DynError for none.
 
         Args:
             points: the points.
             t: the present (s).
             stamp: start of the trajectory (s); None for now.
+            referred: whether references come in, from whose motion the trajectory begins.
         """
         if self.running is not None and t < self.running.end:
             return self.trajectories.governed(points, t, stamp, running=self.running)
+        if referred and (motion := self.references.motion) is not None:
+            return self.trajectories.governed(points, t, stamp, motion)
         place = self.measured
         if place is None and self.running is not None:
             place = self.running.last

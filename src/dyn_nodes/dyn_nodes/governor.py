@@ -168,7 +168,9 @@ class Governor(RobotNode[Governing]):
             return
         try:
             points = points_of(message, using.robot, using.ranges)
-            governed = using.governed(points, t, self._seconds(stamp_ns) if stamp_ns else None)
+            referred = self._steady() - self._came_at <= self._settings.timeout
+            stamp = self._seconds(stamp_ns) if stamp_ns else None
+            governed = using.governed(points, t, stamp, referred=referred)
             if governed.failures and self._settings.on_infeasible == "refuse":
                 raise DynError(governed.failures[0].sentence)
         except (DynError, Rejection) as problem:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from dyn_core.control.motion import Motion
 from dyn_core.facade.arrays import Array
 from dyn_core.feasibility.excess import Excess
 from dyn_core.feasibility.feasibility import Feasibility
@@ -147,6 +148,11 @@ class ReferenceGovernor:
     def behind(self) -> bool:
         """Whether references are still to be reached."""
         return self.lag > 0.0 or self._off
+
+    @property
+    def motion(self) -> Motion | None:
+        """What went out last, with no acceleration; None before any."""
+        return Motion(self._q, self._qd, np.zeros(len(self._q))) if self._path.s else None
 
     def take(self, t: float, q: Array, qd: Array | None = None) -> GovernedReference:
         """Take the next reference and answer what goes out for it.

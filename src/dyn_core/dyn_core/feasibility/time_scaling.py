@@ -149,11 +149,17 @@ def _quadratic(coefficients: Array) -> Array:
 
 
 def _by_companion(coefficients: Array) -> Array:
-    """Answer the real roots of polynomials of degree 3, (k, 3), NaN where there are less."""
+    """Answer the real roots of polynomials of degree 3, (k, 3), NaN where there are less.
+
+    They are the eigenvalues of companion matrices.
+    """
     answer = np.full((len(coefficients), 3), np.nan)
-    for k, row in enumerate(coefficients):
-        leading = np.flatnonzero(np.abs(row) > 1e-14 * np.abs(row).max())
-        roots = np.roots(row[leading[0] :]) if len(leading) else np.zeros(0)
-        real = np.abs(roots.imag) <= 1e-7 * np.abs(roots)
-        answer[k, : np.count_nonzero(real)] = roots.real[real]
+    cubic = np.abs(coefficients[:, 0]) > 1e-12 * np.abs(coefficients).max(axis=1)
+    answer[~cubic, :2] = _quadratic(coefficients[~cubic, 1:])
+    matrices = np.zeros((int(cubic.sum()), 3, 3))
+    matrices[:, 0] = -coefficients[cubic, 1:] / coefficients[cubic, :1]
+    matrices[:, 1, 0] = matrices[:, 2, 1] = 1.0
+    roots = np.linalg.eigvals(matrices)
+    real = np.abs(roots.imag) <= 1e-7 * np.abs(roots)
+    answer[cubic] = np.where(real, roots.real, np.nan)
     return answer

@@ -157,7 +157,8 @@ class TrajectoryGovernor:
             first, last = max(trajectory.knots[k], begin), trajectory.knots[k + 1]
             if last <= first:
                 continue
-            count = 2 + math.floor((last - first) / (factor * self._period))
+            # As many whatever rounding the factor brings.
+            count = 2 + math.floor((last - first) / (factor * self._period) + 1e-6)
             t = np.linspace(first, last, count)
             u = (t - trajectory.knots[k]) / duration
             times.append(t)
