@@ -26,8 +26,14 @@ PINOCCHIO = {
 }
 """Largest ratios to Pinocchio, by robot and function."""
 
+FREE_FLYER = {"solo12": 0.4, "ANYmal B": 0.4}
+"""Largest ratios to Pinocchio with a free-flyer, of inverse and direct dynamics, by robot."""
+
 LOOPS = {"sr400": 0.2, "gough_stewart": 0.2}
 """Largest ratios to Pinocchio's tree with Jacobians and solves, by robot with loops."""
+
+PLATFORMS = {("gough_stewart", "inverse dynamics"): 0.2}
+"""Largest ratios to Pinocchio's tree with Jacobians and solves, by robot with a platform and function."""
 
 IMPORT_S = 0.25
 COLD_S = {("Panda", "all functions"): 8.0, ("Talos", "inverse dynamics"): 20.0}

@@ -14,8 +14,10 @@ from growth import print_growth
 from identification import print_identification
 from loading import print_loading
 from loops import print_loops
+from moving_base import print_moving_base
 from mujoco_peer import MuJoCo
 from pinocchio_peer import Pinocchio
+from platforms import print_platforms
 from simulated_loops import print_simulated_loops
 from simulation import print_simulation
 
@@ -31,7 +33,9 @@ def main() -> int:
         print_functions,
         print_loading,
         print_growth,
+        print_moving_base,
         print_loops,
+        print_platforms,
         print_simulation,
         print_simulated_loops,
         print_excitation,

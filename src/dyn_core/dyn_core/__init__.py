@@ -10,10 +10,12 @@ from dyn_core.excitation.excite import excite
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.expansion.expanded_lagrange import ExpandedLagrange, expanded_lagrange
 from dyn_core.facade.compile import compile_model
+from dyn_core.facade.compile_moving_base import compile_moving_base
 from dyn_core.facade.compile_parallel import compile_parallel
 from dyn_core.facade.lagrange_functions import LagrangeTerms
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
+from dyn_core.facade.moving_base_model import MovingBaseModel
 from dyn_core.facade.parallel_base import parallel_base_parameters
 from dyn_core.facade.parallel_model import ParallelModel
 from dyn_core.facade.write import write_par, write_urdf
@@ -43,6 +45,7 @@ from dyn_core.logs.log import Log
 from dyn_core.loops.dyad import explicit_positions
 from dyn_core.loops.explicit import ClosedForm, ExplicitRelations, Relation, explicit_relations
 from dyn_core.loops.report import LoopDescription, LoopReport, loop_report
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
 from dyn_core.parallel.base_parameters import ParallelBaseParameters
 from dyn_core.results.load_parameters import load_parameters
@@ -88,6 +91,8 @@ __all__ = [
     "ModelEstimate",
     "ModelWarning",
     "MotorCoupling",
+    "MovingBase",
+    "MovingBaseModel",
     "ParallelBaseParameters",
     "ParallelModel",
     "ParameterSet",
@@ -111,6 +116,7 @@ __all__ = [
     "base_parameters",
     "check_robot",
     "compile_model",
+    "compile_moving_base",
     "compile_parallel",
     "condition",
     "examine_log",

@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import ActuatorLimits, Feasibility, Robot
 from dyn_core.control.motion import Motion
+from dyn_core.control.passive_agreement import PassiveAgreement
 from dyn_core.control.trajectory import Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.feasibility.drive_torques import DriveTorques
@@ -37,6 +38,7 @@ class Governing:
         references: makes streams of references feasible; it has a state.
         states: reads joint states.
         wishes: reads references.
+        agreement: compares positions of passive joints, where wishes name some.
         running: the trajectory that was sent on last, while it is followed; None before any.
         measured: the measured positions (rad or m); None before any.
     """
@@ -47,6 +49,7 @@ class Governing:
     references: ReferenceGovernor
     states: JointReader
     wishes: JointReader
+    agreement: PassiveAgreement
     running: Trajectory | None = None
     measured: NDArray[np.float64] | None = None
 
@@ -93,13 +96,15 @@ def governing(robot: Robot, settings: GovernorSettings) -> Governing:
         drives, limits, period=settings.check_period, most=settings.greatest_time_scaling
     )
     names = robot.coordinate_names
+    agreement = PassiveAgreement(robot)
     return Governing(
         robot,
         limits,
         trajectories,
         ReferenceGovernor(steps, settings.timeout),
         JointReader(names, "joint state", others=True),
-        JointReader(names, "reference", others=False),
+        JointReader(names, "reference", others=False, passive=agreement.names),
+        agreement,
     )
 
 
@@ -112,12 +117,15 @@ def with_points(message: JointTrajectory, joint_names: Sequence[str], governed: 
         governed: the trajectory.
     """
     index = {name: j for j, name in enumerate(joint_names)}
+    # Passive joints, which follow, have no part in what is sent on.
+    message.joint_names = [name for name in message.joint_names if name in index]
     order = [index[name] for name in message.joint_names]
     points = governed.points
-    rows = zip(message.points, points.times.tolist(), points.qd, points.qdd, strict=True)
-    for point, time, qd, qdd in rows:
+    rows = zip(message.points, points.times.tolist(), points.q, points.qd, points.qdd, strict=True)
+    for point, time, q, qd, qdd in rows:
         seconds, rest = divmod(round(_NANO * time), _NANO)
         point.time_from_start = Duration(sec=seconds, nanosec=rest)
+        point.positions = array("d", q[order].tolist())
         point.velocities = array("d", [] if np.isnan(qd).any() else qd[order].tolist())
         point.accelerations = array("d", [] if np.isnan(qdd).any() else qdd[order].tolist())
         point.effort = array("d")

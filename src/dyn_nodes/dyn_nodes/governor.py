@@ -43,6 +43,7 @@ from dyn_nodes.joint_reader import check_age
 from dyn_nodes.joint_state_bytes import JointStateBytes
 from dyn_nodes.motion_message import measured_motion, reference_motion
 from dyn_nodes.node_time import NodeTime
+from dyn_nodes.passive_reference import check_passive
 from dyn_nodes.plausible import one_line
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
@@ -167,7 +168,7 @@ class Governor(RobotNode[Governing]):
             self._pass("trajectories", self._trajectories, raw)
             return
         try:
-            points = points_of(message, using.robot, using.ranges)
+            points = points_of(message, using.robot, using.agreement, using.ranges)
             referred = self._steady() - self._came_at <= self._settings.timeout
             stamp = self._seconds(stamp_ns) if stamp_ns else None
             governed = using.governed(points, t, stamp, referred=referred)
@@ -198,6 +199,7 @@ class Governor(RobotNode[Governing]):
             if stamp_ns <= self._stamp_ns and using.references.behind:
                 raise Rejection("reference is not stamped after the last one", "reference is not in order")
             given = reference_motion(message, using.wishes)
+            check_passive(using.agreement, given)
         except Rejection as problem:
             self.refuse("references refused", "~/reference", problem)
             return

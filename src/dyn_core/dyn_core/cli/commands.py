@@ -27,6 +27,8 @@ from dyn_core.cli.log import log
 from dyn_core.cli.loops import add_arguments as loops_arguments
 from dyn_core.cli.loops import loops
 from dyn_core.cli.mdh import mdh
+from dyn_core.cli.parallel import add_arguments as parallel_arguments
+from dyn_core.cli.parallel import parallel
 from dyn_core.cli.payload import add_arguments as payload_arguments
 from dyn_core.cli.payload import payload
 from dyn_core.cli.predict import add_arguments as predict_arguments
@@ -52,6 +54,18 @@ COMMANDS = (
         run=loops,
         add_arguments=loops_arguments,
         gravity=False,
+    ),
+    Command(
+        name="parallel",
+        help="describe a robot of a platform and legs, or evaluate its dynamics",
+        description="Print what a parallel robot is made of: its platform, its legs, how many operations its "
+        "functions take, its base parameters. With a placement or a motion of the platform print positions, "
+        "velocities, accelerations and efforts of the actuated joints, with --tau the acceleration of the "
+        "platform.",
+        run=parallel,
+        add_arguments=parallel_arguments,
+        parameters=True,
+        terms=True,
     ),
     Command(
         name="eval",

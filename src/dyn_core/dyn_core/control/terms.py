@@ -14,6 +14,7 @@ from dyn_core.control.smooth_friction import SmoothFriction
 from dyn_core.control.vectors import is_finite, refuse
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
+from dyn_core.model.refuse_springs import refuse_springs
 
 
 class Terms(NamedTuple):
@@ -61,7 +62,11 @@ class TorqueTerms:
             model: the model.
             switches: which terms are computed; None for all.
             coulomb_velocity: the v0 of `SmoothFriction` (rad/s or m/s); 0 for sign(qd), with sign(0) = 0.
+
+        Raises:
+            DynError: the robot has elastic joints.
         """
+        refuse_springs(model.robot, "a torque in terms")
         self.model = model
         self.switches = Switches() if switches is None else switches
         friction = SmoothFriction(model, coulomb_velocity)
