@@ -270,6 +270,66 @@ def test_bad_references_are_refused(ros_environment: dict[str, str]) -> None:
         assert loose.published["feasible_reference"] == []
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_comes_in_nothing_that_is_not_finite_goes_out(
+    seed: int, ros_environment: dict[str, str]
+) -> None:
+    """And no callback fails: the node is active at the end, and lets good motions through."""
+    rng = np.random.default_rng(seed)
+    odd = [math.nan, math.inf, -math.inf, 1e300, -1e12, 3.0, 0.0, -0.0, 1e-300]
+    with loose_node(Governor, description_file=RX90) as loose:
+
+        def numbers(count: int) -> list[float]:
+            scale = float(rng.choice([0.1, 1.0, 30.0]))
+            values = (scale * rng.normal(size=count)).tolist()
+            if count and rng.random() < 0.2:
+                values[int(rng.integers(count))] = float(rng.choice(odd))
+            return values
+
+        for _ in range(400):
+            names = list(NAMES)
+            if rng.random() < 0.1:
+                names[int(rng.integers(6))] = str(rng.choice(["nobody", "joint_1", ""]))
+            count = int(rng.choice([6, 6, 6, 6, 5, 0]))
+            kind = rng.random()
+            if kind < 0.5:
+                header = Header(stamp=loose.stamp) if rng.random() < 0.9 else Header()
+                loose.send(
+                    "reference",
+                    JointReference(
+                        header=header,
+                        name=names,
+                        position=numbers(count),
+                        velocity=numbers(int(rng.choice([count, 0]))),
+                    ),
+                )
+            elif kind < 0.8:
+                times = np.cumsum(rng.choice([0.0, 0.001, 0.1, 1.0], 3))
+                points = [
+                    point(t, numbers(count), numbers(int(rng.choice([count, 0]))) if k < 2 else zeros(count))
+                    for k, t in enumerate(times)
+                ]
+                loose.send("joint_trajectory", JointTrajectory(joint_names=names, points=points))
+            else:
+                measure(loose, numbers(6))
+            loose.pass_time(float(rng.choice([0.01, 0.01, 0.3])))
+        for message in loose.published["feasible_reference"]:
+            values = [*message.position, *message.velocity, *message.acceleration]
+            assert np.isfinite(values).all()
+        for message in loose.published["feasible_trajectory"]:
+            for one in message.points:
+                assert np.isfinite([*one.positions, *one.velocities, *one.accelerations]).all()
+        assert loose.node.failure is None
+        loose.pass_time(5.0)
+        sent = len(loose.published["feasible_reference"])
+        message = refer(loose, np.zeros(6), np.zeros(6))
+        assert loose.published["feasible_reference"][sent:] == [message]
+
+
+def zeros(count: int) -> list[float]:
+    return [0.0] * count
+
+
 def test_what_the_governor_lets_through_a_simulated_robot_executes_without_saturation(
     ros_environment: dict[str, str],
 ) -> None:

@@ -248,7 +248,7 @@ def test_a_floating_base_follows_no_motion() -> None:
       <joint name="root" type="floating"><parent link="w"/><child link="b"/></joint>
       <joint name="j" type="revolute"><parent link="b"/><child link="a"/><axis xyz="0 0 1"/>
         <limit lower="-1" upper="1" velocity="1" effort="10"/></joint></robot>"""
-    with pytest.raises(dyn_core.DynError, match="'root/trans_x', .* passive joints follow no motion"):
+    with pytest.raises(dyn_core.DynError, match=r"'root/trans_x', .* passive joints follow no motion"):
         dyn_core.Feasibility(dyn_core.load_robot(urdf))
 
 

@@ -223,6 +223,36 @@ def test_a_path_that_cannot_be_kept_is_said_and_joined_again(steps: Feasibility)
     np.testing.assert_allclose(out.q, q, atol=1e-6)
 
 
+def test_a_stream_that_begins_too_fast_or_out_of_range(steps: Feasibility) -> None:
+    governor = ReferenceGovernor(steps)
+    fast = 2.0 * steps.limits.velocity
+    out = governor.take(0.0, np.zeros(6), fast)
+    assert not out.unchanged
+    assert out.rate == 0.5
+    np.testing.assert_allclose(out.qd, steps.limits.velocity)
+    assert {excess.quantity for excess in out.asked} == {"velocity"}
+    far = np.zeros(6)
+    far[0] = 2.9
+    with pytest.raises(
+        DynError, match=r"joint 'joint_1' asks for the position 2\.9 rad, its range is -2\.79"
+    ):
+        governor.take(0.01, far, np.zeros(6))
+    # Where the robot is found there, references may be there, too.
+    assert ReferenceGovernor(steps).take(0.0, far, np.zeros(6), measured=far).unchanged
+
+
+def test_whatever_the_stream_is_what_goes_out_is_finite(steps: Feasibility) -> None:
+    random = np.random.default_rng(3)
+    governor, t = ReferenceGovernor(steps), 0.0
+    for _ in range(600):
+        t += float(random.choice([0.002, 0.01, 0.15, 0.3]))
+        q = np.clip(random.normal(size=6), steps.limits.lower, steps.limits.upper)
+        qd = float(random.choice([0.1, 1.0, 30.0, 1e6])) * random.normal(size=6)
+        out = governor.take(t, q, qd)
+        assert np.isfinite([*out.q, *out.qd]).all()
+        assert (np.abs(out.qd) <= steps.limits.velocity * (1.0 + 1e-9)).all()
+
+
 def test_a_gap_begins_a_new_stream(steps: Feasibility) -> None:
     governor = ReferenceGovernor(steps, timeout=0.1)
     governor.take(0.0, np.zeros(6), np.zeros(6))

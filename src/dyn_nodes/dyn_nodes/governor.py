@@ -192,27 +192,29 @@ class Governor(RobotNode[Governing]):
         using = self._active
         if using is None:
             return
+        message = deserialize_message(raw, JointReference)
         try:
-            message = deserialize_message(raw, JointReference)
             stamp_ns = nanoseconds_of(message.header.stamp)
             self._check_age("reference", stamp_ns)
             if stamp_ns <= self._stamp_ns and using.references.behind:
                 raise Rejection("reference is not stamped after the last one", "reference is not in order")
             given = reference_motion(message, using.wishes)
             check_passive(using.agreement, given)
-        except Rejection as problem:
-            self.refuse("references refused", "~/reference", problem)
+            governed = using.references.take(self._seconds(stamp_ns), given.q, given.qd, using.measured)
+        except (DynError, Rejection) as problem:
+            self._refuse_reference(problem, message.header.stamp)
             return
         using.running = None
         self._stamp_ns, self._came_at = stamp_ns, self._steady()
-        governed = using.references.take(self._seconds(stamp_ns), given.q, given.qd)
         if governed.unchanged:
             self._late = None
             self._pass("references", self._references, raw)
             return
         if governed.asked and self._settings.on_infeasible == "refuse":
             using.references.reset()
-            self._refuse_reference(governed, message.header.stamp)
+            first = governed.asked[0]
+            refusal = Rejection(first.sentence, f"{first.joint} {first.quantity}")
+            self._refuse_reference(refusal, message.header.stamp)
             return
         self._send(using, governed, message.header.stamp)
         if self._timer is not None and self._timer.is_canceled():
@@ -235,15 +237,12 @@ class Governor(RobotNode[Governing]):
         governed = using.references.advance(self._seconds(self._stamp_ns))
         self._send(using, governed, Time(sec=self._stamp_ns // 10**9, nanosec=self._stamp_ns % 10**9))
 
-    def _refuse_reference(self, governed: GovernedReference, stamp: Time) -> None:
-        first = governed.asked[0]
-        self.refuse(
-            "references refused", "~/reference", Rejection(first.sentence, f"{first.joint} {first.quantity}")
-        )
+    def _refuse_reference(self, problem: Rejection | DynError, stamp: Time) -> None:
+        self.refuse("references refused", "~/reference", problem)
         now = self._steady()
         if now - self._told_at >= self._settings.tell_period:
             self._told_at = now
-            self._interventions.publish(intervention.refused(first.sentence, stamp))
+            self._interventions.publish(intervention.refused(str(problem), stamp))
 
     def _send(self, using: Governing, governed: GovernedReference, stamp: Time) -> None:
         self._references.publish(

@@ -268,8 +268,8 @@ def check_actuated(robot: Robot) -> None:
     if robot.elastic_joint_names:
         names = robot.elastic_joint_names
         raise DynError(
-            f"{listed(names)} of robot '{robot.name}': springs move these joints, which follow no motion that "
-            "is given: describe the robot without its springs",
+            f"{listed(names)} of robot '{robot.name}': springs move these joints, which follow no motion "
+            "that is given: describe the robot without its springs",
             element=f"joint '{names[0]}'",
         )
     if passive and not robot.loops:

@@ -10,13 +10,16 @@ on. Where the path rests, s goes on to the end of the rest at once.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dyn_core.control.motion import Motion
+from dyn_core.control.trajectory_ranges import OVERSHOOT
+from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
-from dyn_core.feasibility.excess import Excess
+from dyn_core.feasibility.excess import Excess, bounds, excesses
 from dyn_core.feasibility.feasibility import Feasibility
 from dyn_core.feasibility.feasible_step import FeasibleStep
 
@@ -154,16 +157,26 @@ class ReferenceGovernor:
         """What went out last, with no acceleration; None before any."""
         return Motion(self._q, self._qd, np.zeros(len(self._q))) if self._path.s else None
 
-    def take(self, t: float, q: Array, qd: Array | None = None) -> GovernedReference:
+    def take(
+        self, t: float, q: Array, qd: Array | None = None, measured: Array | None = None
+    ) -> GovernedReference:
         """Take the next reference and answer what goes out for it.
 
         Args:
             t: its time (s).
             q: positions (rad or m), (n,).
             qd: velocities (rad/s or m/s), (n,); None for what the positions give.
+            measured: measured positions (rad or m), (n,); where they are out of range, so may references be.
+
+        Raises:
+            DynError: a position is out of range, which no rate mends; what was taken before stays.
         """
         dt = t - self._t
-        if not 0.0 < dt <= self.timeout:
+        follows = 0.0 < dt <= self.timeout
+        self._check_range(
+            q, [vector for vector in (measured, self._q if follows else None) if vector is not None]
+        )
+        if not follows:
             return self._begin(t, q, qd)
         if qd is None:
             qd = (q - self._path.q[-1]) / (t - self._path.s[-1])
@@ -201,10 +214,16 @@ class ReferenceGovernor:
 
     def _joining(self, dt: float) -> GovernedReference:
         """Stop, with the torques nearest to that, and come back to where the path was left."""
+        at, before = self._q, self._qd
         place = self._path.at(self._s)[0]
         wish = (place - self._q) / REJOIN_S
         step = self.steps.nearest(self._q, self._qd, self._q + 0.5 * dt * (self._qd + wish), wish, dt)
         self._q, self._qd, self._rate = step.q, step.qd, 0.0
+        if not step.possible:
+            # No torques keep ranges and speeds: a model that is stepped on would run away.
+            fastest = np.maximum(self.steps.limits.velocity, np.abs(before))
+            self._qd = np.clip(np.nan_to_num(step.qd), -fastest, fastest)
+            self._q = at + 0.5 * dt * (before + self._qd)
         if max(np.abs(place - self._q).max(), np.abs(self._qd).max()) < JOINED:
             self._off = False
         return self._answer(step.qdd, ())
@@ -218,7 +237,33 @@ class ReferenceGovernor:
         self.reset()
         self._path.append(t, q, qd)
         self._s, self._t, self._q, self._qd = t, t, q, qd
-        return GovernedReference(q, qd, np.zeros(len(q)), True, (), 1.0, 0.0, 0.0)
+        limits = self.steps.limits
+        with np.errstate(divide="ignore"):
+            rate = float(np.min(limits.velocity / np.abs(qd), initial=1.0))
+        if rate == 1.0:
+            return GovernedReference(q, qd, np.zeros(len(q)), True, (), 1.0, 0.0, 0.0)
+        asked = excesses(limits, bounds(limits, q, qd, qd, 0.0 * qd))
+        self._rate = self._most = rate
+        self._qd = rate * qd
+        return self._answer(np.zeros(len(q)), asked)
+
+    def _check_range(self, q: Array, others: Sequence[Array]) -> None:
+        """Refuse positions out of range, and further out than those where the joints may be."""
+        limits = self.steps.limits
+        lower, upper = limits.lower, limits.upper
+        if ((q >= lower) & (q <= upper)).all():
+            return
+        for other in others:
+            lower, upper = np.minimum(lower, other), np.maximum(upper, other)
+        beyond = np.maximum(lower - q, q - upper)
+        j = int(beyond.argmax())
+        if beyond[j] > OVERSHOOT:
+            name, unit = limits.joint_names[j], limits.position_units[j]
+            raise DynError(
+                f"joint '{name}' asks for the position {q[j]:.4g} {unit}, its range is "
+                f"{limits.lower[j]:.4g} to {limits.upper[j]:.4g} {unit}",
+                element=f"joint '{name}'",
+            )
 
     def _fastest(self, dt: float) -> _Found:
         """Answer the feasible step with the greatest rate."""

@@ -142,7 +142,7 @@ def _largest_roots(coefficients: Array, below: float) -> Array:
 def _quadratic(coefficients: Array) -> Array:
     """Answer the real roots, (k, 2), NaN or infinite where there are less."""
     a, b, c = coefficients.T
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # The root whose terms have one sign first, so that nothing cancels.
         half = -0.5 * (b + np.copysign(np.sqrt(b * b - 4.0 * a * c), b))
         return np.stack((half / a, c / half), axis=-1)
