@@ -47,6 +47,9 @@ from dyn_core.signals.of_arrays import signals_of_arrays
 from dyn_core.signals.protocol import Protocol
 from dyn_core.signals.signals import Signals
 from dyn_core.simulation.model_error import with_model_error
+from dyn_core.simulation.moving_base_settings import MovingBaseSettings
+from dyn_core.simulation.moving_base_simulator import MovingBaseSimulator
+from dyn_core.simulation.moving_state import MovingState
 from dyn_core.simulation.sensors import Measurement, SensorSettings
 from dyn_core.simulation.settings import SimulationSettings
 from dyn_core.simulation.simulator import Simulator
@@ -79,6 +82,9 @@ __all__ = [
     "MotorCoupling",
     "MovingBase",
     "MovingBaseModel",
+    "MovingBaseSettings",
+    "MovingBaseSimulator",
+    "MovingState",
     "ParallelBaseParameters",
     "ParallelModel",
     "ParameterSet",
