@@ -12,6 +12,7 @@ from dyn_core.expansion.expanded_lagrange import ExpandedLagrange, expanded_lagr
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.compile_moving_base import compile_moving_base
 from dyn_core.facade.compile_parallel import compile_parallel
+from dyn_core.facade.driven_base import DrivenBase
 from dyn_core.facade.lagrange_functions import LagrangeTerms
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
@@ -59,6 +60,7 @@ __all__ = [
     "BaseColumns",
     "BaseParameters",
     "ClosedForm",
+    "DrivenBase",
     "DynError",
     "Excitation",
     "ExcitationSettings",
