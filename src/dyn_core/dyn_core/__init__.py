@@ -20,6 +20,14 @@ from dyn_core.facade.moving_base_model import MovingBaseModel
 from dyn_core.facade.parallel_base import parallel_base_parameters
 from dyn_core.facade.parallel_model import ParallelModel
 from dyn_core.facade.write import write_par, write_urdf
+from dyn_core.feasibility.actuator_limits import ActuatorLimit, ActuatorLimits, actuator_limits
+from dyn_core.feasibility.assessment import Assessment, assess_motion
+from dyn_core.feasibility.excess import Excess
+from dyn_core.feasibility.feasibility import Feasibility
+from dyn_core.feasibility.feasible_step import FeasibleStep
+from dyn_core.feasibility.limits_file import read_limits
+from dyn_core.feasibility.sampled_motion import SampledMotion, read_motion
+from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.grouping.regroup import with_base_parameters
@@ -57,15 +65,21 @@ from dyn_core.simulation.simulator import Simulator
 from dyn_core.simulation.state import State
 
 __all__ = [
+    "ActuatorLimit",
+    "ActuatorLimits",
+    "Assessment",
     "BaseColumns",
     "BaseParameters",
     "ClosedForm",
     "DrivenBase",
     "DynError",
+    "Excess",
     "Excitation",
     "ExcitationSettings",
     "ExpandedLagrange",
     "ExplicitRelations",
+    "Feasibility",
+    "FeasibleStep",
     "Finding",
     "ForbiddenBox",
     "FrictionModel",
@@ -96,12 +110,16 @@ __all__ = [
     "RecursiveEstimator",
     "Relation",
     "Robot",
+    "SampledMotion",
     "SensorSettings",
     "Severity",
     "Signals",
     "SimulationSettings",
     "Simulator",
     "State",
+    "TorqueSpeedCurve",
+    "actuator_limits",
+    "assess_motion",
     "base_columns",
     "base_parameters",
     "check_robot",
@@ -122,7 +140,9 @@ __all__ = [
     "log_of_arrays",
     "loop_report",
     "parallel_base_parameters",
+    "read_limits",
     "read_log",
+    "read_motion",
     "signals_of_arrays",
     "with_base_parameters",
     "with_model_error",

@@ -19,6 +19,12 @@ EVALUATED: dict[str, tuple[str, ...]] = {
 }
 """Functions of joint vectors."""
 
+OF_ELASTIC: dict[str, tuple[str, ...]] = {
+    "elastic_inverse_dynamics": ("q", "qd", "qdd"),
+    "spring_torques": ("q", "qd"),
+}
+"""Functions of robots with elastic joints."""
+
 OF_LINK: dict[str, tuple[str, ...]] = {
     "forward_kinematics": ("q",),
     "jacobian": ("q",),
@@ -38,7 +44,7 @@ OF_IDENTIFICATION: dict[str, tuple[str, ...]] = {
 OF_LOOPS = ("newton_step",)
 """Functions of robots with loops."""
 
-EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_LAGRANGE, *OF_IDENTIFICATION, *OF_LOOPS)
+EMITTED = (*EVALUATED, *OF_ELASTIC, "external_torques", *OF_LINK, *OF_LAGRANGE, *OF_IDENTIFICATION, *OF_LOOPS)
 """Functions that are programs."""
 
 VECTORS = {

@@ -40,7 +40,8 @@ def header(program: Program, robot: Robot) -> list[str]:
         lines.append(f"  {k:3} {_plain(joint.name):<{width}}  ({units})")
     lines.append("")
     for name, vector in program.inputs.items():
-        lines.append(f"{name} ({len(vector)}): {_INPUTS[name]}")
+        of = " of the rigid joints" if name == "qdd" and len(vector) < robot.dof else ""
+        lines.append(f"{name} ({len(vector)}): {_INPUTS[name]}{of}")
         if name == UNKNOWNS and program.closure is not None:
             lines.extend(_passive(program.closure, robot))
         if name == "w":

@@ -15,6 +15,7 @@ from dyn_core.control.vectors import is_finite, refuse
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.driven_base import DrivenBase
 from dyn_core.facade.model import Model
+from dyn_core.model.refuse_springs import refuse_springs
 
 
 class Terms(NamedTuple):
@@ -67,7 +68,11 @@ class TorqueTerms:
             switches: which terms are computed; None for all.
             coulomb_velocity: the v0 of `SmoothFriction` (rad/s or m/s); 0 for sign(qd), with sign(0) = 0.
             driven: the model on a base that moves; None where it stands still.
+
+        Raises:
+            DynError: the robot has elastic joints.
         """
+        refuse_springs(model.robot, "a torque in terms")
         self.model = model
         self._rigid = model if driven is None else driven
         self.switches = Switches() if switches is None else switches

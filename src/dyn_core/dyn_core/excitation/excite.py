@@ -10,7 +10,7 @@ import numpy as np
 from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.errors import DynError
 from dyn_core.excitation.box import coordinate_boxes
-from dyn_core.excitation.columns import Columns, gram, parameter_columns
+from dyn_core.excitation.columns import HIDDEN, Columns, gram, parameter_columns
 from dyn_core.excitation.drive_torques import drive_torques
 from dyn_core.excitation.excitation import Excitation
 from dyn_core.excitation.feasible import Keeper
@@ -26,11 +26,10 @@ from dyn_core.excitation.spectrum import own_parts
 from dyn_core.facade.one_thread import one_thread
 from dyn_core.facade.programs import traced
 from dyn_core.facade.run_by import run_by
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 DEFAULTS = ExcitationSettings()
-HIDDEN = 1e-3
-"""Part of a column, that no combination of others makes, with which a parameter counts as hidden."""
 
 
 def _silent(_: Progress) -> bool:
@@ -55,6 +54,7 @@ def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report
     Raises:
         DynError: no trajectory keeps the limits; the message names joint or box, and the value.
     """
+    refuse_springs(robot, "excitation")
     limits = motion_limits(robot, settings)
     loops = loop_limits(robot, settings)
     boxes = coordinate_boxes(robot, settings.boxes)
@@ -87,6 +87,7 @@ def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report
         found.before,
         columns.names,
         columns.left_out,
+        columns.unshown,
         _hidden(columns, trajectory),
         limits,
         tightest,

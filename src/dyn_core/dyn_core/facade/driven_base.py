@@ -26,6 +26,7 @@ from dyn_core.kinematics.link_motion import link_motions
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.screw import Screw
 from dyn_core.loops.coordinates import configuration
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 Vector = Sequence[Scalar]
@@ -52,9 +53,10 @@ class DrivenBase:
         """Compile what is needed, by the backend of the model.
 
         Raises:
-            DynError: the robot has loops.
+            DynError: the robot has loops, or elastic joints.
         """
         robot = model.robot
+        refuse_springs(robot, "a base that moves")
         if robot.loops:
             raise DynError(
                 f"robot '{robot.name}' has loops: torques on a base that moves are computed of trees only",

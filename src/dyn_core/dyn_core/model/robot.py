@@ -101,6 +101,17 @@ class Robot:
         """Names of the joints that mimic no other and have no actuator, in tree order."""
         return self._names_where(0)
 
+    @property
+    def elastic_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that springs move, in tree order."""
+        return tuple(joint.name for joint in self.joints if joint.elastic is not None)
+
+    @property
+    def rigid_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that mimic no other and that no spring moves, in tree order."""
+        joints = (self.joints[j - 1] for j in self.independent)
+        return tuple(joint.name for joint in joints if joint.elastic is None)
+
     def _names_where(self, mu: int) -> tuple[str, ...]:
         joints = (self.joints[j - 1] for j in self.independent)
         return tuple(joint.name for joint in joints if joint.mu == mu)
@@ -202,6 +213,7 @@ class Robot:
     def mdh_table(self) -> str:
         """Answer the table of the geometric parameters as text: angles in rad, lengths in m.
 
-        After the joints of the tree come the frames k of the cut joints, then their frames k+B.
+        After the joints of the tree come the frames k of the cut joints, then their frames k+B; below the
+        table, the springs of elastic joints.
         """
         return mdh_table(self.joints, self.loops)

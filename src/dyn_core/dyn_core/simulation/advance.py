@@ -7,19 +7,24 @@ import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
+from dyn_core.simulation.implicit_midpoint import implicit_midpoint
 from dyn_core.simulation.loop_step import checked_step
 from dyn_core.simulation.mechanism import Load, Mechanism
 from dyn_core.simulation.runge_kutta import Mode, runge_kutta
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
-from dyn_core.simulation.settings import Integrator
+from dyn_core.simulation.settings import Method
 from dyn_core.simulation.state import State
 
-METHODS = {"rk4": runge_kutta, "semi_implicit_euler": semi_implicit_euler}
+METHODS = {
+    "rk4": runge_kutta,
+    "semi_implicit_euler": semi_implicit_euler,
+    "implicit_midpoint": implicit_midpoint,
+}
 
 
 def advance(
     mechanism: Mechanism,
-    integrator: Integrator,
+    integrator: Method,
     state: State,
     load: Load,
     until: float,
@@ -40,41 +45,59 @@ def advance(
     Raises:
         DynError: the simulation diverges, or comes to where the loops of the robot do not close.
     """
-    method = METHODS[integrator]
+    usual = mechanism.usual_step if load.w is None and integrator != "implicit_midpoint" else None
+    implicit = integrator == "semi_implicit_euler"
     h = (until - state.time) / substeps
-    now = (state.q, state.qd)
-    with_loops = bool(mechanism.passive.names)
-    passive = mechanism.passive.motion(*now)
-    bound = mechanism.greatest_speed
+    q, qd, passive = state.q, state.qd, mechanism.passive
     for k in range(substeps):
-        moment = state.time + k * h
-        try:
-            after = method(mechanism, *now, load, h, mode if k == 0 else None)
-        except DynError as problem:
-            raise _end(problem, moment) from problem
-        for v in after[1].tolist():
-            if not -bound <= v <= bound:  # not so for NaN, either
-                raise _divergence(mechanism, integrator, after[1], moment + h, h)
-        if with_loops:
-            for array in after:
-                array.flags.writeable = False  # what is known of the passive joints there is kept
-            try:
-                after, passive = checked_step(mechanism, now, passive, load, h, after)
-            except DynError as problem:
-                raise _end(problem, moment) from problem
-        now = after
-    return State(until, *now)
+        made = None if usual is None else usual(implicit, q, qd, load.tau, h, passive.known(q, qd))
+        if made is None:
+            moment = state.time + k * h
+            q, qd = _watched(mechanism, integrator, (q, qd), load, moment, h, mode if k == 0 else None)
+        else:
+            q, qd, known = made
+            passive.keep(q, qd, known)
+    return State(until, q, qd)
+
+
+def _watched(
+    mechanism: Mechanism,
+    integrator: Method,
+    before: tuple[Array, Array],
+    load: Load,
+    moment: float,
+    h: float,
+    mode: Mode | None,
+) -> tuple[Array, Array]:
+    """Answer positions and velocities after a step in which something may happen."""
+    passive = mechanism.passive.motion(*before)
+    try:
+        after = METHODS[integrator](mechanism, *before, load, h, mode)
+    except DynError as problem:
+        raise _end(problem, moment) from problem
+    bound = mechanism.greatest_speed
+    for v in after[1].tolist():
+        if not -bound <= v <= bound:  # not so for NaN, either
+            raise _divergence(mechanism, integrator, after[1], moment + h, h)
+    if not mechanism.passive.names:
+        return after
+    for array in after:
+        array.flags.writeable = False  # what is known of the passive joints there is kept
+    try:
+        return checked_step(mechanism, before, passive, load, h, after)
+    except DynError as problem:
+        raise _end(problem, moment) from problem
 
 
 def _end(problem: DynError, time: float) -> DynError:
     return DynError(f"the simulation cannot go on after {time:.6g} s: {problem}", element=problem.element)
 
 
-def _divergence(mechanism: Mechanism, integrator: Integrator, qd: Array, time: float, h: float) -> DynError:
+def _divergence(mechanism: Mechanism, integrator: Method, qd: Array, time: float, h: float) -> DynError:
     speed = np.where(np.isnan(qd), np.inf, np.abs(qd))
     joint = mechanism.joint_names[int(speed.argmax())]
     remedy = "take a smaller step or more substeps"
-    if integrator != "semi_implicit_euler":
+    if integrator == "rk4":
         remedy += ", or the integrator semi_implicit_euler where friction is strong"
     if mechanism.passive.names:
         remedy += "; near a singularity of the loops none is small enough"

@@ -98,10 +98,11 @@ def _side_file(wish: Wish, path: Path) -> Path | None:
 def _check(robot: Robot) -> None:
     if not robot.dof:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to demonstrate")
-    if robot.passive_joint_names:
+    if robot.passive_joint_names and not robot.loops:
         raise DynError(
-            f"joint '{robot.passive_joint_names[0]}' of robot '{robot.name}' has no actuator: the "
-            "demonstration controls all joints"
+            f"joint '{robot.passive_joint_names[0]}' of robot '{robot.name}' has no actuator, and no "
+            "loop that it follows through: the demonstration controls all joints",
+            element=f"joint '{robot.passive_joint_names[0]}'",
         )
 
 
@@ -110,8 +111,8 @@ def _integrator(real: Robot) -> Integrator:
     settings = SimulationSettings(step=1.0 / RATE_HZ, substeps=math.ceil(1.0 / (RATE_HZ * STEP_S)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", dyn_core.ModelWarning)
-        dyn_core.Simulator(real, settings)
-    return "semi_implicit_euler" if caught else settings.integrator
+        simulator = dyn_core.Simulator(real, settings)
+    return "semi_implicit_euler" if caught else simulator.integrator
 
 
 def _gains(model: Model, q: Array) -> tuple[float, JointGains]:
