@@ -173,8 +173,7 @@ def test_the_runge_kutta_method_says_which_springs_are_too_stiff() -> None:
         Simulator(robot, SimulationSettings(integrator="rk4"))
     assert [str(warning.message) for warning in caught] == [
         "robot 'high_speed_machine': on its springs it swings at 798 Hz, too fast for rk4 with steps of "
-        "0.001 s: take 3 "
-        "substeps, or the integrator implicit_midpoint"
+        "0.001 s: take 3 substeps, or the integrator implicit_midpoint"
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
