@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,12 +64,30 @@ class Asked:
     def __init__(self, graph: Graph, client: ActionClient, goal: Any) -> None:
         self.graph = graph
         self.feedback: list[Any] = []
+        self._client, self._goal = client, goal
         graph.wait_for(client.server_is_ready)
-        sent = client.send_goal_async(goal, feedback_callback=lambda m: self.feedback.append(m.feedback))
-        graph.wait_for(sent.done)
-        self.handle = sent.result()
+        self.handle = self._accepted()
         assert self.handle.accepted
         self._result = self.handle.get_result_async()
+
+    def _accepted(self) -> Any:
+        """Send the goal, and again where no answer comes: `Graph.call` says why one may be dropped."""
+        sent, asked = [self._send()], time.monotonic()
+
+        def answered() -> bool:
+            nonlocal asked
+            if time.monotonic() - asked > 5.0:
+                sent.append(self._send())
+                asked = time.monotonic()
+            return any(future.done() for future in sent)
+
+        self.graph.wait_for(answered)
+        return next(future.result() for future in sent if future.done())
+
+    def _send(self) -> Any:
+        return self._client.send_goal_async(
+            self._goal, feedback_callback=lambda m: self.feedback.append(m.feedback)
+        )
 
     @property
     def is_over(self) -> bool:
@@ -179,7 +198,7 @@ def wait_until_it_stands(
             and max(map(abs, ours.robot.states[-1].velocity)) < 1e-3
         )
     )
-    there, away = list(start), [start[0] + 2.0, *start[1:]]
+    there, away = list(start), [start[0] + 0.5, *start[1:]]
     too_fast = trajectory([0.0, 0.01], [there, away], [[0.0] * len(names)] * 2, names=names)
     waiting = ("no joint states", "nobody listens", "there is no robot", "has to stand still", "try again")
     ours.graph.wait_for(lambda: not any(part in ours.run(too_fast).result().message for part in waiting))

@@ -7,6 +7,7 @@ node gets it as from DDS.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -133,3 +134,5 @@ def loose_node(make_node: Callable[..., ManagedNode], **parameters: Any) -> Iter
             loose.node.destroy_node()
     finally:
         context.try_shutdown()
+        # A lifecycle node is seen by others until nothing refers to it.
+        gc.collect()

@@ -150,8 +150,13 @@ class Graph:
         """Handle messages until the condition holds."""
         end = time.monotonic() + GENEROUS_S
         while not condition():
-            assert time.monotonic() < end, f"waited {GENEROUS_S:g} s in vain"
+            assert time.monotonic() < end, f"waited {GENEROUS_S:g} s in vain; {self._told()}"
             self.executor.spin_once(timeout_sec=0.05)
+
+    def _told(self) -> str:
+        """Answer what the nodes said last, for a test that fails."""
+        newest = {status.name: status.message for status in self.diagnostics}
+        return f"nodes {sorted(self.node.get_node_names())} say {newest}"
 
     def call(self, client: Any, request: Any, again: bool = True) -> Any:
         """Call a service and answer its response.

@@ -152,6 +152,55 @@ def test_inverse_dynamics_of_references(robot: dict[str, str], graph: Graph) -> 
     np.testing.assert_allclose(torques.total, expected, rtol=1e-9)
 
 
+def test_references_may_name_passive_joints_that_agree(robot: dict[str, str], graph: Graph) -> None:
+    graph.feedforward(**robot, **INSTANT, mode="inverse_dynamics")
+    model = dyn_core.compile_model(loaded(robot))
+    left, right = model.solve_loops(GOOD).tolist()
+    graph.publish_state(ACTUATED, GOOD)
+    graph.wait_for(lambda: graph.diagnosis("joint states used") is not None or graph.torques)
+    names = ["right_elbow", *ACTUATED[::-1], "left_elbow"]
+    motions = [[right, *GOOD[::-1], left], [0.0, -0.1, 0.2, 0.0], [0.0, 2.0, 1.0, 0.0]]
+    torques = graph.answer_to(graph.refer(names, *motions))
+    assert list(torques.name) == ACTUATED
+    expected = model.inverse_dynamics(GOOD, [0.2, -0.1], [1.0, 2.0])
+    np.testing.assert_allclose(torques.total, expected, rtol=1e-9)
+    graph.refer([*ACTUATED, "left_elbow"], [*GOOD, left + 0.05])
+    graph.wait_for(lambda: graph.diagnosis("references refused") == "1")
+    assert (
+        f"the reference cannot be used: passive joint 'left_elbow' is given {left + 0.05:.4g} rad, and the "
+        f"loops put it at {left:.4g} rad, 0.05 rad away, where 0.01 rad are let pass"
+    ) in graph.diagnostics[-1].message
+
+
+@pytest.mark.parametrize("effort_period", [0.0, 0.1])
+def test_trajectories_may_name_passive_joints_that_agree(
+    effort_period: float, robot: dict[str, str], graph: Graph
+) -> None:
+    """They are answered with the efforts of the actuated joints, which alone have controllers."""
+    graph.feedforward(**robot, **INSTANT, mode="inverse_dynamics", effort_period=effort_period)
+    answers: list[JointTrajectory] = []
+    topic = "feedforward/joint_trajectory"
+    graph.node.create_subscription(JointTrajectory, f"{topic}_effort", answers.append, qos.EACH_MESSAGE)
+    sender = graph.node.create_publisher(JointTrajectory, topic, qos.EACH_MESSAGE)
+    graph.wait_for(
+        lambda: sender.get_subscription_count() == 1 and graph.node.count_publishers(f"{topic}_effort") == 1
+    )
+    model = dyn_core.compile_model(loaded(robot))
+    names = [PASSIVE[0], ACTUATED[1], ACTUATED[0], PASSIVE[1]]
+    rows = [[e[0], q[1], q[0], e[1]] for q in (GOOD, OTHER) for e in [model.solve_loops(q)]]
+    graph.publish_state(ACTUATED, GOOD)
+    sender.publish(trajectory(rows[0], [rows[1][0] + 0.02, *rows[1][1:]], names=names))
+    graph.wait_for(lambda: graph.diagnosis("trajectories refused") == "1")
+    assert "passive joint 'left_elbow' is given" in graph.diagnostics[-1].message
+    sender.publish(trajectory(*rows, names=names))
+    graph.wait_for(lambda: answers)
+    assert list(answers[0].joint_names) == ACTUATED[::-1]
+    assert len(answers[0].points) == (20 if effort_period else 2)
+    last = answers[0].points[-1]
+    assert list(last.positions) == pytest.approx(OTHER[::-1], abs=1e-9)
+    assert list(last.effort) == pytest.approx(model.gravity_torques(OTHER)[::-1], abs=1e-6)
+
+
 def test_where_loops_do_not_close_the_robot_is_held_where_they_did(
     robot: dict[str, str], graph: Graph
 ) -> None:
@@ -220,12 +269,17 @@ def test_references_and_trajectories_into_open_loops_are_refused(robot: dict[str
     graph.wait_for(lambda: len(graph.torques) > count + 10)
 
 
-def trajectory(*positions: Sequence[float]) -> JointTrajectory:
+def trajectory(*positions: Sequence[float], names: Sequence[str] = ACTUATED) -> JointTrajectory:
     points = [
-        JointTrajectoryPoint(positions=list(q), time_from_start=Duration(sec=k))
+        JointTrajectoryPoint(
+            positions=list(q),
+            velocities=[0.0] * len(q),
+            accelerations=[0.0] * len(q),
+            time_from_start=Duration(sec=k),
+        )
         for k, q in enumerate(positions, start=1)
     ]
-    return JointTrajectory(joint_names=ACTUATED, points=points)
+    return JointTrajectory(joint_names=names, points=points)
 
 
 def test_limits_of_the_condition_number_are_checked(robot: dict[str, str], graph: Graph) -> None:
@@ -298,7 +352,11 @@ def test_a_trajectory_is_run_and_recorded_unless_it_opens_the_loop(
         refused = ours.run(motion([assembly, [-1.4, 1.4], assembly])).result()
         assert not refused.success
         assert "do not close at left_shoulder = -" in refused.message
-        result = ours.run(motion([assembly, [-0.4, 0.8], assembly])).result()
+        model = dyn_core.compile_model(loaded(robot))
+        whole = [[*q, *model.solve_loops(q).tolist()] for q in (assembly, [-0.4, 0.8], assembly)]
+        wrong = ours.run(motion([[*q, right - 0.02] for *q, right in whole], names=ACTUATED + PASSIVE))
+        assert "passive joint 'right_elbow' is given" in wrong.result().message
+        result = ours.run(motion(whole, names=ACTUATED + PASSIVE)).result()
         assert (result.success, result.message) == (True, "")
     log = dyn_core.read_log(result.log_file, robot=loaded(robot))
     assert log.joint_names == tuple(ACTUATED)
@@ -307,5 +365,5 @@ def test_a_trajectory_is_run_and_recorded_unless_it_opens_the_loop(
     assert (np.ptp(log.q, axis=0) < 0.4).all()
 
 
-def motion(positions: list[list[float]]) -> JointTrajectory:
-    return rows_of_trajectory([2.0 * k for k in range(len(positions))], positions, names=ACTUATED)
+def motion(positions: list[list[float]], names: list[str] = ACTUATED) -> JointTrajectory:
+    return rows_of_trajectory([2.0 * k for k in range(len(positions))], positions, names=names)

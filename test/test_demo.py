@@ -134,6 +134,32 @@ def test_other_robots(robot: str, ros_environment: dict[str, str], tmp_path: Pat
     check_report(tmp_path / "report.html", loaded, len(figures["runs"]))
 
 
+@pytest.mark.parametrize("robot", ["five_bar", "palletizer", "sr400", "delta"])
+def test_robots_with_loops(robot: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
+    """Commanded at their actuated joints; the passive ones follow, and the loops stay closed."""
+    output = done(ros_environment, tmp_path, robot, "--duration", "1")
+    loaded = dyn_core.load_robot(str(ROBOTS[robot]), loops=str(ROBOTS[robot].with_suffix(".yaml")))
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["joint_names"] == list(loaded.coordinate_names)
+    assert figures["passive_joint_names"] == list(loaded.passive_joint_names)
+    assert max(figures["passive_largest_from_loops"]) < 1e-8, "the loops stay closed"
+    _, described, true = figures["runs"]
+    assert min(true["factor"]) >= 10.0
+    assert min(described["factor"]) >= 3.0
+    check_report(tmp_path / "report.html", loaded, 3)
+    text = (tmp_path / "report.html").read_text()
+    assert all(f"{name} (passive)" in text for name in loaded.passive_joint_names)
+    assert f"with {loaded.dof} actuated and {len(loaded.passive_joint_names)} passive joints" in output
+    with (tmp_path / "data.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["run"] == "3"]
+    model = dyn_core.compile_model(loaded)
+    q = [[float(row[f"position.{name}"]) for name in loaded.coordinate_names] for row in rows]
+    passive = [[float(row[f"position.{name}"]) for name in loaded.passive_joint_names] for row in rows]
+    assert abs(model.solve_loops(q) - passive).max() < 1e-7  # nine digits are written
+    assert abs(model.solve_loops(q)[0] - passive[-1]).max() < 0.01, "from rest to rest"
+    assert max(abs(model.solve_loops(q)[0] - row).max() for row in passive) > 0.05, "they move"
+
+
 BARE = """
 <robot name="bare"><link name="base"/>
   <link name="a"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>

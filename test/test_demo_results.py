@@ -18,6 +18,7 @@ import dyn_core
 from dyn_nodes.demonstration.error_table import error_table
 from dyn_nodes.demonstration.files import data_text, figures_text
 from dyn_nodes.demonstration.node_parameters import parameters
+from dyn_nodes.demonstration.passive import greatest, passive_joints, passive_motions
 from dyn_nodes.demonstration.performance import controls
 from dyn_nodes.demonstration.recording import Efforts, Recording, at_times
 from dyn_nodes.demonstration.report import Facts, report
@@ -35,11 +36,14 @@ def recording(title: str, errors: list[list[float]], feedforward: float = math.n
     desired = np.full((n, 3), 0.5)
     one, sent = np.ones((n, 3)), np.full((n, 3), feedforward)
     efforts = Efforts(sent, sent, sent, sent, sent, one, one, one)
-    return Recording(title, 0.002 * np.arange(n), desired, desired - np.array(errors), 0.0 * one, efforts, 0)
+    measured, none = desired - np.array(errors), np.empty((n, 0))
+    return Recording(title, 0.002 * np.arange(n), desired, measured, 0.0 * one, efforts, 0, none)
 
 
+RRP_MODEL = dyn_core.compile_model(RRP)
 ALONE = recording("PD alone", [[0.01, 0.0, 0.002], [-0.01, 0.02, 0.002]])
 BETTER = recording("PD + x, better", [[0.001, 0.0, 0.0001], [0.001, 0.004, 0.0001]], feedforward=2.0)
+RUNS = [ALONE, BETTER]
 
 
 def test_factors_by_joint_and_by_unit() -> None:
@@ -82,7 +86,7 @@ def test_what_was_valid_at_a_time_is_the_last_before() -> None:
 
 
 def test_the_data_as_csv() -> None:
-    rows = list(csv.DictReader(io.StringIO(data_text(RRP, [ALONE, BETTER]))))
+    rows = list(csv.DictReader(io.StringIO(data_text(RRP_MODEL, RUNS, passive_motions(RRP_MODEL, RUNS)))))
     assert [row["run"] for row in rows] == ["1", "1", "2", "2"]
     assert float(rows[1]["time"]) == 0.002
     assert float(rows[1]["position.lift"]) == 0.48
@@ -139,9 +143,8 @@ def test_runs_with_and_without_model_error(scene) -> None:
 
 
 def test_the_report_of_recordings(scene) -> None:
-    runs = [ALONE, BETTER]
     facts = Facts("today & now", 0.5, {"dyn_core": "<1>"})
-    text = report(scene, runs, results(RRP, runs), facts)
+    text = report(scene, RUNS, passive_motions(RRP_MODEL, RUNS), results(RRP, RUNS), facts)
     elements = Elements(text)
     words = " ".join(elements.words)
     assert "today & now" in words
@@ -150,3 +153,54 @@ def test_the_report_of_recordings(scene) -> None:
     assert "2 joint states, 0 answers lost" in words
     assert {"turn", "lift", "stretch", "10.0\N{MULTIPLICATION SIGN}", "2.000 mm"} <= set(elements.words)
     assert words.count("Coriolis and centrifugal") == 2 * 3, "not where there is no feedforward"
+    assert "passive" not in words
+
+
+# Robots with loops.
+
+
+@pytest.fixture(scope="module")
+def five_bar():
+    return prepared(Wish("five_bar", duration=2.0))
+
+
+def closed(scene, error: float, open_by: float) -> Recording:
+    """A run in which actuated joints are off by an error, and the left elbow by as much as loops are open."""
+    t = 0.002 * np.arange(500)
+    desired = scene.motion.at_many(t).q
+    measured = desired + error
+    passive = scene.model.solve_loops(measured)
+    passive[:, 0] += open_by
+    none = np.full_like(desired, np.nan)
+    return Recording("a run", t, desired, measured, none, Efforts(*[none] * 8), 0, passive)
+
+
+def test_passive_joints_are_compared_with_where_the_loops_put_them(five_bar) -> None:
+    names = [joint.name for joint in passive_joints(five_bar.model)]
+    assert names == ["left_elbow", "right_elbow"]
+    motions = passive_motions(five_bar.model, [closed(five_bar, 0.0, 0.0), closed(five_bar, 0.01, -2e-3)])
+    np.testing.assert_allclose(motions[0].desired, motions[0].measured, rtol=0.0, atol=1e-14)
+    assert np.abs(motions[1].desired - motions[1].measured).max() > 5e-3
+    assert greatest(motions) == pytest.approx([2e-3, 0.0], abs=1e-12)
+
+
+def test_report_and_data_of_a_robot_with_loops(five_bar) -> None:
+    runs = [closed(five_bar, 0.01, 0.0), closed(five_bar, 0.0, 2e-3)]
+    motions = passive_motions(five_bar.model, runs)
+    found = results(five_bar.robot, runs)
+    words = " ".join(Elements(report(five_bar, runs, motions, found, Facts("now", 0.5, {}))).words)
+    assert "2 actuated and 2 passive joints followed one motion" in words
+    assert "left_elbow, right_elbow follow through loops" in words
+    assert "at the most 0.002 rad from where the loops put them" in words
+    assert "left_elbow (passive)" in words
+    (first, *_) = csv.DictReader(io.StringIO(data_text(five_bar.model, runs, motions)))
+    assert float(first["position.left_elbow"]) == pytest.approx(runs[0].passive[0, 0], rel=1e-8)
+    assert float(first["reference.right_elbow"]) == pytest.approx(motions[0].desired[0, 1], rel=1e-8)
+    assert "feedforward.left_elbow" not in first
+
+
+def test_a_joint_without_actuator_and_loop_is_named(tmp_path) -> None:
+    side_file = tmp_path / "passive.yaml"
+    side_file.write_text("passive: [lift]")
+    with pytest.raises(dyn_core.DynError, match=r"joint 'lift' of robot 'rrp' has no actuator, and no loop"):
+        prepared(Wish("rrp", side_file=str(side_file)))

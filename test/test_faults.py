@@ -81,7 +81,7 @@ def test_after_a_fault_the_node_can_be_activated_again(
         send_state(loose)
     loose.tick()
     assert loose.published["torques"][-1].status == JointTorques.STATUS_OK
-    assert loose.published["diagnostics"][-1].status[0].level == DiagnosticStatus.OK
+    assert loose.published["diagnostics"][-1].status[0].message == "in order"
 
 
 def test_a_publisher_that_is_gone_at_the_end_harms_nothing(

@@ -148,9 +148,12 @@ def test_all_goes_twice_as_fast_in_simulated_time(graph: Graph, tmp_path: Path) 
     start_node(graph, tmp_path, "-p", "use_sim_time:=true", "-p", "max_tracking_error:=1.0")
     ours = Identified(graph)
     wait_until_it_stands(ours)
-    began = time.monotonic()
-    asked = ours.run(exciting(6.0))
-    result = asked.result()
+    for _ in range(5):
+        began = time.monotonic()
+        result = ours.run(exciting(6.0)).result()
+        # Where the machine stood still for a moment, the robot that it simulates was pushed.
+        if "has to stand still" not in result.message:
+            break
     assert result.success, result.message
     assert result.samples == pytest.approx(1200, abs=100)
     assert time.monotonic() - began < 6.0

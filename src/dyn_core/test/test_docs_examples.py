@@ -11,7 +11,7 @@ from string import Template
 import numpy as np
 import pytest
 
-from dyn_core import Payload
+from dyn_core import Assessment, FeasibleStep, Payload
 from dyn_core.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -127,3 +127,16 @@ def test_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
     base = names["base"]
     assert (len(base.standard_names), len(base.kept), base.of_platform) == (190, 88, 10)
     assert base.expressions[0].startswith("XXR6 = XX6 + 0.1296*M12 + 0.1885*M15 + ")
+
+
+def test_feasible(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    assert commands("feasible.md") == 4
+    assert (place / "sizing.html").is_file()
+    names = python("feasible.md")
+    step, found = names["step"], names["found"]
+    assert isinstance(step, FeasibleStep)
+    assert not step.feasible
+    assert 0.0 < step.part < 1.0
+    assert isinstance(found, Assessment)
+    assert found.factor is not None

@@ -86,6 +86,45 @@ def test_a_rich_motion_is_within_all_limits(name: str, duration: float) -> None:
         assert np.abs(torques[:, j]).max() <= 0.707 * limits.effort
 
 
+@pytest.mark.parametrize("name", ["akr3000", "delta", "five_bar", "gough_stewart", "palletizer", "sr400"])
+def test_a_rich_motion_keeps_loops_closed_and_passive_joints_within_limits(name: str) -> None:
+    path = ROBOTS / f"{name}.urdf"
+    robot = dyn_core.load_robot(str(path), loops=str(path.with_suffix(".yaml")))
+    model = dyn_core.compile_model(robot)
+    motion = rich_motion(model, 4.0).at_many(np.linspace(0.0, 4.0, 3001))
+    _, speeds = model.solve_loops(motion.q, motion.qd, limits=True)
+    assert (np.ptp(motion.q, axis=0) > 0.02).all(), "it moves"
+    assert model.loop_condition(motion.q).max() < 100.0
+    for k, passive_name in enumerate(robot.passive_joint_names):
+        most = robot.joint(passive_name).limits.velocity or np.inf
+        assert np.abs(speeds[:, k]).max() <= 0.707 * most
+    limits = np.array([joint.limits.effort or np.inf for joint in robot.independent_joints])
+    assert (np.abs(model.inverse_dynamics(*motion)).max(axis=0) <= 0.707 * limits).all()
+
+
+def test_a_five_bar_that_cannot_move_far_moves_less_far() -> None:
+    """The left elbow has a range of 0.5 rad instead of 2.7."""
+    text = (ROBOTS / "five_bar.urdf").read_text()
+    assert 'lower="0.1" upper="2.8"' in text
+    narrow = text.replace('lower="0.1" upper="2.8"', 'lower="1.05" upper="1.55"')
+    side = str(ROBOTS / "five_bar.yaml")
+    t = np.linspace(0.0, 4.0, 3001)
+    wide = rich_motion(dyn_core.compile_model(dyn_core.load_robot(text, loops=side)), 4.0)
+    model = dyn_core.compile_model(dyn_core.load_robot(narrow, loops=side))
+    motion = rich_motion(model, 4.0)
+    ratio = motion.amplitudes / wide.amplitudes
+    np.testing.assert_allclose(ratio, ratio[0, 0])
+    assert 0.05 < ratio[0, 0] < 0.9
+    left = model.solve_loops(motion.at_many(t).q, limits=True)[:, 0]
+    assert left.min() >= 1.3 - 0.45 * 0.5 - 1e-3
+    assert left.max() <= 1.3 + 0.45 * 0.5 + 1e-3
+    stuck = text.replace('lower="0.1" upper="2.8"', 'lower="1.5" upper="2.8"')
+    with pytest.raises(
+        dyn_core.DynError, match=r"passive joint 'left_elbow' would be at .* are used: give an"
+    ):
+        rich_motion(dyn_core.compile_model(dyn_core.load_robot(stuck, loops=side)), 4.0)
+
+
 def ratios(name: str, duration: float, **parts: float) -> np.ndarray:
     """How much smaller the ways of the joints are because of limits."""
     model = dyn_core.compile_model(dyn_core.load_robot(str(ROBOTS / f"{name}.urdf")))

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from parallel_cases import NAMES, TILTED, case, motions
-from parallel_oracle import ParallelOracle
+from parallel_oracle import AXES, ParallelOracle, pin, refined
 
 import dyn_core
 from dyn_core.codegen.program import Program
@@ -47,6 +47,65 @@ def test_inverse_and_direct_dynamics_are_those_of_lagrange_multipliers(name: str
         unsorted = np.empty(len(order))
         unsorted[order] = tau
         assert relative(ours.forward_dynamics(T, V, tau), theirs.forward_dynamics(T, V, unsorted)) < 1e-9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrenches_of_the_platform(name: str) -> None:
+    """Beside Lagrange multipliers with forces in all joints."""
+    ours, theirs = model(name), oracle(name)
+    order = [theirs.actuated.index(joint) for joint in ours.joint_names]
+    w = np.random.default_rng(6).uniform(-20.0, 20.0, (4, 6))
+    T, V, Vd = motions(ours, 4, seed=13)
+    batch = ours.inverse_dynamics(T, V, Vd, wrenches={"platform": w})
+    for k in range(4):
+        R = T[k, :3, :3]
+        on_root = np.concatenate((R @ w[k, :3], R @ w[k, 3:]))
+        free = theirs.inverse_dynamics(T[k], V[k], Vd[k])
+        q, qd, _ = theirs.motion(T[k], V[k], Vd[k])
+        rows = theirs.constraints(q, qd)[1]
+        J = pin.getFrameJacobian(theirs.model, theirs.data, theirs.platform, AXES)
+        select = np.eye(theirs.n)[:, [theirs.place[joint] for joint in theirs.actuated]]
+        more = refined(np.hstack([select, rows.T]), J.T @ on_root)[: len(order)]
+        assert relative(batch[k], (free + more)[order]) < 1e-9
+        one = ours.inverse_dynamics(T[k], V[k], Vd[k], wrenches={"platform": w[k].tolist()})
+        np.testing.assert_allclose(one, batch[k], rtol=1e-12)
+        again = ours.forward_dynamics(T[k], V[k], one, wrenches={"platform": w[k]})
+        np.testing.assert_allclose(again, Vd[k], rtol=1e-8, atol=1e-8)
+    out = np.empty_like(batch)
+    assert ours.inverse_dynamics(T, V, Vd, wrenches={"platform": w}, out=out) is out
+    np.testing.assert_array_equal(out, batch)
+
+
+def test_wrenches_of_a_tool_and_of_what_is_none() -> None:
+    """A tool that is fixed to the platform has a frame of its own; legs have no wrenches here."""
+    base = case("gough_stewart")
+    tool = (
+        '<link name="tool"/><joint name="mount" type="fixed"><parent link="platform"/><child link="tool"/>'
+        '<origin xyz="0.1 -0.2 0.3" rpy="0.3 -0.4 0.5"/></joint></robot>'
+    )
+    robot = dyn_core.load_robot(base.urdf.replace("</robot>", tool), loops=base.side_file)
+    compiled = dyn_core.compile_parallel(robot, "platform")
+    T, V, Vd = (x[0] for x in motions(compiled, 1, seed=14))
+    w = np.array([3.0, -5.0, 8.0, 1.0, 2.0, -4.0])
+    R = pin.rpy.rpyToMatrix(0.3, -0.4, 0.5)
+    force, moment = R @ w[:3], R @ w[3:]
+    same = np.concatenate((force, moment + np.cross([0.1, -0.2, 0.3], force)))
+    np.testing.assert_allclose(
+        compiled.inverse_dynamics(T, V, Vd, wrenches={"tool": w}),
+        compiled.inverse_dynamics(T, V, Vd, wrenches={"platform": same}),
+        rtol=1e-9,
+    )
+    none = compiled.inverse_dynamics(T, V, Vd)
+    np.testing.assert_array_equal(compiled.inverse_dynamics(T, V, Vd, wrenches={}), none)
+    leg = robot.link_frames[-3].name
+    with pytest.raises(dyn_core.DynError, match="is no part of the platform 'platform', whose links are"):
+        compiled.inverse_dynamics(T, V, Vd, wrenches={leg: w})
+    with pytest.raises(ValueError, match=r"wrenches\['tool'\]: expected the shape \(6,\), but it has \(5,\)"):
+        compiled.inverse_dynamics(T, V, Vd, wrenches={"tool": w[:5]})
+    with pytest.raises(ValueError, match="wrenches: expected six numbers by name of link"):
+        compiled.forward_dynamics(T, V, Vd, wrenches=w)
+    with pytest.raises(ValueError, match="tau: expected the shape"):
+        compiled.forward_dynamics(T, V, Vd[:5], wrenches={"tool": w})
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -21,6 +22,7 @@ from dyn_core.codegen.program import Program
 from dyn_core.codegen.staging import staged
 from dyn_core.facade.programs import kinds, traced, tunable
 from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.simulation import programs as simulated
 
 SANITIZERS = ("-O1", "-fsanitize=undefined,address", "-fno-sanitize-recover=all")
 
@@ -142,13 +144,9 @@ def test_the_module_in_python(cc: tuple[str, ...], tmp_path: Path) -> None:
     symbolic = symbolic_robot(robot)
     prepared = staged([tunable(symbolic, "inverse_dynamics")], symbolic.parameters)[1]
     chosen = [traced(robot, "inverse_dynamics"), traced(robot, "regressor"), every_operation(), *prepared]
-    runtime = run(*cc, "-print-file-name=libasan.so").strip()
-    if not Path(runtime).is_absolute():
-        pytest.skip(f"{cc[0]} has no address sanitizer that can be loaded into Python")
+    runtime = _runtime(cc)
     for number, program in enumerate(chosen):
-        source, library = tmp_path / f"{number}.c", tmp_path / f"{number}.so"
-        source.write_text(module_source(program))
-        run(*cc, "-march=native", "-fPIC", "-shared", "-w", *include_flags(), source, "-o", library, "-lm")
+        library = _library(cc, program, tmp_path / f"{number}.c")
         sizes = [str(len(vector)) for vector in program.inputs.values()]
         words = (str(len(program.prepared or ())), "x".join(map(str, program.shape)), *sizes)
         said = run(
@@ -158,6 +156,64 @@ def test_the_module_in_python(cc: tuple[str, ...], tmp_path: Path) -> None:
             PYTHONMALLOC="malloc",
         )
         assert said == "general 6, refused 6\n"
+
+
+def _runtime(cc: tuple[str, ...]) -> str:
+    """The library that an interpreter has to load first."""
+    runtime = run(*cc, "-print-file-name=libasan.so").strip()
+    if not Path(runtime).is_absolute():
+        pytest.skip(f"{cc[0]} has no address sanitizer that can be loaded into Python")
+    return runtime
+
+
+def _library(cc: tuple[str, ...], program: Program, source: Path) -> Path:
+    """The module of a program, compiled with the sanitizers."""
+    library = source.with_suffix(".so")
+    source.write_text(module_source(program))
+    run(*cc, "-march=native", "-fPIC", "-shared", "-w", *include_flags(), source, "-o", library, "-lm")
+    return library
+
+
+@pytest.mark.parametrize("robot", ["rrp", "five_bar"])
+def test_whole_steps_in_python(cc: tuple[str, ...], robot: str, tmp_path: Path) -> None:
+    """Steps of a simulation, by both methods, with arrays that end where the sanitizer sees it."""
+    side = ROBOTS / f"{robot}.yaml"
+    loaded = dyn_core.load_robot(ROBOTS / f"{robot}.urdf", loops=side if robot == "five_bar" else None)
+    made: list[Program] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulated, "compiled_or_none", lambda _robot, programs, _backend: made.extend(programs))
+        prepared = simulated.compiled_programs(loaded, "c").prepared(loaded)
+    library = _library(cc, made[0], tmp_path / "steps.c")
+    simulator = dyn_core.Simulator(loaded)
+    known = simulator._programs.passive.known(simulator.state.q, simulator.state.qd)
+    bounds = [1.0] * loaded.dof + [-9.0] * loaded.dof + [9.0] * loaded.dof
+    bounds += [-9.0] * len(simulator.passive_joint_names) + [9.0] * len(simulator.passive_joint_names)
+    vectors = [[*bounds, 1e3, 1e-3, 0.1], prepared.tolist(), simulator.state.q.tolist(), known.tolist()]
+    said = run(
+        *(sys.executable, "-c", STEPS, library, json.dumps(vectors)),
+        LD_PRELOAD=_runtime(cc),
+        ASAN_OPTIONS="detect_leaks=0",
+        PYTHONMALLOC="malloc",
+    )
+    assert said == "made 40\n"
+
+
+STEPS = """
+import importlib.machinery, importlib.util, json, sys
+import numpy as np
+loader = importlib.machinery.ExtensionFileLoader("dyn_program", sys.argv[1])
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("dyn_program", loader))
+loader.exec_module(module)
+bounds, prepared, q, known = (np.array(vector) for vector in json.loads(sys.argv[2]))
+qd, tau, made = np.full(q.shape, 0.1), np.zeros(q.shape), 0
+for implicit in (False, True):
+    at = (q, qd, known)
+    for k in range(20):
+        found = module.step(bounds, prepared, implicit, *at[:2], tau, 1e-6, at[2])
+        made += found is not None
+        at = found or at
+print(f"made {made}")
+"""
 
 
 CALLS = """

@@ -275,7 +275,7 @@ def test_singularities_are_seen_by_determinants_and_by_jumps(moved: PassiveMotio
         with pytest.raises(DynError, match=r"passes a singularity of its loops, .* from left = 0\.5:"):
             checked_step(mechanism, now, before, load, 1e-3, now)
     else:
-        assert checked_step(mechanism, now, before, load, 1e-3, now) == (now, moved)
+        assert checked_step(mechanism, now, before, load, 1e-3, now) is now
 
 
 def test_it_begins_in_the_assembly() -> None:

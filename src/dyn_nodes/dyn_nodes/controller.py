@@ -34,6 +34,7 @@ from dyn_nodes.diagnostics import Failure
 from dyn_nodes.joint_controller import JointController
 from dyn_nodes.joint_efforts import named_efforts
 from dyn_nodes.motion_message import measured_motion, reference_motion
+from dyn_nodes.passive_reference import check_passive
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_source import DescribedRobot
@@ -111,7 +112,9 @@ class Controller(TorqueNode[JointController]):
             return
         try:
             t = self.time_of("reference", message.header.stamp)
-            running.maker.refer(reference_motion(message, running.references), t, self.steady())
+            given = reference_motion(message, running.references)
+            check_passive(running.agreement, given)
+            running.maker.refer(given, t, self.steady())
         except Rejection as problem:
             self.refuse("references refused", "~/reference", problem)
             return
@@ -125,7 +128,7 @@ class Controller(TorqueNode[JointController]):
         stamp_ns = nanoseconds_of(message.header.stamp)
         stamp = self.time_from(stamp_ns) if stamp_ns else None
         try:
-            points = points_of(message, running.robot) if message.points else None
+            points = points_of(message, running.robot, running.agreement) if message.points else None
             t = self.time_from(self.get_clock().now().nanoseconds)
             running.maker.follow(points, t, stamp, self.steady())
         except (DynError, Rejection) as problem:

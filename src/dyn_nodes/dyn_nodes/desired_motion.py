@@ -276,7 +276,7 @@ class DesiredMotion:
                 )
 
     def _completed(self, given: GivenMotion, t: float) -> Motion:
-        q, qd, qdd = given
+        q, qd, qdd = given.q, given.qd, given.qdd
         if qd is None:
             derived = self._of_positions.update(t, q)
             return Motion(q, derived[0], derived[1] if qdd is None else qdd)

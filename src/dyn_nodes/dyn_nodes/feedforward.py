@@ -45,6 +45,7 @@ from dyn_nodes.model_service import ModelService
 from dyn_nodes.model_source import LoadedModel, compiled
 from dyn_nodes.motion_message import GivenMotion, controller_motion, measured_motion, reference_motion
 from dyn_nodes.parameter_interface import ParameterInterface
+from dyn_nodes.passive_reference import check_passive
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_source import DescribedRobot
@@ -160,6 +161,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             stamp = message.header.stamp
             t = self.time_of("reference", stamp)
             given = read(message, running.references)
+            check_passive(running.agreement, given)
             output = running.maker.refer(given, t, self.steady())
             if output is not None:
                 self.answer(running, output, stamp)
@@ -178,7 +180,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         period = self._settings.effort_period
         try:
             t, now = self.node_time, self.steady()
-            answer, excess = follow(running.maker, message, t, stamp, now, period)
+            answer, excess = follow(running.maker, running.agreement, message, t, stamp, now, period)
         except (DynError, Rejection) as problem:
             self.refuse("trajectories refused", "~/joint_trajectory", problem)
             return

@@ -49,7 +49,7 @@ class IdentifySession(Session):
             self._directory = new_directory(around.settings.directory, self._known.robot.name)
             self._estimate(Path(request.log_file))
         elif request.trajectory.points:
-            self.move(points_of(request.trajectory, self._known.robot), 1)
+            self.move(points_of(request.trajectory, self._known.robot, self._known.agreement), 1)
         else:
             # What would refuse the motion does so before it is computed.
             around.output.check()

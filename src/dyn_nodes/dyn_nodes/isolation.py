@@ -11,10 +11,13 @@ from pathlib import Path
 import domain_coordinator
 from rclpy.utilities import get_rmw_implementation_identifier
 
+from dyn_core import DynError
+
 _FAST_DDS_PROFILE = Path(__file__).with_name("fastdds_loopback.xml")
 _DDS_PORT_BASE = 7400
 _DDS_PORTS_PER_DOMAIN = 250
-_FIRST_UNICAST_PORT = 10
+_UNICAST_PORTS = range(10, 10 + 2 * 120, 2)
+"""Where participants of a domain are discovered, each at its own: there are at most 120 on a machine."""
 _REACHES_FURTHER = (
     "ROS_LOCALHOST_ONLY",
     "ROS_STATIC_PEERS",
@@ -58,15 +61,20 @@ class _FreeDomains:
         self._next = 100
 
     def __call__(self) -> int:
-        while self._next > 1 and _in_use(self._next):
-            self._next -= 1
-        domain, self._next = self._next, max(self._next - 1, 1)
-        return domain
+        for domain in range(self._next, 0, -1):
+            if not _in_use(domain):
+                self._next = domain - 1
+                return domain
+        raise DynError("DDS participants speak in all domains of this machine from 1 to 100: end some")
 
 
 def _in_use(domain: int) -> bool:
-    """Whether a DDS participant has the first unicast discovery port of the domain."""
-    port = _DDS_PORT_BASE + _DDS_PORTS_PER_DOMAIN * domain + _FIRST_UNICAST_PORT
+    """Whether a DDS participant speaks in the domain; the one that came first may have gone first."""
+    first = _DDS_PORT_BASE + _DDS_PORTS_PER_DOMAIN * domain
+    return any(_is_bound(first + port) for port in _UNICAST_PORTS)
+
+
+def _is_bound(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind(("", port))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NoReturn
@@ -30,12 +31,23 @@ class JointReader:
         what: what the messages are called in sentences: "joint state".
     """
 
-    def __init__(self, joint_names: Sequence[str], what: str, *, others: bool) -> None:
-        """Read messages called `what`; `others` says whether they may have other joints as well."""
+    def __init__(
+        self, joint_names: Sequence[str], what: str, *, others: bool, passive: Sequence[str] = ()
+    ) -> None:
+        """Read messages of one kind.
+
+        Args:
+            joint_names: the joints of the robot, in order.
+            what: what the messages are called.
+            others: whether they may have other joints as well, which are passed over.
+            passive: joints that they may have, and whose positions are asked for.
+        """
         self.joint_names = tuple(joint_names)
         self.what = what
         self._others = others
         self._set = frozenset(joint_names)
+        self._passive = frozenset(passive)
+        self._followers: list[tuple[str, int]] = []
         self._names: list[str] = []
         self._order: NDArray[np.intp] | None = None
         self._same_order = False
@@ -66,12 +78,25 @@ class JointReader:
         missing = [name for name in self.joint_names if name not in index]
         if missing:
             raise Rejection(f"{self.what} lacks joint {', '.join(map(repr, missing))}")
-        unknown = [name for name in names if name not in self._set]
+        unknown = [name for name in names if name not in self._set and name not in self._passive]
         if unknown and not self._others:
             raise Rejection(f"{self.what} has joint '{unknown[0]}', which the robot does not have")
         self._names = list(names)
         self._order = np.array([index[name] for name in self.joint_names], dtype=np.intp)
         self._same_order = list(self._order) == list(range(len(names)))
+        self._followers = [(name, index[name]) for name in names if name in self._passive]
+
+    def passive(self, numbers: Numbers) -> dict[str, float]:
+        """Answer positions of passive joints of the last `positions`, by name, without those that are NaN.
+
+        Raises:
+            Rejection: one is infinite or larger than any position is.
+        """
+        found = {name: float(numbers[k]) for name, k in self._followers if not math.isnan(numbers[k])}
+        for name, value in found.items():
+            if not plausible([value]):
+                raise Rejection(f"{self.what} gives joint '{name}' the position {value}")
+        return found
 
     def values(self, numbers: Numbers, quantity: str) -> NDArray[np.float64]:
         """Answer the values of our joints, in their order, shape (n,).

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core import DynError, Model, Robot
+from dyn_core.control.passive_agreement import PassiveAgreement
 from dyn_core.errors import listed
 from dyn_core.excitation.box import coordinate_boxes
 from dyn_core.facade.arrays import Array
@@ -26,6 +27,7 @@ class KnownRobot:
         model: its compiled dynamics.
         effort_limit: greatest effort of each joint (N m or N), infinite where it is unknown, (n,).
         reader: reads joint states.
+        agreement: compares positions of passive joints in trajectories with the loops.
         source: its description, or the path of it.
         side_file: path of its side file; empty for none.
     """
@@ -34,6 +36,7 @@ class KnownRobot:
     model: Model
     effort_limit: Array
     reader: JointReader
+    agreement: PassiveAgreement
     source: str
     side_file: str
 
@@ -70,6 +73,7 @@ def known_robot(
         loaded.model,
         limits,
         JointReader(robot.coordinate_names, "joint state", others=True),
+        PassiveAgreement(robot),
         described.text or description_file,
         side_file,
     )

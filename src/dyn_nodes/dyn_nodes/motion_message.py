@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from dyn_nodes.joint_reader import JointReader
 from dyn_nodes.joint_state_bytes import JointStates
+
+NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class GivenMotion(NamedTuple):
@@ -20,11 +23,13 @@ class GivenMotion(NamedTuple):
         q: positions (rad or m), (n,).
         qd: velocities (rad/s or m/s), (n,), or None.
         qdd: accelerations (rad/s^2 or m/s^2), (n,), or None.
+        passive: positions of passive joints (rad or m), by name, of those that are given.
     """
 
     q: NDArray[np.float64]
     qd: NDArray[np.float64] | None
     qdd: NDArray[np.float64] | None
+    passive: Mapping[str, float] = NOTHING
 
 
 class MeasuredMotion(NamedTuple):
@@ -75,4 +80,5 @@ def _motion(
         reader.positions(names, positions),
         reader.values(velocities, "velocity") if len(velocities) else None,
         reader.values(accelerations, "acceleration") if len(accelerations) else None,
+        reader.passive(positions),
     )

@@ -21,7 +21,7 @@ class RunSession(Session):
             raise DynError("the trajectory has no points: give the motion that is to be recorded")
         if not request.repetitions:
             raise DynError("repetitions are 0: give at least 1")
-        points = points_of(request.trajectory, self._known.robot)
+        points = points_of(request.trajectory, self._known.robot, self._known.agreement)
         self.move(points, request.repetitions)
 
     def moved(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from dyn_core import Robot
 from dyn_core.control.loop_guard import LoopGuard
+from dyn_core.control.passive_agreement import PassiveAgreement
 from dyn_core.facade.arrays import Array
 from dyn_nodes.desired_motion import DesiredMotion
 from dyn_nodes.joint_reader import JointReader
@@ -59,6 +60,7 @@ class Running(Generic[Maker]):
         outputs: publishes them.
         states: reads joint states.
         references: reads references.
+        agreement: compares positions of passive joints in references and trajectories with the loops.
     """
 
     robot: Robot
@@ -66,3 +68,4 @@ class Running(Generic[Maker]):
     outputs: Outputs
     states: JointReader
     references: JointReader
+    agreement: PassiveAgreement

@@ -19,6 +19,7 @@ from std_msgs.msg import Float64MultiArray
 
 from dyn_core import Robot
 from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.passive_agreement import PassiveAgreement
 from dyn_core.control.watchdog import Status
 from dyn_core.errors import listed
 from dyn_msgs.msg import JointTorques
@@ -117,12 +118,14 @@ class TorqueNode(RobotNode[Running[Maker]]):
 
     def running(self, robot: Robot, maker: Maker) -> Running[Maker]:
         """Answer all that belongs to a robot; DynError where the parameters do not fit it."""
+        agreement = PassiveAgreement(robot)
         return Running(
             robot,
             maker,
             Outputs(robot, self.publishing.command_joints, self._torques, self._commands),
             JointReader(robot.coordinate_names, "joint state", others=True),
-            JointReader(robot.coordinate_names, "reference", others=False),
+            JointReader(robot.coordinate_names, "reference", others=False, passive=agreement.names),
+            agreement,
         )
 
     def use(self, prepared: Running[Maker]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
+from dyn_core.control.passive_agreement import PassiveAgreement
 from dyn_core.control.trajectory import Trajectory
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.torque_source import TorqueSource
@@ -34,6 +35,7 @@ class Followed(NamedTuple):
 
 def follow(
     source: TorqueSource,
+    agreement: PassiveAgreement,
     message: JointTrajectory,
     t: float,
     stamp: float | None,
@@ -44,6 +46,7 @@ def follow(
 
     Args:
         source: what follows it.
+        agreement: compares positions of passive joints, where it names some.
         message: the trajectory.
         t: the present on the clock of stamps (s).
         stamp: its start (s); None for now.
@@ -57,7 +60,7 @@ def follow(
     if not message.points:
         source.stand(t, now)
         return Followed(_stop(source, t), None)
-    points = points_of(message, robot)
+    points = points_of(message, robot, agreement)
     trajectory = source.planned(points, t, stamp, now)
     if effort_period > 0.0:
         times = sampling_times(trajectory, t if stamp is None else max(t, stamp), effort_period)

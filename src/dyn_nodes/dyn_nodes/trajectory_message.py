@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -12,19 +12,27 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_core import DynError, Robot
+from dyn_core.control.passive_agreement import PassiveAgreement
 from dyn_core.control.trajectory import Samples
 from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
 from dyn_nodes.plausible import LARGEST
 from dyn_nodes.trajectory_efforts import MOST_POINTS
 
 
-def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
-    """Answer the points of a trajectory of a robot; DynError where they are none."""
+def points_of(message: JointTrajectory, robot: Robot, agreement: PassiveAgreement) -> TrajectoryPoints:
+    """Answer the points of a trajectory of a robot, in its coordinates; DynError where they are none.
+
+    Args:
+        message: the trajectory; it may have passive joints, too.
+        robot: the robot.
+        agreement: compares their positions at the points with the loops.
+    """
     points = message.points
     if len(points) > MOST_POINTS:
         raise DynError(f"the trajectory has {len(points)} points: give at most {MOST_POINTS}")
+    passive = [name for name in dict.fromkeys(message.joint_names) if name in agreement.names]
     checked = trajectory_points(
-        robot.coordinate_names,
+        (*robot.coordinate_names, *passive),
         message.joint_names,
         [_seconds(point.time_from_start) for point in points],
         [point.positions for point in points],
@@ -40,13 +48,18 @@ def points_of(message: JointTrajectory, robot: Robot) -> TrajectoryPoints:
                 f"trajectory point {k} gives joint '{checked.joint_names[j]}' the {what} {rows[k, j]}",
                 element=f"joint '{checked.joint_names[j]}'",
             )
-    return checked
+    if not passive:
+        return checked
+    n = robot.dof
+    agreement.check(checked.q[:, :n], passive, checked.q[:, n:])
+    own = (rows[:, :n] for rows in (checked.q, checked.qd, checked.qdd))
+    return TrajectoryPoints(robot.coordinate_names, checked.times, *own)
 
 
 def with_efforts(
-    message: JointTrajectory, joint_names: Iterable[str], efforts: NDArray[np.float64]
+    message: JointTrajectory, joint_names: Sequence[str], efforts: NDArray[np.float64]
 ) -> JointTrajectory:
-    """Give the points of a trajectory these efforts, and answer it.
+    """Give the points of a trajectory these efforts, and answer it, with the joints that have efforts.
 
     Args:
         message: the trajectory, which is changed: to make as many points again would take long.
@@ -54,6 +67,8 @@ def with_efforts(
         efforts: one row for each point (N m or N), (N, n).
     """
     order = _order(message, joint_names)
+    if len(order) < len(message.joint_names):
+        _drop_others(message, set(joint_names))
     for point, row in zip(message.points, efforts[:, order], strict=True):
         point.effort = _doubles(row)
     return message
@@ -75,11 +90,12 @@ def sampled_trajectory(
         samples: the motion at these times.
         efforts: one row for each point (N m or N), (N, n).
     """
+    joint_names = tuple(joint_names)
     order = _order(message, joint_names)
     rows = zip(times.tolist(), samples.q, samples.qd, samples.qdd, efforts, strict=True)
     return JointTrajectory(
         header=message.header,
-        joint_names=message.joint_names,
+        joint_names=[joint_names[j] for j in order],
         points=[
             JointTrajectoryPoint(
                 positions=_doubles(q[order]),
@@ -93,9 +109,21 @@ def sampled_trajectory(
     )
 
 
+def _drop_others(message: JointTrajectory, joint_names: set[str]) -> None:
+    """Leave the joints of a message that have one of these names."""
+    kept = [k for k, name in enumerate(message.joint_names) if name in joint_names]
+    for point in message.points:
+        for part in ("positions", "velocities", "accelerations"):
+            values = getattr(point, part)
+            if len(values):
+                setattr(point, part, array("d", [values[k] for k in kept]))
+    message.joint_names = [message.joint_names[k] for k in kept]
+
+
 def _order(message: JointTrajectory, joint_names: Iterable[str]) -> list[int]:
+    """Where the joints of a message are among those with one of these names, which it has all of."""
     index = {name: j for j, name in enumerate(joint_names)}
-    return [index[name] for name in message.joint_names]
+    return [index[name] for name in message.joint_names if name in index]
 
 
 def _seconds(duration: Duration) -> float:

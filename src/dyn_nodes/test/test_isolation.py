@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import socket
 
+import pytest
+
+from dyn_core import DynError
+from dyn_nodes import isolation
 from dyn_nodes.isolation import isolated_environment
 
 
@@ -13,13 +17,21 @@ def test_two_at_once_have_different_domains() -> None:
         assert first["ROS_DOMAIN_ID"] != second["ROS_DOMAIN_ID"]
 
 
-def test_a_domain_where_another_participant_speaks_is_passed_over() -> None:
+@pytest.mark.parametrize("participant_index", [0, 1, 7, 119])
+def test_a_domain_where_another_participant_speaks_is_passed_over(participant_index: int) -> None:
+    """Also where those that came before it are gone."""
     with isolated_environment({}) as environment:
         domain = int(environment["ROS_DOMAIN_ID"])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
-        participant.bind(("", 7400 + 250 * domain + 10))
+        participant.bind(("", 7400 + 250 * domain + 10 + 2 * participant_index))
         with isolated_environment({}) as environment:
             assert int(environment["ROS_DOMAIN_ID"]) != domain
+
+
+def test_where_all_domains_are_in_use_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation, "_in_use", lambda domain: True)
+    with pytest.raises(DynError, match="in all domains of this machine"), isolated_environment({}):
+        pass
 
 
 def test_the_network_set_up_of_the_user_is_left_out() -> None:

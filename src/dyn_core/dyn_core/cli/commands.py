@@ -16,6 +16,8 @@ from dyn_core.cli.evaluate import add_arguments as evaluate_arguments
 from dyn_core.cli.evaluate import evaluate
 from dyn_core.cli.excite import add_arguments as excite_arguments
 from dyn_core.cli.excite import excite
+from dyn_core.cli.feasible import add_arguments as feasible_arguments
+from dyn_core.cli.feasible import feasible
 from dyn_core.cli.identify import add_arguments as identify_arguments
 from dyn_core.cli.identify import identify
 from dyn_core.cli.lagrange import add_arguments as lagrange_arguments
@@ -25,6 +27,8 @@ from dyn_core.cli.log import log
 from dyn_core.cli.loops import add_arguments as loops_arguments
 from dyn_core.cli.loops import loops
 from dyn_core.cli.mdh import mdh
+from dyn_core.cli.parallel import add_arguments as parallel_arguments
+from dyn_core.cli.parallel import parallel
 from dyn_core.cli.payload import add_arguments as payload_arguments
 from dyn_core.cli.payload import payload
 from dyn_core.cli.predict import add_arguments as predict_arguments
@@ -50,6 +54,18 @@ COMMANDS = (
         run=loops,
         add_arguments=loops_arguments,
         gravity=False,
+    ),
+    Command(
+        name="parallel",
+        help="describe a robot of a platform and legs, or evaluate its dynamics",
+        description="Print what a parallel robot is made of: its platform, its legs, how many operations its "
+        "functions take, its base parameters. With a placement or a motion of the platform print positions, "
+        "velocities, accelerations and efforts of the actuated joints, with --tau the acceleration of the "
+        "platform.",
+        run=parallel,
+        add_arguments=parallel_arguments,
+        parameters=True,
+        terms=True,
     ),
     Command(
         name="eval",
@@ -128,6 +144,17 @@ COMMANDS = (
         "parameters and friction. The same arguments give the same trajectory.",
         run=excite,
         add_arguments=excite_arguments,
+    ),
+    Command(
+        name="feasible",
+        help="tell whether the actuators can make a motion, and what it asks of them",
+        description="Tell where and by how much a motion is beyond the limits of the actuators of a robot, "
+        "how much longer it has to take, and what it asks of each motor and bearing; exit code 1 where it is "
+        "not feasible.",
+        run=feasible,
+        add_arguments=feasible_arguments,
+        parameters=True,
+        terms=True,
     ),
     Command(
         name="log",

@@ -237,6 +237,11 @@ def _text(excitation: Excitation) -> str:
     ]
     if excitation.left_out:
         lines.append(f"not told from other parameters: {' '.join(excitation.left_out)}")
+    if excitation.unshown:
+        lines.append(
+            "shown by no motion within these limits, and left out of the condition number: "
+            f"{' '.join(excitation.unshown)}; more of the limits may show them"
+        )
     if excitation.hidden:
         lines.append(
             f"hardly shown by this motion, and not to be identified with it: {' '.join(excitation.hidden)}; "

@@ -19,6 +19,7 @@ from dyn_core.cli.commands import COMMANDS
 from dyn_core.cli.excite import START
 from dyn_core.cli.functions import VECTORS
 from dyn_core.cli.numbers import joined, no_number
+from dyn_core.cli.parallel import OF_PLATFORM
 from dyn_core.cli.robot_options import GRAVITY
 from dyn_core.cli.version import VERSION
 from dyn_core.errors import DynError, shortened
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    options = (*VECTORS, GRAVITY, START)
+    options = (*VECTORS, *OF_PLATFORM, GRAVITY, START)
     parser = _parser()
     parsed, unread = parser.parse_known_args(joined(arguments, options))
     if unread:

@@ -43,8 +43,10 @@ def c_functions(programs: Sequence[Program]) -> list[ModuleType]:
 def module_source(program: Program) -> str:
     """Answer the whole C source of the module of a program."""
     here = Path(__file__).parent / "c"
-    headers = ["closure.h", "module.h"] if program.closure else ["module.h"]
-    texts = [(here / name).read_text() for name in ("prelude.h", *headers)]
+    before = ["closure.h"] if program.closure else []
+    after = ["stepping.h"] if program.stepping else []
+    headers = ("prelude.h", *before, "module.h", *after, "definition.h")
+    texts = [(here / name).read_text() for name in headers]
     return "\n".join((texts[0], c_source(program), *texts[1:]))
 
 

@@ -7,7 +7,8 @@ which they are given. So they can all be computed together, several in one instr
 from parameters is one vector of numbers, `p`, for all lanes.
 
 Unknowns of a program, which `closure.h` solves for, are one more vector after its inputs. What it takes for
-this, what determines them and Newton's step, is code for one sample.
+this, what determines them and Newton's step, is code for one sample; so are the other programs of a step of a
+motion, which `stepping.h` makes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dyn_core.codegen.closure import Closure, given_program, open_program
 from dyn_core.codegen.program import Program
+from dyn_core.codegen.stepping import Stepping
 from dyn_core.codegen.straight_line import ARITHMETIC, Dialect, operand, statements
 from dyn_core.expr.analysis import needed
 from dyn_core.expr.graph import Expr, Op, Symbolic
@@ -76,7 +78,10 @@ def c_source(program: Program) -> str:
         f"#define ANGLES {angles}",
         f"#define TUNABLE {int(program.prepared is not None)}",
         f"#define PREPARED {len(program.prepared or ())}",
-        *(ONE_SAMPLE, code, *(_closure_code(program, program.closure) if program.closure else ()), NO_MORE),
+        f"#define GUARDED {int(program.guarded)}",
+        *(ONE_SAMPLE, code, *(_closure_code(program, program.closure) if program.closure else ())),
+        *(_stepping_code(program.stepping) if program.stepping else ()),
+        NO_MORE,
         *(LANES, code, NO_MORE),
     ]
     return "\n".join(parts)
@@ -123,6 +128,27 @@ def _closure_code(program: Program, closure: Closure) -> list[str]:
         f"#define STEP_ANGLES {step_angles}",
         *(f"#define {name} {{{', '.join(map(repr, values))}}}" for name, values in vectors.items()),
         *(given_code, step),
+    ]
+
+
+def _stepping_code(stepping: Stepping) -> list[str]:
+    """What `stepping.h` needs."""
+    sum_angles, sum_code = _code(stepping.sum, range(len(stepping.sum.results)), "sum_")
+    assert sum_angles == 0, "a weighted sum has no angles"
+    passive = stepping.passive
+    angles, code = _code(open_program(passive), range(len(passive.results)), "passive_")
+    given = (
+        _code(given_program(passive), range(len(passive.closure.given)), "passive_given_")[1:]
+        if passive.closure
+        else ()
+    )
+    return [
+        f"#define SUM_RESULTS {len(stepping.sum.results)}",
+        f"#define PASSIVE {stepping.joints}",
+        f"#define PASSIVE_SIGNS {stepping.signs}",
+        f"#define PASSIVE_RESULTS {len(passive.results)}",
+        f"#define PASSIVE_ANGLES {angles}",
+        *(sum_code, code, *given),
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dyn_core.codegen.closure import Closure
+from dyn_core.codegen.stepping import Stepping
 from dyn_core.expr.analysis import needed, operation_counts
 from dyn_core.expr.graph import Expr, Graph, Symbolic
 
@@ -27,6 +28,8 @@ class Program:
             these are those of the joints, or say themselves what they are.
         closure: unknowns that are solved for first; None where there are none.
         rows: by name, how many rows those inputs have that can be given as matrices, too.
+        stepping: what is compiled with it to make whole steps of a motion; None for other programs.
+        guarded: whether the first result is NaN where inputs cannot be used, which the caller then says.
     """
 
     name: str
@@ -38,6 +41,8 @@ class Program:
     columns: tuple[str, ...] = ()
     closure: Closure | None = None
     rows: Mapping[str, int] = field(default_factory=dict)
+    stepping: Stepping | None = None
+    guarded: bool = False
 
     @property
     def nodes(self) -> list[Expr]:

@@ -92,20 +92,28 @@ class LoopGuard:
         if not self._robot.loops:
             return
         times = _looks(trajectory)
-        q = np.ascontiguousarray(trajectory.sample_many(times).q)
-        W = np.empty((len(q), *self._matrix.shape))
-        k = self._matrix.function.into(q, W)
-        why = ""
-        if k is not None:
-            why = self._open(q[k])
-        else:
-            conditions = condition_numbers(W, self._units)
-            k = int(np.argmax(~(conditions <= self.limits.greatest)))
-            if not conditions[k] <= self.limits.greatest:
-                why = self._singular(q[k], float(conditions[k]))
-        if why:
+        found = self.first_refused(np.ascontiguousarray(trajectory.sample_many(times).q))
+        if found is not None:
+            k, why = found
             when = f"{times[k] - trajectory.start:.4g} s after its start"
             raise DynError(f"the trajectory cannot be followed, {when} {why}")
+
+    def first_refused(self, q: Array) -> tuple[int, str] | None:
+        """Answer the first of positions (N, n) that will not do, by number, and why; None where all do.
+
+        Positions follow one another, so that loops close at each from where they did at the one before.
+        """
+        if not self._robot.loops:
+            return None
+        W = np.empty((len(q), *self._matrix.shape))
+        k = self._matrix.function.into(q, W)
+        if k is not None:
+            return k, self._open(q[k])
+        conditions = condition_numbers(W, self._units)
+        k = int(np.argmax(~(conditions <= self.limits.greatest)))
+        if conditions[k] <= self.limits.greatest:
+            return None
+        return k, self._singular(q[k], float(conditions[k]))
 
     @property
     def warning(self) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dyn_core.control.closed_motion import ClosedMotions, assembly, refuse
 from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
@@ -22,7 +23,7 @@ SAMPLE_S = 0.005
 """Time between two looks at speeds and torques (s)."""
 SMALLEST = 0.05
 """Least part of the motion that is still one."""
-_STEPS = 40
+_FACTORS = np.linspace(1.0, SMALLEST, 40)
 
 
 def rich_motion(
@@ -31,7 +32,8 @@ def rich_motion(
     """Answer a motion of all joints whose phases are random, about a centre near zero.
 
     Where a joint would be too fast its own way is made shorter; where a torque would be too large, those of
-    all.
+    all. With loops the centre is near the assembly, and the ways of all are made shorter until the loops
+    close along them, away from singularities, with passive joints within the same part of their limits.
 
     Args:
         model: the robot.
@@ -41,11 +43,13 @@ def rich_motion(
         seed: of the random numbers.
 
     Raises:
-        DynError: a joint needs more than that part of its effort to stand at the centre.
+        DynError: a joint needs more than that part of its effort to stand at the centre, or loops do not let
+            it move.
     """
     joints = model.robot.independent_joints
     stroke = np.array([_stroke(joint) for joint in joints])
-    centre = np.array([_centre(joint, r) for joint, r in zip(joints, stroke, strict=True)])
+    near = assembly(model.robot)
+    centre = np.array([_centre(joint, r, x) for joint, r, x in zip(joints, stroke, near, strict=True)])
     random = np.random.default_rng(seed)
     shape = (HARMONICS, len(joints))
     amplitudes = random.uniform(0.5, 1.0, shape) / np.arange(1.0, HARMONICS + 1.0)[:, None]
@@ -54,14 +58,26 @@ def rich_motion(
     motion = motion.scaled(stroke / np.abs(motion.at_many(t).q - centre).max(0))
     fastest = np.abs(motion.at_many(t).qd).max(0)
     motion = motion.scaled(np.minimum(1.0, part_of_speed * np.array([_speed(j) for j in joints]) / fastest))
-    return _within_efforts(model, motion, t, part_of_effort)
+    closed = ClosedMotions(model, part_of_range=2.0 * PART_OF_RANGE, part_of_speed=part_of_speed)
+    return _within_efforts(model, _within_loops(model, motion, t, closed), t, part_of_effort)
+
+
+def _within_loops(model: Model, motion: FourierMotion, t: Array, closed: ClosedMotions) -> FourierMotion:
+    why: str | None = None
+    for factor in _FACTORS:
+        scaled = motion.scaled(factor)
+        why = closed.problem(scaled, t)
+        if why is None:
+            return scaled
+    assert why is not None, "there are factors"
+    raise refuse(model, why)
 
 
 def _within_efforts(model: Model, motion: FourierMotion, t: Array, part: float) -> FourierMotion:
     joints = model.robot.independent_joints
     limits = np.array([joint.limits.effort or np.inf for joint in joints]) * part
-    for step in range(_STEPS):
-        scaled = motion.scaled(1.0 - (1.0 - SMALLEST) * step / (_STEPS - 1))
+    for factor in _FACTORS:
+        scaled = motion.scaled(factor)
         if (np.abs(model.inverse_dynamics(*scaled.at_many(t))).max(0) <= limits).all():
             return scaled
     beyond = np.abs(model.inverse_dynamics(*motion.scaled(SMALLEST).at_many(t))).max(0) / limits
@@ -80,12 +96,12 @@ def _stroke(joint: Joint) -> float:
     return longest if lower is None or upper is None else min(longest, PART_OF_RANGE * (upper - lower))
 
 
-def _centre(joint: Joint, stroke: float) -> float:
-    """Answer what is nearest to 0 such that the joint stays within its range (rad or m)."""
+def _centre(joint: Joint, stroke: float, near: float) -> float:
+    """Answer what is nearest to a position such that the joint stays within its range (rad or m)."""
     lower, upper = joint.limits.lower, joint.limits.upper
     least = -np.inf if lower is None else lower + stroke * 0.5 / PART_OF_RANGE
     most = np.inf if upper is None else upper - stroke * 0.5 / PART_OF_RANGE
-    return float(min(max(0.0, least), max(most, least)))
+    return float(min(max(near, least), max(most, least)))
 
 
 def _speed(joint: Joint) -> float:

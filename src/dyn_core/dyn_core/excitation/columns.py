@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dyn_core.control.motion import Motion
 from dyn_core.excitation.limits import MotionLimits
 from dyn_core.excitation.loop_limits import LoopLimits, where_closed
+from dyn_core.excitation.spectrum import own_parts
 from dyn_core.facade.arrays import Array
 from dyn_core.grouping.dependent_columns import dependent_columns
 from dyn_core.identification.base_columns import base_columns
@@ -23,6 +24,8 @@ Indices: TypeAlias = npt.NDArray[np.intp]
 
 PIECE = 500
 """Samples that are computed at a time, so that memory stays bounded."""
+HIDDEN = 1e-3
+"""Part of a column, that no combination of others makes, with which a parameter counts as hidden."""
 _STATES = 100
 
 
@@ -34,6 +37,8 @@ class Columns:
         names: names of the parameters.
         left_out: names of parameters of friction that cannot be told from others, as the offset of a joint
             that lifts a mass straight up.
+        unshown: names of parameters that could be told from others by exact numbers alone: anywhere within
+            the limits their columns are, but for the part `HIDDEN`, combinations of others.
         rigid: the columns (N, n, b) of bodies and rotors at positions, velocities and accelerations (N, n).
         bodies: how many of the names are of bodies and rotors.
         friction: which columns of friction there are: 3 for each joint, viscous, Coulomb, offset.
@@ -41,6 +46,7 @@ class Columns:
 
     names: tuple[str, ...]
     left_out: tuple[str, ...]
+    unshown: tuple[str, ...]
     rigid: Callable[[Array, Array, Array], Array]
     bodies: int
     friction: Indices
@@ -78,17 +84,43 @@ def parameter_columns(robot: Robot, limits: MotionLimits, loops: LoopLimits | No
     kept = dependent_columns(W.reshape(-1, W.shape[2]), len(own)).columns[len(own) :]
     of_friction = np.array([k - len(own) for k in kept], dtype=np.intp)
     names = [name for j in robot.coordinates for name in FrictionModel(STANDARD).names(j)]
+    left_out = tuple(name for k, name in enumerate(names) if k not in of_friction)
+    W = np.concatenate([rigid[:, :, own], friction[:, :, of_friction]], axis=2)
+    both = [*(base.names[k] for k in own), *(names[k] for k in of_friction)]
+    shown = _shown(W.reshape(-1, W.shape[2]))
+    unshown = tuple(name for k, name in enumerate(both) if k not in shown)
+    of_friction = of_friction[[k - len(own) for k in shown if k >= len(own)]]
+    own = [own[k] for k in shown if k < len(own)]
 
     def some(q: Array, qd: Array, qdd: Array) -> Array:
         return whole(q, qd, qdd)[:, :, own]
 
     return Columns(
-        (*(base.names[k] for k in own), *(names[k] for k in of_friction)),
-        tuple(name for k, name in enumerate(names) if k not in of_friction),
+        tuple(both[k] for k in shown),
+        left_out,
+        unshown,
         whole if len(own) == count else some,
         len(own),
         of_friction,
     )
+
+
+def _shown(W: Array) -> list[int]:
+    """Answer the columns of W (N, p) that are left without those that others make, but for `HIDDEN`.
+
+    One after the other is taken out, that of which least is its own: of two that are nearly the same one
+    stays.
+    """
+    lengths = np.linalg.norm(W, axis=0)
+    R = np.linalg.qr(W / np.where(lengths > 0.0, lengths, 1.0))[1]
+    shown = list(range(W.shape[1]))
+    while shown:
+        parts = own_parts(R[:, shown].T @ R[:, shown])
+        least = int(parts.argmin())
+        if parts[least] >= HIDDEN:
+            break
+        del shown[least]
+    return shown
 
 
 def gram(columns: Columns, motion: Motion) -> Array:

@@ -26,6 +26,8 @@ class Excitation:
         initial_condition: that of the first random motion within the limits, before the search.
         parameter_names: base parameters of bodies and rotors, and friction, which the motion shows.
         left_out: parameters of friction that cannot be told from others.
+        unshown: parameters that no motion within the limits shows, whatever it is: but for a thousandth,
+            their columns are combinations of others anywhere. They are not in the condition number.
         hidden: parameters that this motion hardly shows: but for a thousandth, the column of each is a
             combination of others, and its relative errors are that much greater than those of torques.
         limits: the limits that are kept, and what was assumed of them.
@@ -40,6 +42,7 @@ class Excitation:
     initial_condition: float
     parameter_names: tuple[str, ...]
     left_out: tuple[str, ...]
+    unshown: tuple[str, ...]
     hidden: tuple[str, ...]
     limits: MotionLimits
     margins: tuple[Margin, ...]

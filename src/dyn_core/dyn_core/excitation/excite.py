@@ -10,7 +10,7 @@ import numpy as np
 from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.errors import DynError
 from dyn_core.excitation.box import coordinate_boxes
-from dyn_core.excitation.columns import Columns, gram, parameter_columns
+from dyn_core.excitation.columns import HIDDEN, Columns, gram, parameter_columns
 from dyn_core.excitation.drive_torques import drive_torques
 from dyn_core.excitation.excitation import Excitation
 from dyn_core.excitation.feasible import Keeper
@@ -30,8 +30,6 @@ from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 DEFAULTS = ExcitationSettings()
-HIDDEN = 1e-3
-"""Part of a column, that no combination of others makes, with which a parameter counts as hidden."""
 
 
 def _silent(_: Progress) -> bool:
@@ -89,6 +87,7 @@ def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report
         found.before,
         columns.names,
         columns.left_out,
+        columns.unshown,
         _hidden(columns, trajectory),
         limits,
         tightest,

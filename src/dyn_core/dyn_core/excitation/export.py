@@ -116,6 +116,7 @@ def summary(excitation: Excitation) -> dict[str, Any]:
         ],
         "parameters": list(excitation.parameter_names),
         "left_out": list(excitation.left_out),
+        "unshown": list(excitation.unshown),
         "hidden": list(excitation.hidden),
         "series": {
             "rest": None if motion.rest is None else motion.rest.tolist(),

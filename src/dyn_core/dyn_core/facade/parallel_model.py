@@ -18,6 +18,7 @@ from dyn_core.facade.arrays import Array, checked_out
 from dyn_core.facade.parallel_arguments import platform_arguments
 from dyn_core.facade.parallel_programs import BESIDE, given_size, leg_joints
 from dyn_core.facade.parallel_split import split_programs
+from dyn_core.facade.platform_wrenches import platform_wrench
 from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.tuning import Tuning
@@ -169,7 +170,12 @@ class ParallelModel:
         return split_programs(self._made_of(), function).critical_path
 
     def inverse_dynamics(
-        self, T: npt.ArrayLike, V: npt.ArrayLike, Vd: npt.ArrayLike, out: Array | None = None
+        self,
+        T: npt.ArrayLike,
+        V: npt.ArrayLike,
+        Vd: npt.ArrayLike,
+        wrenches: Mapping[str, npt.ArrayLike] | None = None,
+        out: Array | None = None,
     ) -> Array:
         """Efforts of the actuators that give the platform an acceleration (Khalil 2010, eq. (66)).
 
@@ -177,12 +183,22 @@ class ParallelModel:
             T: placement of the platform.
             V: its velocity.
             Vd: its acceleration.
+            wrenches: by link of the platform, ``[force; moment]`` (N, N m) that the link exerts on its
+                environment, in the frame of the link and about its origin; none for other links.
             out: array for the result.
         """
-        return self._answer("inverse_dynamics", out, T, V=V, Vd=Vd)
+        found = self._answer("inverse_dynamics", out, T, V=V, Vd=Vd)
+        if wrenches is not None:
+            found += self._efforts_of(T, wrenches)
+        return found
 
     def forward_dynamics(
-        self, T: npt.ArrayLike, V: npt.ArrayLike, tau: npt.ArrayLike, out: Array | None = None
+        self,
+        T: npt.ArrayLike,
+        V: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        wrenches: Mapping[str, npt.ArrayLike] | None = None,
+        out: Array | None = None,
     ) -> Array:
         """Acceleration of the platform that efforts give (Khalil-Guegan 2004, eq. (35)).
 
@@ -190,8 +206,12 @@ class ParallelModel:
             T: placement of the platform.
             V: its velocity.
             tau: efforts of the actuators.
+            wrenches: as in `inverse_dynamics`.
             out: array for the result.
         """
+        if wrenches is not None:
+            _, _, efforts = platform_arguments(self.structure, T, V=V, tau=tau)
+            tau = efforts - self._efforts_of(T, wrenches)
         return self._answer("forward_dynamics", out, T, V=V, tau=tau)
 
     def inertia_matrix(self, T: npt.ArrayLike, out: Array | None = None) -> Array:
@@ -258,6 +278,12 @@ class ParallelModel:
             if joint.sigma is Sigma.REVOLUTE
         }
 
+    def _efforts_of(self, T: npt.ArrayLike, wrenches: Mapping[str, npt.ArrayLike]) -> Array:
+        """Efforts of the actuators that wrenches of the platform take: ``J^T w``."""
+        w = platform_wrench(self.structure, platform_arguments(self.structure, T)[0], wrenches)
+        efforts: Array = np.einsum("...ik,...i->...k", self.jacobian(T), w)
+        return efforts
+
     @property
     def _prepared(self) -> list[Array]:
         """One item: what was prepared from parameters that can be set; none where they are baked in."""
@@ -312,4 +338,5 @@ def _unless_nan(
 ) -> Array:
     """Answer what a fast function does, or, where a result is NaN, what the general one does."""
     result = fast(*arguments, **named)
-    return general(*arguments, **named) if np.isnan(result).any() else result
+    # NaN if one of the numbers is, and much faster than to look at each.
+    return general(*arguments, **named) if math.isnan(np.vdot(result, result)) else result

@@ -45,30 +45,48 @@ def advance(
     Raises:
         DynError: the simulation diverges, or comes to where the loops of the robot do not close.
     """
-    method = METHODS[integrator]
+    usual = mechanism.usual_step if load.w is None and integrator != "implicit_midpoint" else None
+    implicit = integrator == "semi_implicit_euler"
     h = (until - state.time) / substeps
-    now = (state.q, state.qd)
-    with_loops = bool(mechanism.passive.names)
-    passive = mechanism.passive.motion(*now)
-    bound = mechanism.greatest_speed
+    q, qd, passive = state.q, state.qd, mechanism.passive
     for k in range(substeps):
-        moment = state.time + k * h
-        try:
-            after = method(mechanism, *now, load, h, mode if k == 0 else None)
-        except DynError as problem:
-            raise _end(problem, moment) from problem
-        for v in after[1].tolist():
-            if not -bound <= v <= bound:  # not so for NaN, either
-                raise _divergence(mechanism, integrator, after[1], moment + h, h)
-        if with_loops:
-            for array in after:
-                array.flags.writeable = False  # what is known of the passive joints there is kept
-            try:
-                after, passive = checked_step(mechanism, now, passive, load, h, after)
-            except DynError as problem:
-                raise _end(problem, moment) from problem
-        now = after
-    return State(until, *now)
+        made = None if usual is None else usual(implicit, q, qd, load.tau, h, passive.known(q, qd))
+        if made is None:
+            moment = state.time + k * h
+            q, qd = _watched(mechanism, integrator, (q, qd), load, moment, h, mode if k == 0 else None)
+        else:
+            q, qd, known = made
+            passive.keep(q, qd, known)
+    return State(until, q, qd)
+
+
+def _watched(
+    mechanism: Mechanism,
+    integrator: Method,
+    before: tuple[Array, Array],
+    load: Load,
+    moment: float,
+    h: float,
+    mode: Mode | None,
+) -> tuple[Array, Array]:
+    """Answer positions and velocities after a step in which something may happen."""
+    passive = mechanism.passive.motion(*before)
+    try:
+        after = METHODS[integrator](mechanism, *before, load, h, mode)
+    except DynError as problem:
+        raise _end(problem, moment) from problem
+    bound = mechanism.greatest_speed
+    for v in after[1].tolist():
+        if not -bound <= v <= bound:  # not so for NaN, either
+            raise _divergence(mechanism, integrator, after[1], moment + h, h)
+    if not mechanism.passive.names:
+        return after
+    for array in after:
+        array.flags.writeable = False  # what is known of the passive joints there is kept
+    try:
+        return checked_step(mechanism, before, passive, load, h, after)
+    except DynError as problem:
+        raise _end(problem, moment) from problem
 
 
 def _end(problem: DynError, time: float) -> DynError:

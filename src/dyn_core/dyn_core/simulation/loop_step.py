@@ -11,11 +11,8 @@ from __future__ import annotations
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.simulation.mechanism import Load, Mechanism
-from dyn_core.simulation.passive_joints import PassiveMotion
+from dyn_core.simulation.passive_joints import JUMP, PassiveMotion
 from dyn_core.simulation.passive_stops import within_stops
-
-JUMP = 0.1
-"""How far (rad or m) passive joints may be from where their velocities lead them in a step."""
 
 
 def checked_step(
@@ -25,8 +22,8 @@ def checked_step(
     load: Load,
     h: float,
     after: tuple[Array, Array],
-) -> tuple[tuple[Array, Array], PassiveMotion]:
-    """Answer positions and velocities after a step h (s), and the motion of the passive joints there.
+) -> tuple[Array, Array]:
+    """Answer positions and velocities after a step h (s).
 
     Args:
         mechanism: the robot.
@@ -49,7 +46,7 @@ def checked_step(
             "the robot passes a singularity of its loops, beyond which the actuated joints do not determine "
             f"its motion, from {_words(mechanism, before[0])}: keep away from it, or take smaller steps"
         )
-    return after, moved
+    return after
 
 
 def _turned(before: PassiveMotion, after: PassiveMotion) -> bool:

@@ -18,9 +18,10 @@ from dyn_core.facade.runnable import Runnable
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.complementarity import Respond, Vector
 from dyn_core.simulation.passive_friction import constant_ratios
-from dyn_core.simulation.passive_joints import PassiveJoints
+from dyn_core.simulation.passive_joints import BEYOND, JUMP, PassiveJoints
 from dyn_core.simulation.programs import Programs
 from dyn_core.simulation.settings import SimulationSettings
+from dyn_core.simulation.usual_step import UsualStep, usual_step
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,7 @@ class Mechanism:
         passive_stops: whether a passive joint has a limit at which it stops.
         step: the step of the integrator (s), which the friction of passive joints depends on.
         at_once: the times of `held_dynamics` for what happens at one moment.
+        usual_step: steps in which nothing happens, in one call; None where there is no such function.
         midpoint: `midpoint_dynamics` as a function of arrays; None where nobody needs it.
     """
 
@@ -74,6 +76,7 @@ class Mechanism:
     passive_stops: bool
     step: float
     at_once: Array
+    usual_step: UsualStep | None
     midpoint: Callable[..., Array] | None = None
 
     def implicit(self, h: float) -> Array:
@@ -111,22 +114,29 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
     n = robot.dof
     step = settings.step / settings.substeps
     lower, upper = _stops(robot) if settings.position_limits else ((-math.inf,) * n, (math.inf,) * n)
+    Fs, passive = _coulomb(made_of), programs.passive
+    passive_stops = settings.position_limits and passive.limited
+    bounds = [*Fs, *lower, *upper]
+    bounds += [x - BEYOND if passive_stops else -math.inf for x in passive.lower]
+    bounds += [x + BEYOND if passive_stops else math.inf for x in passive.upper]
+    bounds += [settings.greatest_speed, step, JUMP]
     return Mechanism(
         robot.coordinate_names,
         _bound(programs.dynamics, prepared),
         _bound(programs.sum, prepared),
         _bound(programs.external, prepared),
-        _coulomb(made_of),
+        Fs,
         lower,
         upper,
         settings.greatest_speed,
         np.ones(n),
         np.zeros(n),
         np.zeros(2 * n),
-        programs.passive,
-        settings.position_limits and programs.passive.limited,
+        passive,
+        passive_stops,
         step,
         np.array([0.0, 0.0, 0.0, step]),
+        usual_step(programs.dynamics, prepared[0], bounds),
         None if programs.midpoint is None else _bound(programs.midpoint, prepared),
     )
 

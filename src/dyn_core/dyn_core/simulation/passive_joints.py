@@ -17,6 +17,7 @@ from dyn_core.facade.closed import closed
 from dyn_core.facade.loop_programs import passive_accelerations
 from dyn_core.facade.runnable import Runnable
 from dyn_core.linalg.scalar import Scalar
+from dyn_core.loops.block_triangular import Block
 from dyn_core.loops.constraint import opening
 from dyn_core.loops.coordinates import configuration
 from dyn_core.loops.cut_joint import cut_joints
@@ -27,6 +28,12 @@ from dyn_core.model.robot import Robot
 
 AT_LIMIT = 1e-6
 """How far (rad or m) from its limit a joint is at it."""
+
+BEYOND = 1e-9
+"""How far (rad or m) beyond its limit a joint may be at the end of a step."""
+
+JUMP = 0.1
+"""How far (rad or m) passive joints may be from where their velocities lead them in a step."""
 
 MOST_ORIENTED = 4
 """Unknowns of the largest blocks of constraints whose determinants are looked at."""
@@ -110,17 +117,21 @@ class PassiveJoints:
             DynError: the loops do not close there.
         """
         n = len(self.names)
-        found = self._found(q, qd)
+        found = self.known(q, qd)
         openings = tuple((found[begin:middle], found[middle:end]) for begin, middle, end in self._places)
         return PassiveState(found[:n], found[n : 2 * n], openings)
 
     def motion(self, q: Array, qd: Array) -> PassiveMotion:
         """Answer what an integrator has to know of them."""
-        n, found = len(self.names), self._found(q, qd).tolist()
+        n, found = len(self.names), self.known(q, qd).tolist()
         return PassiveMotion(found[:n], found[n : 2 * n], found[self._end :])
 
-    def _found(self, q: Array, qd: Array) -> Array:
-        """Answer the results of the program; those of the last arrays that nobody writes to are kept."""
+    def keep(self, q: Array, qd: Array, known: Array) -> None:
+        """Keep what is known of them at positions and velocities that nobody can write to."""
+        self._last = (q, qd, known)
+
+    def known(self, q: Array, qd: Array) -> Array:
+        """Answer all that is known of them; that of the last arrays that nobody can write to is kept."""
         if q is self._last[0] and qd is self._last[1]:
             return self._last[2]
         found = self._state(q, qd) if self.names else self._last[2]
@@ -146,8 +157,7 @@ def passive_programs(robot: Robot) -> list[Program]:
 def _state(robot: Robot) -> Program:
     """Positions and velocities of passive joints, openings of loops, determinants of blocks, of q and qd."""
     places = [j - 1 for j in robot.independent if robot.joints[j - 1].mu == 0]
-    cuts, found = cut_joints(robot), structure(robot)
-    blocks = [block for block in found.blocks if len(block.rows) == len(block.columns) <= MOST_ORIENTED]
+    cuts, found, blocks = cut_joints(robot), structure(robot), _oriented(robot)
 
     def algorithm(q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         at = configuration(robot, q)
@@ -159,3 +169,14 @@ def _state(robot: Robot) -> Program:
 
     count = 2 * len(places) + sum(cut.rows for cut in cuts) + len(blocks)
     return closed(robot, trace("passive_state", algorithm, {"q": robot.dof, "qd": robot.dof}, (count,)))
+
+
+def orientations(robot: Robot) -> int:
+    """Number of the determinants, the last results of the first program, of a robot with loops."""
+    return len(_oriented(robot))
+
+
+def _oriented(robot: Robot) -> list[Block]:
+    """The blocks of constraints whose determinants are looked at."""
+    blocks = structure(robot).blocks
+    return [block for block in blocks if len(block.rows) == len(block.columns) <= MOST_ORIENTED]

@@ -16,11 +16,9 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.simulation.mechanism import Load, Mechanism
+from dyn_core.simulation.passive_joints import BEYOND
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
 from dyn_core.simulation.stop_torques import stop_torques
-
-BEYOND = 1e-9
-"""How far (rad or m) beyond its limit a joint may be at the end of a step."""
 
 _BACK = 0.2
 """Part of what a joint is beyond its limit, by rounding and curvature, that it goes back in a step."""
@@ -69,7 +67,10 @@ def _pushed(
     mechanism: Mechanism, q: Array, qd: Array, load: Load, h: float, toward: Array, s: Array
 ) -> tuple[Array, Array]:
     """Positions and velocities after a step in which stops exert torques s against rows of velocities."""
-    return semi_implicit_euler(mechanism, q, qd, Load(load.tau - s @ toward, load.w), h)
+    tau = load.tau - s @ toward
+    usual = mechanism.usual_step if load.w is None else None
+    made = None if usual is None else usual(True, q, qd, tau, h, None)
+    return semi_implicit_euler(mechanism, q, qd, Load(tau, load.w), h) if made is None else made[:2]
 
 
 def _excess(pushed: Callable[[Array], tuple[Array, Array]], toward: Array, fastest: Array, s: Array) -> Array:

@@ -24,6 +24,7 @@ from dyn_core.simulation.held_dynamics import SIZES, TIMES, held_dynamics, runge
 from dyn_core.simulation.midpoint_dynamics import MIDPOINT_SIZES, midpoint_dynamics
 from dyn_core.simulation.passive_friction import rubbing
 from dyn_core.simulation.passive_joints import PassiveJoints, passive_programs
+from dyn_core.simulation.usual_step import with_steps
 
 
 @dataclass(frozen=True)
@@ -64,27 +65,26 @@ def compiled_programs(robot: Robot, backend: Backend, midpoint: bool = False) ->
     """
     symbolic = symbolic_robot(robot)
     graph, n = symbolic.graph, robot.dof
-    programs = [
-        _dynamics(symbolic.robot, rubbing(robot), graph),
-        trace(
-            "runge_kutta_sum",
-            runge_kutta_sum,
-            {"q": n, "qd": n, **{f"a{stage}": 2 * n for stage in range(1, 5)}, "h": 1},
-            (2 * n,),
-            graph=graph,
-        ),
-        tunable(symbolic, "external_torques"),
-    ]
+    whole = trace(
+        "runge_kutta_sum",
+        runge_kutta_sum,
+        {"q": n, "qd": n, **{f"a{stage}": 2 * n for stage in range(1, 5)}, "h": 1},
+        (2 * n,),
+        graph=graph,
+    )
+    passive = passive_programs(robot)
+    dynamics = with_steps(robot, _dynamics(symbolic.robot, rubbing(robot), graph), whole, passive)
+    tuned = [dynamics, whole, tunable(symbolic, "external_torques")]
     if midpoint:
-        programs.append(_midpoint(symbolic.robot, graph))
-    prepare, programs = staged(programs, symbolic.parameters)
-    programs += passive_programs(robot)
+        tuned.append(_midpoint(symbolic.robot, graph))
+    prepare, programs = staged(tuned, symbolic.parameters)
+    programs += passive
     compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
     made = compiled or runnables(programs, "python")
-    dynamics, runge_kutta, external, *others = made
+    held, runge_kutta, external, *others = made
     middle = others.pop(0) if midpoint else None
     joints = PassiveJoints(robot, others)
-    return Programs(runnables([prepare], "python")[0], dynamics, runge_kutta, external, joints, middle)
+    return Programs(runnables([prepare], "python")[0], held, runge_kutta, external, joints, middle)
 
 
 def _dynamics(robot: Robot, smooth: Sequence[bool], graph: Graph) -> Program:

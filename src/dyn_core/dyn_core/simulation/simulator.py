@@ -312,7 +312,7 @@ class Simulator:
 
     def _vector(self, name: str, values: JointValues) -> Array:
         """Answer finite numbers in the order of the joints."""
-        if isinstance(values, Mapping):
+        if not isinstance(values, np.ndarray) and isinstance(values, Mapping):  # the second takes its time
             unknown = [joint for joint in values if joint not in self.joint_names]
             if unknown and unknown[0] in self.passive_joint_names:
                 raise DynError(

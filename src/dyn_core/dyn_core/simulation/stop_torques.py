@@ -26,6 +26,9 @@ _ROUNDS = 8
 _MOST_ACTING = 4
 _SWEEPS = 20
 
+_SINGULAR = 1e-6
+"""Part of the greatest singular value of a matrix below which others are 0."""
+
 _SMALL, _MOST = 1e-3, 1e12
 """Torques (N m or N) with which the search begins, and beyond which it ends."""
 
@@ -60,15 +63,36 @@ def stop_torques(excess: Callable[[Array], Array], count: int) -> Array:
 
 def _of_line(f: Array, slopes: Array) -> Array | None:
     """Answer s >= 0 with ``f + slopes s <= 0``, and 0 where s is not, or None: tries which s are not 0."""
-    places = range(len(f))
-    for number in range(min(len(f), _MOST_ACTING) + 1):
-        for chosen in combinations(places, number):
-            acting = list(chosen)
-            s = np.zeros(len(f))
-            s[acting] = np.linalg.lstsq(-slopes[np.ix_(acting, acting)], f[acting], rcond=1e-6)[0]
-            if s.min() >= 0.0 and (f + slopes @ s).max() <= SAME:
-                return s
+    numbers, rows = f.tolist(), slopes.tolist()
+    places = range(len(numbers))
+    for number in range(min(len(numbers), _MOST_ACTING) + 1):
+        for acting in combinations(places, number):
+            found = _solution([[rows[i][k] for k in acting] for i in acting], [numbers[i] for i in acting])
+            if all(x >= 0.0 for x in found):
+                left = (
+                    numbers[i] + sum(rows[i][k] * x for k, x in zip(acting, found, strict=True))
+                    for i in places
+                )
+                if all(excess <= SAME for excess in left):
+                    s = np.zeros(len(numbers))
+                    s[list(acting)] = found
+                    return s
     return None
+
+
+def _solution(A: list[list[float]], f: list[float]) -> list[float]:
+    """Answer s with ``A s = -f``, the shortest where there are many; one or two numbers in no time."""
+    if len(f) == 1 and A[0][0]:
+        return [-f[0] / A[0][0]]
+    if len(f) == 2:
+        (a, b), (c, d) = A
+        determinant = a * d - b * c
+        if abs(determinant) > _SINGULAR * max(abs(a), abs(b), abs(c), abs(d)) ** 2:
+            return [(b * f[1] - d * f[0]) / determinant, (c * f[0] - a * f[1]) / determinant]
+    found: list[float] = (
+        np.linalg.lstsq(-np.array(A).reshape(len(f), -1), f, rcond=_SINGULAR)[0].tolist() if f else []
+    )
+    return found
 
 
 def _of_one(excess: Callable[[Array], Array], s: Array, k: int, value: float) -> float:

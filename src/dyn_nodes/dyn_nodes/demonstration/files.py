@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from dyn_core import DynError, Robot
+from dyn_core import DynError, Model
 from dyn_core.cli.output_file import write_whole
+from dyn_nodes.demonstration.passive import PassiveMotion, passive_joints
 from dyn_nodes.demonstration.recording import Recording
 
 REPORT, FIGURES, DATA, PARAMETERS = "report.html", "figures.json", "data.csv", "nodes.yaml"
@@ -39,14 +40,17 @@ def figures_text(figures: Mapping[str, Any]) -> str:
     return json.dumps(figures, indent=2) + "\n"
 
 
-def data_text(robot: Robot, recordings: Sequence[Recording]) -> str:
+def data_text(model: Model, recordings: Sequence[Recording], passive: Sequence[PassiveMotion]) -> str:
     """Answer what was recorded as CSV, one line for each joint state."""
     kinds = ("reference", "position", "velocity", *recordings[0].efforts._fields)
-    columns = ("run", "time", *(f"{kind}.{name}" for kind in kinds for name in robot.coordinate_names))
+    names = model.robot.coordinate_names
+    followers = [joint.name for joint in passive_joints(model)]
+    columns = ["run", "time", *(f"{kind}.{name}" for kind in kinds for name in names)]
+    columns += [f"{kind}.{name}" for kind in ("reference", "position") for name in followers]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(columns)
-    for number, run in enumerate(recordings, start=1):
-        values = (run.desired, run.measured, run.velocity, *run.efforts)
+    for number, (run, follows) in enumerate(zip(recordings, passive, strict=True), start=1):
+        values = (run.desired, run.measured, run.velocity, *run.efforts, follows.desired, follows.measured)
         table = np.column_stack([np.full(len(run.t), number), run.t, *values])
         np.savetxt(text, table, fmt="%.9g", delimiter=",")
     return text.getvalue()

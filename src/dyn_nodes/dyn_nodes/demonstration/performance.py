@@ -17,6 +17,7 @@ from std_srvs.srv import Trigger
 from dyn_msgs.msg import DynamicParameters, ModelInfo
 from dyn_msgs.srv import SetDynamicParameters
 from dyn_nodes import qos
+from dyn_nodes.demonstration.passive import passive_joints
 from dyn_nodes.demonstration.player import Player
 from dyn_nodes.demonstration.recording import Recording
 from dyn_nodes.demonstration.scene import RATE_HZ, Scene
@@ -81,7 +82,13 @@ class Performance:
         self._check = check
         self._stop = stop
         self._models: list[ModelInfo] = []
-        self._player = Player(node, scene.robot.coordinate_names, scene.motion, RATE_HZ)
+        self._player = Player(
+            node,
+            scene.robot.coordinate_names,
+            [joint.name for joint in passive_joints(scene.model)],
+            scene.motion,
+            RATE_HZ,
+        )
         node.create_subscription(ModelInfo, "feedforward/model_info", self._models.append, qos.LATCHED)
         self._get_state = node.create_client(GetState, "feedforward/get_state")
         self._back = node.create_client(Trigger, "simulation/reset")

@@ -45,16 +45,20 @@ class Player:
         problem: why simulated time does not go on, in a sentence; None where it does.
     """
 
-    def __init__(self, node: Node, names: Sequence[str], motion: FourierMotion, rate: float) -> None:
+    def __init__(
+        self, node: Node, names: Sequence[str], passive: Sequence[str], motion: FourierMotion, rate: float
+    ) -> None:
         """Open the topics.
 
         Args:
             node: of the demonstration.
             names: the joints, in the order of the motion.
+            passive: the joints that follow through loops.
             motion: the reference.
             rate: of joint states (Hz).
         """
         self._names = list(names)
+        self._passive = list(passive)
         self._motion = motion
         self._rate = rate
         self._start: float | None = None
@@ -104,14 +108,16 @@ class Player:
         within = (t > -_ON_TIME_S) & (t < self._motion.duration + _ON_TIME_S)
         states = [state for state, counts in zip(self._states, within, strict=True) if counts]
         t, stamps = t[within], stamps[within]
+        positions = [(state.name, state.position) for state in states]
         return Recording(
             title,
             t,
             self._motion.at_many(t).q,
-            self._rows([(state.name, state.position) for state in states]),
-            self._rows([(state.name, state.velocity) for state in states]),
+            _rows(self._names, positions),
+            _rows(self._names, [(state.name, state.velocity) for state in states]),
             self._efforts(states, stamps),
             self.lost,
+            _rows(self._passive, positions),
         )
 
     def _clear(self) -> None:
@@ -189,21 +195,22 @@ class Player:
         )
         total = at_times(stamps, *self._series(self._torques, "total"))
         control = total - np.nan_to_num(feedforward)
-        measured = self._rows([(state.name, state.effort) for state in states])
+        measured = _rows(self._names, [(state.name, state.effort) for state in states])
         return Efforts(inertial, coriolis, gravity, friction, feedforward, control, total, measured)
 
     def _series(self, torques: Sequence[JointTorques], term: str) -> tuple[Array, Array]:
         """Answer stamps (s) and values of one term of torques."""
         stamps = np.array([_seconds(message.header.stamp) for message in torques])
-        return stamps, self._rows([(message.name, getattr(message, term)) for message in torques])
+        return stamps, _rows(self._names, [(message.name, getattr(message, term)) for message in torques])
 
-    def _rows(self, named: Sequence[tuple[Sequence[str], Sequence[float]]]) -> Array:
-        """Answer values in the order of our joints, (N, n); NaN for joints that are not named."""
-        rows = np.full((len(named), len(self._names)), np.nan)
-        for row, (names, values) in zip(rows, named, strict=True):
-            by_name = dict(zip(names, values, strict=True))
-            row[:] = [by_name.get(name, np.nan) for name in self._names]
-        return rows
+
+def _rows(joints: Sequence[str], named: Sequence[tuple[Sequence[str], Sequence[float]]]) -> Array:
+    """Answer values in the order of the joints, (N, n); NaN for joints that are not named."""
+    rows = np.full((len(named), len(joints)), np.nan)
+    for row, (names, values) in zip(rows, named, strict=True):
+        by_name = dict(zip(names, values, strict=True))
+        row[:] = [by_name.get(name, np.nan) for name in joints]
+    return rows
 
 
 def _nanoseconds(stamp: Time) -> int:

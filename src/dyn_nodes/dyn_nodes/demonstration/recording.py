@@ -51,6 +51,7 @@ class Recording:
         velocity: velocities (rad/s or m/s), (N, n).
         efforts: efforts (N m or N).
         lost: answers of the nodes that did not come.
+        passive: positions of the passive joints of loops (rad or m), (N, m).
     """
 
     title: str
@@ -60,6 +61,7 @@ class Recording:
     velocity: Array
     efforts: Efforts
     lost: int
+    passive: Array
 
 
 def at_times(t: Array, stamps: Array, rows: Array) -> Array:

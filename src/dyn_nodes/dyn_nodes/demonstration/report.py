@@ -13,6 +13,7 @@ from dyn_core.model.joint import Joint
 from dyn_core.report.curve import Curve
 from dyn_core.report.line_plot import line_plot
 from dyn_core.report.page import legend, page, table
+from dyn_nodes.demonstration.passive import PassiveMotion, greatest, passive_joints
 from dyn_nodes.demonstration.recording import Recording
 from dyn_nodes.demonstration.results import SHOWN_UNITS, Result
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, STEP_S, Scene
@@ -32,6 +33,14 @@ _PARTS = (
 """Efforts that are drawn: name in the recording, label, number of the colour, dashed."""
 
 
+def about_joints(scene: Scene) -> str:
+    """Say how many joints the robot has."""
+    passive = len(passive_joints(scene.model))
+    return (
+        f"{scene.robot.dof} actuated and {passive} passive joints" if passive else f"{scene.robot.dof} joints"
+    )
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is told beside the recordings.
@@ -47,17 +56,27 @@ class Facts:
     versions: dict[str, str]
 
 
-def report(scene: Scene, recordings: Sequence[Recording], found: Sequence[Result], facts: Facts) -> str:
+def report(
+    scene: Scene,
+    recordings: Sequence[Recording],
+    passive: Sequence[PassiveMotion],
+    found: Sequence[Result],
+    facts: Facts,
+) -> str:
     """Answer the page."""
     title = f"What feedforward does for robot {scene.robot.name}"
-    return page(title, (f"<h1>{escape(title)}</h1>", *_body(scene, recordings, found, facts)))
+    return page(title, (f"<h1>{escape(title)}</h1>", *_body(scene, recordings, passive, found, facts)))
 
 
 def _body(
-    scene: Scene, recordings: Sequence[Recording], found: Sequence[Result], facts: Facts
+    scene: Scene,
+    recordings: Sequence[Recording],
+    passive: Sequence[PassiveMotion],
+    found: Sequence[Result],
+    facts: Facts,
 ) -> Iterator[str]:
     yield (
-        f'<p class="quiet">A simulated robot with {scene.robot.dof} joints followed one motion of '
+        f'<p class="quiet">A simulated robot with {about_joints(scene)} followed one motion of '
         f"{scene.wish.duration:g} s {_times(len(recordings))}, over DDS, with the nodes simulation, "
         f"controller and feedforward in a process each. {escape(facts.date)}</p>"
     )
@@ -69,10 +88,13 @@ def _body(
             f"the joint with the least: {_factor(min(result.factors))}</span></div>"
         )
     yield f"</div><section><h2>Tracking errors</h2>{_errors(scene, found)}</section>"
-    yield f"<section><h2>What was run</h2>{table((), _facts(scene, recordings, facts), 'prose')}</section>"
+    told = table((), _facts(scene, recordings, passive, facts), "prose")
+    yield f"<section><h2>What was run</h2>{told}</section>"
     yield f"<section><h2>Joints</h2>{_joints(scene)}{_about_gains(scene)}</section>"
     for j, joint in enumerate(scene.robot.independent_joints):
         yield from _plots(j, joint, recordings)
+    for k, joint in enumerate(passive_joints(scene.model)):
+        yield from _passive_plots(k, joint, passive)
 
 
 def _times(count: int) -> str:
@@ -107,7 +129,9 @@ def _errors(scene: Scene, found: Sequence[Result]) -> str:
     return table(head, rows, groups=groups)
 
 
-def _facts(scene: Scene, recordings: Sequence[Recording], facts: Facts) -> Iterator[tuple[str, str]]:
+def _facts(
+    scene: Scene, recordings: Sequence[Recording], passive: Sequence[PassiveMotion], facts: Facts
+) -> Iterator[tuple[str, str]]:
     side_file = f" with {scene.side_file}" if scene.side_file else ""
     yield "robot", f"{scene.robot.name}: {scene.path}{side_file}"
     yield "model error", _about_error(scene)
@@ -121,11 +145,30 @@ def _facts(scene: Scene, recordings: Sequence[Recording], facts: Facts) -> Itera
         f"have answered; integrator: {scene.integrator}, {1e3 * STEP_S:g} ms; "
         f"real-time factor {facts.real_time_factor:.2f}",
     )
+    if scene.robot.loops:
+        yield "passive joints", _about_passive(scene, passive)
     counts = (f"{r.title}: {len(r.t)} joint states, {r.lost} answers lost" for r in recordings)
     yield "messages", "; ".join(counts)
     yield "versions", ", ".join(f"{name} {version}" for name, version in facts.versions.items())
     for remark in scene.remarks:
         yield "remark", remark
+
+
+def _about_passive(scene: Scene, passive: Sequence[PassiveMotion]) -> str:
+    """Say which joints follow, and how exactly the simulation kept the loops closed."""
+    joints = passive_joints(scene.model)
+    apart = {
+        unit: max(
+            x for x, joint in zip(greatest(passive), joints, strict=True) if joint.position_unit == unit
+        )
+        for unit in dict.fromkeys(joint.position_unit for joint in joints)
+    }
+    return (
+        f"{', '.join(joint.name for joint in joints)} follow through loops. As published by the simulation "
+        "they were at the most "
+        f"{' and '.join(f'{value:.2g} {unit}' for unit, value in apart.items())} from where the loops put "
+        "them by the measured actuated joints."
+    )
 
 
 def _about_error(scene: Scene) -> str:
@@ -170,6 +213,21 @@ def _joints(scene: Scene) -> str:
                 f"{joint.limits.effort:g} {effort}" if joint.limits.effort else "unknown",
             )
         )
+    for joint in passive_joints(scene.model):
+        effort, length = joint.effort_unit, joint.position_unit
+        real = scene.real.joint(joint.name)
+        rows.append(
+            (
+                joint.name,
+                "passive",
+                "",
+                "",
+                f"{_both(joint.friction.Fv, real.friction.Fv)} {effort} s/{length}",
+                f"{_both(joint.friction.Fs, real.friction.Fs)} {effort}",
+                f"{_both(joint.Ia, real.Ia)} {'kg' if length == 'm' else 'kg m²'}",
+                "none",
+            )
+        )
     return table(head, rows)
 
 
@@ -199,6 +257,23 @@ def _plots(j: int, joint: Joint, recordings: Sequence[Recording]) -> Iterator[st
         yield _figure(
             f"{name}: {effort}, {recording.title}", f"{effort} ({joint.effort_unit})", _parts(recording, j)
         )
+    yield "</div></section>"
+
+
+def _passive_plots(k: int, joint: Joint, motions: Sequence[PassiveMotion]) -> Iterator[str]:
+    """Answer the plots of one passive joint: positions, and how far they are from those of the reference."""
+    name, unit, shown = joint.name, joint.position_unit, SHOWN_UNITS[joint.position_unit]
+    yield f'<section><h2>{escape(name)} (passive)</h2><div class="plots">'
+    positions = [Curve(m.title, m.t, m.measured[:, k], number) for number, m in enumerate(motions)]
+    last = motions[-1]
+    positions.append(Curve("reference", last.t, last.desired[:, k], _REFERENCE, dashed=True))
+    yield _figure(f"{name}: position by the reference and measured", f"position ({unit})", positions)
+    errors = [
+        Curve(m.title, m.t, 1e3 * (m.desired[:, k] - m.measured[:, k]), number)
+        for number, m in enumerate(motions)
+    ]
+    yield _figure(f"{name}: error", f"error ({shown})", errors)
+    yield _figure(f"{name}: error with feedforward, enlarged", f"error ({shown})", errors[1:])
     yield "</div></section>"
 
 

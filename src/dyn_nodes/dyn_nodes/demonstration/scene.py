@@ -98,10 +98,11 @@ def _side_file(wish: Wish, path: Path) -> Path | None:
 def _check(robot: Robot) -> None:
     if not robot.dof:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to demonstrate")
-    if robot.passive_joint_names:
+    if robot.passive_joint_names and not robot.loops:
         raise DynError(
-            f"joint '{robot.passive_joint_names[0]}' of robot '{robot.name}' has no actuator: the "
-            "demonstration controls all joints"
+            f"joint '{robot.passive_joint_names[0]}' of robot '{robot.name}' has no actuator, and no "
+            "loop that it follows through: the demonstration controls all joints",
+            element=f"joint '{robot.passive_joint_names[0]}'",
         )
 
 

@@ -23,9 +23,10 @@ from dyn_nodes.demonstration import files
 from dyn_nodes.demonstration.error_table import error_table
 from dyn_nodes.demonstration.node_parameters import parameters
 from dyn_nodes.demonstration.nodes import running_nodes
+from dyn_nodes.demonstration.passive import PassiveMotion, greatest, passive_joints, passive_motions
 from dyn_nodes.demonstration.performance import Performance, controls
 from dyn_nodes.demonstration.recording import Recording
-from dyn_nodes.demonstration.report import Facts, report
+from dyn_nodes.demonstration.report import Facts, about_joints, report
 from dyn_nodes.demonstration.results import as_data, results
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, prepared
 from dyn_nodes.demonstration.stop import Stop
@@ -65,11 +66,14 @@ def show(wish: Wish, out: Path, ros_arguments: Sequence[str] | None, stop: Stop)
     with stop.at_once():
         found = results(scene.robot, recordings)
         print(f"\n{error_table(scene.robot, found)}", flush=True)
+        passive = passive_motions(scene.model, recordings)
         facts = Facts(f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}", factor, _versions())
         texts = {
-            files.DATA: files.data_text(scene.robot, recordings),
-            files.FIGURES: files.figures_text({**_figures(scene, facts), **as_data(scene.robot, found)}),
-            files.REPORT: report(scene, recordings, found, facts),
+            files.DATA: files.data_text(scene.model, recordings, passive),
+            files.FIGURES: files.figures_text(
+                {**_figures(scene, facts), **_passive(scene, passive), **as_data(scene.robot, found)}
+            ),
+            files.REPORT: report(scene, recordings, passive, found, facts),
         }
     files.write(out, texts)
     stop.check()
@@ -121,7 +125,7 @@ def _head(scene: Scene, environment: Mapping[str, str]) -> str:
         else "the simulated robot is as its description says"
     )
     lines = [
-        f"Robot '{robot.name}' with {robot.dof} joints and joint friction; ROS_DOMAIN_ID="
+        f"Robot '{robot.name}' with {about_joints(scene)} and joint friction; ROS_DOMAIN_ID="
         f"{environment.get('ROS_DOMAIN_ID', '0')}.",
         f"Model error: {error}.",
         f"PD gains for {scene.frequency:.3g} Hz, damping ratio {DAMPING:g}; "
@@ -147,6 +151,15 @@ def _figures(scene: Scene, facts: Facts) -> dict[str, Any]:
         "real_time_factor": facts.real_time_factor,
         "date": facts.date,
         "versions": facts.versions,
+    }
+
+
+def _passive(scene: Scene, motions: Sequence[PassiveMotion]) -> dict[str, Any]:
+    joints = passive_joints(scene.model)
+    return {
+        "passive_joint_names": [joint.name for joint in joints],
+        "passive_position_units": [joint.position_unit for joint in joints],
+        "passive_largest_from_loops": greatest(motions).tolist(),
     }
 
 

@@ -22,19 +22,12 @@ static _Thread_local double last_given[GIVEN];
 static _Thread_local double last_unknowns[UNKNOWNS];
 static _Thread_local int has_last = 0;
 
+WHOLE(step_whole, step_, STEP_ANGLES)
+
 static void newton_step(const double *given, const double *x, double *results)
 {
-    enum { BLOCKS = (STEP_ANGLES + LANES - 1) / LANES + (STEP_ANGLES == 0) };
-    union {
-        Lanes lanes[BLOCKS];
-        double values[BLOCKS * LANES];
-    } angle = {.values = {0.0}}, sine, cosine;
     const double *const vectors[2] = {given, x};
-    step_angles_double(vectors, NULL, angle.values);
-    for (int block = 0; block * LANES < STEP_ANGLES; ++block) {
-        sincos_lanes(angle.lanes[block], &sine.lanes[block], &cosine.lanes[block]);
-    }
-    step_program_double(vectors, NULL, sine.values, cosine.values, results);
+    step_whole(vectors, NULL, results);
 }
 
 static double largest(const double *changes)
@@ -137,11 +130,9 @@ static int follow(const double *origin, const double *known, const double *given
     return 0;
 }
 
-// The unknowns that the inputs determine; 0 where no branch leads there.
-static int solve(const double *const *inputs, double *x)
+// The unknowns that belong to what is given; 0 where no branch leads there.
+static int solve_given(const double *given, double *x)
 {
-    double given[GIVEN];
-    given_program_double(inputs, NULL, NULL, NULL, given);
     const int near = has_last && distance(last_given, given) <= ADVANCE;
     const int found = (near && follow(last_given, last_unknowns, given, x, 1))
                       || follow(start_given, start_unknowns, given, x, ATTEMPTS)
@@ -152,6 +143,14 @@ static int solve(const double *const *inputs, double *x)
         has_last = 1;
     }
     return found;
+}
+
+// The unknowns that the inputs determine; 0 where no branch leads there.
+static int solve(const double *const *inputs, double *x)
+{
+    double given[GIVEN];
+    given_program_double(inputs, NULL, NULL, NULL, given);
+    return solve_given(given, x);
 }
 
 // Begin the next search at unknowns that were found elsewhere, which are the vector after the inputs.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as a function of Python; comes after the code of the program.
+// A program as a function of Python; comes after the code of the program, before definition.h.
 //
 // `bind(general, prepared)` answers a function that computes at once what is given as NumPy arrays of the
 // right type, shape and order, by position or by name, with or without the array `out` by name. It hands
@@ -9,6 +9,9 @@
 // A program with UNKNOWNS solves for them first. A sample of which it cannot makes `bind` hand over to
 // `general`; `into` answers its number instead of None. `into_at` is given the unknowns as one array more.
 // They are a vector after the inputs: there are VECTORS in all.
+//
+// A GUARDED program has NaN for its first result where inputs cannot be used. `bind` then hands over to
+// `general`, too, which says why.
 //
 // A TUNABLE program takes one more array, what was prepared from parameters, of which it reads the first
 // PREPARED numbers. It is item 0 of the list `prepared` for `bind`, where it can be replaced but never
@@ -48,21 +51,14 @@ static inline void spoil(double *out, double spoilt)
     }
 }
 
+WHOLE(evaluate, , ANGLES)
+
 static void compute_one(const double *const *inputs, const double *p, double *out)
 {
-    enum { BLOCKS = (ANGLES + LANES - 1) / LANES + (ANGLES == 0) };
-    union {
-        Lanes lanes[BLOCKS];
-        double values[BLOCKS * LANES];
-    } angle = {.values = {0.0}}, sine, cosine;
-    angles_double(inputs, p, angle.values);
-    for (int block = 0; block * LANES < ANGLES; ++block) {
-        sincos_lanes(angle.lanes[block], &sine.lanes[block], &cosine.lanes[block]);
-    }
     if (STORED < RESULTS) {
         memset(out, 0, sizeof(double) * RESULTS);
     }
-    program_double(inputs, p, sine.values, cosine.values, out);
+    evaluate(inputs, p, out);
     spoil(out, doubt(inputs, VECTORS));
 }
 
@@ -299,6 +295,20 @@ static int takes(PyObject *object, const double *const *inputs, npy_intp samples
     return 1;
 }
 
+#if GUARDED
+// The first sample whose first result is NaN, or -1.
+static npy_intp refused(const double *out, npy_intp samples)
+{
+    const npy_intp all = samples < 0 ? 1 : samples;
+    for (npy_intp k = 0; k < all; ++k) {
+        if (out[k * RESULTS] != out[k * RESULTS]) {
+            return k;
+        }
+    }
+    return -1;
+}
+#endif
+
 static PyObject *not_prepared(void)
 {
     PyErr_SetString(PyExc_TypeError, FUNCTION_NAME ": arguments that were not prepared");
@@ -341,6 +351,9 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     }
     if (out != NULL) {
         open = compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
+#if GUARDED
+        open = refused((const double *)PyArray_DATA((PyArrayObject *)out), samples);
+#endif
     }
 #if TUNABLE
     Py_DECREF(prepared);
@@ -404,22 +417,3 @@ static PyObject *bind(PyObject *Py_UNUSED(self), PyObject *args)
     }
     return PyCFunction_New(&bound, args);
 }
-
-static PyMethodDef functions[] = {
-    {"bind", bind, METH_VARARGS, NULL},
-    {"into", (PyCFunction)(void (*)(void))into, METH_FASTCALL, NULL},
-    {"into_at", (PyCFunction)(void (*)(void))into_at, METH_FASTCALL, NULL},
-    {NULL, NULL, 0, NULL}};
-
-static int execute(PyObject *Py_UNUSED(module))
-{
-    import_array1(-1);
-    return 0;
-}
-
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "dyn_program", NULL, 0, functions, slots, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_dyn_program(void) { return PyModuleDef_Init(&definition); }

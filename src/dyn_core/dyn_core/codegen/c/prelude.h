@@ -88,3 +88,19 @@ static inline Lanes larger_lanes(Lanes a, Lanes b, Lanes then, Lanes otherwise)
 LANEWISE(sqrt)
 LANEWISE(abs)
 LANEWISE(sign)
+
+// Make one function of the two parts of a program for one sample, and of the sines and cosines between them.
+#define WHOLE(name, part, count)                                                                       \
+    static void name(const double *const *vectors, const double *p, double *out)                       \
+    {                                                                                                  \
+        enum { BLOCKS = (count + LANES - 1) / LANES + (count == 0) };                                  \
+        union {                                                                                        \
+            Lanes lanes[BLOCKS];                                                                       \
+            double values[BLOCKS * LANES];                                                             \
+        } angle = {.values = {0.0}}, sine, cosine;                                                     \
+        part##angles_double(vectors, p, angle.values);                                                 \
+        for (int block = 0; block * LANES < count; ++block) {                                          \
+            sincos_lanes(angle.lanes[block], &sine.lanes[block], &cosine.lanes[block]);                \
+        }                                                                                              \
+        part##program_double(vectors, p, sine.values, cosine.values, out);                             \
+    }

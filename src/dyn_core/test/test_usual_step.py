@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that compiled code makes whole, beside those of the integrators in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from five_bar import UP, five_bar
+
+import dyn_core
+from dyn_core import DynError, SimulationSettings, Simulator
+from dyn_core.simulation import advance
+
+ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
+TREES = ("rrp", "rx90", "two_branch")
+LOOPS = ("five_bar", "sr400", "palletizer", "delta")
+
+
+def example(name: str) -> dyn_core.Robot:
+    side = ROBOTS / f"{name}.yaml"
+    return dyn_core.load_robot(ROBOTS / f"{name}.urdf", loops=side if name in LOOPS else None)
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The times of the steps that Python makes."""
+    times: list[float] = []
+    watched = advance._watched
+
+    def noted(*arguments: Any) -> Any:
+        times.append(arguments[4])
+        return watched(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(advance, "_watched", noted)
+        yield times
+
+
+def in_python(simulator: Simulator) -> Simulator:
+    """The same one, every step of which Python makes."""
+    object.__setattr__(simulator._mechanism, "usual_step", None)
+    return simulator
+
+
+def both(robot: dyn_core.Robot, settings: SimulationSettings, **start: Any) -> tuple[Simulator, Simulator]:
+    return Simulator(robot, settings, **start), in_python(Simulator(robot, settings, **start))
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler"])
+@pytest.mark.parametrize("name", [*TREES, *LOOPS])
+def test_motions_are_the_same(name: str, integrator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With friction, limits and substeps, under efforts that make joints turn round and run into stops."""
+    robot = example(name)
+    one, other = both(robot, SimulationSettings(2e-3, integrator, substeps=2))
+    model = dyn_core.compile_model(robot)
+    gravity, A = model.gravity_torques(one.state.q), model.inertia_matrix(one.state.q)
+    swing = 1.5 * np.array(one._mechanism.Fs) + 40.0 * np.diag(A)
+    efforts = [gravity + swing * np.sin(0.06 * k * (1.0 + 0.2 * np.arange(robot.dof))) for k in range(100)]
+    with counted(monkeypatch) as of_python:
+        _follow(one, efforts)
+    assert len(of_python) < 60  # of 200
+    _follow(other, efforts)
+    assert np.abs(one.state.q - other._initial.q).max() > 1e-3  # they moved
+    np.testing.assert_allclose(one.state.q, other.state.q, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(one.state.qd, other.state.qd, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(one.passive_state.q, other.passive_state.q, rtol=1e-9, atol=1e-11)
+    assert one.state.time == other.state.time
+
+
+def _follow(simulator: Simulator, efforts: list[np.ndarray]) -> None:
+    for effort in efforts:
+        simulator.set_effort(effort)
+        simulator.step()
+
+
+def pendulum(friction: float = 0.0, limit: float = 2.0) -> dyn_core.Robot:
+    """One joint about a horizontal axis, 1 kg at 1 m."""
+    return dyn_core.load_robot(
+        '<robot name="pendulum"><link name="base"/><link name="arm"><inertial><origin xyz="1 0 0"/>'
+        '<mass value="1"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>'
+        '<joint name="swing" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>'
+        f'<limit lower="{-limit}" upper="{limit}" effort="100" velocity="10"/>'
+        f'<dynamics friction="{friction}"/></joint></robot>'
+    )
+
+
+STARTS: dict[str, tuple[dyn_core.Robot, dict[str, Any], int]] = {
+    "free": (pendulum(), {"q": [0.3], "qd": [1.0]}, 0),
+    "begins at rest": (pendulum(), {"q": [0.3]}, 0),
+    "friction holds it": (pendulum(friction=20.0), {"q": [0.3]}, 0),
+    "breaks away": (pendulum(friction=1.0), {"q": [0.3]}, 1),
+    "comes to rest": (pendulum(friction=20.0), {"q": [0.3], "qd": [0.005]}, 1),
+    "lies on its stop": (pendulum(limit=0.3), {"q": [0.3]}, 0),
+    "leaves its stop": (pendulum(limit=0.3), {"q": [-0.3], "qd": [0.5]}, 0),
+    "falls off its stop": (pendulum(limit=0.3), {"q": [-0.3]}, 1),
+    "runs into its stop": (pendulum(limit=0.3), {"q": [0.2999], "qd": [1.0]}, 1),
+    "is at its stop": (pendulum(limit=0.3), {"q": [0.3], "qd": [1.0]}, 1),
+}
+
+
+@pytest.mark.parametrize("what", STARTS)
+def test_only_steps_in_which_something_happens_are_left_to_python(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot, start, left = STARTS[what]
+    one, other = both(robot, SimulationSettings(1e-3), **start)
+    with counted(monkeypatch) as of_python:
+        one.step()
+    assert len(of_python) == left
+    other.step()
+    np.testing.assert_allclose(one.state.q, other.state.q, rtol=1e-14, atol=1e-16)
+    np.testing.assert_allclose(one.state.qd, other.state.qd, rtol=1e-13, atol=1e-15)
+
+
+def test_what_ends_a_simulation_ends_it_with_the_same_words() -> None:
+    """Singularities, positions at which loops do not close, and speeds that are none."""
+    for robot, settings, start in (
+        (five_bar(gravity=UP), SimulationSettings(), {"q": [-0.2, 0.4]}),
+        (five_bar(), SimulationSettings(position_limits=False), {}),
+        (pendulum(), SimulationSettings(greatest_speed=0.5), {"q": [0.3]}),
+    ):
+        said = []
+        for simulator in both(robot, settings, **start):
+            with pytest.raises(DynError) as caught:
+                _follow(simulator, [np.zeros(robot.dof)] * 3000)
+            said.append((str(caught.value), simulator.state.time))
+        assert said[0][1] == said[1][1]
+        assert said[0][0][:60] == said[1][0][:60]
+
+
+def test_passive_joints_stop_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = both(five_bar(damping=0.05, elbow=(0.5, 1.4)), SimulationSettings())
+    with counted(monkeypatch) as of_python:
+        for _ in range(400):
+            one.step()
+    assert 0 < len(of_python) < 400
+    for _ in range(400):
+        other.step()
+    assert "left_elbow" in one.at_stop
+    np.testing.assert_allclose(one.state.q, other.state.q, atol=1e-8)
+
+
+def test_payloads_and_wrenches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A payload is a parameter of the same code; a wrench needs torques of its own, from Python."""
+    one, other = both(pendulum(), SimulationSettings(), q=[0.3])
+    for simulator in (one, other):
+        simulator.set_payload("arm", 3.0, (1.0, 0.0, 0.0))
+    in_python(other)
+    with counted(monkeypatch) as of_python:
+        one.step()
+        assert not of_python
+        one.set_wrenches({"arm": [0.0, 0.0, 5.0, 0.0, 0.0, 0.0]})
+        one.step()
+        assert len(of_python) == 1
+    other.step()
+    other.set_wrenches({"arm": [0.0, 0.0, 5.0, 0.0, 0.0, 0.0]})
+    other.step()
+    np.testing.assert_allclose(one.state.qd, other.state.qd, rtol=1e-13)
+
+
+def test_states_cannot_be_written_to() -> None:
+    simulator = Simulator(example("five_bar"))
+    state = simulator.step()
+    for array in (state.q, state.qd):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+
+def test_arguments_that_were_not_prepared_are_refused() -> None:
+    """No array is read beyond its end."""
+    simulator = Simulator(pendulum())
+    step = simulator._mechanism.usual_step
+    assert step is not None
+    x, none = np.zeros(1), np.zeros(0)
+    assert step(False, x, x, x, 1e-3, none) is not None
+    wrong: list[tuple[Any, ...]] = [
+        (False, np.zeros(2), x, x, 1e-3, none),
+        (False, x, [0.0], x, 1e-3, none),
+        (False, x, x, np.zeros(1, dtype=np.float32), 1e-3, none),
+        (False, x, x, x, "1", none),
+        (False, x, x, x, 1e-3),
+    ]
+    for arguments in wrong:
+        with pytest.raises(TypeError):
+            step(*arguments)
