@@ -195,6 +195,12 @@ def test_parameters_that_change() -> None:
     assert_close(model.elastic_inverse_dynamics(*args), expected.elastic_inverse_dynamics(*args), 1e-12)
 
 
+def test_one_pass_has_springs_too() -> None:
+    robot, oracle = random_elastic(5, 4)
+    model = dyn_core.compile_model(robot, backend="python", method="mrnea")
+    assert_agrees(robot, oracle, model, seed=5)
+
+
 def test_robots_without_springs(capsys: pytest.CaptureFixture[str]) -> None:
     model = dyn_core.compile_model(dyn_core.load_robot(ROBOTS / "rrp.urdf"), backend="python")
     zero = np.zeros(3)
