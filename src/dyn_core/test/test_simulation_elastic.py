@@ -244,3 +244,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert summary["joint_names"][6] == "joint_1_motor"
     assert math.isfinite(summary["position"][1])
     assert "position.joint_6_motor" in out.read_text().splitlines()[0]
+    efforts = tmp_path / "efforts.csv"
+    efforts.write_text("time,joint_2\n0,1\n0.1,1\n")
+    assert main(["simulate", *robot, "--effort", str(efforts), "--out", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "only its spring moves the joint: give the effort of its motor, 'joint_2_motor'" in said
