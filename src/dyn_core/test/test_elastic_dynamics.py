@@ -266,6 +266,7 @@ def test_what_knows_no_springs_says_so() -> None:
     for what, call in {
         "identification": lambda: dyn_core.base_columns(robot),
         "excitation": lambda: dyn_core.excite(robot),
+        "a model with a moving base": lambda: dyn_core.compile_moving_base(robot),
         "a torque in terms": lambda: TorqueTerms(dyn_core.compile_model(robot, backend="python")),
     }.items():
         with pytest.raises(dyn_core.DynError) as caught:

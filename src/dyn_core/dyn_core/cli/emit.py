@@ -20,6 +20,7 @@ from dyn_core.facade.elastic_programs import no_motors, no_springs, result_names
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.programs import kinds, traced
 from dyn_core.identification.programs import identification_program
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 
@@ -54,6 +55,7 @@ def _program(robot: Robot, arguments: Namespace) -> Program:
     if function in OF_LAGRANGE:
         return OF_LAGRANGE[function](robot)
     if function in OF_IDENTIFICATION:
+        refuse_springs(robot, "identification")
         terms = {"friction": arguments.friction, "rotor_inertia": arguments.rotor_inertia}
         return identification_program(robot, function, **terms)
     if function in OF_ELASTIC and not robot.elastic_joint_names:
