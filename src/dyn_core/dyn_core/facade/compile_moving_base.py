@@ -28,6 +28,7 @@ from dyn_core.facade.moving_base_programs import (
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.geometry.moving_base import moving_base
 from dyn_core.model.moving_base import BaseKind, MovingBase
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 
@@ -55,10 +56,11 @@ def compile_moving_base(
         rotor_inertia: whether the rotors have inertia.
 
     Raises:
-        DynError: nothing says how the base moves, or it cannot be such a base.
+        DynError: nothing says how the base moves, or it cannot be such a base; or a joint is elastic.
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
     """
     check_options(robot, parameters, backend)
+    refuse_springs(robot, "a model with a moving base")
     of_robot = moving_base(robot, base)
     make = _baked if parameters == "baked" else _tunable
     return make(of_robot, (robot, of_robot.kind), backend, friction, rotor_inertia)

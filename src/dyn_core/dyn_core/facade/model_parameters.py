@@ -74,6 +74,14 @@ class ModelParameters:
         """Acceleration of gravity in the frame of the root link, or in the world of a moving base (m/s^2)."""
         return np.array(self._described().gravity) if self._tuning is None else self._tuning.values[-3:]
 
+    @property
+    def tuned(self) -> Array | None:
+        """What begins with the parameters and gravity that can be set, None where they are baked in.
+
+        It is another array after each `set_parameters`; nobody writes to it.
+        """
+        return None if self._tuning is None else self._tuning.prepared[0]
+
     def set_parameters(
         self,
         values: Mapping[str, float] | Iterable[float] | None = None,
