@@ -193,7 +193,7 @@ def _moved(model: ParallelModel, arguments: Namespace) -> str:
         Vd = model.forward_dynamics(T, V, tau, wrenches=wrenches)
         qdd = model.inverse_kinematics(T, V, Vd)[2] if np.all(np.isfinite(Vd)) else Vd
     if not all(np.all(np.isfinite(vector)) for vector in (q, qd, qdd, tau, Vd)):
-        raise DynError("a leg does not reach the platform there, or is singular: give another placement")
+        raise DynError("a leg or the platform is singular there: give another placement")
     legs = dict(zip(model.leg_joint_names, model.leg_positions(T).tolist(), strict=True))
     if arguments.json:
         columns = {"positions": q, "velocities": qd, "accelerations": qdd, "efforts": tau}

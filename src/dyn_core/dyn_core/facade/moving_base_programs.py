@@ -149,7 +149,7 @@ def base_program(
             chosen = partial(_guarded, algorithm, base) if guarded else partial(algorithm, base)
             taken = {key: sizes[key] for key in kind.inputs}
             program = trace(name, chosen, taken, kind.shape, documentation, graph)
-            yield replace(program, guarded=guarded)
+            yield replace(program, guarded=int(guarded))
 
     def cost(program: Program) -> int:
         counted = staged([program], parameters)[1][0] if parameters else program

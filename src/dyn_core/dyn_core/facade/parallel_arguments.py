@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import numpy.typing as npt
 
 from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.parallel.parallel_robot import ParallelRobot
+
+ROTATION = 1e-6
+"""How far from the identity R R^T of a rotation matrix may be."""
 
 
 def platform_arguments(robot: ParallelRobot, T: npt.ArrayLike, **vectors: npt.ArrayLike) -> list[Array]:
@@ -32,3 +36,16 @@ def platform_arguments(robot: ParallelRobot, T: npt.ArrayLike, **vectors: npt.Ar
             raise ValueError(f"{name}: expected the shape {expected}, but it has {array.shape}")
         arrays.append(array)
     return arrays
+
+
+def refuse_no_rotation(T: Array) -> None:
+    """Raise ValueError where what a placement (16,) has for its rotation is none."""
+    R = T.reshape(4, 4)[:3, :3]
+    off = float(np.max(np.abs(R @ R.T - np.eye(3))))
+    if off > ROTATION:
+        what = f"R R^T is off the identity matrix by {off:.3g}"
+    elif np.linalg.det(R) < 0.0:
+        what = "it mirrors, its determinant is -1"
+    else:
+        return
+    raise ValueError(f"T: its first three rows and columns R are no rotation matrix: {what}")

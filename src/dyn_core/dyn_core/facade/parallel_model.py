@@ -6,16 +6,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.program import Program
+from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out
 from dyn_core.facade.model_parameters import ModelParameters
-from dyn_core.facade.parallel_arguments import platform_arguments
+from dyn_core.facade.parallel_arguments import platform_arguments, refuse_no_rotation
 from dyn_core.facade.parallel_programs import BESIDE, given_size, leg_joints
 from dyn_core.facade.parallel_split import split_programs
 from dyn_core.facade.platform_wrenches import platform_wrench
@@ -27,6 +27,7 @@ from dyn_core.model.robot import Robot
 from dyn_core.parallel.leg_closure import closed_leg
 from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.platform_motion import platform_motion
+from dyn_core.parallel.reach import refuse_unreachable
 
 FAST = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "inverse_jacobian")
 """What compiled functions compute at once where arguments are arrays of the right shape."""
@@ -40,8 +41,9 @@ class ParallelModel(ModelParameters):
     [linear; angular], of the origin of its link and on the axes of the root (m/s, rad/s), Vd its
     acceleration, the rate of V. Efforts are those of the actuators, in the order of `joint_names` (N m, or N
     for prismatic joints). Each function takes one sample or a batch, (N, 4, 4) and (N, 6), and answers in
-    kind, in `out` where it is given. A sample in which a number is not finite gives NaN throughout. A model
-    can be used by many threads. Nothing in it changes, except by `set_parameters`, between calls.
+    kind, in `out` where it is given. A sample in which a number is not finite gives NaN throughout. One
+    placement that a leg does not reach is a DynError that names the leg; in a batch it gives NaN. A model can
+    be used by many threads. Nothing in it changes, except by `set_parameters`, between calls.
 
     Attributes:
         structure: the platform and the legs.
@@ -64,16 +66,14 @@ class ParallelModel(ModelParameters):
     def __post_init__(self) -> None:
         """Put the fast functions of this robot in the place of the methods, which they fall back to.
 
-        Where legs have no closed form, the methods have to find their positions. Where the platform cannot
-        move in all ways, a result that is NaN is left to the method, which may have something to say.
+        Where legs have no closed form, the methods have to find their positions. A result that is not finite
+        is left to the method, which may have something to say.
         """
         if self.structure.given_positions or self.backend == "python":
             return
         for name in FAST:
             general = getattr(self, name)
-            fast = self._functions[name].function.bind(general, self._prepared)
-            free = len(self.structure.mobility) == 6
-            self.__dict__[name] = fast if free else partial(_unless_nan, fast, general)
+            self.__dict__[name] = self._functions[name].function.bind(general, self._prepared)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the model is made from; the other side takes the programs from its cache."""
@@ -270,7 +270,16 @@ class ParallelModel(ModelParameters):
             arrays.append(self._given(arrays[0]))
         runnable = self._functions[function]
         out = checked_out(out, (*arrays[0].shape[:-1], *runnable.shape))
-        return runnable.run(self._prepared, *arrays, out=out)
+        result = runnable.run(self._prepared, *arrays, out=out)
+        if arrays[0].ndim == 1 and not np.all(np.isfinite(result)):
+            self._refuse_unreachable(arrays)
+        return result
+
+    def _refuse_unreachable(self, arrays: list[Array]) -> None:
+        """Raise where one placement is none, or none that the legs reach; what is singular passes."""
+        if all(np.all(np.isfinite(array)) for array in arrays):
+            refuse_no_rotation(arrays[0])
+            refuse_unreachable(self.structure, arrays[0].tolist())
 
     def _refuse_impossible(self, T: Array, vectors: Mapping[str, Array]) -> None:
         """Raise ValueError where the platform cannot be or move like this; NaN passes."""
@@ -279,6 +288,8 @@ class ParallelModel(ModelParameters):
         beside = self._functions["beside_mobility"].run(self._prepared, *motion.values())
         if np.any(beside > BESIDE**2):
             name = list(motion)[int(np.argmax(np.max(beside.reshape(-1, 3), axis=0)))]
+            if name == "T" and T.ndim == 1:
+                refuse_no_rotation(T)
             platform, freedom = self.structure.platform, len(self.structure.mobility)
             raise ValueError(
                 f"{name}: the platform '{platform}' has {freedom} degrees of freedom and cannot "
@@ -290,7 +301,13 @@ class ParallelModel(ModelParameters):
         samples = T.reshape(-1, 16)
         q = np.empty((len(samples), given_size(self.structure)))
         for row, entries in zip(q, samples, strict=True):
-            row[:] = self._given_for(entries)
+            try:
+                row[:] = self._given_for(entries)
+            except DynError:
+                if T.ndim == 1:
+                    refuse_no_rotation(T)
+                    raise
+                row[:] = math.nan
         given: Array = q.reshape(*T.shape[:-1], q.shape[1])
         return given
 
@@ -303,12 +320,3 @@ class ParallelModel(ModelParameters):
             leg = self.structure.legs[i]
             found += closed_leg(leg, motion, self.structure.q_home[i])
         return found
-
-
-def _unless_nan(
-    fast: Callable[..., Array], general: Callable[..., Array], *arguments: Any, **named: Any
-) -> Array:
-    """Answer what a fast function does, or, where a result is NaN, what the general one does."""
-    result = fast(*arguments, **named)
-    # NaN if one of the numbers is, and much faster than to look at each.
-    return general(*arguments, **named) if math.isnan(np.vdot(result, result)) else result

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from dyn_core.codegen.program import Program, trace
@@ -92,7 +92,8 @@ def parallel_program(
         name: name of the function.
         documentation: signature and text that `help` shows.
         graph: the graph of other symbols of the robot; None where there are none.
-        guarded: whether results are NaN where a platform of reduced mobility cannot be or move like this.
+        guarded: whether results are NaN where a platform of reduced mobility cannot be or move like this, and
+            callers are to look at what is not finite.
     """
     kind = parallel_kinds(robot)[name]
     sizes = {"T": 16, "V": 6, "Vd": 6, "tau": len(robot.actuated)}
@@ -102,7 +103,8 @@ def parallel_program(
     algorithm = partial(kind.algorithm, robot)
     if guarded and len(robot.mobility) < 6 and kind.of_legs:
         algorithm = partial(_guarded, robot, algorithm, kind.inputs)
-    return trace(name, algorithm, taken, kind.shape, documentation, graph, {"T": 4})
+    program = trace(name, algorithm, taken, kind.shape, documentation, graph, {"T": 4})
+    return replace(program, guarded=len(program.results) if guarded else 0)
 
 
 def legs_with_positions(

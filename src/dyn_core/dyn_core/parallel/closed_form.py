@@ -30,9 +30,20 @@ def closed_form(robot: Robot, point: Vec3, assembly: Sequence[float]) -> LegPosi
 def closed_positions(leg: Leg, motion: PlatformMotion) -> list[Position]:
     """Joint positions of a leg that has a closed form."""
     assert leg.closed_form is not None
+    return leg.closed_form.positions(_end(leg, motion))
+
+
+def beyond_reach(leg: Leg, motion: PlatformMotion) -> float:
+    """How far the platform is from what a leg that has a closed form can reach (m)."""
+    assert leg.closed_form is not None
+    return leg.closed_form.beyond(_end(leg, motion))
+
+
+def _end(leg: Leg, motion: PlatformMotion) -> Vec3:
+    """Where the platform wants the end of a leg, as the closed form takes it (m)."""
     L = mat3.mul_vec(motion.R, leg.anchor)
     end = vec3.add(vec3.sub(L, first_origin(leg.robot)), motion.p)
-    return leg.closed_form.positions(in_seat(leg.robot, end))
+    return in_seat(leg.robot, end)
 
 
 def given_or_closed(leg: Leg, motion: PlatformMotion, given: Sequence[Scalar]) -> Sequence[Position]:

@@ -68,12 +68,16 @@ def closed_leg(leg: Leg, motion: PlatformMotion, guess: Sequence[float]) -> list
         q += step * min(1.0, LONGEST_STEP / largest)
     missing = np.array(gaps(leg, motion, q.tolist()))
     if not np.max(np.abs(missing)) <= CLOSED:
-        raise DynError(
-            f"leg '{leg.name}' does not reach the platform at {_text(motion.p)} m: "
-            f"{np.max(np.abs(missing)):.3g} is left",
-            element=f"loop '{leg.name}'",
-        )
+        raise does_not_reach(leg, motion, float(np.max(np.abs(missing))))
     return [float(x) for x in q]
+
+
+def does_not_reach(leg: Leg, motion: PlatformMotion, left: float) -> DynError:
+    """Answer what is said of a leg that misses the platform by so much (m, or a cosine)."""
+    return DynError(
+        f"leg '{leg.name}' does not reach the platform at {_text(motion.p)} m: {left:.3g} is left",
+        element=f"loop '{leg.name}'",
+    )
 
 
 def _text(p: Sequence[float]) -> str:

@@ -35,6 +35,10 @@ class LegPositions(ABC):
                 before it turns (m).
         """
 
+    @abstractmethod
+    def beyond(self, end: Vec3) -> float:
+        """Answer how far an end, as for `positions`, is from what the leg can reach (m)."""
+
 
 def in_seat(robot: Robot, v: Vec3) -> Vec3:
     """Components in the frame of the first body, before it turns, of a vector on the axes of the root."""

@@ -69,6 +69,17 @@ class RevoluteUniversal(LegPositions):
         q3 = KnownAngle(k * (1.0 / self.l2), along * (1.0 / self.l2), -self.phi)
         return [q1, q2 if self.way > 0.0 else -q2, q3]
 
+    def beyond(self, end: Vec3) -> float:
+        """Answer how far an end is from what the leg can reach: see `LegPositions`.
+
+        The arm's end goes round a circle, and the forearm is as long as its nearest point is far, at least,
+        and as its farthest one, at most.
+        """
+        x, y, z = end
+        r, along = math.hypot(x, y), self.way * (z - self.height) - self.rise
+        nearest, farthest = math.hypot(r - self.l1, along), math.hypot(r + self.l1, along)
+        return max(nearest - self.l2, self.l2 - farthest, 0.0)
+
 
 def revolute_universal(robot: Robot, point: Vec3, assembly: Sequence[float]) -> RevoluteUniversal | None:
     """Answer the closed form of a leg; None where it is no such leg.

@@ -55,6 +55,10 @@ class UniversalPrismatic(LegPositions):
         q2 = KnownAngle(z * per_length, rho * per_length, -self.phi)
         return [q1, q2, length - self.l0]
 
+    def beyond(self, end: Vec3) -> float:
+        """Answer 0: the slide is as long as it has to be."""
+        return 0.0
+
 
 def universal_prismatic(robot: Robot, point: Vec3, assembly: Sequence[float]) -> UniversalPrismatic | None:
     """Answer the closed form of a leg; None where it is no such leg.
