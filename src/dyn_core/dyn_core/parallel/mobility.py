@@ -53,11 +53,33 @@ def mobility(robot: ParallelRobot) -> tuple[tuple[float, ...], ...]:
 
 
 def fixed_directions(robot: Robot, platform: str, chain: Sequence[int]) -> Matrix:
-    """Rows [linear; angular] along which the platform's own joints, six or slides alone, do not move it."""
+    """Rows [linear; angular] along which the platform's own joints do not move it.
+
+    Six joints move it in all ways; those of others are the same everywhere (see `own_directions_change`).
+    """
+    given = dict(robot.assembly)
+    return _fixed(robot, platform, chain, [given.get(joint.name, 0.0) for joint in robot.joints])
+
+
+def own_directions_change(robot: Robot, platform: str, chain: Sequence[int]) -> bool:
+    """Whether the directions in which the platform's own joints move it depend on where it is.
+
+    They do not of six joints, of slides alone, and of two slides with a revolute joint normal to both, as a
+    planar joint has.
+    """
+    fixed = fixed_directions(robot, platform, chain)
+    random = np.random.default_rng(0)
+    for _ in range(STEPS):
+        other = _fixed(robot, platform, chain, random.uniform(-1.0, 1.0, len(robot.joints)).tolist())
+        if other.shape != fixed.shape or np.linalg.norm(other - other @ fixed.T @ fixed) > NULL:
+            return True
+    return False
+
+
+def _fixed(robot: Robot, platform: str, chain: Sequence[int], q: list[float]) -> Matrix:
     if len(chain) == 6:
         return np.zeros((0, 6))
-    still = [0.0] * len(robot.joints)
-    J: Matrix = np.array(jacobian(robot, still, robot.link_frame(platform), robot.link_frames[0]))
+    J: Matrix = np.array(jacobian(robot, q, robot.link_frame(platform), robot.link_frames[0]))
     return _left_null(J)
 
 

@@ -21,7 +21,7 @@ from dyn_core.parallel.components import independent_components
 from dyn_core.parallel.leg import AxisPair, Leg
 from dyn_core.parallel.leg_positions import cleaned
 from dyn_core.parallel.leg_robot import leg_robot
-from dyn_core.parallel.mobility import fixed_directions, mobility
+from dyn_core.parallel.mobility import fixed_directions, mobility, own_directions_change
 from dyn_core.parallel.parallel_robot import ParallelRobot
 
 COMMON = {LoopType.SPHERICAL: 3, LoopType.UNIVERSAL: 4, LoopType.REVOLUTE: 5, LoopType.FIXED: 6}
@@ -79,14 +79,15 @@ def _chain(robot: Robot, platform: str, body: int) -> tuple[int, ...]:
             raise _fail(platform, f"joint '{joint.name}' places it and has friction or a rotor: remove them")
         if j != body and any(value != 0.0 for value in robot.bodies[j].values):
             raise _fail(platform, f"joint '{joint.name}', which places it, carries another link with mass")
-        if len(chain) != 6 and joint.sigma is not Sigma.PRISMATIC:
-            raise _fail(
-                platform,
-                f"joint '{joint.name}', which places it, is revolute: let a floating joint place the "
-                "platform, or slides alone",
-            )
         if (len(carried) > 1) if j != body else carried:
             raise _fail(platform, f"it carries the joints {listed(carried)}: only loops may end on it")
+    if own_directions_change(robot, platform, chain):
+        revolute = next(robot.joints[j - 1] for j in chain if robot.joints[j - 1].sigma is Sigma.REVOLUTE)
+        raise _fail(
+            platform,
+            f"joint '{revolute.name}', which places it, is revolute, and turns the directions in which the "
+            "platform can move: let a floating or planar joint place it, or slides alone",
+        )
     return chain
 
 
