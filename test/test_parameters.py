@@ -33,7 +33,7 @@ BY_JOINT: dict[str, dict[str, Any]] = {
 }
 CHOICES = {
     "simulation": {"integrator"},
-    "feedforward": {"mode", "on_limit", "on_stale", "on_shutdown"},
+    "feedforward": {"base.source", "mode", "on_limit", "on_stale", "on_shutdown"},
     "controller": {"derivative", "anti_windup", "on_stale"},
     "governor": {"on_infeasible"},
     "identification": {"output", "friction", "estimator"},

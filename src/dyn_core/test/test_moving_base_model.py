@@ -281,6 +281,11 @@ def test_what_cannot_be_a_base() -> None:
     five_bar = load(ROBOTS / "five_bar.urdf", loops=ROBOTS / "five_bar.yaml")
     with pytest.raises(dyn_core.DynError, match="has loops, and a base that moves"):
         make(five_bar, "free")
+    springs = {"elastic": {"j1": {"stiffness": 100.0}}}
+    with pytest.raises(
+        dyn_core.DynError, match="the model of a moving base knows no springs, but joint 'j1'"
+    ):
+        make(load(ARM, loops=springs), "free")
     with pytest.raises(ValueError, match="robot: expected what load_robot answers, but it is str"):
         make("arm.urdf", "free")
 

@@ -24,6 +24,7 @@ from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction, Joint, Sigma
 from dyn_core.model.moving_base import BASE_KINDS, BaseKind, MovingBase
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 _SIGMAS = {
@@ -58,6 +59,7 @@ def moving_base(robot: Robot, kind: BaseKind | None = None) -> MovingBase:
     """
     if kind is not None and kind not in BASE_KINDS:
         raise ValueError(f"base: expected 'free', 'planar', 'given' or None, but it is {kind!r}")
+    refuse_springs(robot, "the model of a moving base")
     if robot.loops:
         raise DynError(
             f"robot '{robot.name}' has loops, and a base that moves: loops are only solved on a base that "

@@ -8,6 +8,7 @@ from typing import Literal
 
 from dyn_core.linalg.mat3 import Mat3
 from dyn_core.linalg.transform import Transform
+from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.robot import Robot
@@ -51,6 +52,16 @@ class MovingBase:
     def pose_size(self) -> int:
         """How many numbers a pose of the base has: position and quaternion, or x, y and the angle."""
         return 3 if self.kind == "planar" else 7
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.robot.name
+
+    @property
+    def gravity(self) -> Vec3:
+        """Acceleration of gravity in the world (m/s^2)."""
+        return self.robot.gravity
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
