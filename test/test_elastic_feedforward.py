@@ -150,8 +150,8 @@ def test_a_trajectory_of_which_some_points_have_velocities_is_refused(graph: Gra
         ),
         (
             {**ARM, "base__source": "imu"},
-            "base.source is 'imu', and joint 'joint_1' is elastic: torques of robots with springs are those on "
-            "a base that stands still; set it to 'none'",
+            "base.source is 'imu', and joint 'joint_1' is elastic: torques of robots with springs are those "
+            "on a base that stands still; set it to 'none'",
         ),
         (
             {

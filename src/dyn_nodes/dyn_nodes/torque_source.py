@@ -383,8 +383,8 @@ def _check_springs(joint: str, settings: FeedforwardSettings) -> None:
         )
     if settings.base.source != "none":
         raise DynError(
-            f"base.source is '{settings.base.source}', and joint '{joint}' is elastic: torques of robots with "
-            "springs are those on a base that stands still; set it to 'none'"
+            f"base.source is '{settings.base.source}', and joint '{joint}' is elastic: torques of robots "
+            "with springs are those on a base that stands still; set it to 'none'"
         )
 
 
