@@ -159,8 +159,7 @@ def test_a_trajectory_of_which_some_points_have_velocities_is_refused(graph: Gra
                 "side_file": str(ROBOTS["high_speed_machine"].with_suffix(".yaml")),
             },
             "joint 'base_yaw' of robot 'high_speed_machine' is elastic and has no motor: no motion of "
-            "motors leads "
-            "it, take its spring out for a feedforward",
+            "motors leads it, take its spring out for a feedforward",
         ),
     ],
 )
