@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any, Literal
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dyn_core.codegen.program import Program
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out
+from dyn_core.facade.model_parameters import ModelParameters
 from dyn_core.facade.moving_base_arguments import base_arguments, packed_on_bodies
 from dyn_core.facade.moving_base_kinematics import BaseKinematics
 from dyn_core.facade.moving_base_programs import input_sizes, with_base_terms
@@ -28,7 +29,7 @@ Wrenches = Mapping[str, npt.ArrayLike]
 
 
 @dataclass(frozen=True, repr=False)
-class MovingBaseModel(BaseKinematics):
+class MovingBaseModel(BaseKinematics, ModelParameters):
     """Dynamics of a robot with a moving base: A(q) [Vd; qdd] + H = [F; tau] (Khalil 2010, eq. (83)).
 
     Of a free or given base, k = 6: a pose is (7,), the position of the base's link in the world (m) and its
@@ -114,44 +115,14 @@ class MovingBaseModel(BaseKinematics):
         """Name of the link that is the base."""
         return self.base.link.name
 
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Names of `parameters`: XX0 to M0 of the base, then 14 for each joint of the tree on it."""
-        return self.base.parameter_names
+    def _described(self) -> MovingBase:
+        return self.base
 
-    @property
-    def parameters(self) -> Array:
-        """Values of the dynamic parameters, in the order of `parameter_names` (SI units)."""
-        if self._tuning is None:
-            return np.array(with_base_terms(self.base, self.friction, self.rotor_inertia).parameters)
-        return self._tuning.values[:-3]
+    def _computed(self) -> MovingBase:
+        return with_base_terms(self.base, self.friction, self.rotor_inertia)
 
-    @property
-    def gravity(self) -> Array:
-        """Acceleration of gravity in the world (m/s^2)."""
-        return np.array(self.base.robot.gravity) if self._tuning is None else self._tuning.values[-3:]
-
-    def set_parameters(
-        self,
-        values: Mapping[str, float] | Iterable[float] | None = None,
-        gravity: Iterable[float] | None = None,
-    ) -> None:
-        """Replace dynamic parameters of a model with ``parameters="runtime"``, all at one moment.
-
-        Args:
-            values: values by name, where what is not named stays, or all of them in the order of
-                `parameter_names` (SI units).
-            gravity: acceleration of gravity in the world (m/s^2).
-
-        Raises:
-            DynError: the parameters are baked in, a name is not known, or a number is not finite.
-        """
-        if self._tuning is None:
-            raise DynError(
-                f"the parameters of the model of '{self.base.robot.name}' are baked in: "
-                'compile it with parameters="runtime" to change them'
-            )
-        self._tuning.renew({} if values is None else values, gravity, then=self._look_for_unresisted)
+    def _after_change(self) -> None:
+        self._look_for_unresisted()
 
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.

@@ -265,6 +265,13 @@ def check_actuated(robot: Robot) -> None:
     passive = robot.passive_joint_names
     if not robot.dof:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to ask of it")
+    if robot.elastic_joint_names:
+        names = robot.elastic_joint_names
+        raise DynError(
+            f"{listed(names)} of robot '{robot.name}': springs move these joints, which follow no motion "
+            "that is given: describe the robot without its springs",
+            element=f"joint '{names[0]}'",
+        )
     if passive and not robot.loops:
         raise DynError(
             f"{listed(passive)} of robot '{robot.name}': passive joints follow no motion, "

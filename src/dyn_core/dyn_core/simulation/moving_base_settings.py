@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from dyn_core.errors import DynError
-from dyn_core.facade.compile import Backend
+from dyn_core.facade.compile_options import Backend
 from dyn_core.simulation.settings import MOST_SUBSTEPS, is_number
 
 _UNITS = {"step": "s", "slip_speed": "rad/s or m/s", "greatest_speed": "rad/s or m/s"}

@@ -200,7 +200,7 @@ static PyObject *fixed_array(npy_intp count)
 // what is known of them before it, or None, with which nothing is looked at of them. What was prepared is an array, whether or not the program reads it.
 static PyObject *step(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 8 || (TUNABLE && !is_prepared(args[1]))) {
+    if (count != 8 || !is_prepared(args[1])) {
         return not_prepared();
     }
     const Bounds *bounds = (const Bounds *)numbers_of(args[0], sizeof(Bounds) / sizeof(double));
