@@ -43,7 +43,13 @@ SUBSCRIBED = {
     "identification": {"joint_states", "robot_description"},
 }
 PUBLISHED = {
-    "feedforward": {"~/torques", "~/commands", "~/joint_trajectory_effort", "~/model_info"},
+    "feedforward": {
+        "~/torques",
+        "~/commands",
+        "~/joint_trajectory_effort",
+        "~/motor_reference",
+        "~/model_info",
+    },
     "simulation": {"joint_states"},
     "controller": {"~/torques", "~/commands"},
     "governor": {"~/feasible_trajectory", "~/feasible_reference", "~/interventions"},

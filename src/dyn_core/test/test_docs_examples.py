@@ -11,8 +11,10 @@ from string import Template
 import numpy as np
 import pytest
 
+import dyn_core
 from dyn_core import Assessment, FeasibleStep, Payload
 from dyn_core.cli.main import main
+from dyn_core.control.trajectory_points import trajectory_points
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
@@ -141,3 +143,15 @@ def test_feasible(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0.0 < step.part < 1.0
     assert isinstance(found, Assessment)
     assert found.factor is not None
+
+
+def test_elastic_joints(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    joints = [f"joint_{k}" for k in range(1, 7)]
+    points = trajectory_points(joints, joints, [0.0, 1.0], [[0.1] * 6, [0.3] * 6])
+    zero = np.zeros(12)
+    names = {"dyn": dyn_core, "q": zero, "qd": zero, "tau": zero, "qdd_rigid": np.zeros(6), "points": points}
+    for code in examples("elastic.md", "python"):
+        exec(code, names)
+    assert names["found"].shape == (12,)
+    assert names["simulator"].state.time == 1e-3

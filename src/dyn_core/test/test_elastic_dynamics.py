@@ -195,13 +195,18 @@ def test_parameters_that_change() -> None:
     assert_close(model.elastic_inverse_dynamics(*args), expected.elastic_inverse_dynamics(*args), 1e-12)
 
 
+def test_one_pass_has_springs_too() -> None:
+    robot, oracle = random_elastic(5, 4)
+    model = dyn_core.compile_model(robot, backend="python", method="mrnea")
+    assert_agrees(robot, oracle, model, seed=5)
+
+
 def test_robots_without_springs(capsys: pytest.CaptureFixture[str]) -> None:
     model = dyn_core.compile_model(dyn_core.load_robot(ROBOTS / "rrp.urdf"), backend="python")
     zero = np.zeros(3)
     sentence = (
         "robot 'rrp' has no elastic joints: use inverse_dynamics, or give springs under 'elastic' in its "
-        "side "
-        "file"
+        "side file"
     )
     with pytest.raises(dyn_core.DynError) as caught:
         model.elastic_inverse_dynamics(zero, zero, zero)
@@ -238,9 +243,8 @@ def test_a_spring_that_moves_no_mass(parameters: str) -> None:
         with pytest.raises(dyn_core.DynError) as caught:
             call()
         assert str(caught.value) == (
-            "robot 'light' has no forward dynamics: no inertia resists joint 'j3': give its link mass and "
-            "inertia, or "
-            "the joint a rotor inertia"
+            "robot 'light' has no forward dynamics: no inertia resists joint 'j3': give its link mass "
+            "and inertia, or the joint a rotor inertia"
         )
     # What only a rigid joint lacks does not matter, as its acceleration is given.
     robot = dyn_core.load_robot(MASSLESS, loops={"elastic": {"j2": {"stiffness": 5.0}}})
@@ -257,12 +261,12 @@ def test_what_knows_no_springs_says_so() -> None:
     robot = dyn_core.load_robot(ROBOTS / "rx90.urdf", loops=ROBOTS / "rx90_elastic.yaml")
     sentence = (
         "{} knows no springs, but joint 'joint_1' of robot 'rx90' is elastic: load the robot without "
-        "'elastic' in its "
-        "side file"
+        "'elastic' in its side file"
     )
     for what, call in {
         "identification": lambda: dyn_core.base_columns(robot),
         "excitation": lambda: dyn_core.excite(robot),
+        "a model with a moving base": lambda: dyn_core.compile_moving_base(robot),
         "a torque in terms": lambda: TorqueTerms(dyn_core.compile_model(robot, backend="python")),
     }.items():
         with pytest.raises(dyn_core.DynError) as caught:

@@ -137,15 +137,13 @@ CASES = {
     ),
     "two inertias": (
         "rotor_inertia: {j2: 0.5}\n" + spring("stiffness: 1, motor: {inertia: 0.1}"),
-        "elastic: joint 'j2': the inertia of its motor is given twice, as 0.1 kg m^2 at the shaft and as a "
-        "rotor "
-        "inertia of 0.5 at the joint: take one out",
+        "elastic: joint 'j2': the inertia of its motor is given twice, as 0.1 kg m^2 at the shaft and as "
+        "a rotor inertia of 0.5 at the joint: take one out",
     ),
     "rotor": (
         "rotor_inertia: {j2: 0.5}\n" + spring("stiffness: 1"),
         "elastic: joint 'j2': it has a rotor inertia of 0.5, but an elastic joint has no rotor: take it "
-        "out, or, "
-        "if a motor drives it through the spring, give its motor",
+        "out, or, if a motor drives it through the spring, give its motor",
     ),
     "passive motor": (
         "passive: [j2]\n" + spring("stiffness: 1, motor: {inertia: 0.1}"),
@@ -158,8 +156,7 @@ CASES = {
     "loop": (
         LOOP + spring("stiffness: 1"),
         "elastic: joint 'j2': the robot has loops ('c'), and elastic joints of robots with loops are not "
-        "modelled: "
-        "take out the loops, or the spring",
+        "modelled: take out the loops, or the spring",
     ),
     "cut joint": (
         LOOP + spring("stiffness: 1", "c"),
@@ -190,8 +187,7 @@ def test_an_elastic_joint_that_is_actuated(more: str) -> None:
         dyn_core.load_robot(urdf(more), loops=spring("stiffness: 1"))
     assert str(caught.value) == (
         "elastic: joint 'j2': the URDF gives it an actuator, but an elastic joint has none: take the "
-        "actuator out, "
-        "or, if a motor drives it through the spring, give its motor"
+        "actuator out, or, if a motor drives it through the spring, give its motor"
     )
     robot = dyn_core.load_robot(urdf(more), loops=spring("stiffness: 1, motor: {inertia: 0.1}"))
     assert "j2_motor" in robot.actuated_joint_names
@@ -281,9 +277,8 @@ def test_the_table_shows_springs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_check_tells_of_springs() -> None:
     assert list(map(str, dyn_core.check_robot(*MACHINE))) == [
         "note: robot: with its springs it swings at up to 797.7 Hz",
-        "note: joints 'base_yaw', 'base_y', 'base_x', 'secondary' and 6 more: 'base_yaw': a spring in the "
-        "place of "
-        "an actuator, stiffness 6e+07 N m/rad, rest 0 rad",
+        "note: joints 'base_yaw', 'base_y', 'base_x', 'secondary' and 6 more: 'base_yaw': a spring in "
+        "the place of an actuator, stiffness 6e+07 N m/rad, rest 0 rad",
     ]
     found = [str(finding) for finding in dyn_core.check_robot(urdf(), loops=SIDE.replace("0.1", "1.5"))]
     assert (

@@ -300,7 +300,7 @@ def test_what_cannot_be_a_base() -> None:
         make(five_bar, "free")
     springs = {"elastic": {"j1": {"stiffness": 100.0}}}
     with pytest.raises(
-        dyn_core.DynError, match="the model of a moving base knows no springs, but joint 'j1'"
+        dyn_core.DynError, match="a model with a moving base knows no springs, but joint 'j1'"
     ):
         make(load(ARM, loops=springs), "free")
     with pytest.raises(ValueError, match="robot: expected what load_robot answers, but it is str"):

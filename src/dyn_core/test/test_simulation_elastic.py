@@ -173,8 +173,7 @@ def test_the_runge_kutta_method_says_which_springs_are_too_stiff() -> None:
         Simulator(robot, SimulationSettings(integrator="rk4"))
     assert [str(warning.message) for warning in caught] == [
         "robot 'high_speed_machine': on its springs it swings at 798 Hz, too fast for rk4 with steps of "
-        "0.001 s: take 3 "
-        "substeps, or the integrator implicit_midpoint"
+        "0.001 s: take 3 substeps, or the integrator implicit_midpoint"
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -245,3 +244,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert summary["joint_names"][6] == "joint_1_motor"
     assert math.isfinite(summary["position"][1])
     assert "position.joint_6_motor" in out.read_text().splitlines()[0]
+    efforts = tmp_path / "efforts.csv"
+    efforts.write_text("time,joint_2\n0,1\n0.1,1\n")
+    assert main(["simulate", *robot, "--effort", str(efforts), "--out", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "only its spring moves the joint: give the effort of its motor, 'joint_2_motor'" in said

@@ -14,6 +14,7 @@ Publishes:
     ~/torques (dyn_msgs/JointTorques): torques with what they are made of.
     ~/commands (std_msgs/Float64MultiArray): the same torques in the order of a controller.
     ~/joint_trajectory_effort (trajectory_msgs/JointTrajectory): each trajectory with its efforts.
+    ~/motor_reference (sensor_msgs/JointState): where motors behind springs have to be, along a trajectory.
     ~/model_info (dyn_msgs/ModelInfo, transient_local): the model in use.
     /diagnostics (diagnostic_msgs/DiagnosticArray): messages used and refused, and what is wrong.
 Services:
@@ -50,6 +51,7 @@ from dyn_nodes.joint_reader import JointReader
 from dyn_nodes.model_service import ModelService
 from dyn_nodes.model_source import LoadedModel, compiled
 from dyn_nodes.motion_message import GivenMotion, controller_motion, measured_motion, reference_motion
+from dyn_nodes.motor_message import motor_reference
 from dyn_nodes.parameter_interface import ParameterInterface
 from dyn_nodes.passive_reference import check_passive
 from dyn_nodes.process import run
@@ -85,6 +87,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         self._trajectories = self.lifecycle_publisher(
             JointTrajectory, "~/joint_trajectory_effort", qos.EACH_MESSAGE
         )
+        self._motors = self.lifecycle_publisher(JointState, "~/motor_reference", qos.COMMAND)
         self.open_diagnostics()
         self._opened.append(ModelService(self, self.load, self._present).close)
         self.open_robot()
@@ -127,7 +130,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             robot = moving_base(described.robot, "given").robot
             described = replace(described, robot=robot)
         source = TorqueSource(compiled(described, "runtime"), self._settings)
-        return self.running(described.robot, source)
+        return self.running(source.loaded.robot, source)
 
     def use(self, prepared: Running[TorqueSource]) -> None:
         """Go on with another robot, and tell which it is."""
@@ -245,8 +248,17 @@ class Feedforward(TorqueNode[TorqueSource]):
                 output = running.maker.advance(due, now)
                 if output is not None:
                     self.answer(running, output, self.stamp_at(due))
+                    self._lead_motors(running, due)
         except Rejection as problem:
             self.withhold("torques withheld", "~/torques", problem)
+
+    def _lead_motors(self, running: Running[TorqueSource], t: float) -> None:
+        """Publish where motors behind springs have to be at time t (s) of a trajectory."""
+        motors = running.maker.motors(t)
+        if motors is not None:
+            stamp = self.stamp_at(t)
+            names = list(running.maker.loaded.model.motor_joint_names)
+            self._motors.publish(motor_reference(names, motors, stamp.sec, stamp.nanosec))
 
     # Diagnostics.
 

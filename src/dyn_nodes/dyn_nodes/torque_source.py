@@ -14,8 +14,10 @@ import numpy as np
 from dyn_core.control.computed_torque import TrackingGains, computed_torque, held
 from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.elastic_terms import ElasticTerms
 from dyn_core.control.loop_guard import LoopGuard
 from dyn_core.control.motion import Motion
+from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.terms import Switches, Terms, TorqueTerms
 from dyn_core.control.trajectory import Samples, Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
@@ -46,6 +48,7 @@ class TorqueSource:
         base: how the base moves; None where it stands still.
         stage: limits, reactions to stale data and transitions.
         guard: looks at measured positions of robots with loops.
+        has_springs: whether motors move joints through springs.
     """
 
     def __init__(self, loaded: LoadedModel, settings: FeedforwardSettings) -> None:
@@ -62,13 +65,20 @@ class TorqueSource:
         switches = settings.switches
         self.base: BaseMotion | None = None
         self._driven: DrivenBase | None = None
+        self.has_springs = bool(model.elastic_joint_names)
+        if self.has_springs:
+            _check_springs(model.elastic_joint_names[0], settings)
         if settings.base.source != "none":
             self.base = BaseMotion(robot, settings.base, self._timeout)
             self._driven = DrivenBase(model)
-        self._terms = TorqueTerms(model, switches, smooth, self._driven)
         # At rest there is nothing else, and it need not be computed; but on a base that moves.
         still = switches if self._driven else Switches(False, False, switches.gravity, switches.friction)
-        self._still_terms = TorqueTerms(model, still, smooth, self._driven)
+        self._terms, self._still_terms = (
+            ElasticTerms(model, which, smooth)
+            if self.has_springs
+            else TorqueTerms(model, which, smooth, self._driven)
+            for which in (switches, still)
+        )
         self._references = settings.references
         self._holds_at_last = settings.on_shutdown == "hold"
         units = tuple(joint.effort_unit for joint in robot.independent_joints)
@@ -162,6 +172,12 @@ class TorqueSource:
         Raises:
             Rejection: the reference cannot be used, or the torques cannot be sent.
         """
+        if self.has_springs and self._mode == "inverse_dynamics":
+            raise Rejection(
+                "a reference has no third and fourth derivative, which elastic joints need: send a "
+                "trajectory",
+                "references are not smooth enough for elastic joints",
+            )
         self.live.update(now)
         before = None if self.desired.follows(now) else self._place(t)
         motion = self.desired.refer(given, t, now, self.measured(now))
@@ -182,7 +198,16 @@ class TorqueSource:
         """Stand still from now on; DynError where it is not known at which position."""
         self.follow(self.desired.standing(t, now, self._beginning(now)), t, now)
 
-    def efforts(self, samples: Samples) -> tuple[Array, str | None]:
+    def samples(self, trajectory: Trajectory, times: Array) -> Samples | SmoothMotion:
+        """Answer the motion along a trajectory at N times (s), with all derivatives that torques need."""
+        return trajectory.smooth_motions(times) if self.has_springs else trajectory.sample_many(times)
+
+    def motors(self, t: float) -> Motion | None:
+        """Answer how the motors behind springs have to move at time t (s); None where nothing is desired."""
+        terms, desired = self._terms, self.desired.smooth_at(t)
+        return terms.motors(desired) if isinstance(terms, ElasticTerms) and desired is not None else None
+
+    def efforts(self, samples: Samples | SmoothMotion) -> tuple[Array, str | None]:
         """Answer the torques of N motions, (N, n), and a sentence where a limit is met.
 
         Raises:
@@ -201,6 +226,8 @@ class TorqueSource:
             return None
         self.live.update(now)
         motion = self.desired.at(t)
+        if motion is not None and self.has_springs:
+            return self._along(self.desired.smooth_at(t) or motion, now)
         return None if motion is None else self._along(motion, now)
 
     def idle(self, now: float) -> Output | None:
@@ -311,15 +338,16 @@ class TorqueSource:
         return j if distance[j] > self._references.slack else None
 
     def _nothing_desired(self) -> DesiredMotion:
-        return DesiredMotion(self.loaded.robot, self._references, self._timeout, self._desired_guard)
+        robot, guard = self.loaded.robot, self._desired_guard
+        return DesiredMotion(robot, self._references, self._timeout, guard, for_springs=self.has_springs)
 
-    def _along(self, motion: Motion, now: float) -> Output:
+    def _along(self, motion: Motion | SmoothMotion, now: float) -> Output:
         if self.measured(now) is None:
             self._position = motion.q
         self._feel(now)
         return self.stage.live(self._of(motion), now)
 
-    def _of(self, motion: Motion, friction_velocity: Array | None = None) -> Terms:
+    def _of(self, motion: Motion | SmoothMotion, friction_velocity: Array | None = None) -> Terms:
         return _finite(self._terms, motion, friction_velocity)
 
     def _still(self, q: Array) -> Terms:
@@ -347,8 +375,26 @@ class TorqueSource:
             self._driven.feel(self.base.present(now))
 
 
-def _finite(terms: TorqueTerms, motion: Motion, friction_velocity: Array | None) -> Terms:
+def _check_springs(joint: str, settings: FeedforwardSettings) -> None:
+    """Refuse what cannot be computed for a robot with this elastic joint."""
+    if settings.mode == "computed_torque":
+        raise DynError(
+            f"mode computed_torque cannot move joint '{joint}', which is elastic: take inverse_dynamics"
+        )
+    if settings.base.source != "none":
+        raise DynError(
+            f"base.source is '{settings.base.source}', and joint '{joint}' is elastic: torques of robots "
+            "with springs are those on a base that stands still; set it to 'none'"
+        )
+
+
+def _finite(
+    terms: TorqueTerms | ElasticTerms, motion: Motion | SmoothMotion, friction_velocity: Array | None
+) -> Terms:
     try:
+        if isinstance(motion, SmoothMotion):
+            assert isinstance(terms, ElasticTerms)
+            return terms.of(motion, friction_velocity)
         return terms.of(motion, friction_velocity)
     except ValueError as problem:
         raise Rejection(str(problem), "torques are not finite") from problem

@@ -13,6 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_core import DynError, Robot
 from dyn_core.control.passive_agreement import PassiveAgreement
+from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.trajectory import Samples
 from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
 from dyn_core.model.joint import Limits
@@ -85,7 +86,7 @@ def sampled_trajectory(
     message: JointTrajectory,
     joint_names: Iterable[str],
     times: NDArray[np.float64],
-    samples: Samples,
+    samples: Samples | SmoothMotion,
     efforts: NDArray[np.float64],
 ) -> JointTrajectory:
     """Answer a trajectory with other points.

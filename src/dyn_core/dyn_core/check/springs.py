@@ -30,8 +30,7 @@ def springs(subject: Subject) -> Iterator[Finding]:
         assert joint.elastic is not None
         message = (
             f"its spring rests at {joint.elastic.rest:g} {joint.position_unit}, which is not between its "
-            "limits: "
-            "check rest and limits"
+            "limits: check rest and limits"
         )
         yield Finding(Severity.WARNING, "joint", (joint.name,), message)
     fastest = max(oscillations(robot, [0.0] * robot.dof), default=0.0)

@@ -56,7 +56,7 @@ def compile_moving_base(
         rotor_inertia: whether the rotors have inertia.
 
     Raises:
-        DynError: nothing says how the base moves, or it cannot be such a base.
+        DynError: nothing says how the base moves, or it cannot be such a base; or a joint is elastic.
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
     """
     check_options(robot, parameters, backend)

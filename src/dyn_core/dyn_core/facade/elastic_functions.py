@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.dynamics.motor_motion import motors
 from dyn_core.dynamics.unresisted import Inertia, no_forward_dynamics
 from dyn_core.facade.arrays import Array, as_floats, checked_out, joint_vectors
-from dyn_core.facade.elastic_programs import no_springs, rigid_and_elastic
+from dyn_core.facade.elastic_programs import no_motors, no_springs, rigid_and_elastic
 from dyn_core.facade.runnable import Runnable
 from dyn_core.model.robot import Robot
 
@@ -73,6 +74,50 @@ class ElasticFunctions:
             return self._functions["elastic_inverse_dynamics"].run(self._prepared, *state, given, out=out)
         loaded = self._functions["loaded_elastic_dynamics"]
         return loaded.run(self._prepared, *state, given, -external, out=out)
+
+    @property
+    def motor_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints of motors behind springs, in the order of the joints."""
+        return tuple(self.robot.joints[number - 1].name for number in motors(self.robot))
+
+    @property
+    def link_joint_names(self) -> tuple[str, ...]:
+        """Names of all other joints, in the order of the joints."""
+        return self.robot.coordinate_names[: self.robot.dof - len(motors(self.robot))]
+
+    def motor_motion(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        jerk: npt.ArrayLike,
+        snap: npt.ArrayLike,
+        out: Array | None = None,
+    ) -> Array:
+        """Motion of the motors behind springs for a motion of the links (SYMORO+ 2003, sec. 3.3.2.5).
+
+        Args:
+            q: positions of the joints `link_joint_names`, (l,) or (N, l).
+            qd: their velocities.
+            qdd: their accelerations.
+            jerk: their third derivatives (rad/s^3 or m/s^3).
+            snap: their fourth derivatives (rad/s^4 or m/s^4).
+            out: array for the result.
+
+        Returns:
+            (3, m) or (N, 3, m): positions, velocities and accelerations of `motor_joint_names`, as seen at
+            the joints.
+
+        Raises:
+            DynError: the robot has no elastic joints, or one without a motor, which nothing can lead.
+        """
+        if "motor_motion" not in self._functions:
+            raise no_motors(self.robot)
+        links = len(self.link_joint_names)
+        vectors = joint_vectors(links, q=q, qd=qd, qdd=qdd, jerk=jerk, snap=snap)
+        runnable = self._functions["motor_motion"]
+        out = checked_out(out, (*vectors[0].shape[:-1], *runnable.shape))
+        return runnable.run(self._prepared, *vectors, out=out)
 
     def spring_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
         """What springs add to the torques: ``K (dq - q0) + D d(dq)/dt``; zero for joints without springs.

@@ -26,9 +26,20 @@ def no_springs(robot: Robot) -> DynError:
     """Answer the error for a robot of which elastic joints are asked for, and that has none."""
     return DynError(
         f"robot '{robot.name}' has no elastic joints: use inverse_dynamics, or give springs under "
-        "'elastic' in "
-        "its side file"
+        "'elastic' in its side file"
     )
+
+
+def no_motors(robot: Robot) -> DynError:
+    """Answer the error for a robot that has elastic joints without motors, or none at all."""
+    for joint in robot.joints:
+        if joint.elastic is not None and joint.elastic.motor == 0:
+            return DynError(
+                f"joint '{joint.name}' of robot '{robot.name}' is elastic and has no motor: no motion of "
+                "motors leads it, take its spring out for a feedforward",
+                element=f"joint '{joint.name}'",
+            )
+    return no_springs(robot)
 
 
 def result_names(robot: Robot) -> tuple[str, ...]:

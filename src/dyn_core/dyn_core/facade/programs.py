@@ -22,6 +22,7 @@ from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
 from dyn_core.dynamics.gravity_torques import gravity_torques
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
+from dyn_core.dynamics.motor_motion import motor_motion, motors
 from dyn_core.dynamics.mrnea import inertia_and_bias
 from dyn_core.dynamics.regressor import regressor
 from dyn_core.dynamics.springs import spring_torques, with_spring_torques
@@ -139,7 +140,18 @@ def _elastic_kinds(robot: Robot) -> dict[str, Kind]:
         "elastic_inverse_dynamics": Kind(algorithms, given, (n,)),
         "loaded_elastic_dynamics": Kind(algorithms, given | {"extra": n}, (n,)),
         "spring_torques": Kind([_spring_torques], {"q": n, "qd": n}, (n,)),
+        **(_motor_kind(robot) if len(motors(robot)) == len(robot.elastic_joint_names) else {}),
     }
+
+
+def _motor_kind(robot: Robot) -> dict[str, Kind]:
+    count = len(motors(robot))
+    links = dict.fromkeys(("q", "qd", "qdd", "jerk", "snap"), robot.dof - count)
+    return {"motor_motion": Kind([_motor_motion], links, (3, count))}
+
+
+def _motor_motion(robot: Robot, q: Vector, qd: Vector, qdd: Vector, jerk: Vector, snap: Vector) -> Vector:
+    return _flat(motor_motion(robot, q, qd, qdd, jerk, snap))
 
 
 def traced(robot: Robot, name: str, documentation: str = "", method: Method = "auto") -> Program:

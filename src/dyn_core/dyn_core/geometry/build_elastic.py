@@ -113,8 +113,7 @@ def _check_unmoved(joint: Joint, driven: bool) -> None:
         raise _fail(
             joint.name,
             f"it has a rotor inertia of {joint.Ia:g}, but an elastic joint has no rotor: take it out, or, "
-            "if a "
-            "motor drives it through the spring, give its motor",
+            "if a motor drives it through the spring, give its motor",
         )
 
 

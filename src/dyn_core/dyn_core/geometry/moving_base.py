@@ -61,7 +61,7 @@ def moving_base(robot: Robot, kind: BaseKind | None = None) -> MovingBase:
     """
     if kind is not None and kind not in BASE_KINDS:
         raise ValueError(f"base: expected 'free', 'planar', 'given' or None, but it is {kind!r}")
-    refuse_springs(robot, "the model of a moving base")
+    refuse_springs(robot, "a model with a moving base")
     if robot.loops:
         raise DynError(
             f"robot '{robot.name}' has loops, and a base that moves: loops are only solved on a base that "

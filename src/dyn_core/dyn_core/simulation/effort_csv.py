@@ -64,5 +64,9 @@ def _check_passive(table: NumberTable, robot: Robot, file: str) -> None:
         if name in table.names:
             moved = np.flatnonzero(table.values[:, table.names.index(name)])
             if len(moved):
+                spring = robot.joint(name).elastic
                 sentence = "the joint is passive, it has no actuator: give 0, or leave it out"
+                if spring is not None and spring.motor:
+                    motor = robot.joints[spring.motor - 1].name
+                    sentence = f"only its spring moves the joint: give the effort of its motor, '{motor}'"
                 raise at_line(int(table.lines[moved[0]]), sentence, name).in_file(file)

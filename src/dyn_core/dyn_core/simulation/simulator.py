@@ -90,9 +90,8 @@ class Simulator:
         self.integrator: Method = chosen_method(self.settings.integrator, bool(robot.elastic_joint_names))
         if robot.loops and self.integrator == "implicit_midpoint":
             raise DynError(
-                f"robot '{robot.name}' has loops, of which the integrator implicit_midpoint knows nothing: "
-                "take rk4 "
-                "or semi_implicit_euler"
+                f"robot '{robot.name}' has loops, of which the integrator implicit_midpoint knows "
+                "nothing: take rk4 or semi_implicit_euler"
             )
         midpoint = self.integrator == "implicit_midpoint"
         self._programs = compiled_programs(made_of, self.settings.backend, midpoint)

@@ -50,8 +50,7 @@ def warn_of_swinging(robot: Robot, step: float, substeps: int) -> None:
     if needed > substeps:
         warnings.warn(
             f"robot '{robot.name}': on its springs it swings at {fastest / (2.0 * math.pi):.3g} Hz, too "
-            "fast for rk4 "
-            f"with steps of {step / substeps:g} s: take {needed} substeps, or the integrator "
+            f"fast for rk4 with steps of {step / substeps:g} s: take {needed} substeps, or the integrator "
             "implicit_midpoint",
             ModelWarning,
             stacklevel=4,
