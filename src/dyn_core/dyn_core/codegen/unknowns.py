@@ -14,6 +14,7 @@ from dyn_core.codegen.closure import Equations, given_program
 from dyn_core.codegen.executable import called, executable
 from dyn_core.codegen.program import Program
 from dyn_core.loops.follow import ADVANCE, Numbers, distance, follow
+from dyn_core.loops.turns import followed_far
 
 Array = npt.NDArray[np.float64]
 
@@ -64,7 +65,7 @@ class Unknowns:
         if last is not None and distance(last[0], given, scales.given) <= ADVANCE:
             found = follow(self.step, last, given, scales, attempts=1)
         if found is None:
-            found = follow(self.step, self.equations.start, given, scales)
+            found = followed_far(self.step, self.equations.start, given, scales)
         if found is None and last is not None:
             found = follow(self.step, last, given, scales)
         if found is not None:

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from dyn_core.linalg.scalar import Scalar
-from dyn_core.loops.follow import Numbers, Scales, follow
+from dyn_core.loops.branches import branches
+from dyn_core.loops.follow import Numbers, Scales
 from dyn_core.loops.passive import Passive
 from dyn_core.loops.search import does_not_close
 from dyn_core.loops.structure import Structure, structure
+from dyn_core.loops.turns import followed_far
 from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
 
@@ -31,12 +34,48 @@ def assembled(robot: Robot) -> list[float]:
 
 
 def scales(robot: Robot, found: Structure) -> Scales:
-    """Answer what is about as much as 1 rad, of the actuated and of the unknown joints."""
+    """Answer what is about as much as 1 rad, of the actuated and of the unknown joints, and which turn."""
     actuated, unknown = (
         tuple(found.size if robot.joints[j - 1].sigma is Sigma.PRISMATIC else 1.0 for j in numbers)
         for numbers in (robot.coordinates, found.unknown)
     )
-    return Scales(actuated, unknown)
+    moving = _in_loops(robot, found)
+    return Scales(
+        tuple(
+            scale if j in moving else math.inf for j, scale in zip(robot.coordinates, actuated, strict=True)
+        ),
+        unknown,
+        tuple(_turn(robot, found, j) for j in robot.coordinates),
+        tuple(_turn(robot, found, j) for j in found.unknown),
+    )
+
+
+def _in_loops(robot: Robot, found: Structure) -> set[int]:
+    """Answer the independent joints that the constraints depend on: those of the branches of the loops."""
+    moving = set()
+    for cut in found.cuts:
+        around = branches(robot, cut)
+        for j in (*around.parent, *around.child):
+            mimic = robot.joints[j - 1].mimic
+            moving.add(j if mimic is None else mimic.leader)
+    for linear in found.linear:
+        if linear.joint in moving:
+            moving.update(j for j, _ in linear.coefficients)
+    return {j for j in moving if j is not None}
+
+
+def _turn(robot: Robot, found: Structure, joint: int) -> float:
+    """Answer after what change of a joint, and of those that follow it, all links are where they were."""
+    follows = [(joint, 1.0)]
+    follows += [(each.joint, c) for each in found.linear for j, c in each.coefficients if j == joint]
+    for j, factor in tuple(follows):
+        for number, other in enumerate(robot.joints, start=1):
+            if other.mimic is not None and other.mimic.leader == j:
+                follows.append((number, factor * other.mimic.multiplier))
+    whole = all(
+        robot.joints[j - 1].sigma is Sigma.REVOLUTE and float(factor).is_integer() for j, factor in follows
+    )
+    return 2.0 * math.pi if whole else 0.0
 
 
 def solution(robot: Robot, found: Structure, q_a: Sequence[Scalar]) -> list[Scalar]:
@@ -95,4 +134,4 @@ def _followed(robot: Robot, found: Structure, q_a: list[float]) -> list[float] |
         passive = Passive(robot, found, given, x)
         return passive.newton_step(), passive.openings()[1]
 
-    return follow(step, start(robot, found), q_a, scales(robot, found))
+    return followed_far(step, start(robot, found), q_a, scales(robot, found))
