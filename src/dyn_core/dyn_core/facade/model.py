@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.staging import staged
+from dyn_core.codegen.unknowns import numeric_step
 from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
+from dyn_core.facade.closed import equations
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.lagrange_functions import LagrangeFunctions
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
@@ -23,6 +25,7 @@ from dyn_core.facade.programs import Method, grouped, traced, tunable, with_term
 from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
+from dyn_core.loops.structure import geometry_of
 from dyn_core.model.robot import Robot
 
 
@@ -73,6 +76,7 @@ class Model(LagrangeFunctions, LoopFunctions):
         names = unresisted_joints(
             with_terms(self.robot, self.friction, self.rotor_inertia),
             None if self._tuning is None else self._present_inertia,
+            lambda: numeric_step(equations(geometry_of(self.robot))),
         )
         general = MethodType(Model.forward_dynamics, self)
         fast = self._functions["forward_dynamics"].function.bind(general, self._prepared)

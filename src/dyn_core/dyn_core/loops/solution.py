@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.loops.branches import branches
-from dyn_core.loops.follow import Numbers, Scales
+from dyn_core.loops.follow import Numbers, Scales, Step
 from dyn_core.loops.passive import Passive
 from dyn_core.loops.search import does_not_close
 from dyn_core.loops.structure import Structure, structure
@@ -95,31 +96,49 @@ def solution(robot: Robot, found: Structure, q_a: Sequence[Scalar]) -> list[Scal
     return list(np.array([_one(robot, found, sample.tolist()) for sample in samples]).T)
 
 
-@lru_cache(maxsize=32)
-def two_positions(robot: Robot) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Answer two positions of the actuated joints (rad or m) near the assembly, of no symmetry.
+@dataclass(frozen=True)
+class Closing:
+    """A robot whose loops are to be closed.
+
+    Attributes:
+        robot: a robot as `geometry_of` answers it.
+        step: answers Newton's step for its unknown joints; None where these formulas do that, slowly.
+    """
+
+    robot: Robot
+    step: Callable[[], Step] | None = field(default=None, compare=False)
+
+
+@lru_cache(maxsize=64)
+def position_nearby(closing: Closing, sign: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Answer a position near the assembly, of no symmetry, in which the loops close.
 
     Args:
-        robot: a robot as `geometry_of` answers it.
+        closing: the robot.
+        sign: 1.0 or -1.0: on which side of the assembly.
+
+    Returns:
+        positions of the actuated joints and of the unknown ones (rad or m).
     """
+    robot = closing.robot
     found = structure(robot)
-    q_a, _ = start(robot, found)
-    here, there = (_nearby(robot, found, q_a, sign) for sign in (1.0, -1.0))
-    return tuple(here), tuple(there)
-
-
-def _nearby(robot: Robot, found: Structure, q_a: list[float], sign: float) -> list[float]:
-    """Answer positions some way from where the loops are known to close, where they close, too."""
-    units = scales(robot, found).given
+    step = closing.step() if closing.step and found.unknown else _step(robot, found)
+    q_a, x = start(robot, found)
+    units = scales(robot, found)
     for k in range(12):
         part = sign * 0.3 * 0.5**k
         tried = [
             value + part * unit * ((_GOLDEN * i) % 1.0 - 0.4)
-            for i, (unit, value) in enumerate(zip(units, q_a, strict=True), start=1)
+            for i, (unit, value) in enumerate(zip(_finite(units.given), q_a, strict=True), start=1)
         ]
-        if _followed(robot, found, tried) is not None:
-            return tried
-    return q_a
+        reached = followed_far(step, (q_a, x), tried, units)
+        if reached is not None:
+            return tuple(tried), tuple(reached)
+    return tuple(q_a), tuple(x)
+
+
+def _finite(units: Sequence[float]) -> list[float]:
+    return [unit if unit < math.inf else 1.0 for unit in units]
 
 
 def _one(robot: Robot, found: Structure, q_a: list[float]) -> list[float]:
@@ -130,8 +149,12 @@ def _one(robot: Robot, found: Structure, q_a: list[float]) -> list[float]:
 
 
 def _followed(robot: Robot, found: Structure, q_a: list[float]) -> list[float] | None:
+    return followed_far(_step(robot, found), start(robot, found), q_a, scales(robot, found))
+
+
+def _step(robot: Robot, found: Structure) -> Step:
     def step(given: Numbers, x: Numbers) -> tuple[Numbers, Numbers]:
         passive = Passive(robot, found, given, x)
         return passive.newton_step(), passive.openings()[1]
 
-    return followed_far(step, start(robot, found), q_a, scales(robot, found))
+    return step
