@@ -144,3 +144,27 @@ def test_modes_are_told_apart_by_determinants() -> None:
     tips = [cmath.rect(0.4, 2.2) + cmath.rect(0.5, 2.2 + left) for left in np.array(configurations)[:, 1]]
     assert abs(tips[0] - tips[1]) > 0.1  # two modes they are
     assert same_side(robot, np.array(configurations)).tolist() == [True, False]
+
+
+def test_closed_forms_know_no_turns() -> None:
+    robot = crank_rocker()
+    model = dyn.compile_model(robot, backend="python")
+    far = positions(model, crank=1.2 + 5 * TURN)
+    near = np.array(dyn.explicit_positions(robot, far))
+    turns = (near - model.solve_loops(far)) / TURN
+    np.testing.assert_allclose(turns, [5.0, 0.0], atol=1e-9)
+
+
+def test_closed_forms_of_what_has_none() -> None:
+    arm = dyn.load_robot(TEXT)
+    with pytest.raises(dyn.DynError, match="robot 'crank_rocker' has no loops, and no passive joints"):
+        dyn.explicit_positions(arm, [0.0] * arm.dof)
+    for wrong, has in (([0.1], "has 1"), (0.3, "is float"), (None, "is NoneType")):
+        with pytest.raises(ValueError, match=f"a position for each of the 3 actuated joints.* but it {has}"):
+            dyn.explicit_positions(crank_rocker(), wrong)  # type: ignore[arg-type]
+
+
+def test_positions_that_are_none() -> None:
+    model = dyn.compile_model(crank_rocker(), backend="python")
+    with pytest.raises((ValueError, TypeError), match=r"^q: "):
+        model.solve_loops(None)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyn_core.errors import listed, shortened
+from dyn_core.errors import counted, listed, shortened
 from dyn_core.io.attributes import fail, label, placement_vector, text, vector, words
 from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
 from dyn_core.io.side_file import LOOP_TYPES
@@ -70,7 +70,9 @@ def _loop(element: Element) -> UrdfLoop:
     links = [child for child in element.children if child.tag in ("link1", "link2")]
     if links:
         if len(links) != 2:
-            raise fail(owner, element, f"it has {len(links)} links: give one <link1> and one <link2>")
+            raise fail(
+                owner, element, f"it has {counted(len(links), 'link')}: give one <link1> and one <link2>"
+            )
         parent, child = (_end(owner, link, link) for link in links)
     else:
         parent, child = (_side(owner, element, side) for side in ("parent", "child"))
