@@ -224,7 +224,7 @@ def test_loops_in_the_urdf() -> None:
         (CONSTRAINT + CONSTRAINT, "loop 'c' (line 5): another loop has its name: rename one"),
         (
             LOOP_JOINT.replace('<link1 link="tip" xyz="0 2 0"/>', ""),
-            "it has 1 links: give one <link1> and one <link2>",
+            "it has 1 link: give one <link1> and one <link2>",
         ),
     ],
 )

@@ -97,9 +97,17 @@ def side_file(root: Node) -> SideFile:
         "the file", root, ("loops", "passive", "assembly", "rotor_inertia", "friction", "elastic", "base")
     )
     loops = items("loops", given.get("loops", NOTHING))
+    passive = _names("passive", given["passive"]) if "passive" in given else None
+    if "loops" in given and not loops and passive:
+        raise fail(
+            "loops",
+            given["loops"],
+            "it is empty, but `passive` names joints that follow through loops: give the loops, or leave "
+            "`loops` out where the robot's description has them",
+        )
     return SideFile(
         loops=tuple(_loop(f"loops[{k}]", node) for k, node in enumerate(loops)),
-        passive=_names("passive", given["passive"]) if "passive" in given else None,
+        passive=passive,
         assembly=_by_joint("assembly", given, number),
         rotor_inertia=_by_joint("rotor_inertia", given, not_negative),
         friction=_by_joint("friction", given, _friction),
