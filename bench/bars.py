@@ -65,6 +65,8 @@ APPLIED_ERROR = 0.03
 LATENCY_MEDIAN = 1.15
 LATENCY_P99 = 1.5
 """Largest ratios of the latency of a node to that of a relay."""
+GOVERNOR_ADDS = 1.05
+"""What the governor may add to these bars."""
 TRACKING = (1.0 / 3.0, 1.0 / 10.0)
 """Largest ratios of the tracking error to that of PD control alone, with 10 % model error and without."""
 MEMORY_MB = 1.0

@@ -39,6 +39,7 @@ SUBSCRIBED = {
         "~/joint_trajectory",
         "~/feedforward",
     },
+    "governor": {"joint_states", "robot_description", "~/reference", "~/joint_trajectory"},
     "identification": {"joint_states", "robot_description"},
 }
 PUBLISHED = {
@@ -51,6 +52,7 @@ PUBLISHED = {
     },
     "simulation": {"joint_states"},
     "controller": {"~/torques", "~/commands"},
+    "governor": {"~/feasible_trajectory", "~/feasible_reference", "~/interventions"},
     "identification": {"~/joint_trajectory", "~/result", "~/parameters"},
 }
 OF_ALL_NODES = {"/diagnostics", "/rosout", "/parameter_events"}

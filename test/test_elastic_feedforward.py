@@ -154,6 +154,11 @@ def test_a_trajectory_of_which_some_points_have_velocities_is_refused(graph: Gra
             "mode computed_torque cannot move joint 'joint_1', which is elastic: take inverse_dynamics",
         ),
         (
+            {**ARM, "base__source": "imu"},
+            "base.source is 'imu', and joint 'joint_1' is elastic: torques of robots with springs are those "
+            "on a base that stands still; set it to 'none'",
+        ),
+        (
             {
                 "description_file": str(ROBOTS["high_speed_machine"]),
                 "side_file": str(ROBOTS["high_speed_machine"].with_suffix(".yaml")),

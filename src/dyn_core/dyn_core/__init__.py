@@ -12,6 +12,7 @@ from dyn_core.expansion.expanded_lagrange import ExpandedLagrange, expanded_lagr
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.compile_moving_base import compile_moving_base
 from dyn_core.facade.compile_parallel import compile_parallel
+from dyn_core.facade.driven_base import DrivenBase
 from dyn_core.facade.lagrange_functions import LagrangeTerms
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
@@ -55,6 +56,9 @@ from dyn_core.signals.of_arrays import signals_of_arrays
 from dyn_core.signals.protocol import Protocol
 from dyn_core.signals.signals import Signals
 from dyn_core.simulation.model_error import with_model_error
+from dyn_core.simulation.moving_base_settings import MovingBaseSettings
+from dyn_core.simulation.moving_base_simulator import MovingBaseSimulator
+from dyn_core.simulation.moving_state import MovingState
 from dyn_core.simulation.sensors import Measurement, SensorSettings
 from dyn_core.simulation.settings import SimulationSettings
 from dyn_core.simulation.simulator import Simulator
@@ -67,6 +71,7 @@ __all__ = [
     "BaseColumns",
     "BaseParameters",
     "ClosedForm",
+    "DrivenBase",
     "DynError",
     "Excess",
     "Excitation",
@@ -93,6 +98,9 @@ __all__ = [
     "MotorCoupling",
     "MovingBase",
     "MovingBaseModel",
+    "MovingBaseSettings",
+    "MovingBaseSimulator",
+    "MovingState",
     "ParallelBaseParameters",
     "ParallelModel",
     "ParameterSet",

@@ -52,6 +52,38 @@ class FreeFlyer:
         a = pin.aba(self.model, self.data, self._q(pose, q), v, self._full(F, tau), self._forces(wrenches))
         return self._classical(a[self._order], V)
 
+    def runge_kutta(
+        self,
+        pose: np.ndarray,
+        V: np.ndarray,
+        q: np.ndarray,
+        qd: np.ndarray,
+        tau: np.ndarray,
+        F: np.ndarray,
+        wrenches: Mapping[str, np.ndarray],
+        h: float,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """State after a step h (s) of order 4, with the quaternion as four numbers that are integrated."""
+        n = len(q)
+
+        def rate(x: np.ndarray) -> np.ndarray:
+            at, v = x[:7].copy(), x[7 + n :]
+            at[3:] /= np.linalg.norm(at[3:])
+            placed = pin.XYZQUATToSE3(at)
+            turn = pin.Quaternion(at[6], *at[3:6]) * pin.Quaternion(0.0, *v[3:6])
+            a = self.direct(at, v[:6], x[7 : 7 + n], v[6:], tau, F, wrenches)
+            a[:3] -= np.cross(v[3:6], v[:3])
+            return np.concatenate((placed.rotation @ v[:3], 0.5 * turn.coeffs(), v[6:], a))
+
+        x = np.concatenate((pose, q, V, qd))
+        k1 = rate(x)
+        k2 = rate(x + 0.5 * h * k1)
+        k3 = rate(x + 0.5 * h * k2)
+        k4 = rate(x + h * k3)
+        x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        x[3:7] /= np.linalg.norm(x[3:7])
+        return x[:7], x[7 + n : 13 + n], x[7 : 7 + n], x[13 + n :]
+
     def forces(
         self,
         pose: np.ndarray,

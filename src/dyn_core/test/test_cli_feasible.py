@@ -235,6 +235,25 @@ def test_passive_joints_follow_no_motion() -> None:
         dyn_core.Feasibility(robot)
 
 
+def test_elastic_joints_follow_no_motion() -> None:
+    folder = ROBOTS / "high_speed_machine"
+    robot = dyn_core.load_robot(f"{folder}.urdf", loops=f"{folder}.yaml")
+    with pytest.raises(
+        dyn_core.DynError, match=r"a motion that is given knows no springs, but joint 'base_yaw'"
+    ):
+        dyn_core.Feasibility(robot)
+
+
+def test_a_floating_base_follows_no_motion() -> None:
+    """What a base that nothing holds does follows from the motion of the joints."""
+    urdf = """<robot name="f"><link name="w"/><link name="b"/><link name="a"/>
+      <joint name="root" type="floating"><parent link="w"/><child link="b"/></joint>
+      <joint name="j" type="revolute"><parent link="b"/><child link="a"/><axis xyz="0 0 1"/>
+        <limit lower="-1" upper="1" velocity="1" effort="10"/></joint></robot>"""
+    with pytest.raises(dyn_core.DynError, match=r"'root/trans_x', .* passive joints follow no motion"):
+        dyn_core.Feasibility(dyn_core.load_robot(urdf))
+
+
 def test_limits_of_data_are_those_of_a_file(tmp_path: Path) -> None:
     robot = dyn_core.load_robot(RX90)
     data = {"joints": {"joint_1": {"curve": [[0.0, 5.0], [1.0, 4.0]], "power": 3.0}}}

@@ -123,6 +123,7 @@ def test_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
     if not (DOCS / "parallel.md").is_file():
         pytest.skip("the pages are not beside this package")
     monkeypatch.chdir(ROOT)
+    assert commands("parallel.md") == 3
     names = python("parallel.md")
     np.testing.assert_allclose(names["Vd_again"], names["Vd"], atol=1e-9)
     np.testing.assert_allclose(names["J"] @ names["qd"], names["V"], atol=1e-12)

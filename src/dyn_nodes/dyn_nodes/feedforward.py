@@ -6,6 +6,7 @@ Subscribes:
     ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
     ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
     ~/controller_state (control_msgs/JointTrajectoryControllerState): desired motion, on request.
+    ~/base_imu (sensor_msgs/Imu) or ~/base_odometry (nav_msgs/Odometry): motion of the base, on request.
     ~/payload (dyn_msgs/Payload), ~/dynamic_parameters (dyn_msgs/DynamicParameters): as the services.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
@@ -26,16 +27,21 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from nav_msgs.msg import Odometry
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
 from dyn_core.control.watchdog import Status
+from dyn_core.geometry.moving_base import moving_base
 from dyn_msgs.msg import JointReference, ModelInfo
 from dyn_nodes import messages, qos
+from dyn_nodes.base_message import imu_sample, odometry_sample
+from dyn_nodes.base_motion import TOPICS, BaseMotion, BaseUnknown
 from dyn_nodes.beat import Beat
 from dyn_nodes.controller_state import controller_state_type
 from dyn_nodes.desired_motion import Kind
@@ -90,6 +96,10 @@ class Feedforward(TorqueNode[TorqueSource]):
         if self._settings.references.controller_state:
             kind = controller_state_type()
             self.subscribe(kind, "~/controller_state", self._on_controller_state, qos.EACH_SAMPLE)
+        if self._settings.base.source == "imu":
+            self.subscribe(Imu, "~/base_imu", self._on_imu, qos.EACH_SAMPLE)
+        elif self._settings.base.source == "odometry":
+            self.subscribe(Odometry, "~/base_odometry", self._on_odometry, qos.EACH_SAMPLE)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
         interface = ParameterInterface(
             self,
@@ -115,6 +125,10 @@ class Feedforward(TorqueNode[TorqueSource]):
 
     def prepare(self, described: DescribedRobot) -> Running[TorqueSource]:
         """Compile the dynamics of a robot; DynError where the parameters do not fit it."""
+        if self._settings.base.source != "none":
+            # What a planar or floating joint at the root would say of the base, messages do.
+            robot = moving_base(described.robot, "given").robot
+            described = replace(described, robot=robot)
         source = TorqueSource(compiled(described, "runtime"), self._settings)
         return self.running(source.loaded.robot, source)
 
@@ -147,6 +161,29 @@ class Feedforward(TorqueNode[TorqueSource]):
             self.withhold("joint states refused", "joint_states", problem)
             return
         self.count("joint states used")
+
+    def _on_imu(self, message: Imu) -> None:
+        self._take_base(message, lambda base, t: base.imu(imu_sample(message), t, self.steady()))
+
+    def _on_odometry(self, message: Odometry) -> None:
+        self._take_base(message, lambda base, t: base.odometry(odometry_sample(message), t, self.steady()))
+
+    def _take_base(self, message: Imu | Odometry, take: Callable[[BaseMotion, float], None]) -> None:
+        running = self.active
+        if running is None or running.maker.base is None:
+            return
+        try:
+            take(running.maker.base, self.time_of("motion of the base", message.header.stamp))
+        except Rejection as problem:
+            self.refuse("motions of the base refused", TOPICS[self._settings.base.source], problem)
+            return
+        self.count("motions of the base used")
+
+    def withhold(self, what: str, topic: str, problem: Rejection) -> None:
+        """Answer nothing, and say whether it is because of what came, or of what is not known of the base."""
+        if isinstance(problem, BaseUnknown):
+            what, topic = "torques withheld", "~/torques"
+        super().withhold(what, topic, problem)
 
     def _on_reference(self, message: JointReference) -> None:
         self._take_reference("~/reference", message, reference_motion)
@@ -259,6 +296,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             "robot": running.robot.name,
             "data": source.stage.watch.status.value,
             "desired motion": source.desired.kind.value,
+            **({} if source.base is None else {"base": source.base.words(self.steady())}),
             "payloads": ", ".join(f"{p.mass:g} kg at {p.link}" for p in payloads) or "none",
             **super().values(),
         }

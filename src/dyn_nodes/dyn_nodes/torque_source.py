@@ -23,7 +23,9 @@ from dyn_core.control.trajectory import Samples, Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.driven_base import DrivenBase
 from dyn_core.model.robot import Robot
+from dyn_nodes.base_motion import BaseMotion
 from dyn_nodes.believed_positions import BelievedPositions
 from dyn_nodes.desired_motion import DesiredMotion, Kind
 from dyn_nodes.feedforward_settings import FeedforwardSettings, GainSettings
@@ -43,6 +45,7 @@ class TorqueSource:
         loaded: the robot and its model.
         desired: the desired motion.
         live: the dynamic parameters of the model.
+        base: how the base moves; None where it stands still.
         stage: limits, reactions to stale data and transitions.
         guard: looks at measured positions of robots with loops.
         has_springs: whether motors move joints through springs.
@@ -59,17 +62,23 @@ class TorqueSource:
         self.live = LiveParameters(model)
         given = settings.coulomb_velocity
         smooth = loaded.coulomb_velocity if given < 0.0 else np.full(len(names), given)
+        switches = settings.switches
+        self.base: BaseMotion | None = None
+        self._driven: DrivenBase | None = None
         self.has_springs = bool(model.elastic_joint_names)
-        if self.has_springs and settings.mode == "computed_torque":
-            raise DynError(
-                f"mode computed_torque cannot move joint '{model.elastic_joint_names[0]}', which is elastic: "
-                "take inverse_dynamics"
-            )
-        terms = ElasticTerms if self.has_springs else TorqueTerms
-        self._terms = terms(model, settings.switches, smooth)
-        # At rest there is nothing else, and it need not be computed.
-        still = Switches(False, False, settings.switches.gravity, settings.switches.friction)
-        self._still_terms = terms(model, still, smooth)
+        if self.has_springs:
+            _check_springs(model.elastic_joint_names[0], settings)
+        if settings.base.source != "none":
+            self.base = BaseMotion(robot, settings.base, self._timeout)
+            self._driven = DrivenBase(model)
+        # At rest there is nothing else, and it need not be computed; but on a base that moves.
+        still = switches if self._driven else Switches(False, False, switches.gravity, switches.friction)
+        self._terms, self._still_terms = (
+            ElasticTerms(model, which, smooth)
+            if self.has_springs
+            else TorqueTerms(model, which, smooth, self._driven)
+            for which in (switches, still)
+        )
         self._references = settings.references
         self._holds_at_last = settings.on_shutdown == "hold"
         units = tuple(joint.effort_unit for joint in robot.independent_joints)
@@ -109,6 +118,8 @@ class TorqueSource:
         """Forget the motions and wait for data as at first."""
         self.stage.restart()
         self._velocities.reset()
+        if self.base is not None:
+            self.base.restart()
         self.desired = self._nothing_desired()
         self._believed.forget()
         self._position = self._start = None
@@ -117,6 +128,8 @@ class TorqueSource:
     def forget_time(self, t: float, now: float) -> None:
         """Go on after the clock of the stamps was set to another time t (s)."""
         self.desired.forget_time(t)
+        if self.base is not None:
+            self.base.forget_time()
         self._believed.forget()
         self._velocities.reset()
         self.stage.recover(now)
@@ -147,6 +160,7 @@ class TorqueSource:
         if not goes_on and not first:
             self.stage.recover(now)
         if self._mode != "computed_torque":
+            self._feel(now)
             return self.stage.live(self._still(q), now)
         if not goes_on:
             self._begin_at(q, t)
@@ -271,6 +285,7 @@ class TorqueSource:
             desired = held(q if self._start is None else self._start)
         # Friction of the desired velocity: that of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
+        self._feel(now)
         return self.stage.live(_finite(self._terms, motion, desired.qd), now)
 
     def _place(self, t: float) -> Array | None:
@@ -329,6 +344,7 @@ class TorqueSource:
     def _along(self, motion: Motion | SmoothMotion, now: float) -> Output:
         if self.measured(now) is None:
             self._position = motion.q
+        self._feel(now)
         return self.stage.live(self._of(motion), now)
 
     def _of(self, motion: Motion | SmoothMotion, friction_velocity: Array | None = None) -> Terms:
@@ -339,8 +355,37 @@ class TorqueSource:
         return _finite(self._still_terms, Motion(q, zero, zero), None)
 
     def _held(self) -> Terms:
-        """Terms of the torques that hold the robot where it was seen, or wanted, last."""
-        return self.stage.zero if self._position is None else self._still(self._position)
+        """Terms of the torques that hold the robot where it was seen, or wanted, last.
+
+        Of a base that moves the last specific force counts, and no turning.
+        """
+        if self._position is None:
+            return self.stage.zero
+        if self.base is not None and self._driven is not None:
+            last = self.base.last()
+            if last is None:
+                self._driven.at_rest()
+            else:
+                self._driven.feel(last)
+        return self._still(self._position)
+
+    def _feel(self, now: float) -> None:
+        """Compute with the present motion of the base; a Rejection where it is not known."""
+        if self.base is not None and self._driven is not None:
+            self._driven.feel(self.base.present(now))
+
+
+def _check_springs(joint: str, settings: FeedforwardSettings) -> None:
+    """Refuse what cannot be computed for a robot with this elastic joint."""
+    if settings.mode == "computed_torque":
+        raise DynError(
+            f"mode computed_torque cannot move joint '{joint}', which is elastic: take inverse_dynamics"
+        )
+    if settings.base.source != "none":
+        raise DynError(
+            f"base.source is '{settings.base.source}', and joint '{joint}' is elastic: torques of robots "
+            "with springs are those on a base that stands still; set it to 'none'"
+        )
 
 
 def _finite(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
 from typing import Literal
 
@@ -11,7 +10,14 @@ from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.codegen.staging import staged
 from dyn_core.facade.arrays import Array
-from dyn_core.facade.compile import Backend, Parameters, compiled_or_none
+from dyn_core.facade.compile import compiled_or_none
+from dyn_core.facade.compile_options import (
+    Backend,
+    Parameters,
+    check_options,
+    documentation,
+    tuning_of,
+)
 from dyn_core.facade.moving_base_model import MovingBaseModel
 from dyn_core.facade.moving_base_programs import (
     base_kinds,
@@ -20,10 +26,9 @@ from dyn_core.facade.moving_base_programs import (
     with_base_terms,
 )
 from dyn_core.facade.runnable import Runnable, runnables
-from dyn_core.facade.tuning import Tuning
 from dyn_core.geometry.moving_base import moving_base
-from dyn_core.model.moving_base import BaseKind, MovingBase
-from dyn_core.model.refuse_springs import refuse_springs
+from dyn_core.model.base_kind import BaseKind
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
 
 
@@ -44,7 +49,7 @@ def compile_moving_base(
         robot: the robot.
         base: ``"free"``: the base moves in all ways; ``"planar"``: in the plane of the planar joint at the
             root, or in the xy-plane of its link where there is none; ``"given"``: as something else moves
-            it; None: as the joint at the root says.
+            it; None: as the side file (``base: free``) or else the joint at the root says.
         parameters: ``"baked"`` or ``"runtime"``, as for `compile_model`.
         backend: ``"auto"``, ``"c"`` or ``"python"``, as for `compile_model`.
         friction: whether the joints have friction.
@@ -54,13 +59,7 @@ def compile_moving_base(
         DynError: nothing says how the base moves, or it cannot be such a base; or a joint is elastic.
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
     """
-    if backend not in ("auto", "c", "python"):
-        raise ValueError(f"backend: expected 'auto', 'c' or 'python', but it is {backend!r}")
-    if parameters not in ("baked", "runtime"):
-        raise ValueError(f"parameters: expected 'baked' or 'runtime', but it is {parameters!r}")
-    if not isinstance(robot, Robot):
-        raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
-    refuse_springs(robot, "a model with a moving base")
+    check_options(robot, parameters, backend)
     of_robot = moving_base(robot, base)
     make = _baked if parameters == "baked" else _tunable
     return make(of_robot, (robot, of_robot.kind), backend, friction, rotor_inertia)
@@ -95,8 +94,8 @@ def _baked(
     program = partial(base_program, made_of)
     kinds = base_kinds(base)
     if backend != "python":
-        documentation = _documentation()
-        programs = [program(name, documentation.get(name, "")) for name in kinds]
+        words = documentation(MovingBaseModel)
+        programs = [program(name, words.get(name, "")) for name in kinds]
         compiled = compiled_or_none(base.robot, programs, backend)
         if compiled is not None:
             functions = dict(zip(kinds, compiled, strict=True))
@@ -128,29 +127,14 @@ def _tunable(
     symbolic = symbolic_base(made_of)
     # Symbols take the place of the terms that were left out, too.
     traced = with_base_terms(symbolic.base, friction, rotor_inertia)
-    documentation = _documentation()
+    words = documentation(MovingBaseModel)
     names = list(base_kinds(base))
     programs = [
-        base_program(traced, name, documentation.get(name, ""), symbolic.graph, symbolic.parameters)
-        for name in names
+        base_program(traced, name, words.get(name, ""), symbolic.graph, symbolic.parameters) for name in names
     ]
     prepare, programs = staged(programs, symbolic.parameters)
     compiled = None if backend == "python" else compiled_or_none(base.robot, programs, backend)
     functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
     used: Literal["c", "python"] = "c" if compiled else "python"
-    options = {"friction": friction, "rotor_inertia": rotor_inertia}
-    left_out = frozenset(option for option, wanted in options.items() if not wanted)
-    tuning = Tuning(made_of.parameter_names, runnables([prepare], "python")[0], left_out)
-    tuning.renew(made_of.parameters, made_of.robot.gravity)
+    tuning = tuning_of(made_of, runnables([prepare], "python")[0], friction, rotor_inertia)
     return MovingBaseModel(base, friction, rotor_inertia, used, source, functions, tuning, program)
-
-
-def _documentation() -> dict[str, str]:
-    """What `help` shows of the compiled functions: what the class says of them."""
-    found = {}
-    for name, method in vars(MovingBaseModel).items():
-        if inspect.isfunction(method):
-            parameters = list(inspect.signature(method).parameters.values())[1:]
-            words = (p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
-            found[name] = f"{name}({', '.join(words)})\n--\n\n{method.__doc__}"
-    return found

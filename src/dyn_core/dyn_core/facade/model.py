@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any, Literal
@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from dyn_core.codegen.staging import staged
 from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
-from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.elastic_functions import ElasticFunctions, with_rigid_joints_held
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.lagrange_functions import LagrangeFunctions
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.loop_functions import LoopFunctions
+from dyn_core.facade.model_parameters import ModelParameters
 from dyn_core.facade.programs import Method, grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
@@ -28,7 +28,7 @@ from dyn_core.model.robot import Robot
 
 
 @dataclass(frozen=True, repr=False)
-class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
+class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters):
     """Dynamics of a robot: A(q) qdd + C(q, qd) + Q(q) + friction(qd) + springs(q, qd) (Khalil 2010, eq. (7)).
 
     Joint vectors are in the order of `joint_names`: positions q (rad or m), velocities qd,
@@ -137,50 +137,14 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
         program = tunable(symbolic, function, method=self.method)
         return staged([program], symbolic.parameters)[1][0].operation_counts
 
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Names of `parameters` and of the columns of the regressor: 14 for each joint of the tree."""
-        return self.robot.parameter_names
+    def _described(self) -> Robot:
+        return self.robot
 
-    @property
-    def parameters(self) -> Array:
-        """Values of the dynamic parameters, in the order of `parameter_names` (SI units)."""
-        if self._tuning is None:
-            return np.array(with_terms(self.robot, self.friction, self.rotor_inertia).parameters)
-        return self._tuning.values[:-3]
+    def _computed(self) -> Robot:
+        return with_terms(self.robot, self.friction, self.rotor_inertia)
 
-    @property
-    def gravity(self) -> Array:
-        """Acceleration of gravity in the frame of the root link (m/s^2)."""
-        return np.array(self.robot.gravity) if self._tuning is None else self._tuning.values[-3:]
-
-    def set_parameters(
-        self,
-        values: Mapping[str, float] | Iterable[float] | None = None,
-        gravity: Iterable[float] | None = None,
-    ) -> None:
-        """Replace dynamic parameters of a model with ``parameters="runtime"``, all at one moment.
-
-        Calls that have begun in other threads end with the parameters that they began with.
-
-        Args:
-            values: values by name, where what is not named stays, or all of them in the order of
-                `parameter_names` (SI units); those of a robot with a payload are
-                ``robot.with_payload(...).parameters``.
-            gravity: acceleration of gravity in the frame of the root link (m/s^2).
-
-        Raises:
-            DynError: the parameters are baked in, a name is not known, or a number is not finite.
-        """
-        if self._tuning is None:
-            raise DynError(
-                f"the parameters of the model of '{self.robot.name}' are baked in: "
-                'compile it with parameters="runtime" to change them'
-            )
-        if values is None:
-            self._tuning.renew({}, gravity)
-        else:
-            self._tuning.renew(values, gravity, then=self._look_for_unresisted)
+    def _after_change(self) -> None:
+        self._look_for_unresisted()
 
     def inverse_dynamics(
         self,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any, Literal
@@ -12,25 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.program import Program
-from dyn_core.dynamics.unresisted import unresisted
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out
+from dyn_core.facade.model_parameters import ModelParameters
 from dyn_core.facade.moving_base_arguments import base_arguments, packed_on_bodies
 from dyn_core.facade.moving_base_kinematics import BaseKinematics
 from dyn_core.facade.moving_base_programs import input_sizes, with_base_terms
+from dyn_core.facade.moving_base_unresisted import NEEDED, refuse_unresisted, unresisted_on_base
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.tuning import Tuning
-from dyn_core.model.moving_base import BaseKind, MovingBase
+from dyn_core.model.base_kind import BaseKind
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
 
 Wrenches = Mapping[str, npt.ArrayLike]
 
-NEEDED = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_given_base")
-"""The functions that divide by an inertia: of the base, of base and joints, and of the joints."""
-
 
 @dataclass(frozen=True, repr=False)
-class MovingBaseModel(BaseKinematics):
+class MovingBaseModel(BaseKinematics, ModelParameters):
     """Dynamics of a robot with a moving base: A(q) [Vd; qdd] + H = [F; tau] (Khalil 2010, eq. (83)).
 
     Of a free or given base, k = 6: a pose is (7,), the position of the base's link in the world (m) and its
@@ -79,34 +78,16 @@ class MovingBaseModel(BaseKinematics):
 
     def _look_for_unresisted(self) -> None:
         """Leave to the methods, which say why there is no answer, what has none."""
-        self.__dict__["_unresisted"] = self._unresisted_now()
+        self.__dict__["_unresisted"] = unresisted_on_base(self.base, self._present_inertia)
         for function in NEEDED:
             if function in self._functions:
                 general = MethodType(getattr(MovingBaseModel, function), self)
                 fast = self._functions[function].function.bind(general, self._prepared)
                 self.__dict__[function] = general if self._unresisted[function] else fast
 
-    def _unresisted_now(self) -> dict[str, tuple[str, ...]]:
-        """By function, what can be accelerated without limit of all that it accelerates.
-
-        Of the joints their names, of the base "". Two configurations of no symmetry tell.
-        """
-        k, n = self.base.freedom, self.base.robot.dof
-        names = ("",) * k + self.joint_names
-        found: dict[str, list[set[str]]] = {function: [] for function in NEEDED}
-        for least in (1.0, -2.0):
-            q = np.array([least + (_GOLDEN * j) % 1.0 for j in range(1, n + 1)])
-            A = self._functions["inertia_matrix"].run(self._prepared, q)
-            for function, (first, last) in zip(NEEDED, ((0, k), (0, k + n), (k, k + n)), strict=True):
-                part = A[first:last, first:last].tolist()
-                nonzero = [[i for i in range(r) if part[r][i] != 0.0] for r in range(last - first)]
-                found[function].append({names[first + i] for i in unresisted(part, nonzero)})
-        here_and_there = {function: set.intersection(*sets) for function, sets in found.items()}
-        order = dict.fromkeys(names)
-        return {
-            function: tuple(name for name in order if name in loose)
-            for function, loose in here_and_there.items()
-        }
+    def _present_inertia(self, q: list[float]) -> list[list[float]]:
+        A: list[list[float]] = self._functions["inertia_matrix"].run(self._prepared, np.array(q)).tolist()
+        return A
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the model is made from; the other side takes the programs from its cache."""
@@ -134,44 +115,14 @@ class MovingBaseModel(BaseKinematics):
         """Name of the link that is the base."""
         return self.base.link.name
 
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Names of `parameters`: XX0 to M0 of the base, then 14 for each joint of the tree on it."""
-        return self.base.parameter_names
+    def _described(self) -> MovingBase:
+        return self.base
 
-    @property
-    def parameters(self) -> Array:
-        """Values of the dynamic parameters, in the order of `parameter_names` (SI units)."""
-        if self._tuning is None:
-            return np.array(with_base_terms(self.base, self.friction, self.rotor_inertia).parameters)
-        return self._tuning.values[:-3]
+    def _computed(self) -> MovingBase:
+        return with_base_terms(self.base, self.friction, self.rotor_inertia)
 
-    @property
-    def gravity(self) -> Array:
-        """Acceleration of gravity in the world (m/s^2)."""
-        return np.array(self.base.robot.gravity) if self._tuning is None else self._tuning.values[-3:]
-
-    def set_parameters(
-        self,
-        values: Mapping[str, float] | Iterable[float] | None = None,
-        gravity: Iterable[float] | None = None,
-    ) -> None:
-        """Replace dynamic parameters of a model with ``parameters="runtime"``, all at one moment.
-
-        Args:
-            values: values by name, where what is not named stays, or all of them in the order of
-                `parameter_names` (SI units).
-            gravity: acceleration of gravity in the world (m/s^2).
-
-        Raises:
-            DynError: the parameters are baked in, a name is not known, or a number is not finite.
-        """
-        if self._tuning is None:
-            raise DynError(
-                f"the parameters of the model of '{self.base.robot.name}' are baked in: "
-                'compile it with parameters="runtime" to change them'
-            )
-        self._tuning.renew({} if values is None else values, gravity, then=self._look_for_unresisted)
+    def _after_change(self) -> None:
+        self._look_for_unresisted()
 
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.
@@ -411,15 +362,4 @@ class MovingBaseModel(BaseKinematics):
                 f"the motion of the base '{self.base_link}' of '{robot}' is given: "
                 f"use {function}_given_base, or compile the model with base='free' or 'planar'"
             )
-        for name in self._unresisted[function]:
-            what = f"joint '{name}'" if name else f"the base '{self.base_link}'"
-            remedy = (
-                "its link mass and inertia, or the joint a rotor inertia" if name else "it mass and inertia"
-            )
-            raise DynError(
-                f"robot '{robot}' has no {function}: no inertia resists {what}: give {remedy}",
-                element=what,
-            )
-
-
-_GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and in no simple relation to pi
+        refuse_unresisted(self.base, function, self._unresisted[function])

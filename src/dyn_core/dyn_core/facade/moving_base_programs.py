@@ -90,9 +90,8 @@ def base_kinds(base: MovingBase) -> dict[str, BaseFunction]:
     """Answer the functions of the model of a robot with a moving base, by name."""
     k, n = base.freedom, base.robot.dof
     row, kind = (k + n,), BaseFunction
-    coupled = any(joint.mimic for joint in base.robot.joints)
-    direct = [_coupled_direct] if coupled else [_articulated_direct, _factorised_direct]
-    given = [_given_direct_coupled] if coupled else [_given_direct]
+    direct = direct_algorithms(base)
+    given = [_given_direct_coupled] if is_coupled(base) else [_given_direct]
     found = {
         "inverse_dynamics_given_base": kind([_given_inverse], ("pose", "V", "Vd", "q", "qd", "qdd"), row),
         "forward_dynamics_given_base": kind(given, ("pose", "V", "Vd", "q", "qd", "tau"), row),
@@ -112,6 +111,16 @@ def base_kinds(base: MovingBase) -> dict[str, BaseFunction]:
         "pushed_forward_dynamics": kind(direct, ("pose", "V", "q", "qd", "tau", "F"), row),
         **found,
     }
+
+
+def is_coupled(base: MovingBase) -> bool:
+    """Whether joints mimic others."""
+    return any(joint.mimic for joint in base.robot.joints)
+
+
+def direct_algorithms(base: MovingBase) -> list[Algorithm]:
+    """The algorithms for direct dynamics that suit the robot, of pose, V, q, qd, tau and F."""
+    return [_coupled_direct] if is_coupled(base) else [_articulated_direct, _factorised_direct]
 
 
 def base_program(
@@ -279,7 +288,7 @@ def _coupled_direct(
 ) -> Vector:
     """The same where joints mimic others, which the recursions do not know."""
     H = _bias_forces(base, pose, V, q, qd)
-    A = _coordinate_inertia(base, q)
+    A = coordinate_inertia(base, q)
     known = [*(F or [0.0] * base.freedom), *tau]
     nonzero = [[i for i in range(k) if not is_zero(A[k][i])] for k in range(len(A))]
     return solved(factorised(A, nonzero), [x - h for x, h in zip(known, H, strict=True)])
@@ -327,7 +336,7 @@ def _given_direct_coupled(
     """The same where joints mimic others: of the equations those of the joints are solved first."""
     k = base.freedom
     H = _given_inverse(base, pose, V, Vd, q, qd, [0.0] * base.robot.dof)
-    A = _coordinate_inertia(base, q)
+    A = coordinate_inertia(base, q)
     of_joints = [row[k:] for row in A[k:]]
     nonzero = [[i for i in range(j) if not is_zero(of_joints[j][i])] for j in range(len(of_joints))]
     qdd = solved(factorised(of_joints, nonzero), [x - h for x, h in zip(tau, H[k:], strict=True)])
@@ -344,7 +353,8 @@ def _bias_forces(base: MovingBase, pose: Vector, V: Vector, q: Vector, qd: Vecto
     return _given_inverse(base, pose, V, [0.0] * base.freedom, q, qd, [0.0] * base.robot.dof)
 
 
-def _coordinate_inertia(base: MovingBase, q: Vector) -> list[list[Scalar]]:
+def coordinate_inertia(base: MovingBase, q: Vector) -> list[list[Scalar]]:
+    """A of Khalil 2010, eq. (84), in the velocities of the base's link and of the coordinates."""
     at = configuration(base.robot, q)
     k = base.freedom
     screws = _freedoms_of_link(base)
@@ -365,7 +375,7 @@ def _freedoms_of_link(base: MovingBase) -> list[Screw]:
 
 def _inertia_matrix(base: MovingBase, q: Vector) -> Vector:
     """A of Khalil 2010, eq. (84)."""
-    return [value for row in _coordinate_inertia(base, q) for value in row]
+    return [value for row in coordinate_inertia(base, q) for value in row]
 
 
 def _external_forces(base: MovingBase, q: Vector, w: Vector) -> Vector:

@@ -34,8 +34,8 @@ from dyn_core.facade.symbolic_robot import SymbolicRobot
 from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar, is_zero
+from dyn_core.linalg.vector import dot
 from dyn_core.loops.coordinates import configuration
-from dyn_core.loops.elimination import dot
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction
 from dyn_core.model.robot import Robot

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -114,6 +114,32 @@ class ActuatorLimits:
     def points(self) -> int:
         """Points of the curve that has most of them."""
         return max((len(limit.curve.speeds) for limit in self.of_joints), default=1)
+
+    def scaled(self, effort: float = 1.0, velocity: float = 1.0) -> ActuatorLimits:
+        """Answer the limits with parts of the torques and powers, and of the speeds."""
+        return replace(
+            self,
+            of_joints=tuple(
+                replace(
+                    limit,
+                    velocity=velocity * limit.velocity,
+                    curve=replace(limit.curve, efforts=tuple(effort * x for x in limit.curve.efforts)),
+                    power=effort * limit.power,
+                    braking_power=effort * limit.braking_power,
+                )
+                for limit in self.of_joints
+            ),
+        )
+
+    def widened(self, q: Array, slack: float = 0.0) -> ActuatorLimits:
+        """Answer the limits with ranges that hold a position (rad or m), (n,), and `slack` more."""
+        return replace(
+            self,
+            of_joints=tuple(
+                replace(limit, lower=min(limit.lower, x) - slack, upper=max(limit.upper, x) + slack)
+                for limit, x in zip(self.of_joints, q.tolist(), strict=True)
+            ),
+        )
 
     def effort(self, qd: Array) -> Array:
         """Answer the greatest torques (N m or N) at velocities (rad/s or m/s), (..., n)."""

@@ -43,6 +43,11 @@ class Excess:
         )
 
     @property
+    def part(self) -> float:
+        """By how much, in parts of the limit."""
+        return self.amount / abs(self.limit) if self.limit else self.amount
+
+    @property
     def sentence(self) -> str:
         """What is wrong, in a sentence without a full stop."""
         return (

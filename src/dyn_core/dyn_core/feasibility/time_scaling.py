@@ -142,18 +142,24 @@ def _largest_roots(coefficients: Array, below: float) -> Array:
 def _quadratic(coefficients: Array) -> Array:
     """Answer the real roots, (k, 2), NaN or infinite where there are less."""
     a, b, c = coefficients.T
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # The root whose terms have one sign first, so that nothing cancels.
         half = -0.5 * (b + np.copysign(np.sqrt(b * b - 4.0 * a * c), b))
         return np.stack((half / a, c / half), axis=-1)
 
 
 def _by_companion(coefficients: Array) -> Array:
-    """Answer the real roots of polynomials of degree 3, (k, 3), NaN where there are less."""
+    """Answer the real roots of polynomials of degree 3, (k, 3), NaN where there are less.
+
+    They are the eigenvalues of companion matrices.
+    """
     answer = np.full((len(coefficients), 3), np.nan)
-    for k, row in enumerate(coefficients):
-        leading = np.flatnonzero(np.abs(row) > 1e-14 * np.abs(row).max())
-        roots = np.roots(row[leading[0] :]) if len(leading) else np.zeros(0)
-        real = np.abs(roots.imag) <= 1e-7 * np.abs(roots)
-        answer[k, : np.count_nonzero(real)] = roots.real[real]
+    cubic = np.abs(coefficients[:, 0]) > 1e-12 * np.abs(coefficients).max(axis=1)
+    answer[~cubic, :2] = _quadratic(coefficients[~cubic, 1:])
+    matrices = np.zeros((int(cubic.sum()), 3, 3))
+    matrices[:, 0] = -coefficients[cubic, 1:] / coefficients[cubic, :1]
+    matrices[:, 1, 0] = matrices[:, 2, 1] = 1.0
+    roots = np.linalg.eigvals(matrices)
+    real = np.abs(roots.imag) <= 1e-7 * np.abs(roots)
+    answer[cubic] = np.where(real, roots.real, np.nan)
     return answer

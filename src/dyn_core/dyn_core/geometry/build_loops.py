@@ -59,7 +59,8 @@ def with_side_file(robot: Robot, side: SideFile, driven: Sequence[str] = ()) -> 
     passive = None if side.passive is None else frozenset(side.passive)
     joints = tuple(_joint(joint, side, passive) for joint in robot.joints)
     assembly = tuple((name, side.assembly[name]) for name in robot.joint_names if name in side.assembly)
-    robot = with_loops(replace(robot, joints=joints, assembly=assembly), side.loops, driven)
+    robot = replace(robot, joints=joints, assembly=assembly, base=side.base)
+    robot = with_loops(robot, side.loops, driven)
     return with_springs(robot, side.elastic, side.passive or (), driven)
 
 

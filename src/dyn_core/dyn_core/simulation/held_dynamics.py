@@ -16,6 +16,7 @@ from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.springs import damping_matrix, stiffness_matrix, with_spring_torques
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.coordinates import Configuration, configuration
 from dyn_core.model.robot import Robot
@@ -77,15 +78,15 @@ def held_dynamics(
     if robot.elastic_joint_names:
         K = at.inertia(stiffness_matrix(robot.joints))
         M = [[M[i][k] + (h * h) * K[i][k] for k in range(n)] for i in range(n)]
-        H = [H[i] + h * product(K[i], rates) for i in range(n)]
+        H = [H[i] + h * dot(K[i], rates) for i in range(n)]
     coupled = [[i for i in range(k) if not is_zero(M[k][i])] for k in range(n)]
     if any(not is_zero(Fs) for Fs in rubbing):
         rubbed = at.torques(passive_friction(at, A, coupled, rubbing, at.rates(rates), step))
         H = [a + b for a, b in zip(H, rubbed, strict=True)]
-    wanted = [tau[k] + friction[k] - H[k] - product(M[k], given) for k in range(n)]
+    wanted = [tau[k] + friction[k] - H[k] - dot(M[k], given) for k in range(n)]
     reduced = [[M[i][k] if i == k else free[i] * free[k] * M[i][k] for k in range(n)] for i in range(n)]
     found = solved(factorised(reduced, coupled), [free[k] * wanted[k] for k in range(n)])
-    reactions = [(1.0 - free[k]) * (product(M[k], found) - wanted[k]) for k in range(n)]
+    reactions = [(1.0 - free[k]) * (dot(M[k], found) - wanted[k]) for k in range(n)]
     return [a + b for a, b in zip(found, given, strict=True)] + reactions
 
 
@@ -107,14 +108,6 @@ def _bias(robot: Robot, at: Configuration, qd: Sequence[Scalar]) -> list[Scalar]
     rigid = newton_euler.inverse_dynamics(robot, at.q, rates, accelerations, robot.gravity_0, {})
     drives = drive_torques(robot.joints, rates, accelerations)
     return at.torques([a + b for a, b in zip(rigid, drives, strict=True)])
-
-
-def product(row: Sequence[Scalar], x: Sequence[Scalar]) -> Scalar:
-    """Answer the sum of the products of the entries."""
-    total: Scalar = 0.0
-    for entry, value in zip(row, x, strict=True):
-        total = total + entry * value
-    return total
 
 
 def runge_kutta_sum(

@@ -9,10 +9,11 @@ from dyn_core.dynamics.bias_torques import bias_torques
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.springs import stiffness_matrix, with_spring_torques
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.coordinates import configuration
 from dyn_core.model.robot import Robot
-from dyn_core.simulation.held_dynamics import product, viscous_friction
+from dyn_core.simulation.held_dynamics import viscous_friction
 
 MIDPOINT_SIZES = {"q": 1, "qd": 1, "tau": 1, "friction": 1, "free": 1, "last": 1}
 """Lengths of the vectors that `midpoint_dynamics` takes before `step`, in numbers for each coordinate."""
@@ -60,8 +61,8 @@ def midpoint_dynamics(
     K = at.inertia(stiffness_matrix(robot.joints))
     M = [[A[i][k] + half * F[i][k] + quarter * K[i][k] for k in range(n)] for i in range(n)]
     coupled = [[i for i in range(k) if not is_zero(M[k][i])] for k in range(n)]
-    lacking = [tau[k] + friction[k] - H[k] - product(A[k], last) for k in range(n)]
+    lacking = [tau[k] + friction[k] - H[k] - dot(A[k], last) for k in range(n)]
     reduced = [[M[i][k] if i == k else free[i] * free[k] * M[i][k] for k in range(n)] for i in range(n)]
     change = solved(factorised(reduced, coupled), [free[k] * lacking[k] for k in range(n)])
-    reactions = [(1.0 - free[k]) * (product(M[k], change) - lacking[k]) for k in range(n)]
+    reactions = [(1.0 - free[k]) * (dot(M[k], change) - lacking[k]) for k in range(n)]
     return [a + b for a, b in zip(last, change, strict=True)] + reactions

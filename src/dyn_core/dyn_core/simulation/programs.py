@@ -13,7 +13,8 @@ from dyn_core.codegen.staging import staged
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.closed import closed
-from dyn_core.facade.compile import Backend, compiled_or_none
+from dyn_core.facade.compile import compiled_or_none
+from dyn_core.facade.compile_options import Backend
 from dyn_core.facade.programs import tunable
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.facade.symbolic_robot import symbolic_robot

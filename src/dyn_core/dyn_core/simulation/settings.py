@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dyn_core.errors import DynError
-from dyn_core.facade.compile import Backend
+from dyn_core.facade.compile_options import Backend
 
 Method = Literal["rk4", "semi_implicit_euler", "implicit_midpoint"]
 Integrator = Literal["auto", "rk4", "semi_implicit_euler", "implicit_midpoint"]
