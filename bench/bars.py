@@ -26,6 +26,9 @@ PINOCCHIO = {
 }
 """Largest ratios to Pinocchio, by robot and function."""
 
+FREE_FLYER = {"solo12": 0.4, "ANYmal B": 0.4}
+"""Largest ratios to Pinocchio with a free-flyer, of inverse and direct dynamics, by robot."""
+
 LOOPS = {"sr400": 0.2, "gough_stewart": 0.2}
 """Largest ratios to Pinocchio's tree with Jacobians and solves, by robot with loops."""
 
@@ -51,6 +54,8 @@ EXCITATION_S = 60.0
 """Time that the search for the trajectory takes on one core (s)."""
 MOTION_DIFFERENCE = 1e-8
 """From an integration of Pinocchio's direct dynamics after 1 s (rad, rad/s, m, m/s)."""
+FEASIBLE_US = 15.0
+"""Time of making a step of six joints feasible, called from Python (us)."""
 IDENTIFY_S = 10.0
 """From a log of 30 s of seven joints at 1 kHz to a report (s)."""
 VALIDATION_ERROR = 0.03
@@ -60,6 +65,8 @@ APPLIED_ERROR = 0.03
 LATENCY_MEDIAN = 1.15
 LATENCY_P99 = 1.5
 """Largest ratios of the latency of a node to that of a relay."""
+GOVERNOR_ADDS = 1.05
+"""What the governor may add to these bars."""
 TRACKING = (1.0 / 3.0, 1.0 / 10.0)
 """Largest ratios of the tracking error to that of PD control alone, with 10 % model error and without."""
 MEMORY_MB = 1.0

@@ -18,6 +18,7 @@ from pathlib import Path
 import pinocchio as pin
 from agreement import AGREES, ALIKE, Finding, findings
 from example_robots import EMPTY, ILL_CONDITIONED, descriptions
+from free_flyer_agreement import free_flyer_findings
 
 import dyn_core
 from dyn_core.codegen.program import Program
@@ -25,6 +26,8 @@ from dyn_core.codegen.program import Program
 SAMPLES = 50
 COMPILED_REGRESSOR = 32
 """Joints up to which the regressor is compiled, too; with 32 that takes some 3 s."""
+FREE_FLYERS, FREE_SAMPLES = 40, 10
+"""Joints up to which a robot is looked at on a free base, too, and in how many states."""
 COLUMNS = {
     "inverse": ("inverse_dynamics", "pinocchio"),
     "direct": ("forward_dynamics", "pinocchio"),
@@ -35,6 +38,10 @@ COLUMNS = {
     "regressor": ("regressor", "pinocchio"),
     "placements": ("forward_kinematics", "pinocchio"),
     "Jacobians": ("jacobian", "pinocchio"),
+    "free inv.": ("free: inverse_dynamics", "pinocchio"),
+    "base given": ("free: given base", "pinocchio"),
+    "free dir.": ("free: forward_dynamics", "pinocchio"),
+    "free A": ("free: inertia_matrix", "pinocchio"),
     "C": (None, "c"),
     "floats": (None, "floats"),
 }
@@ -49,8 +56,12 @@ def of_robot(path: Path) -> tuple[int, int, list[Finding]]:
     def compiled(program: Program) -> bool:
         return program.name != "regressor" or len(robot.joints) <= COMPILED_REGRESSOR
 
-    found = findings(path.read_text(encoding="utf-8"), robot, SAMPLES, compiled)
-    return len(robot.joints), len(robot.link_names), list(found)
+    text = path.read_text(encoding="utf-8")
+    found = list(findings(text, robot, SAMPLES, compiled))
+    if len(robot.joints) <= FREE_FLYERS:
+        loose = dyn_core.load_robot(path, snap=0, mimic=False)
+        found += free_flyer_findings(text, loose, FREE_SAMPLES)
+    return len(robot.joints), len(robot.link_names), found
 
 
 def worst(found: Iterable[Finding]) -> Finding | None:

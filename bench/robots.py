@@ -18,13 +18,22 @@ ROBOTS = {
 }
 
 
+FREE_FLYERS = {
+    "solo12": ROBOTS["solo12"],
+    "ANYmal B": "anymal_b_simple_description/robots/anymal.urdf",
+    "Talos": ROBOTS["Talos"],
+}
+"""Those whose base moves: two quadrupeds and a humanoid."""
+
+
 def description(name: str) -> str:
     """Path of the URDF of a robot."""
+    relative = (ROBOTS | FREE_FLYERS)[name]
     for directory in map(Path, sys.path):
-        path = directory / "cmeel.prefix" / "share" / "example-robot-data" / "robots" / ROBOTS[name]
+        path = directory / "cmeel.prefix" / "share" / "example-robot-data" / "robots" / relative
         if path.is_file():
             return str(path)
-    raise SystemExit(f"bench: example-robot-data has no {ROBOTS[name]}")
+    raise SystemExit(f"bench: example-robot-data has no {relative}")
 
 
 def loaded(source: str) -> dyn_core.Robot:

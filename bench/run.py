@@ -8,11 +8,13 @@ import sys
 
 from bars import Bars
 from excitation import print_excitation
+from feasible_steps import print_feasible_steps
 from functions import print_functions
 from growth import print_growth
 from identification import print_identification
 from loading import print_loading
 from loops import print_loops
+from moving_base import print_moving_base
 from mujoco_peer import MuJoCo
 from pinocchio_peer import Pinocchio
 from platforms import print_platforms
@@ -31,11 +33,13 @@ def main() -> int:
         print_functions,
         print_loading,
         print_growth,
+        print_moving_base,
         print_loops,
         print_platforms,
         print_simulation,
         print_simulated_loops,
         print_excitation,
+        print_feasible_steps,
         print_identification,
     )
     for table in tables:

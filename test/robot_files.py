@@ -8,7 +8,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ROBOTS = {path.stem: path for path in sorted((ROOT / "config" / "robots").glob("*.urdf"))}
 
-SIMPLE = [name for name, path in ROBOTS.items() if 'type="floating"' not in path.read_text()]
+SIMPLE = [
+    name
+    for name, path in ROBOTS.items()
+    if not any(f'type="{kind}"' in path.read_text() for kind in ("floating", "planar"))
+]
 """Robots without joints that are several of ours and one of Pinocchio's."""
 
 

@@ -39,12 +39,20 @@ SUBSCRIBED = {
         "~/joint_trajectory",
         "~/feedforward",
     },
+    "governor": {"joint_states", "robot_description", "~/reference", "~/joint_trajectory"},
     "identification": {"joint_states", "robot_description"},
 }
 PUBLISHED = {
-    "feedforward": {"~/torques", "~/commands", "~/joint_trajectory_effort", "~/model_info"},
+    "feedforward": {
+        "~/torques",
+        "~/commands",
+        "~/joint_trajectory_effort",
+        "~/motor_reference",
+        "~/model_info",
+    },
     "simulation": {"joint_states"},
     "controller": {"~/torques", "~/commands"},
+    "governor": {"~/feasible_trajectory", "~/feasible_reference", "~/interventions"},
     "identification": {"~/joint_trajectory", "~/result", "~/parameters"},
 }
 OF_ALL_NODES = {"/diagnostics", "/rosout", "/parameter_events"}

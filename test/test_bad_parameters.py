@@ -21,6 +21,7 @@ from simulated import overrides
 from dyn_core import DynError
 from dyn_nodes.controller import Controller
 from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.governor import Governor
 from dyn_nodes.identification import Identification
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.plausible import one_line
@@ -30,12 +31,19 @@ NODES: dict[str, Callable[..., ManagedNode]] = {
     "feedforward": Feedforward,
     "controller": Controller,
     "simulation": Simulation,
+    "governor": Governor,
     "identification": Identification,
 }
 OF_JOINTS = {
     "feedforward": ("gains.lift.p", "gains.lift.d"),
     "controller": ("gains.lift.p", "gains.lift.i", "gains.lift.d"),
     "simulation": ("initial.lift.position", "initial.lift.velocity"),
+    "governor": (
+        "limits.lift.velocity",
+        "limits.lift.effort",
+        "limits.lift.power",
+        "limits.lift.braking_power",
+    ),
     "identification": ("joints.lift.max_tracking_error",),
 }
 WHOLE_ROBOT = {"payload.link": "slider", "payload.mass": 1.0}
@@ -47,6 +55,7 @@ UNBOUNDED_TEXT = (
     "dynamic_parameters_file",
     "payload.link",
     "directory",
+    "limits_file",
 )
 
 

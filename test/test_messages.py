@@ -11,6 +11,7 @@ from robot_files import ROOT
 
 AGREED = {
     *("JointTorques", "JointReference", "DynamicParameters", "IdentificationResult"),
+    "Intervention",
     *("IdentificationProgress", "Payload", "ExternalWrench", "ModelInfo"),
 }
 SOURCES = sorted((ROOT / "src" / "dyn_msgs").glob("*/*.*"))

@@ -23,12 +23,19 @@ BY_JOINT: dict[str, dict[str, Any]] = {
     "simulation": {"initial__turn__position": 0.1, "initial__turn__velocity": 0.2},
     "feedforward": {"gains__turn__p": 1.0, "gains__turn__d": 1.0},
     "controller": {"gains__turn__p": 1.0, "gains__turn__i": 1.0, "gains__turn__d": 1.0},
+    "governor": {
+        "limits__turn__velocity": 1.0,
+        "limits__turn__effort": 1.0,
+        "limits__turn__power": 1.0,
+        "limits__turn__braking_power": 1.0,
+    },
     "identification": {"joints__turn__max_tracking_error": 0.1},
 }
 CHOICES = {
     "simulation": {"integrator"},
-    "feedforward": {"mode", "on_limit", "on_stale", "on_shutdown"},
+    "feedforward": {"base.source", "mode", "on_limit", "on_stale", "on_shutdown"},
     "controller": {"derivative", "anti_windup", "on_stale"},
+    "governor": {"on_infeasible"},
     "identification": {"output", "friction", "estimator"},
 }
 OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")

@@ -451,7 +451,7 @@ MISTAKES = {
     "a kind that is none": ({"initial__lift__place": 0.1}, "it is initial.<joint>.position or initial"),
     "beyond a stop": ({"initial__lift__position": 5.0}, "not between"),
     "a seed below zero": ({"seed": -1}, "seed out of range. Min: 0, Max: 2147483647, value: -1"),
-    "an unknown integrator": ({"integrator": "euler"}, "choose 'rk4', 'semi_implicit_euler'"),
+    "an unknown integrator": ({"integrator": "euler"}, "choose 'auto', 'rk4', 'semi_implicit_euler'"),
     "an order with an unknown joint": ({"command_joints": ["elbow"]}, "command_joints names 'elbow'"),
     "a payload without a link": ({"payload__link": "hand", "payload__mass": 1.0}, "no link 'hand'"),
     "a side file that is not there": ({"side_file": "/no/such.yaml"}, "/no/such.yaml"),

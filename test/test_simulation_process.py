@@ -34,7 +34,7 @@ MISTAKES = {
     "missing file": (["-p", "description_file:=/no/such.urdf"], "/no/such.urdf"),
     "rate out of range": (["-p", "rate:=0.0"], "rate"),
     "wrong type": (["-p", "rate:=fast"], "rate"),
-    "unknown integrator": ([*WITH_RRP, "-p", "integrator:=euler"], "choose 'rk4'"),
+    "unknown integrator": ([*WITH_RRP, "-p", "integrator:=euler"], "choose 'auto', 'rk4'"),
     "seed below zero": ([*WITH_RRP, "-p", "seed:=-1"], "seed"),
     "joint that is none": ([*WITH_RRP, "-p", "command_joints:=[elbow]"], "command_joints names 'elbow'"),
 }

@@ -134,7 +134,7 @@ def test_mistakes_with_the_node(case: str, ros_environment: dict[str, str], tmp_
     assert sentence in sentences[0]
 
 
-@pytest.mark.parametrize("node", ["feedforward", "simulation", "controller"])
+@pytest.mark.parametrize("node", ["feedforward", "simulation", "controller", "governor"])
 def test_help_tells_what_a_node_is(node: str, ros_environment: dict[str, str]) -> None:
     code, output = run(ros_environment, f"dyn_nodes.{node}", "--help")
     assert code == 0, output

@@ -91,7 +91,7 @@ class Measured:
 
     def typical(self, share: float) -> float:
         """Median over the blocks of the latency (s) that a share of the messages stays below."""
-        return statistics.median(_quantile(block.latencies, share) for block in self._blocks)
+        return statistics.median(quantile(block.latencies, share) for block in self._blocks)
 
     @property
     def sent(self) -> int:
@@ -157,5 +157,5 @@ def _print_line(node: Measured, relay: Measured, bars: Bars | None = None) -> No
     print(f"{node.name:30}{''.join(cells)}{lost}{1e6 * node.processor:>5.0f} us", flush=True)
 
 
-def _quantile(values: Sequence[float], share: float) -> float:
+def quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]

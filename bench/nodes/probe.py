@@ -103,6 +103,10 @@ class Target:
             f"the topics of {self.prefix}",
         )
 
+    def configure_alone(self) -> None:
+        """Have the node open its topics, which may be others than those of torques."""
+        self._transition(Transition.TRANSITION_CONFIGURE)
+
     def activate(self) -> None:
         """Have the node answer."""
         self._transition(Transition.TRANSITION_ACTIVATE)

@@ -47,6 +47,7 @@ setup(
             "feedforward = dyn_nodes.feedforward:main",
             "simulation = dyn_nodes.simulation:main",
             "controller = dyn_nodes.controller:main",
+            "governor = dyn_nodes.governor:main",
             "identification = dyn_nodes.identification:main",
             "compose = dyn_nodes.compose:main",
             "demo = dyn_nodes.demo:main",

@@ -10,13 +10,24 @@ from dyn_core.excitation.excite import excite
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.expansion.expanded_lagrange import ExpandedLagrange, expanded_lagrange
 from dyn_core.facade.compile import compile_model
+from dyn_core.facade.compile_moving_base import compile_moving_base
 from dyn_core.facade.compile_parallel import compile_parallel
+from dyn_core.facade.driven_base import DrivenBase
 from dyn_core.facade.lagrange_functions import LagrangeTerms
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
+from dyn_core.facade.moving_base_model import MovingBaseModel
 from dyn_core.facade.parallel_base import parallel_base_parameters
 from dyn_core.facade.parallel_model import ParallelModel
 from dyn_core.facade.write import write_par, write_urdf
+from dyn_core.feasibility.actuator_limits import ActuatorLimit, ActuatorLimits, actuator_limits
+from dyn_core.feasibility.assessment import Assessment, assess_motion
+from dyn_core.feasibility.excess import Excess
+from dyn_core.feasibility.feasibility import Feasibility
+from dyn_core.feasibility.feasible_step import FeasibleStep
+from dyn_core.feasibility.limits_file import read_limits
+from dyn_core.feasibility.sampled_motion import SampledMotion, read_motion
+from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import base_parameters
 from dyn_core.grouping.regroup import with_base_parameters
@@ -35,6 +46,7 @@ from dyn_core.logs.log import Log
 from dyn_core.loops.dyad import explicit_positions
 from dyn_core.loops.explicit import ClosedForm, ExplicitRelations, Relation, explicit_relations
 from dyn_core.loops.report import LoopDescription, LoopReport, loop_report
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
 from dyn_core.parallel.base_parameters import ParallelBaseParameters
 from dyn_core.results.load_parameters import load_parameters
@@ -44,20 +56,30 @@ from dyn_core.signals.of_arrays import signals_of_arrays
 from dyn_core.signals.protocol import Protocol
 from dyn_core.signals.signals import Signals
 from dyn_core.simulation.model_error import with_model_error
+from dyn_core.simulation.moving_base_settings import MovingBaseSettings
+from dyn_core.simulation.moving_base_simulator import MovingBaseSimulator
+from dyn_core.simulation.moving_state import MovingState
 from dyn_core.simulation.sensors import Measurement, SensorSettings
 from dyn_core.simulation.settings import SimulationSettings
 from dyn_core.simulation.simulator import Simulator
 from dyn_core.simulation.state import State
 
 __all__ = [
+    "ActuatorLimit",
+    "ActuatorLimits",
+    "Assessment",
     "BaseColumns",
     "BaseParameters",
     "ClosedForm",
+    "DrivenBase",
     "DynError",
+    "Excess",
     "Excitation",
     "ExcitationSettings",
     "ExpandedLagrange",
     "ExplicitRelations",
+    "Feasibility",
+    "FeasibleStep",
     "Finding",
     "ForbiddenBox",
     "FrictionModel",
@@ -74,6 +96,11 @@ __all__ = [
     "ModelEstimate",
     "ModelWarning",
     "MotorCoupling",
+    "MovingBase",
+    "MovingBaseModel",
+    "MovingBaseSettings",
+    "MovingBaseSimulator",
+    "MovingState",
     "ParallelBaseParameters",
     "ParallelModel",
     "ParameterSet",
@@ -83,16 +110,21 @@ __all__ = [
     "RecursiveEstimator",
     "Relation",
     "Robot",
+    "SampledMotion",
     "SensorSettings",
     "Severity",
     "Signals",
     "SimulationSettings",
     "Simulator",
     "State",
+    "TorqueSpeedCurve",
+    "actuator_limits",
+    "assess_motion",
     "base_columns",
     "base_parameters",
     "check_robot",
     "compile_model",
+    "compile_moving_base",
     "compile_parallel",
     "condition",
     "examine_log",
@@ -108,7 +140,9 @@ __all__ = [
     "log_of_arrays",
     "loop_report",
     "parallel_base_parameters",
+    "read_limits",
     "read_log",
+    "read_motion",
     "signals_of_arrays",
     "with_base_parameters",
     "with_model_error",

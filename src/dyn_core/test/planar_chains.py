@@ -44,6 +44,22 @@ passive: [left_elbow, right_elbow]
 assembly: {left_shoulder: 2.2, left_elbow: -1.544, right_shoulder: 0.9, right_elbow: 1.56}
 """
 
+FOUR_BAR = urdf(
+    "four_bar",
+    [
+        ("crank", "revolute", "base", "a", (0.0, 0.0, 0.0), "0 0 1"),
+        ("first", "revolute", "a", "b", (0.3, 0.0, 0.0), "0 0 1"),
+        ("second", "revolute", "b", "c", (0.8, 0.0, 0.0), "0 0 1"),
+    ],
+)
+"""Cut at its foot, next to its root: branches of 3 and of 0 links."""
+FOUR_BAR_SIDE = """
+loops:
+  - {name: foot, type: revolute, parent: {link: c, xyz: [0.6, 0, 0]}, child: {link: base, xyz: [0.7, 0, 0]}}
+passive: [first, second]
+assembly: {crank: 1.2, first: -0.9, second: -1.9}
+"""
+
 SLIDER_CRANK = urdf(
     "slider_crank",
     [

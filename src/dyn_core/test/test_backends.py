@@ -166,17 +166,22 @@ def test_many_threads_at_once(model, robot) -> None:
 
 
 def test_a_batch_leaves_the_interpreter_to_others(robot) -> None:
-    """While one thread computes a batch, another one runs Python."""
+    """While one thread computes a batch, another one runs Python; on a busy machine not at the first try."""
     model = dyn_core.compile_model(robot, backend="c")
     q, qd, qdd = states(robot.dof, 400_000)
-    done = threading.Event()
-    thread = threading.Thread(target=lambda: (model.inverse_dynamics(q, qd, qdd), done.set()))
-    count = 0
-    thread.start()
-    while not done.is_set():
-        count += 1
-    thread.join()
-    assert count > 1000
+    counts = []
+    for _ in range(20):
+        done = threading.Event()
+        thread = threading.Thread(target=lambda done=done: (model.inverse_dynamics(q, qd, qdd), done.set()))
+        count = 0
+        thread.start()
+        while not done.is_set():
+            count += 1
+        thread.join()
+        counts.append(count)
+        if count > 1000:
+            return
+    pytest.fail(f"while a batch was computed Python counted to {counts}, each time")
 
 
 def test_help_shows_the_signature(model) -> None:

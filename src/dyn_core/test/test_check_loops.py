@@ -8,11 +8,11 @@ import math
 import pytest
 from checked_robot import CLEAN
 from emitted_programs import ROBOTS
-from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, urdf
+from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, FOUR_BAR, FOUR_BAR_SIDE
 
 from dyn_core import Finding, Severity, check_robot, load_robot
 
-FOUR_BAR = """
+CLOSURE = """
 loops:
   - {{name: closure, type: {kind}, parent: {{link: base, xyz: [{x}, 0, 0.5], rpy: [0, 0, {turn}]}},
      child: {{link: fore}}, axis: [{axis}]}}
@@ -38,7 +38,7 @@ loops:
     ],
 )
 def test_loops(kind: str, x: float, turn: float, axis: str, expected: str | None) -> None:
-    side = FOUR_BAR.format(kind=kind, x=x, turn=turn, axis=axis)
+    side = CLOSURE.format(kind=kind, x=x, turn=turn, axis=axis)
     findings = [f for f in check_robot(CLEAN, loops=side) if f.message.startswith("it is open")]
     assert [finding.element for finding in findings] == ["loop 'closure'"] * bool(expected)
     for finding in findings:
@@ -48,7 +48,7 @@ def test_loops(kind: str, x: float, turn: float, axis: str, expected: str | None
 
 def test_the_assembly_is_where_loops_are_closed() -> None:
     """With the shoulder at pi/2 the elbow is 0.4 m below the shoulder (its axis is y)."""
-    side = FOUR_BAR.format(kind="spherical", x=0.0, turn=0.0, axis="0, 1, 0").replace("0.5]", "0.1]")
+    side = CLOSURE.format(kind="spherical", x=0.0, turn=0.0, axis="0, 1, 0").replace("0.5]", "0.1]")
     shoulder = math.pi / 2
 
     def messages(assembly: float) -> list[str]:
@@ -63,7 +63,7 @@ def test_the_assembly_is_where_loops_are_closed() -> None:
 
 
 def test_universal_loops_keep_the_angle_of_their_axes() -> None:
-    side = FOUR_BAR.format(kind="universal", x=0.4, turn=0.0, axis="0, 1, 0")
+    side = CLOSURE.format(kind="universal", x=0.4, turn=0.0, axis="0, 1, 0")
     normal, oblique = (
         side.replace("axis:", f"axis2: [{axis}], axis:") for axis in ("0, 0, 1", "0, 0.6, 0.8")
     )
@@ -101,21 +101,7 @@ def test_loops_that_cannot_work_are_errors() -> None:
 
 
 def test_a_badly_placed_cut_is_noted() -> None:
-    text = urdf(
-        "four_bar",
-        [
-            ("crank", "revolute", "base", "a", (0.0, 0.0, 0.0), "0 0 1"),
-            ("first", "revolute", "a", "b", (0.3, 0.0, 0.0), "0 0 1"),
-            ("second", "revolute", "b", "c", (0.8, 0.0, 0.0), "0 0 1"),
-        ],
-    )
-    side = """
-loops:
-  - {name: foot, type: revolute, parent: {link: c, xyz: [0.6, 0, 0]}, child: {link: base, xyz: [0.7, 0, 0]}}
-passive: [first, second]
-assembly: {crank: 1.2, first: -0.9, second: -1.9}
-"""
-    messages = [finding.message for finding in of_loops(text, side)]
+    messages = [finding.message for finding in of_loops(FOUR_BAR, FOUR_BAR_SIDE)]
     assert (
         "its branches have 3 and 0 joints: cut at joint 'first' they are more equal, and the model is cheaper"
         in messages

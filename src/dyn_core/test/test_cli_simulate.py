@@ -15,7 +15,8 @@ import pytest
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.simulation import effort_csv, states_csv
+from dyn_core.io import number_table
+from dyn_core.simulation import states_csv
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 RRP = str(ROBOTS / "rrp.urdf")
@@ -169,7 +170,7 @@ def test_efforts_that_cannot_be_read(
 ) -> None:
     (tmp_path / "latin.csv").write_bytes(b"time,turn\n0,\xe9\n")
     huge = write(tmp_path / "huge.csv", "time,turn\n0,1\n")
-    monkeypatch.setattr(effort_csv, "MAX_BYTES", 10)
+    monkeypatch.setattr(number_table, "MAX_BYTES", 10)
     out = str(tmp_path / "states.csv")
     for path, sentence in (
         ("nowhere.csv", "nowhere.csv: the file cannot be read: No such file or directory"),
@@ -179,7 +180,7 @@ def test_efforts_that_cannot_be_read(
     ):
         assert simulate(RRP, "--effort", path, "--out", out) == 1
         assert sentence in capsys.readouterr().err
-    monkeypatch.setattr(effort_csv, "MAX_BYTES", 1000)
+    monkeypatch.setattr(number_table, "MAX_BYTES", 1000)
     assert simulate(RRP, "--effort", str(tmp_path / "latin.csv"), "--out", out) == 1
     assert "the file is not UTF-8" in capsys.readouterr().err
 

@@ -11,8 +11,10 @@ from string import Template
 import numpy as np
 import pytest
 
-from dyn_core import Payload
+import dyn_core
+from dyn_core import Assessment, FeasibleStep, Payload
 from dyn_core.cli.main import main
+from dyn_core.control.trajectory_points import trajectory_points
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
@@ -121,9 +123,35 @@ def test_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
     if not (DOCS / "parallel.md").is_file():
         pytest.skip("the pages are not beside this package")
     monkeypatch.chdir(ROOT)
+    assert commands("parallel.md") == 3
     names = python("parallel.md")
     np.testing.assert_allclose(names["Vd_again"], names["Vd"], atol=1e-9)
     np.testing.assert_allclose(names["J"] @ names["qd"], names["V"], atol=1e-12)
     base = names["base"]
     assert (len(base.standard_names), len(base.kept), base.of_platform) == (190, 88, 10)
     assert base.expressions[0].startswith("XXR6 = XX6 + 0.1296*M12 + 0.1885*M15 + ")
+
+
+def test_feasible(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    assert commands("feasible.md") == 4
+    assert (place / "sizing.html").is_file()
+    names = python("feasible.md")
+    step, found = names["step"], names["found"]
+    assert isinstance(step, FeasibleStep)
+    assert not step.feasible
+    assert 0.0 < step.part < 1.0
+    assert isinstance(found, Assessment)
+    assert found.factor is not None
+
+
+def test_elastic_joints(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    joints = [f"joint_{k}" for k in range(1, 7)]
+    points = trajectory_points(joints, joints, [0.0, 1.0], [[0.1] * 6, [0.3] * 6])
+    zero = np.zeros(12)
+    names = {"dyn": dyn_core, "q": zero, "qd": zero, "tau": zero, "qdd_rigid": np.zeros(6), "points": points}
+    for code in examples("elastic.md", "python"):
+        exec(code, names)
+    assert names["found"].shape == (12,)
+    assert names["simulator"].state.time == 1e-3

@@ -18,7 +18,7 @@ import pytest
 from emitted_programs import NAMES, ROBOTS, answer, every_operation, inputs, load, programs
 
 import dyn_core
-from dyn_core.cli.functions import EMITTED, EVALUATED, OF_LINK
+from dyn_core.cli.functions import EMITTED, EVALUATED, OF_ELASTIC, OF_LINK, OF_MOTORS
 from dyn_core.cli.link_options import link_program
 from dyn_core.codegen.header import header
 from dyn_core.codegen.identifier import cpp_namespace, fortran_name, linked_name
@@ -450,6 +450,8 @@ def test_what_is_not_finite_is_not_written(number: float) -> None:
 
 def test_the_command_knows_the_functions() -> None:
     known = kinds(load("rrp"))
-    assert set(EMITTED) == {*known, *OF_LINKS, *OF_LAGRANGE, *MODELS, NEWTON_STEP}
+    assert set(EMITTED) == {*known, *OF_ELASTIC, *OF_MOTORS, *OF_LINKS, *OF_LAGRANGE, *MODELS, NEWTON_STEP}
     assert {name: tuple(OF_LINKS[name](load("rrp"), "arm", "base").inputs) for name in OF_LINKS} == OF_LINK
     assert all(tuple(known[name].sizes) == taken for name, taken in EVALUATED.items())
+    elastic = kinds(dyn_core.load_robot(ROBOTS / "rx90.urdf", loops=ROBOTS / "rx90_elastic.yaml"))
+    assert all(tuple(elastic[name].sizes) == taken for name, taken in (OF_ELASTIC | OF_MOTORS).items())

@@ -50,7 +50,7 @@ def test_what_is_suspicious_is_a_list_that_can_be_read(path: Path) -> None:
     assert len({(finding.kind, finding.names, finding.message) for finding in findings}) == len(findings)
 
 
-@pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch", "sdt"])
+@pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch", "sdt", "high_speed_machine"])
 def test_our_robots(name: str) -> None:
     found = all_findings(ROBOTS / f"{name}.urdf", compile_all=True)
     assert [finding for finding in found if finding.missed] == []

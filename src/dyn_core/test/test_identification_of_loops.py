@@ -152,13 +152,11 @@ def test_models_of_a_motion(kind: str) -> None:
         assert len(found.link_by_link().values) == len(found.names)
 
 
-def test_estimators_that_simulate_are_refused() -> None:
+def test_estimators_that_simulate_need_the_control() -> None:
     robot = loop_robot("five_bar")
     signals = measured(moved(robot, 0.3), 3)
     settings = replace(IdentificationSettings(), estimator="iv")
-    with pytest.raises(
-        dyn_core.DynError, match="the estimator iv simulates the robot, which is not done with"
-    ):
+    with pytest.raises(dyn_core.DynError, match="simulates the robot under the control that moved it, which"):
         check_signals(robot, signals, settings)
 
 
@@ -273,7 +271,7 @@ def test_from_a_log_to_torques(tmp_path: Path, capsys: pytest.CaptureFixture[str
     for seed, file in ((0, "log.csv"), (5, "other.csv")):
         exact = moved(true, REACH["five_bar"], seed)
         q, tau = sensed(exact, seed)
-        passive = dyn_core.compile_model(robot, backend="python").solve_loops(exact.q)
+        passive = dyn_core.compile_model(robot, backend="python").solve_loops(exact.q) + np.array([0.0, 0.05])
         head = [f"position.{n}" for n in (*names, *robot.passive_joint_names)] + [
             f"effort.{n}" for n in names
         ]
@@ -286,6 +284,12 @@ def test_from_a_log_to_torques(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "follows the actuated joints, whose columns say where it is: it is left out" in told.out + told.err
     result = json.loads((out / "result.json").read_text())
     assert result["held_out"]["relative_torque_error"] < 0.006
+    (warning,) = [
+        found for found in result["log_findings"] if "measured position is 0.05" in found["message"]
+    ]
+    assert warning["severity"] == "warning"
+    assert warning["names"] == ["right_elbow"]
+    assert "its measured position is 0.05 rad (root of the mean square)" in (out / "report.html").read_text()
     predict = ["predict", *arm, "--parameters", str(out / "parameters.yaml"), "--json"]
     more = ["--log", str(tmp_path / "other.csv"), "--out", str(tmp_path / "tau.csv")]
     assert main([*predict, *more]) == 0

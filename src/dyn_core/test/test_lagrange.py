@@ -82,7 +82,7 @@ def test_torques_of_the_example_robots(
     model = dyn_core.compile_model(robot, parameters, backend, base_parameters=base_parameters)
     q, qd, qdd = np.random.default_rng(7).uniform(-3.0, 3.0, (3, 40, robot.dof))
     terms, C = model.lagrange_terms(q), model.coriolis_matrix(q, qd)
-    expected = model.inverse_dynamics(q, qd, qdd)
+    expected = model.inverse_dynamics(q, qd, qdd) - model.spring_torques(q, qd)
     scale = np.abs(expected).max()
     torques = torques_of(terms, qd, qdd) + model.friction_torques(qd)
     np.testing.assert_allclose(torques, expected, rtol=0, atol=TOLERANCE * scale)

@@ -26,6 +26,7 @@ LAYERS = (
         "check",
         "control",
         "report",
+        "feasibility",
         "logs",
         "signals",
         "identification",

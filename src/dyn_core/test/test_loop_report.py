@@ -9,7 +9,15 @@ import math
 import numpy as np
 import pytest
 from emitted_programs import ROBOTS
-from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, SLIDER_CRANK, SLIDER_CRANK_SIDE, urdf
+from planar_chains import (
+    FIVE_BAR,
+    FIVE_BAR_SIDE,
+    FOUR_BAR,
+    FOUR_BAR_SIDE,
+    SLIDER_CRANK,
+    SLIDER_CRANK_SIDE,
+    urdf,
+)
 from test_cut_frames import SR400_PAR
 
 import dyn_core as dyn
@@ -74,21 +82,7 @@ def test_the_report_of_the_sr400() -> None:
 
 def test_a_cut_at_the_end_of_a_long_branch_is_not_the_best() -> None:
     """A four-bar cut next to its root has branches of 0 and 3 links; the middle has 1 and 2."""
-    text = urdf(
-        "four_bar",
-        [
-            ("crank", "revolute", "base", "a", (0.0, 0.0, 0.0), "0 0 1"),
-            ("first", "revolute", "a", "b", (0.3, 0.0, 0.0), "0 0 1"),
-            ("second", "revolute", "b", "c", (0.8, 0.0, 0.0), "0 0 1"),
-        ],
-    )
-    side = """
-loops:
-  - {name: foot, type: revolute, parent: {link: c, xyz: [0.6, 0, 0]}, child: {link: base, xyz: [0.7, 0, 0]}}
-passive: [first, second]
-assembly: {crank: 1.2, first: -0.9, second: -1.9}
-"""
-    robot = dyn.load_robot(text, loops=side)
+    robot = dyn.load_robot(FOUR_BAR, loops=FOUR_BAR_SIDE)
     (loop,) = dyn.loop_report(robot).loops
     assert loop.branches == (("crank", "first", "second"), ())
     assert loop.better_cut == "first"

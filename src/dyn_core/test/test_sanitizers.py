@@ -209,6 +209,7 @@ qd, tau, made = np.full(q.shape, 0.1), np.zeros(q.shape), 0
 for implicit in (False, True):
     at = (q, qd, known)
     for k in range(20):
+        assert len(module.present(bounds, prepared, *at[:2], tau)) == 3
         found = module.step(bounds, prepared, implicit, *at[:2], tau, 1e-6, at[2])
         made += found is not None
         at = found or at

@@ -96,7 +96,7 @@ CASES = {
     "unknown entry": (
         "loop: []",
         "the file (line 1): it has no entry 'loop': use 'loops', 'passive', 'assembly', "
-        "'rotor_inertia', 'friction'",
+        "'rotor_inertia', 'friction', 'elastic', 'base'",
     ),
     "no mapping": ("- a: 1", "the file (line 1): it must be a mapping, as in 'name: value'"),
     "no list": ("passive: j1", "passive (line 1): it must be a list, as in '[a, b]'"),

@@ -119,7 +119,10 @@ def test_what_is_refused_changes_nothing(
         ({"step": 0.0}, r"the setting step is 0\.0: give a finite number > 0 \(s\)"),
         ({"step": math.nan}, "the setting step is nan"),
         ({"step": "1"}, "the setting step is '1'"),
-        ({"integrator": "euler"}, "integrator is 'euler': choose one of rk4, semi_implicit_euler"),
+        (
+            {"integrator": "euler"},
+            "integrator is 'euler': choose one of auto, rk4, semi_implicit_euler, implicit_midpoint",
+        ),
         ({"substeps": 0}, "substeps is 0: give a number from 1 to 1000000"),
         ({"substeps": 1.5}, r"substeps is 1\.5: give a whole number"),
         ({"friction": 1}, "friction is 1: give True or False"),

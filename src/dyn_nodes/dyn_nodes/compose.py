@@ -18,6 +18,7 @@ from rclpy.exceptions import NameValidationException
 from dyn_core import DynError
 from dyn_nodes.controller import Controller
 from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.governor import Governor
 from dyn_nodes.identification import Identification
 from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.parameter_file import nodes_of_file
@@ -28,6 +29,7 @@ NODES: Mapping[str, Callable[..., ManagedNode]] = {
     "feedforward": Feedforward,
     "simulation": Simulation,
     "controller": Controller,
+    "governor": Governor,
     "identification": Identification,
 }
 

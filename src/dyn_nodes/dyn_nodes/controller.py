@@ -26,6 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
 from dyn_core.control.watchdog import Status
+from dyn_core.geometry.build_elastic import without_springs
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_nodes import qos
 from dyn_nodes.controller_parameters import declare_controller_parameters
@@ -77,7 +78,8 @@ class Controller(TorqueNode[JointController]):
 
     def prepare(self, described: DescribedRobot) -> Running[JointController]:
         """Make the controller of a robot; DynError where the parameters do not fit it."""
-        return self.running(described.robot, JointController(described.robot, self._settings))
+        robot = without_springs(described.robot)  # what its motors do not do shows in the error
+        return self.running(robot, JointController(robot, self._settings))
 
     # Motions and torques.
 

@@ -14,6 +14,7 @@ from dyn_core.control.jump import JumpLimit
 from dyn_core.control.loop_guard import ConditionLimits, LoopGuard
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned, replaced
+from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.trajectory import Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.control.trajectory_ranges import MARGIN, check_ranges
@@ -49,9 +50,24 @@ class DesiredMotion:
     """
 
     def __init__(
-        self, robot: Robot, settings: ReferenceSettings, timeout: float, guard: LoopGuard | None = None
+        self,
+        robot: Robot,
+        settings: ReferenceSettings,
+        timeout: float,
+        guard: LoopGuard | None = None,
+        *,
+        for_springs: bool = False,
     ) -> None:
-        """Begin with nothing that is desired; references older than `timeout` (s) are stale."""
+        """Begin with nothing that is desired.
+
+        Args:
+            robot: the robot.
+            settings: what is asked of references.
+            timeout: age at which references are stale (s).
+            guard: looks at positions of robots with loops.
+            for_springs: whether trajectories have four continuous derivatives, as motors behind springs need.
+        """
+        self._for_springs = for_springs
         names = robot.coordinate_names
         self.guard = guard or LoopGuard(robot, ConditionLimits())
         self.kind = Kind.NOTHING
@@ -137,20 +153,21 @@ class DesiredMotion:
                 f"the trajectory is stamped {stamp - t:.6g} s ahead, at most {_LATEST_S:g} s are waited for: "
                 "stamp it by the clock of this node, or with zero for now"
             )
-        place = self._place(t, now)
+        place, springs = self._place(t, now), self._for_springs
         if self.left(start, t, now):
-            trajectory = planned(points, t, stamp, start)
+            trajectory = planned(points, t, stamp, start, for_springs=springs)
         elif self._trajectory is not None:
-            trajectory = replaced(self._trajectory, points, t, stamp)
+            trajectory = replaced(self._trajectory, points, t, stamp, for_springs=springs)
         else:
             present = self.at(t) if place is None else Motion.at_rest(place)
             if present is not None and stamp is not None and stamp > t:
                 # They stand there until it begins.
                 present = Motion.at_rest(present.q)
-            trajectory = planned(points, t, stamp, start if present is None else present)
+            present = start if present is None else present
+            trajectory = planned(points, t, stamp, present, for_springs=springs)
         self._check_speed(trajectory)
         names, speed = self._jumps.joint_names, self._jumps.speed
-        check_ranges(planned(points, 0.0, 0.0), names, self._limits, speed)
+        check_ranges(planned(points, 0.0, 0.0, for_springs=springs), names, self._limits, speed)
         check_ranges(trajectory, names, self._limits, speed, self._jumps.slack)
         self.guard.check_trajectory(trajectory)
         return trajectory
@@ -202,6 +219,10 @@ class DesiredMotion:
         motion = self._trajectory.motion(t)
         self._sampled = motion.q
         return motion
+
+    def smooth_at(self, t: float) -> SmoothMotion | None:
+        """Answer the motion of the trajectory at a time (s) with all derivatives; None without one."""
+        return None if self._trajectory is None else self._trajectory.smooth_motion(t)
 
     def fresh(self, now: float) -> bool:
         """Whether what is desired may still be used at a time of the steady clock (s)."""

@@ -6,6 +6,7 @@ Subscribes:
     ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
     ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
     ~/controller_state (control_msgs/JointTrajectoryControllerState): desired motion, on request.
+    ~/base_imu (sensor_msgs/Imu) or ~/base_odometry (nav_msgs/Odometry): motion of the base, on request.
     ~/payload (dyn_msgs/Payload), ~/dynamic_parameters (dyn_msgs/DynamicParameters): as the services.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
@@ -13,6 +14,7 @@ Publishes:
     ~/torques (dyn_msgs/JointTorques): torques with what they are made of.
     ~/commands (std_msgs/Float64MultiArray): the same torques in the order of a controller.
     ~/joint_trajectory_effort (trajectory_msgs/JointTrajectory): each trajectory with its efforts.
+    ~/motor_reference (sensor_msgs/JointState): where motors behind springs have to be, along a trajectory.
     ~/model_info (dyn_msgs/ModelInfo, transient_local): the model in use.
     /diagnostics (diagnostic_msgs/DiagnosticArray): messages used and refused, and what is wrong.
 Services:
@@ -25,16 +27,21 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from nav_msgs.msg import Odometry
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
 from dyn_core.control.watchdog import Status
+from dyn_core.geometry.moving_base import moving_base
 from dyn_msgs.msg import JointReference, ModelInfo
 from dyn_nodes import messages, qos
+from dyn_nodes.base_message import imu_sample, odometry_sample
+from dyn_nodes.base_motion import TOPICS, BaseMotion, BaseUnknown
 from dyn_nodes.beat import Beat
 from dyn_nodes.controller_state import controller_state_type
 from dyn_nodes.desired_motion import Kind
@@ -44,6 +51,7 @@ from dyn_nodes.joint_reader import JointReader
 from dyn_nodes.model_service import ModelService
 from dyn_nodes.model_source import LoadedModel, compiled
 from dyn_nodes.motion_message import GivenMotion, controller_motion, measured_motion, reference_motion
+from dyn_nodes.motor_message import motor_reference
 from dyn_nodes.parameter_interface import ParameterInterface
 from dyn_nodes.passive_reference import check_passive
 from dyn_nodes.process import run
@@ -79,6 +87,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         self._trajectories = self.lifecycle_publisher(
             JointTrajectory, "~/joint_trajectory_effort", qos.EACH_MESSAGE
         )
+        self._motors = self.lifecycle_publisher(JointState, "~/motor_reference", qos.COMMAND)
         self.open_diagnostics()
         self._opened.append(ModelService(self, self.load, self._present).close)
         self.open_robot()
@@ -87,6 +96,10 @@ class Feedforward(TorqueNode[TorqueSource]):
         if self._settings.references.controller_state:
             kind = controller_state_type()
             self.subscribe(kind, "~/controller_state", self._on_controller_state, qos.EACH_SAMPLE)
+        if self._settings.base.source == "imu":
+            self.subscribe(Imu, "~/base_imu", self._on_imu, qos.EACH_SAMPLE)
+        elif self._settings.base.source == "odometry":
+            self.subscribe(Odometry, "~/base_odometry", self._on_odometry, qos.EACH_SAMPLE)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
         interface = ParameterInterface(
             self,
@@ -112,8 +125,12 @@ class Feedforward(TorqueNode[TorqueSource]):
 
     def prepare(self, described: DescribedRobot) -> Running[TorqueSource]:
         """Compile the dynamics of a robot; DynError where the parameters do not fit it."""
+        if self._settings.base.source != "none":
+            # What a planar or floating joint at the root would say of the base, messages do.
+            robot = moving_base(described.robot, "given").robot
+            described = replace(described, robot=robot)
         source = TorqueSource(compiled(described, "runtime"), self._settings)
-        return self.running(described.robot, source)
+        return self.running(source.loaded.robot, source)
 
     def use(self, prepared: Running[TorqueSource]) -> None:
         """Go on with another robot, and tell which it is."""
@@ -144,6 +161,29 @@ class Feedforward(TorqueNode[TorqueSource]):
             self.withhold("joint states refused", "joint_states", problem)
             return
         self.count("joint states used")
+
+    def _on_imu(self, message: Imu) -> None:
+        self._take_base(message, lambda base, t: base.imu(imu_sample(message), t, self.steady()))
+
+    def _on_odometry(self, message: Odometry) -> None:
+        self._take_base(message, lambda base, t: base.odometry(odometry_sample(message), t, self.steady()))
+
+    def _take_base(self, message: Imu | Odometry, take: Callable[[BaseMotion, float], None]) -> None:
+        running = self.active
+        if running is None or running.maker.base is None:
+            return
+        try:
+            take(running.maker.base, self.time_of("motion of the base", message.header.stamp))
+        except Rejection as problem:
+            self.refuse("motions of the base refused", TOPICS[self._settings.base.source], problem)
+            return
+        self.count("motions of the base used")
+
+    def withhold(self, what: str, topic: str, problem: Rejection) -> None:
+        """Answer nothing, and say whether it is because of what came, or of what is not known of the base."""
+        if isinstance(problem, BaseUnknown):
+            what, topic = "torques withheld", "~/torques"
+        super().withhold(what, topic, problem)
 
     def _on_reference(self, message: JointReference) -> None:
         self._take_reference("~/reference", message, reference_motion)
@@ -208,8 +248,17 @@ class Feedforward(TorqueNode[TorqueSource]):
                 output = running.maker.advance(due, now)
                 if output is not None:
                     self.answer(running, output, self.stamp_at(due))
+                    self._lead_motors(running, due)
         except Rejection as problem:
             self.withhold("torques withheld", "~/torques", problem)
+
+    def _lead_motors(self, running: Running[TorqueSource], t: float) -> None:
+        """Publish where motors behind springs have to be at time t (s) of a trajectory."""
+        motors = running.maker.motors(t)
+        if motors is not None:
+            stamp = self.stamp_at(t)
+            names = list(running.maker.loaded.model.motor_joint_names)
+            self._motors.publish(motor_reference(names, motors, stamp.sec, stamp.nanosec))
 
     # Diagnostics.
 
@@ -247,6 +296,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             "robot": running.robot.name,
             "data": source.stage.watch.status.value,
             "desired motion": source.desired.kind.value,
+            **({} if source.base is None else {"base": source.base.words(self.steady())}),
             "payloads": ", ".join(f"{p.mass:g} kg at {p.link}" for p in payloads) or "none",
             **super().values(),
         }

@@ -13,6 +13,7 @@ from dyn_core.control.effort_limits import OnLimit
 from dyn_core.control.loop_guard import ConditionLimits
 from dyn_core.control.terms import Switches
 from dyn_core.control.watchdog import Reaction, WatchSettings
+from dyn_nodes.base_settings import BaseSettings, declared_base
 from dyn_nodes.loop_condition import declared_condition_limits
 from dyn_nodes.max_age import MAX_AGE_S, declared_max_age
 from dyn_nodes.parameter_lists import declare_names
@@ -82,6 +83,7 @@ class FeedforwardSettings:
         blend_time: how long torques take to those of other dynamic parameters or payloads (s).
         effort_period: between points of a trajectory with efforts (s); 0 for the points that it has.
         loop_condition: condition numbers of loops.
+        base: what is known of the motion of the base.
     """
 
     mode: Mode = "gravity"
@@ -99,6 +101,7 @@ class FeedforwardSettings:
     blend_time: float = 1.0
     effort_period: float = 0.0
     loop_condition: ConditionLimits = field(default_factory=ConditionLimits)
+    base: BaseSettings = field(default_factory=BaseSettings)
 
 
 _DEFAULTS = FeedforwardSettings()
@@ -188,6 +191,7 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             within=(0.0, 60.0),
         ),
         loop_condition=declared_condition_limits(node),
+        base=declared_base(node),
     )
 
 

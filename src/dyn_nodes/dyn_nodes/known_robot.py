@@ -12,6 +12,7 @@ from dyn_core.control.passive_agreement import PassiveAgreement
 from dyn_core.errors import listed
 from dyn_core.excitation.box import coordinate_boxes
 from dyn_core.facade.arrays import Array
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_nodes.identification_settings import IdentificationNodeSettings
 from dyn_nodes.joint_reader import JointReader
 from dyn_nodes.model_source import compiled
@@ -63,6 +64,7 @@ def known_robot(
             )
         if error == 0.0:
             raise DynError(f"parameter joints.{joint}.max_tracking_error is 0: give a number > 0")
+    refuse_springs(described.robot, "identification")
     coordinate_boxes(described.robot, settings.boxes)
     loaded = compiled(described, "runtime")
     robot = loaded.robot

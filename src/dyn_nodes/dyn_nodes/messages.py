@@ -20,7 +20,7 @@ def model_info(loaded: LoadedModel, stamp: Time) -> ModelInfo:
         robot_name=robot.name,
         description_hash=robot.description_hash,
         degrees_of_freedom=robot.dof,
-        joint_name=list(loaded.model.joint_names),
+        joint_name=list(robot.coordinate_names),
         effort_unit=[joint.effort_unit for joint in robot.independent_joints],
         effort_limit=loaded.effort_limit.tolist(),
         gravity=Vector3(x=x, y=y, z=z),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dyn_core
+from dyn_core.geometry.build_elastic import without_springs
 from dyn_nodes.caught_warnings import caught_warnings
 from dyn_nodes.robot_source import DescribedRobot
 
@@ -20,8 +21,8 @@ class LoadedModel:
     """The model in use. A reload makes another one; the parts of two are never mixed.
 
     Attributes:
-        robot: the robot.
-        model: its compiled dynamics.
+        robot: the robot, of one with springs behind motors the links alone, as if their joints were rigid.
+        model: its compiled dynamics, with the motors and springs.
         effort_limit: largest effort of each joint (N m or N), infinite where it is unknown, shape (n,).
         warnings: what is suspicious about the description, one sentence each.
         coulomb_velocity: of each joint, over which Coulomb friction changes its sign (rad/s or m/s), as a
@@ -37,14 +38,15 @@ class LoadedModel:
 
 def compiled(described: DescribedRobot, parameters: Literal["baked", "runtime"] = "baked") -> LoadedModel:
     """Compile the dynamics of a robot; "runtime" is for dynamic parameters that are to change."""
-    robot = described.robot
+    robot = without_springs(described.robot)
     if not robot.dof:
         raise dyn_core.DynError(
             f"robot '{robot.name}' has no joint that moves: there is no torque to compute"
         )
     efforts = (robot.limits[name].effort for name in robot.coordinate_names)
     limits = np.array([np.inf if effort is None else effort for effort in efforts])
-    model = dyn_core.compile_model(robot, parameters, detours=False)  # which would keep torques waiting
+    # Detours would keep torques waiting.
+    model = dyn_core.compile_model(described.robot, parameters, detours=False)
     velocities = np.array([described.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names])
     return LoadedModel(robot, model, limits, described.warnings, velocities)
 

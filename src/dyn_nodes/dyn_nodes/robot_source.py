@@ -60,7 +60,7 @@ class RobotSource:
             node,
             "side_file",
             "",
-            "Path of a YAML file with loops, passive joints, rotor inertias and friction.",
+            "Path of a YAML file with loops, passive joints, rotor inertias, friction and springs.",
         )
         self._dynamic_parameters_file: str = declare(
             node,

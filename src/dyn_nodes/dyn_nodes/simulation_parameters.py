@@ -121,7 +121,7 @@ class SimulationParameters:
                 "step", 0.001, 1e-6, 0.1, "Longest step of the integrator, s; a period is whole steps."
             ),
             "integrator": declare(
-                self._node, "integrator", "rk4", "Method that solves the motion.", choices=INTEGRATORS
+                self._node, "integrator", "auto", "Method that solves the motion.", choices=INTEGRATORS
             ),
             "friction": self._switch("friction", True, "The joints have friction."),
             "rotor_inertia": self._switch("rotor_inertia", True, "The rotors have inertia."),

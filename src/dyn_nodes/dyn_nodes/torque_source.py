@@ -14,14 +14,18 @@ import numpy as np
 from dyn_core.control.computed_torque import TrackingGains, computed_torque, held
 from dyn_core.control.derivative_filter import DerivativeFilter
 from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.elastic_terms import ElasticTerms
 from dyn_core.control.loop_guard import LoopGuard
 from dyn_core.control.motion import Motion
+from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.terms import Switches, Terms, TorqueTerms
 from dyn_core.control.trajectory import Samples, Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.driven_base import DrivenBase
 from dyn_core.model.robot import Robot
+from dyn_nodes.base_motion import BaseMotion
 from dyn_nodes.believed_positions import BelievedPositions
 from dyn_nodes.desired_motion import DesiredMotion, Kind
 from dyn_nodes.feedforward_settings import FeedforwardSettings, GainSettings
@@ -41,8 +45,10 @@ class TorqueSource:
         loaded: the robot and its model.
         desired: the desired motion.
         live: the dynamic parameters of the model.
+        base: how the base moves; None where it stands still.
         stage: limits, reactions to stale data and transitions.
         guard: looks at measured positions of robots with loops.
+        has_springs: whether motors move joints through springs.
     """
 
     def __init__(self, loaded: LoadedModel, settings: FeedforwardSettings) -> None:
@@ -56,10 +62,23 @@ class TorqueSource:
         self.live = LiveParameters(model)
         given = settings.coulomb_velocity
         smooth = loaded.coulomb_velocity if given < 0.0 else np.full(len(names), given)
-        self._terms = TorqueTerms(model, settings.switches, smooth)
-        # At rest there is nothing else, and it need not be computed.
-        still = Switches(False, False, settings.switches.gravity, settings.switches.friction)
-        self._still_terms = TorqueTerms(model, still, smooth)
+        switches = settings.switches
+        self.base: BaseMotion | None = None
+        self._driven: DrivenBase | None = None
+        self.has_springs = bool(model.elastic_joint_names)
+        if self.has_springs:
+            _check_springs(model.elastic_joint_names[0], settings)
+        if settings.base.source != "none":
+            self.base = BaseMotion(robot, settings.base, self._timeout)
+            self._driven = DrivenBase(model)
+        # At rest there is nothing else, and it need not be computed; but on a base that moves.
+        still = switches if self._driven else Switches(False, False, switches.gravity, switches.friction)
+        self._terms, self._still_terms = (
+            ElasticTerms(model, which, smooth)
+            if self.has_springs
+            else TorqueTerms(model, which, smooth, self._driven)
+            for which in (switches, still)
+        )
         self._references = settings.references
         self._holds_at_last = settings.on_shutdown == "hold"
         units = tuple(joint.effort_unit for joint in robot.independent_joints)
@@ -99,6 +118,8 @@ class TorqueSource:
         """Forget the motions and wait for data as at first."""
         self.stage.restart()
         self._velocities.reset()
+        if self.base is not None:
+            self.base.restart()
         self.desired = self._nothing_desired()
         self._believed.forget()
         self._position = self._start = None
@@ -107,6 +128,8 @@ class TorqueSource:
     def forget_time(self, t: float, now: float) -> None:
         """Go on after the clock of the stamps was set to another time t (s)."""
         self.desired.forget_time(t)
+        if self.base is not None:
+            self.base.forget_time()
         self._believed.forget()
         self._velocities.reset()
         self.stage.recover(now)
@@ -137,6 +160,7 @@ class TorqueSource:
         if not goes_on and not first:
             self.stage.recover(now)
         if self._mode != "computed_torque":
+            self._feel(now)
             return self.stage.live(self._still(q), now)
         if not goes_on:
             self._begin_at(q, t)
@@ -148,6 +172,12 @@ class TorqueSource:
         Raises:
             Rejection: the reference cannot be used, or the torques cannot be sent.
         """
+        if self.has_springs and self._mode == "inverse_dynamics":
+            raise Rejection(
+                "a reference has no third and fourth derivative, which elastic joints need: send a "
+                "trajectory",
+                "references are not smooth enough for elastic joints",
+            )
         self.live.update(now)
         before = None if self.desired.follows(now) else self._place(t)
         motion = self.desired.refer(given, t, now, self.measured(now))
@@ -168,7 +198,16 @@ class TorqueSource:
         """Stand still from now on; DynError where it is not known at which position."""
         self.follow(self.desired.standing(t, now, self._beginning(now)), t, now)
 
-    def efforts(self, samples: Samples) -> tuple[Array, str | None]:
+    def samples(self, trajectory: Trajectory, times: Array) -> Samples | SmoothMotion:
+        """Answer the motion along a trajectory at N times (s), with all derivatives that torques need."""
+        return trajectory.smooth_motions(times) if self.has_springs else trajectory.sample_many(times)
+
+    def motors(self, t: float) -> Motion | None:
+        """Answer how the motors behind springs have to move at time t (s); None where nothing is desired."""
+        terms, desired = self._terms, self.desired.smooth_at(t)
+        return terms.motors(desired) if isinstance(terms, ElasticTerms) and desired is not None else None
+
+    def efforts(self, samples: Samples | SmoothMotion) -> tuple[Array, str | None]:
         """Answer the torques of N motions, (N, n), and a sentence where a limit is met.
 
         Raises:
@@ -187,6 +226,8 @@ class TorqueSource:
             return None
         self.live.update(now)
         motion = self.desired.at(t)
+        if motion is not None and self.has_springs:
+            return self._along(self.desired.smooth_at(t) or motion, now)
         return None if motion is None else self._along(motion, now)
 
     def idle(self, now: float) -> Output | None:
@@ -244,6 +285,7 @@ class TorqueSource:
             desired = held(q if self._start is None else self._start)
         # Friction of the desired velocity: that of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
+        self._feel(now)
         return self.stage.live(_finite(self._terms, motion, desired.qd), now)
 
     def _place(self, t: float) -> Array | None:
@@ -296,14 +338,16 @@ class TorqueSource:
         return j if distance[j] > self._references.slack else None
 
     def _nothing_desired(self) -> DesiredMotion:
-        return DesiredMotion(self.loaded.robot, self._references, self._timeout, self._desired_guard)
+        robot, guard = self.loaded.robot, self._desired_guard
+        return DesiredMotion(robot, self._references, self._timeout, guard, for_springs=self.has_springs)
 
-    def _along(self, motion: Motion, now: float) -> Output:
+    def _along(self, motion: Motion | SmoothMotion, now: float) -> Output:
         if self.measured(now) is None:
             self._position = motion.q
+        self._feel(now)
         return self.stage.live(self._of(motion), now)
 
-    def _of(self, motion: Motion, friction_velocity: Array | None = None) -> Terms:
+    def _of(self, motion: Motion | SmoothMotion, friction_velocity: Array | None = None) -> Terms:
         return _finite(self._terms, motion, friction_velocity)
 
     def _still(self, q: Array) -> Terms:
@@ -311,12 +355,46 @@ class TorqueSource:
         return _finite(self._still_terms, Motion(q, zero, zero), None)
 
     def _held(self) -> Terms:
-        """Terms of the torques that hold the robot where it was seen, or wanted, last."""
-        return self.stage.zero if self._position is None else self._still(self._position)
+        """Terms of the torques that hold the robot where it was seen, or wanted, last.
+
+        Of a base that moves the last specific force counts, and no turning.
+        """
+        if self._position is None:
+            return self.stage.zero
+        if self.base is not None and self._driven is not None:
+            last = self.base.last()
+            if last is None:
+                self._driven.at_rest()
+            else:
+                self._driven.feel(last)
+        return self._still(self._position)
+
+    def _feel(self, now: float) -> None:
+        """Compute with the present motion of the base; a Rejection where it is not known."""
+        if self.base is not None and self._driven is not None:
+            self._driven.feel(self.base.present(now))
 
 
-def _finite(terms: TorqueTerms, motion: Motion, friction_velocity: Array | None) -> Terms:
+def _check_springs(joint: str, settings: FeedforwardSettings) -> None:
+    """Refuse what cannot be computed for a robot with this elastic joint."""
+    if settings.mode == "computed_torque":
+        raise DynError(
+            f"mode computed_torque cannot move joint '{joint}', which is elastic: take inverse_dynamics"
+        )
+    if settings.base.source != "none":
+        raise DynError(
+            f"base.source is '{settings.base.source}', and joint '{joint}' is elastic: torques of robots "
+            "with springs are those on a base that stands still; set it to 'none'"
+        )
+
+
+def _finite(
+    terms: TorqueTerms | ElasticTerms, motion: Motion | SmoothMotion, friction_velocity: Array | None
+) -> Terms:
     try:
+        if isinstance(motion, SmoothMotion):
+            assert isinstance(terms, ElasticTerms)
+            return terms.of(motion, friction_velocity)
         return terms.of(motion, friction_velocity)
     except ValueError as problem:
         raise Rejection(str(problem), "torques are not finite") from problem

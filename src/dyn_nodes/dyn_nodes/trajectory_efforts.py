@@ -11,19 +11,13 @@ from numpy.typing import NDArray
 from dyn_core import DynError
 from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.motion import Motion
-from dyn_core.control.plan import planned
+from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.terms import Terms
 from dyn_core.control.trajectory import Samples, Trajectory
-from dyn_core.control.trajectory_points import TrajectoryPoints
 from dyn_nodes.gate import passed
 
 MOST_POINTS = 10_000
 """More would take the node some tenths of a second, in which it answers nothing else."""
-
-
-def samples_at_points(points: TrajectoryPoints) -> Samples:
-    """Answer the motion at the points, with the derivatives that the splines between them have there."""
-    return planned(points, 0.0, 0.0).sample_many(points.times)
 
 
 def sampling_times(trajectory: Trajectory, begin: float, period: float) -> NDArray[np.float64]:
@@ -40,7 +34,10 @@ def sampling_times(trajectory: Trajectory, begin: float, period: float) -> NDArr
 
 
 def efforts(
-    samples: Samples, terms: Callable[[Motion], Terms], limits: EffortLimits, units: tuple[str, ...]
+    samples: Samples | SmoothMotion,
+    terms: Callable[[Motion | SmoothMotion], Terms],
+    limits: EffortLimits,
+    units: tuple[str, ...],
 ) -> tuple[NDArray[np.float64], str | None]:
     """Answer the torques (N m or N), (N, n), within their limits, and a sentence about the furthest beyond.
 
@@ -53,7 +50,8 @@ def efforts(
     Raises:
         DynError: torques are beyond their limits and are to be withheld.
     """
-    wanted = terms(Motion(samples.q, samples.qd, samples.qdd)).total
+    motion = samples if isinstance(samples, SmoothMotion) else Motion(samples.q, samples.qd, samples.qdd)
+    wanted = terms(motion).total
     excess = np.abs(wanted) - limits.limits
     if not (excess > 0.0).any():
         return passed(wanted, limits), None

@@ -10,10 +10,11 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
 from dyn_core.control.passive_agreement import PassiveAgreement
+from dyn_core.control.plan import planned
 from dyn_core.control.trajectory import Trajectory
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.torque_source import TorqueSource
-from dyn_nodes.trajectory_efforts import samples_at_points, sampling_times
+from dyn_nodes.trajectory_efforts import sampling_times
 from dyn_nodes.trajectory_message import points_of, sampled_trajectory, with_efforts
 
 _STOP_S = 0.01
@@ -64,12 +65,13 @@ def follow(
     trajectory = source.planned(points, t, stamp, now)
     if effort_period > 0.0:
         times = sampling_times(trajectory, t if stamp is None else max(t, stamp), effort_period)
-        samples = trajectory.sample_many(times)
+        samples = source.samples(trajectory, times)
         efforts, excess = source.efforts(samples)
         from_start = times - (t if stamp is None else stamp)
         answer = sampled_trajectory(message, robot.coordinate_names, from_start, samples, efforts)
     else:
-        efforts, excess = source.efforts(samples_at_points(points))
+        alone = planned(points, 0.0, 0.0, for_springs=source.has_springs)
+        efforts, excess = source.efforts(source.samples(alone, points.times))
         answer = with_efforts(message, robot.coordinate_names, efforts)
     source.follow(trajectory, t, now)
     return Followed(answer, excess)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -13,19 +13,27 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_core import DynError, Robot
 from dyn_core.control.passive_agreement import PassiveAgreement
+from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.trajectory import Samples
 from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
+from dyn_core.model.joint import Limits
 from dyn_nodes.plausible import LARGEST
 from dyn_nodes.trajectory_efforts import MOST_POINTS
 
 
-def points_of(message: JointTrajectory, robot: Robot, agreement: PassiveAgreement) -> TrajectoryPoints:
+def points_of(
+    message: JointTrajectory,
+    robot: Robot,
+    agreement: PassiveAgreement,
+    limits: Mapping[str, Limits] | None = None,
+) -> TrajectoryPoints:
     """Answer the points of a trajectory of a robot, in its coordinates; DynError where they are none.
 
     Args:
         message: the trajectory; it may have passive joints, too.
         robot: the robot.
         agreement: compares their positions at the points with the loops.
+        limits: what points have to keep, by joint; None for the limits of the robot.
     """
     points = message.points
     if len(points) > MOST_POINTS:
@@ -38,7 +46,7 @@ def points_of(message: JointTrajectory, robot: Robot, agreement: PassiveAgreemen
         [point.positions for point in points],
         [point.velocities for point in points],
         [point.accelerations for point in points],
-        robot.limits,
+        robot.limits if limits is None else limits,
     )
     for what, rows in (("position", checked.q), ("velocity", checked.qd), ("acceleration", checked.qdd)):
         beyond = np.argwhere(np.abs(rows) > LARGEST)
@@ -78,7 +86,7 @@ def sampled_trajectory(
     message: JointTrajectory,
     joint_names: Iterable[str],
     times: NDArray[np.float64],
-    samples: Samples,
+    samples: Samples | SmoothMotion,
     efforts: NDArray[np.float64],
 ) -> JointTrajectory:
     """Answer a trajectory with other points.

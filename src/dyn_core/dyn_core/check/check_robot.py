@@ -28,6 +28,7 @@ from dyn_core.check.place import finding_of_error
 from dyn_core.check.remarks import remarks
 from dyn_core.check.rounding import roundings_left, snapped_values
 from dyn_core.check.size import size
+from dyn_core.check.springs import springs
 from dyn_core.check.subject import Subject
 from dyn_core.check.unread import (
     repeated,
@@ -56,7 +57,7 @@ CHECKS: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
         inertia_matrices,
     ),
     *(ranges, zero_outside, units, unknown, holding_torques, friction_beyond_effort),
-    *(friction, rotor_inertia, passive_joints, mimics, loop_gaps, closure),
+    *(friction, rotor_inertia, passive_joints, springs, mimics, loop_gaps, closure),
     *(degrees, axes, near_axes, collinear_axes, snapped_values, roundings_left),
     *(repeated, unread_attributes, unread_children, unread_top, unread_gazebo, unknown_joints),
 )

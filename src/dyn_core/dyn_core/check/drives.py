@@ -36,6 +36,7 @@ def rotor_inertia(subject: Subject) -> Iterator[Finding]:
 def passive_joints(subject: Subject) -> Iterator[Finding]:
     """Find passive joints in a robot without loops: it is underactuated."""
     robot = subject.robot
-    if robot.passive_joint_names and not robot.loops:
+    names = tuple(name for name in robot.passive_joint_names if name not in robot.elastic_joint_names)
+    if names and not robot.loops:
         message = "without an actuator, and without a loop that moves it: the robot is underactuated"
-        yield Finding(Severity.NOTE, "joint", robot.passive_joint_names, message)
+        yield Finding(Severity.NOTE, "joint", names, message)

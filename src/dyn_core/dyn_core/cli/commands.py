@@ -16,6 +16,8 @@ from dyn_core.cli.evaluate import add_arguments as evaluate_arguments
 from dyn_core.cli.evaluate import evaluate
 from dyn_core.cli.excite import add_arguments as excite_arguments
 from dyn_core.cli.excite import excite
+from dyn_core.cli.feasible import add_arguments as feasible_arguments
+from dyn_core.cli.feasible import feasible
 from dyn_core.cli.identify import add_arguments as identify_arguments
 from dyn_core.cli.identify import identify
 from dyn_core.cli.lagrange import add_arguments as lagrange_arguments
@@ -142,6 +144,17 @@ COMMANDS = (
         "parameters and friction. The same arguments give the same trajectory.",
         run=excite,
         add_arguments=excite_arguments,
+    ),
+    Command(
+        name="feasible",
+        help="tell whether the actuators can make a motion, and what it asks of them",
+        description="Tell where and by how much a motion is beyond the limits of the actuators of a robot, "
+        "how much longer it has to take, and what it asks of each motor and bearing; exit code 1 where it is "
+        "not feasible.",
+        run=feasible,
+        add_arguments=feasible_arguments,
+        parameters=True,
+        terms=True,
     ),
     Command(
         name="log",

@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.functions import EMITTED, OF_IDENTIFICATION, OF_LINK, OF_LOOPS
+from dyn_core.cli.functions import EMITTED, OF_ELASTIC, OF_IDENTIFICATION, OF_LINK, OF_LOOPS, OF_MOTORS
 from dyn_core.cli.link_options import add_link, link_and_axes, link_program, refuse_link
 from dyn_core.cli.output_file import write_whole
 from dyn_core.cli.robot_options import dynamic_robot_of
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program
+from dyn_core.dynamics.motor_motion import motors
 from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
 from dyn_core.facade.closed import newton_program
+from dyn_core.facade.elastic_programs import no_motors, no_springs, result_names
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
-from dyn_core.facade.programs import traced
+from dyn_core.facade.programs import kinds, traced
 from dyn_core.identification.programs import identification_program
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 
@@ -51,10 +55,30 @@ def _program(robot: Robot, arguments: Namespace) -> Program:
     if function in OF_LAGRANGE:
         return OF_LAGRANGE[function](robot)
     if function in OF_IDENTIFICATION:
+        refuse_springs(robot, "identification")
         terms = {"friction": arguments.friction, "rotor_inertia": arguments.rotor_inertia}
         return identification_program(robot, function, **terms)
+    if function in OF_ELASTIC and not robot.elastic_joint_names:
+        raise no_springs(robot)
+    if function in OF_MOTORS and function not in kinds(robot):
+        raise no_motors(robot)
     program = traced(robot, function)
+    if function == "elastic_inverse_dynamics":
+        program = replace(program, columns=_entries(robot))
+    if function in OF_MOTORS:
+        names = tuple(robot.joints[number - 1].name for number in motors(robot))
+        program = replace(program, columns=names)
     unresisted = unresisted_joints(robot) if function == "forward_dynamics" else ()
     if unresisted:
         raise no_forward_dynamics(robot, unresisted)
     return program
+
+
+def _entries(robot: Robot) -> tuple[str, ...]:
+    """What the entries of the result of the inverse dynamics of elastic joints are."""
+    rigid = robot.dof - len(robot.elastic_joint_names)
+    names = result_names(robot)
+    return (
+        *(f"torque:{name}" for name in names[:rigid]),
+        *(f"acceleration:{name}" for name in names[rigid:]),
+    )

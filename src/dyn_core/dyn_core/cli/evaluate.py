@@ -10,19 +10,23 @@ from typing import Any
 
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.evaluate_link import evaluated_link
-from dyn_core.cli.functions import EVALUATED, OF_LINK, VECTORS
+from dyn_core.cli.functions import EVALUATED, OF_ELASTIC, OF_LINK, VECTORS
 from dyn_core.cli.link_options import add_link, link_and_axes, refuse_link
 from dyn_core.cli.numbers import Once, joint_vector, shown
 from dyn_core.cli.robot_options import dynamic_robot_of
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
+from dyn_core.facade.elastic_programs import no_springs, result_names
 from dyn_core.model.robot import Robot
+
+ELASTIC = "elastic_inverse_dynamics"
+_TAKEN = EVALUATED | OF_ELASTIC | OF_LINK
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Let the command take a function and a state."""
-    functions = (*EVALUATED, *OF_LINK)
+    functions = tuple(_TAKEN)
     parser.add_argument("function", choices=functions, metavar="FUNCTION", help=", ".join(functions))
     add_link(parser)
     for option, what in VECTORS.items():
@@ -39,11 +43,13 @@ def evaluate(arguments: Namespace) -> Answer:
     function = arguments.function
     _check_options(arguments)
     robot = dynamic_robot_of(arguments)
+    if function in OF_ELASTIC and not robot.elastic_joint_names:
+        raise no_springs(robot)
     given = {
-        name: joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
+        name: joint_vector(f"--{name}", getattr(arguments, name), len(_joints(robot, function, name)))
         for name in ("q", "qd", "qdd", "tau")
     }
-    taken = [given[name] for name in (EVALUATED | OF_LINK)[function]]
+    taken = [given[name] for name in _TAKEN[function]]
     if function == "friction_torques" and robot.loops:
         taken.append(given["q"])  # how fast the passive joints move depends on it
     if function in OF_LINK:
@@ -65,11 +71,23 @@ def _check_options(arguments: Namespace) -> None:
 
     Any function of a motion may be given all of q, qd and qdd.
     """
-    taken = (EVALUATED | OF_LINK)[arguments.function]
+    taken = _TAKEN[arguments.function]
     for name in ("tau", "qdd"):
         if getattr(arguments, name) is not None and name not in taken and (name == "tau" or "tau" in taken):
             wanted = ", ".join(f"--{name}" for name in taken)
             raise DynError(f"{arguments.function} does not take --{name}: give {wanted}")
+
+
+def _joints(robot: Robot, function: str, vector: str) -> tuple[str, ...]:
+    """Names of the joints that a vector is of."""
+    if function == ELASTIC and vector == "qdd":
+        return tuple(name for name in robot.coordinate_names if name not in robot.elastic_joint_names)
+    return robot.coordinate_names
+
+
+def _names(robot: Robot, function: str) -> tuple[str, ...]:
+    """Names of the joints that the entries, or the rows, of a result are of."""
+    return result_names(robot) if function == ELASTIC else robot.coordinate_names
 
 
 def _check(robot: Robot, function: str, value: Array) -> None:
@@ -77,21 +95,25 @@ def _check(robot: Robot, function: str, value: Array) -> None:
         _check(robot, "inertia_matrix", value[:-1])
         _check(robot, "bias_torques", value[-1])
         return
-    what = {"forward_dynamics": "acceleration", "inertia_matrix": "inertia"}.get(function, "torque")
+    what = {
+        "forward_dynamics": "acceleration",
+        "inertia_matrix": "inertia",
+        ELASTIC: "torque or acceleration",
+    }
     reason = "the values given are too large"
-    if function == "forward_dynamics":
+    if function in ("forward_dynamics", ELASTIC):
         reason += ", or a joint moves no mass"
-    for name, row in zip(robot.coordinate_names, value.tolist(), strict=True):
+    for name, row in zip(_names(robot, function), value.tolist(), strict=True):
         for number in row if isinstance(row, list) else [row]:
             if not math.isfinite(number):
-                raise DynError(f"the {what} of joint '{name}' is {number}: {reason}")
+                raise DynError(f"the {what.get(function, 'torque')} of joint '{name}' is {number}: {reason}")
 
 
 def _answer(robot: Robot, function: str, value: Array) -> dict[str, Any]:
     answer = {
         "robot": robot.name,
         "function": function,
-        "joint_names": robot.coordinate_names,
+        "joint_names": _names(robot, function),
         "values": value.tolist(),
     }
     if function == "regressor":
@@ -104,15 +126,19 @@ def _answer(robot: Robot, function: str, value: Array) -> dict[str, Any]:
 
 
 def _units(robot: Robot, function: str) -> list[str]:
-    joints = robot.independent_joints
-    if function == "forward_dynamics":
-        return [f"{joint.position_unit}/s^2" for joint in joints]
-    return [joint.effort_unit for joint in joints]
+    joints = [robot.joint(name) for name in _names(robot, function)]
+    return [
+        f"{joint.position_unit}/s^2"
+        if function == "forward_dynamics" or (function == ELASTIC and joint.elastic)
+        else joint.effort_unit
+        for joint in joints
+    ]
 
 
 def _vector(robot: Robot, function: str, value: Array) -> str:
-    width = max(map(len, robot.coordinate_names), default=0)
-    rows = zip(robot.coordinate_names, value.tolist(), _units(robot, function), strict=True)
+    names = _names(robot, function)
+    width = max(map(len, names), default=0)
+    rows = zip(names, value.tolist(), _units(robot, function), strict=True)
     return "\n".join(f"{name:<{width}}  {shown(number):14.6f} {unit}" for name, number, unit in rows)
 
 

@@ -19,6 +19,15 @@ EVALUATED: dict[str, tuple[str, ...]] = {
 }
 """Functions of joint vectors."""
 
+OF_ELASTIC: dict[str, tuple[str, ...]] = {
+    "elastic_inverse_dynamics": ("q", "qd", "qdd"),
+    "spring_torques": ("q", "qd"),
+}
+"""Functions of robots with elastic joints."""
+
+OF_MOTORS: dict[str, tuple[str, ...]] = {"motor_motion": ("q", "qd", "qdd", "jerk", "snap")}
+"""Functions of robots with motors behind springs, which take derivatives that nobody writes by hand."""
+
 OF_LINK: dict[str, tuple[str, ...]] = {
     "forward_kinematics": ("q",),
     "jacobian": ("q",),
@@ -38,7 +47,16 @@ OF_IDENTIFICATION: dict[str, tuple[str, ...]] = {
 OF_LOOPS = ("newton_step",)
 """Functions of robots with loops."""
 
-EMITTED = (*EVALUATED, "external_torques", *OF_LINK, *OF_LAGRANGE, *OF_IDENTIFICATION, *OF_LOOPS)
+EMITTED = (
+    *EVALUATED,
+    *OF_ELASTIC,
+    *OF_MOTORS,
+    "external_torques",
+    *OF_LINK,
+    *OF_LAGRANGE,
+    *OF_IDENTIFICATION,
+    *OF_LOOPS,
+)
 """Functions that are programs."""
 
 VECTORS = {

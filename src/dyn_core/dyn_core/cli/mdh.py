@@ -26,6 +26,7 @@ def mdh(arguments: Namespace) -> Answer:
             "mu": joint.mu,
             "sigma": int(joint.sigma),
             **asdict(joint.mdh),
+            **({} if joint.elastic is None else {"elastic": asdict(joint.elastic)}),
         }
         for j, joint in enumerate(robot.joints, start=1)
     ]

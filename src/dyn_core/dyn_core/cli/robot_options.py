@@ -24,7 +24,7 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
     parser.add_argument(
         "--loops",
         metavar="FILE",
-        help="side file (YAML) with loops, passive joints, rotor inertias and friction",
+        help="side file (YAML) with loops, passive joints, rotor inertias, friction and springs",
     )
     parser.add_argument(
         "--snap",

@@ -214,7 +214,7 @@ def _summary(simulator: Simulator, steps: int, took: float) -> dict[str, Any]:
     duration = steps * settings.step
     return {
         "robot": simulator.robot.name,
-        "integrator": settings.integrator,
+        "integrator": simulator.integrator,
         "step": settings.step,
         "substeps": settings.substeps,
         "steps": steps,

@@ -79,6 +79,7 @@ def c_source(program: Program) -> str:
         f"#define ANGLES {angles}",
         f"#define TUNABLE {int(program.prepared is not None)}",
         f"#define PREPARED {len(program.prepared or ())}",
+        f"#define GUARDED {int(program.guarded)}",
         *(ONE_SAMPLE, code, *(_closure_code(program, program.closure) if program.closure else ())),
         *(_stepping_code(program.stepping) if program.stepping else ()),
         NO_MORE,

@@ -18,11 +18,15 @@ _INPUTS = {
     "qd": "velocities",
     "qdd": "accelerations",
     "tau": "torques or forces",
+    "jerk": "third derivatives of the positions",
+    "snap": "fourth derivatives of the positions",
     UNKNOWNS: "positions of the passive joints that q does not give by a linear relation, in the order "
     "below, which close the loops",
     "w": "by link, in the order below, the force and the moment (N, N m) that it exerts on its environment, "
     "in the frame of that link and about its origin: six numbers each",
 }
+
+_OF_JOINTS = ("q", "qd", "qdd", "jerk", "snap")
 
 
 def header(program: Program, robot: Robot) -> list[str]:
@@ -40,7 +44,8 @@ def header(program: Program, robot: Robot) -> list[str]:
         lines.append(f"  {k:3} {_plain(joint.name):<{width}}  ({units})")
     lines.append("")
     for name, vector in program.inputs.items():
-        lines.append(f"{name} ({len(vector)}): {_INPUTS[name]}")
+        of = _joints(program, robot) if name in _OF_JOINTS and len(vector) < robot.dof else ""
+        lines.append(f"{name} ({len(vector)}): {_INPUTS[name]}{of}")
         if name == UNKNOWNS and program.closure is not None:
             lines.extend(_passive(program.closure, robot))
         if name == "w":
@@ -61,6 +66,12 @@ def commented(program: Program, robot: Robot, sign: str) -> list[str]:
 def block(program: Program, robot: Robot, opening: str, closing: str) -> list[str]:
     """Answer the head between the two signs of a comment."""
     return [opening, *(f"   {line}".rstrip() for line in header(program, robot)), closing]
+
+
+def _joints(program: Program, robot: Robot) -> str:
+    """Which joints a vector is of that is not of all."""
+    all_positions = len(program.inputs["q"]) == robot.dof
+    return " of the rigid joints" if all_positions else " of the joints before those of the motors"
 
 
 def _passive(closure: Closure, robot: Robot) -> list[str]:

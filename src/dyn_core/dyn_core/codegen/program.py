@@ -29,6 +29,7 @@ class Program:
         closure: unknowns that are solved for first; None where there are none.
         rows: by name, how many rows those inputs have that can be given as matrices, too.
         stepping: what is compiled with it to make whole steps of a motion; None for other programs.
+        guarded: whether the first result is NaN where inputs cannot be used, which the caller then says.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Program:
     closure: Closure | None = None
     rows: Mapping[str, int] = field(default_factory=dict)
     stepping: Stepping | None = None
+    guarded: bool = False
 
     @property
     def nodes(self) -> list[Expr]:

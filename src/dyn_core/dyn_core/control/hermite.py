@@ -27,12 +27,17 @@ def hermite_rows(T: Array, q: Array, qd: Array, qdd: Array) -> Array:
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         rows = _rows(T, q, qd, qdd)
+    refuse_too_short(rows, T)
+    return rows.reshape(len(T), 3 * q.shape[1], 6)
+
+
+def refuse_too_short(rows: Array, T: Array) -> None:
+    """Raise a DynError where a piece is so short (s) that its coefficients, (k, ...), are not finite."""
     if not np.isfinite(rows).all():
         piece = int(np.argwhere(~np.isfinite(rows))[0, 0])
         raise DynError(
             f"piece {piece} of the trajectory lasts {T[piece]:g} s, for which no acceleration is great enough"
         )
-    return rows.reshape(len(T), 3 * q.shape[1], 6)
 
 
 def _rows(T: Array, q: Array, qd: Array, qdd: Array) -> Array:

@@ -42,6 +42,26 @@ class PassiveAgreement:
             programs = [passive_positions(robot)]
             (self._follow,) = compiled_or_none(robot, programs, "auto") or runnables(programs, "python")
 
+    def apart(self, q: Array, names: Sequence[str], passive: Array) -> Array | None:
+        """Answer how far positions of passive joints are from where the loops put them (rad or m), (N, k).
+
+        Angles are counted to the nearest turn: some count turns, some do not. None where the loops do not
+        close at all positions.
+
+        Args:
+            q: positions of the actuated joints (rad or m), (N, n).
+            names: passive joints, some or all.
+            passive: their positions (rad or m), (N, k).
+        """
+        followed = np.empty((len(q), len(self.names)))
+        if self._follow.function.into(np.ascontiguousarray(q), followed) is not None:
+            return None
+        apart: Array = passive - followed[:, [self.names.index(name) for name in names]]
+        for k, name in enumerate(names):
+            if self._joints[name].sigma is Sigma.REVOLUTE:
+                apart[:, k] = np.remainder(apart[:, k] + math.pi, 2.0 * math.pi) - math.pi
+        return apart
+
     def check(self, q: Array, names: Sequence[str], passive: Array) -> None:
         """Refuse positions of passive joints that contradict the loops.
 
@@ -58,22 +78,17 @@ class PassiveAgreement:
         """
         if not names:
             return
-        followed = np.empty((len(q), len(self.names)))
-        if self._follow.function.into(np.ascontiguousarray(q), followed) is not None:
+        apart = self.apart(q, names, passive)
+        if apart is None:
             return
-        expected = followed[:, [self.names.index(name) for name in names]]
-        apart = passive - expected
-        for k, name in enumerate(names):
-            if self._joints[name].sigma is Sigma.REVOLUTE:
-                # Some count turns, some do not.
-                apart[:, k] = np.remainder(apart[:, k] + math.pi, 2.0 * math.pi) - math.pi
         sample, k = divmod(int(np.abs(apart).argmax()), len(names))
         if not abs(apart[sample, k]) <= TOLERANCE:
             unit = self._joints[names[k]].position_unit
+            given, off = float(passive[sample, k]), float(apart[sample, k])
             where = f", point {sample}" if len(q) > 1 else ""
             raise DynError(
-                f"passive joint '{names[k]}' is given {passive[sample, k]:.4g} {unit}{where}, and the loops "
-                f"put it at {expected[sample, k]:.4g} {unit}, {abs(apart[sample, k]):.3g} {unit} away, where "
+                f"passive joint '{names[k]}' is given {given:.4g} {unit}{where}, and the loops "
+                f"put it at {given - off:.4g} {unit}, {abs(off):.3g} {unit} away, where "
                 f"{TOLERANCE:g} {unit} are let pass: leave passive joints out, or give what follows from the "
                 "actuated ones",
                 element=f"joint '{names[k]}'",

@@ -13,6 +13,8 @@ import numpy as np
 
 from dyn_core.control.hermite import hermite_rows
 from dyn_core.control.motion import Motion
+from dyn_core.control.smooth_motion import SmoothMotion
+from dyn_core.control.smooth_pieces import completed, smooth_rows
 from dyn_core.control.spline_velocities import spline_velocities
 from dyn_core.control.trajectory import Trajectory
 from dyn_core.control.trajectory_points import TrajectoryPoints
@@ -24,9 +26,10 @@ def planned(
     points: TrajectoryPoints,
     now: float,
     stamp: float | None = None,
-    start: Motion | None = None,
+    start: Motion | SmoothMotion | None = None,
     *,
     smooth: bool = False,
+    for_springs: bool = False,
 ) -> Trajectory:
     """Answer the trajectory through points.
 
@@ -44,9 +47,12 @@ def planned(
         smooth: whether points that all have positions only are given the velocities of the cubic spline
             that begins with the velocity of `start`, or at rest, and ends at rest: all accelerations are
             continuous between its ends.
+        for_springs: whether all pieces are polynomials of degree 9, with derivatives up to the fourth that
+            are continuous, as motors behind springs need them: see `completed`. They go on from those of
+            `start`, where it has them.
 
     Raises:
-        DynError: no point is still to come.
+        DynError: no point is still to come; or, for springs, not all points have velocities but some.
     """
     begin = _begin(now, stamp)
     times = points.times + (now if stamp is None else stamp)
@@ -66,9 +72,9 @@ def planned(
         times = np.concatenate(([begin], times[coming]))
         q, qd, qdd = (
             np.concatenate(([_checked(given, q)], values[coming]))
-            for given, values in zip(start, (q, qd, qdd), strict=True)
+            for given, values in zip(start[:3], (q, qd, qdd), strict=True)
         )
-    if smooth and np.isnan(points.qd).all():
+    if smooth and not for_springs and np.isnan(points.qd).all():
         rest = np.zeros(q.shape[1])
         qd = spline_velocities(times, q, rest if start is None else start.qd, rest)
     durations = np.diff(times)
@@ -76,7 +82,15 @@ def planned(
         raise DynError(
             f"points of the trajectory are nearer to each other than the clock resolves at {begin:g} s"
         )
-    rows = hermite_rows(durations, q, qd, qdd)
+    if for_springs:
+        given = (
+            start
+            if start is None or isinstance(start, SmoothMotion)
+            else SmoothMotion(*start, np.zeros(q.shape[1]), np.zeros(q.shape[1]))
+        )
+        rows = smooth_rows(durations, completed(times, q, qd, qdd, given))
+    else:
+        rows = hermite_rows(durations, q, qd, qdd)
     return Trajectory(tuple(times.tolist()), tuple(durations.tolist()), rows, _fixed(q[0]), _fixed(q[-1]))
 
 
@@ -87,6 +101,7 @@ def replaced(
     stamp: float | None = None,
     *,
     smooth: bool = False,
+    for_springs: bool = False,
 ) -> Trajectory:
     """Answer the trajectory that follows `running` until the new one starts, and goes through its points.
 
@@ -100,12 +115,14 @@ def replaced(
         now: the present (s).
         stamp: start of the new trajectory (s); None for now.
         smooth: as for `planned`.
+        for_springs: as for `planned`; `running` is such a trajectory, too.
 
     Raises:
         DynError: no point is still to come; `running` goes on.
     """
     begin = _begin(now, stamp)
-    new = planned(points, now, stamp, running.motion(begin), smooth=smooth)
+    present = running.smooth_motion(begin) if for_springs else running.motion(begin)
+    new = planned(points, now, stamp, present, smooth=smooth, for_springs=for_springs)
     kept = [
         i for i in range(len(running.durations)) if running.knots[i] < begin and running.knots[i + 1] > now
     ]

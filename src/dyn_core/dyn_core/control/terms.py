@@ -13,7 +13,9 @@ from dyn_core.control.settings import PerJoint
 from dyn_core.control.smooth_friction import SmoothFriction
 from dyn_core.control.vectors import is_finite, refuse
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.driven_base import DrivenBase
 from dyn_core.facade.model import Model
+from dyn_core.model.refuse_springs import refuse_springs
 
 
 class Terms(NamedTuple):
@@ -53,7 +55,11 @@ class TorqueTerms:
     """
 
     def __init__(
-        self, model: Model, switches: Switches | None = None, coulomb_velocity: PerJoint = 0.0
+        self,
+        model: Model,
+        switches: Switches | None = None,
+        coulomb_velocity: PerJoint = 0.0,
+        driven: DrivenBase | None = None,
     ) -> None:
         """Take a model.
 
@@ -61,8 +67,14 @@ class TorqueTerms:
             model: the model.
             switches: which terms are computed; None for all.
             coulomb_velocity: the v0 of `SmoothFriction` (rad/s or m/s); 0 for sign(qd), with sign(0) = 0.
+            driven: the model on a base that moves; None where it stands still.
+
+        Raises:
+            DynError: the robot has elastic joints.
         """
+        refuse_springs(model.robot, "a torque in terms")
         self.model = model
+        self._rigid = model if driven is None else driven
         self.switches = Switches() if switches is None else switches
         friction = SmoothFriction(model, coulomb_velocity)
         self._friction_torques = friction.torques if friction.v0.any() else model.friction_torques
@@ -82,12 +94,12 @@ class TorqueTerms:
         Raises:
             ValueError: a torque is not finite, because a number of the motion is not.
         """
-        model, wanted = self.model, self.switches
+        rigid, wanted = self._rigid, self.switches
         q, qd, qdd = motion
         zero = self._zero if q.ndim == 1 else np.zeros(q.shape)
-        inertial = model.inertial_torques(q, qdd) if wanted.inertial else zero
-        coriolis = model.coriolis_torques(q, qd) if wanted.coriolis else zero
-        gravity = model.gravity_torques(q) if wanted.gravity else zero
+        inertial = rigid.inertial_torques(q, qdd) if wanted.inertial else zero
+        coriolis = rigid.coriolis_torques(q, qd) if wanted.coriolis else zero
+        gravity = rigid.gravity_torques(q) if wanted.gravity else zero
         friction = zero
         if wanted.friction:
             rates = qd if friction_velocity is None else friction_velocity

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.control.motion import Motion
+from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.facade.arrays import Array, as_floats
 
 
@@ -69,7 +70,8 @@ class Trajectory:
     Attributes:
         knots: times at which the k pieces begin and the last ends (s), k + 1 of them.
         durations: what u = 1 is of each piece (s), (k,); the piece may end before.
-        rows: what the powers of u are multiplied with, (k, 3 n, 6): see `hermite_rows`.
+        rows: what the powers of u are multiplied with, (k, 3 n, 6), or (k, 3 n, 10) where derivatives up to
+            the fourth are continuous: see `hermite_rows` and `smooth_rows`.
         first: position before the first knot (rad or m), (n,).
         last: position after the last knot (rad or m), (n,).
     """
@@ -118,9 +120,11 @@ class Trajectory:
             return Motion.at_rest(self.last)
         i = min(bisect_right(knots, t), pieces) - 1
         u = (t - knots[i]) / self.durations[i]
+        rows, n = self.rows[i], len(self.first)
         u2 = u * u
         powers = np.array((1.0, u, u2, u2 * u, u2 * u2, u2 * u2 * u))
-        rows, n = self.rows[i], len(self.first)
+        if rows.shape[1] != 6:
+            powers = u ** np.arange(float(rows.shape[1]))
         values = rows.dot(powers)
         return Motion(values[:n], values[n : 2 * n], values[2 * n :])
 
@@ -139,8 +143,30 @@ class Trajectory:
             knots, durations = np.array(self.knots), np.array(self.durations)
             i = np.minimum(np.searchsorted(knots, t[moving], side="right"), len(durations)) - 1
             u = (t[moving] - knots[i]) / durations[i]
-            powers = u[:, None] ** np.arange(6.0)
+            powers = u[:, None] ** np.arange(float(self.rows.shape[2]))
             motion[moving] = np.einsum("krp,kp->kr", self.rows[i], powers).reshape(-1, 3, n)
         motion[phase == Phase.BEFORE, 0] = self.first
         motion[phase == Phase.DONE, 0] = self.last
         return Samples(motion[:, 0], motion[:, 1], motion[:, 2], phase)
+
+    def smooth_motion(self, t: float) -> SmoothMotion:
+        """Answer the motion at time t (s) with third and fourth derivatives, of the piece that t is in."""
+        return SmoothMotion(*(values[0] for values in self.smooth_motions([t])))
+
+    def smooth_motions(self, times: Iterable[float]) -> SmoothMotion:
+        """Answer the motion at N times (s), in any order, with third and fourth derivatives."""
+        t = as_floats("times", times if isinstance(times, np.ndarray) else list(times))
+        samples = self.sample_many(t)
+        n = len(self.first)
+        higher = np.zeros((2, len(t), n))
+        moving = samples.phase == Phase.MOVING
+        if moving.any():
+            knots, durations = np.array(self.knots), np.array(self.durations)
+            i = np.minimum(np.searchsorted(knots, t[moving], side="right"), len(durations)) - 1
+            u = (t[moving] - knots[i]) / durations[i]
+            c = self.rows[i, 2 * n :]
+            for values in higher:
+                powers = np.arange(1.0, c.shape[2])
+                c = powers * c[..., 1:] / durations[i, None, None]
+                values[moving] = np.einsum("knp,kp->kn", c, u[:, None] ** (powers - 1.0))
+        return SmoothMotion(samples.q, samples.qd, samples.qdd, *higher)

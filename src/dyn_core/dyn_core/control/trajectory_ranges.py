@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +23,15 @@ jumps, as planners make them, are faster than the motion in between by some perc
 PEAK = 1.875
 """Greatest speed over the mean one of the quintic from rest to rest."""
 
-_BERNSTEIN = np.array([[math.comb(j, i) / math.comb(5, i) for j in range(6)] for i in range(6)])
-"""From coefficients of powers of u to values between which the polynomial is for u from 0 to 1."""
 _NEGLIGIBLE = 1e-14
 """Part of the greatest coefficient that a leading one has to have: below, it changes nothing at u <= 1."""
+
+
+@lru_cache(maxsize=2)
+def _bernstein(count: int) -> Array:
+    """From coefficients of powers of u to values between which the polynomial is for u from 0 to 1."""
+    powers = range(count)
+    return np.array([[math.comb(j, i) / math.comb(count - 1, i) for j in powers] for i in powers])
 
 
 class _Excess(NamedTuple):
@@ -91,15 +97,15 @@ def check_ranges(
 def _first_outside(
     trajectory: Trajectory, rows: Array, derivatives: Array, least: Array, greatest: Array
 ) -> _Excess | None:
-    """Answer the first polynomial, of (k, n, 6), that leaves its bounds, (k, n), where it does most."""
-    hull = rows @ _BERNSTEIN
+    """Answer the first polynomial, of (k, n, powers), that leaves its bounds, (k, n), where it does most."""
+    hull = rows @ _bernstein(rows.shape[-1])
     # Whatever keeps within these bounds, as nearly all pieces do, needs no roots.
     suspects = np.argwhere((hull.min(axis=-1) < least) | (hull.max(axis=-1) > greatest))
     for piece, joint in suspects.tolist():
         begin, duration = trajectory.knots[piece], trajectory.durations[piece]
         u_end = min((trajectory.knots[piece + 1] - begin) / duration, 1.0)
         u = _candidates(derivatives[piece, joint], u_end)
-        values = (u[:, None] ** np.arange(6.0)) @ rows[piece, joint]
+        values = (u[:, None] ** np.arange(float(rows.shape[-1]))) @ rows[piece, joint]
         beyond = np.maximum(values - greatest[piece, joint], least[piece, joint] - values)
         worst = int(beyond.argmax())
         if beyond[worst] > 0.0:

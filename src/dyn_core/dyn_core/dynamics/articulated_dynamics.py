@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dyn_core.dynamics.articulated_inertia import (
+    ArticulatedInertia,
     Vec6,
     articulated_before,
     axis,
@@ -24,7 +25,7 @@ from dyn_core.dynamics.articulated_inertia import (
 from dyn_core.dynamics.drive import friction_torque
 from dyn_core.dynamics.newton_euler import link_wrenches
 from dyn_core.dynamics.wrench import Wrench, wrench_before
-from dyn_core.geometry.joint_placement import joint_placement
+from dyn_core.geometry.joint_placement import JointPlacement, joint_placement
 from dyn_core.kinematics.link_motion import against_gravity, link_motions
 from dyn_core.linalg import screw
 from dyn_core.linalg.scalar import Scalar, reciprocal
@@ -33,7 +34,7 @@ from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.robot import Robot
 
 
-class _Handle(NamedTuple):
+class Handle(NamedTuple):
     """What joint j needs to compute its acceleration from that of its antecedent, eq. (41).
 
     Attributes:
@@ -45,6 +46,20 @@ class _Handle(NamedTuple):
     unloaded: Scalar
     u_over_H: Vec6
     Ia_over_H: Scalar
+
+
+class Articulated(NamedTuple):
+    """A tree whose joints are free to move.
+
+    Attributes:
+        handles: what each joint needs to compute its acceleration.
+        inertia: articulated inertia J* of the base, with its joints if it is articulated, too.
+        wrench: -beta* of the base, likewise.
+    """
+
+    handles: list[Handle]
+    inertia: ArticulatedInertia
+    wrench: Wrench
 
 
 def articulated_direct_dynamics(
@@ -71,27 +86,62 @@ def articulated_direct_dynamics(
     placements = [joint_placement(joint, q_j) for joint, q_j in zip(robot.joints, q, strict=True)]
     motions = link_motions(robot, placements, qd, [0.0] * len(robot.joints), against_gravity(gravity_0))
     needed = link_wrenches(robot, motions, external)  # -beta, (35)
-    inertias = [of_body(body) for body in robot.bodies]
-    handles: list[_Handle] = []
+    handles = articulated(robot, placements, qd, torques, needed, with_base=False).handles
+    return joint_accelerations(robot, placements, handles, screw.ZERO)
 
+
+def articulated(
+    robot: Robot,
+    placements: Sequence[JointPlacement],
+    qd: Sequence[Scalar],
+    torques: Sequence[Scalar],
+    wrenches: Sequence[Wrench],
+    with_base: bool,
+) -> Articulated:
+    """From the leaves to the base: Khalil 2010, eqs. (36) to (40).
+
+    Args:
+        robot: the robot.
+        placements: n placements of the joints.
+        qd: n joint velocities (rad/s or m/s).
+        torques: n torques of the actuators (N m or N).
+        wrenches: by body, what it needs where qdd = 0.
+        with_base: whether the base is articulated, too.
+    """
+    needed = list(wrenches)
+    inertias = [of_body(body) for body in robot.bodies]
+    handles: list[Handle] = []
     for j in range(len(robot.joints), 0, -1):
         joint, steps = robot.joints[j - 1], placements[j - 1].steps
         tau = torques[j - 1] - friction_torque(joint.friction, qd[j - 1])  # (44)
         u = column(inertias[j], joint.sigma)
         H_inverse = reciprocal(u[axis(joint.sigma)] + joint.Ia)  # (36)
         surplus = tau - needed[j].along(joint.sigma)
-        handle = _Handle(surplus * H_inverse, tuple(x * H_inverse for x in u), joint.Ia * H_inverse)
+        handle = Handle(surplus * H_inverse, tuple(x * H_inverse for x in u), joint.Ia * H_inverse)
         handles.insert(0, handle)
-        if joint.antecedent != 0:
+        if joint.antecedent != 0 or with_base:
             K = freed(inertias[j], joint.sigma, u, handle.u_over_H, handle.Ia_over_H)
             inertias[joint.antecedent] += articulated_before(steps, K)  # (40)
             transmitted = [a + b * surplus for a, b in zip(needed[j].values, handle.u_over_H, strict=True)]
             transmitted[axis(joint.sigma)] = tau - joint.Ia * handle.unloaded
             alpha = Wrench((*transmitted[:3],), (*transmitted[3:],))
             needed[joint.antecedent] += wrench_before(steps, alpha)  # (38), (39)
+    return Articulated(handles, inertias[0], needed[0])
 
+
+def joint_accelerations(
+    robot: Robot, placements: Sequence[JointPlacement], handles: Sequence[Handle], base: Screw
+) -> list[Scalar]:
+    """From the base to the leaves: Khalil 2010, eqs. (41) and (43).
+
+    Args:
+        robot: the robot.
+        placements: n placements of the joints.
+        handles: what each joint needs.
+        base: what is added to the acceleration of the base, in frame 0.
+    """
     accelerations: list[Scalar] = []
-    added = [screw.ZERO]  # to the motions, by qdd
+    added = [base]  # to the motions, by qdd
     for joint, placement, handle in zip(robot.joints, placements, handles, strict=True):
         values = list(screw.over(placement.steps, added[joint.antecedent]).values)
         along = axis(joint.sigma)

@@ -22,6 +22,7 @@ from dyn_core.dynamics.wrench import Wrench
 from dyn_core.geometry.joint_placement import joint_placement
 from dyn_core.kinematics.link_velocity import moved_along
 from dyn_core.linalg import screw
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.screw import Screw
 from dyn_core.linalg.vec3 import Vec3
@@ -114,11 +115,4 @@ def coriolis_matrix(christoffel: Christoffel, qd: Sequence[Scalar]) -> list[list
         christoffel: n x n x n symbols.
         qd: n velocities (rad/s or m/s).
     """
-    return [[_dot(symbols, qd) for symbols in row] for row in christoffel]
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
+    return [[dot(symbols, qd) for symbols in row] for row in christoffel]

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -14,16 +13,13 @@ from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.codegen.staging import staged
 from dyn_core.facade.arrays import Array
+from dyn_core.facade.compile_options import Backend, Parameters, check_options, documentation, tuning_of
 from dyn_core.facade.model import Model
 from dyn_core.facade.programs import Kind, Method, grouped, kinds, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.facade.search import Search
 from dyn_core.facade.symbolic_robot import symbolic_robot
-from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
-
-Backend = Literal["auto", "c", "python"]
-Parameters = Literal["baked", "runtime"]
 
 _log = logging.getLogger("dyn_core")
 
@@ -65,14 +61,9 @@ def compile_model(
     Raises:
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
     """
-    if backend not in ("auto", "c", "python"):
-        raise ValueError(f"backend: expected 'auto', 'c' or 'python', but it is {backend!r}")
-    if parameters not in ("baked", "runtime"):
-        raise ValueError(f"parameters: expected 'baked' or 'runtime', but it is {parameters!r}")
+    check_options(robot, parameters, backend)
     if method not in ("auto", "mrnea"):
         raise ValueError(f"method: expected 'auto' or 'mrnea', but it is {method!r}")
-    if not isinstance(robot, Robot):
-        raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
     for link in links:
         robot.link_frame(link)
     make = _baked if parameters == "baked" else _tunable
@@ -132,8 +123,8 @@ def _baked(
     functions = kinds(made_of)
     made_of = grouped(made_of, base_parameters, gravity_changes=False)
     if backend != "python":
-        documentation = _documentation()
-        programs = [traced(made_of, name, documentation.get(name, ""), method) for name in functions]
+        words = documentation(Model)
+        programs = [traced(made_of, name, words.get(name, ""), method) for name in functions]
         compiled = compiled_or_none(robot, programs, backend)
         if compiled is not None:
             by_name = dict(zip(functions, compiled, strict=True))
@@ -159,20 +150,17 @@ def _tunable(
 ) -> Model:
     """Answer a model with parameters that can be set."""
     made_of = with_terms(robot, friction, rotor_inertia)
-    documentation = _documentation()
+    words = documentation(Model)
     names = list(kinds(made_of))
     symbolic = symbolic_robot(made_of)
     # Symbols take the place of the terms that were left out, too.
     with_symbols = with_terms(symbolic.robot, friction, rotor_inertia)
     symbolic = replace(symbolic, robot=grouped(with_symbols, base_parameters, gravity_changes=True))
-    programs = [tunable(symbolic, name, documentation.get(name, ""), method) for name in names]
+    programs = [tunable(symbolic, name, words.get(name, ""), method) for name in names]
     prepare, programs = staged(programs, symbolic.parameters)
     compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
     functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
-    options = {"friction": friction, "rotor_inertia": rotor_inertia}
-    left_out = frozenset(option for option, wanted in options.items() if not wanted)
-    tuning = Tuning(made_of.parameter_names, runnables([prepare], "python")[0], left_out)
-    tuning.renew(made_of.parameters, made_of.gravity)
+    tuning = tuning_of(made_of, runnables([prepare], "python")[0], friction, rotor_inertia)
     used: Literal["c", "python"] = "c" if compiled else "python"
     return Model(robot, friction, rotor_inertia, base_parameters, used, functions, tuning, method=method)
 
@@ -189,15 +177,3 @@ def compiled_or_none(robot: Robot, programs: Sequence[Program], backend: Backend
             raise
         _log.warning("the model of '%s' runs in Python, which is slower: %s", robot.name, problem)
         return None
-
-
-def _documentation() -> dict[str, str]:
-    """What `help` shows of the compiled functions: what the class says of them."""
-    methods = {name: method for name, method in vars(Model).items() if inspect.isfunction(method)}
-    return {name: f"{name}{_signature(method)}\n--\n\n{method.__doc__}" for name, method in methods.items()}
-
-
-def _signature(method: Callable[..., object]) -> str:
-    parameters = list(inspect.signature(method).parameters.values())[1:]
-    words = (p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
-    return f"({', '.join(words)})"

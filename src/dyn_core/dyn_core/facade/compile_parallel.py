@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
 from typing import Literal
 
 from dyn_core.codegen.program import Program
 from dyn_core.codegen.staging import staged
 from dyn_core.facade.arrays import Array
-from dyn_core.facade.compile import Backend, Parameters, compiled_or_none
+from dyn_core.facade.compile import compiled_or_none
+from dyn_core.facade.compile_options import Backend, Parameters, check_options, documentation, tuning_of
 from dyn_core.facade.parallel_model import ParallelModel
 from dyn_core.facade.parallel_programs import parallel_kinds, parallel_program
 from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import runnables
 from dyn_core.facade.symbolic_robot import SymbolicRobot, symbolic_robot
-from dyn_core.facade.tuning import Tuning
 from dyn_core.model.robot import Robot
 from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.regroup import with_parallel_base_parameters
@@ -48,12 +47,7 @@ def compile_parallel(
         DynError: the robot is no parallel robot with this platform.
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
     """
-    if backend not in ("auto", "c", "python"):
-        raise ValueError(f"backend: expected 'auto', 'c' or 'python', but it is {backend!r}")
-    if parameters not in ("baked", "runtime"):
-        raise ValueError(f"parameters: expected 'baked' or 'runtime', but it is {parameters!r}")
-    if not isinstance(robot, Robot):
-        raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
+    check_options(robot, parameters, backend)
     structure = parallel_robot(robot, platform)
     make = _baked if parameters == "baked" else _tunable
     return make(structure, backend, friction, rotor_inertia, bool(base_parameters))
@@ -91,9 +85,9 @@ def _baked(
         return with_parallel_base_parameters(wanted) if base_parameters else wanted
 
     traced = made_of()
-    documentation = _documentation()
+    words = documentation(ParallelModel)
     names = list(parallel_kinds(structure))
-    programs = [parallel_program(traced, name, documentation.get(name, ""), guarded=True) for name in names]
+    programs = [parallel_program(traced, name, words.get(name, ""), guarded=True) for name in names]
     compiled = None if backend == "python" else compiled_or_none(structure.robot, programs, backend)
     functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
     used: Literal["c", "python"] = "c" if compiled else "python"
@@ -122,32 +116,16 @@ def _tunable(
         return staged([single], symbolic.parameters)[1][0]
 
     symbolic, traced = symbols()
-    documentation = _documentation()
+    words = documentation(ParallelModel)
     names = list(parallel_kinds(structure))
     programs = [
-        parallel_program(traced, name, documentation.get(name, ""), symbolic.graph, guarded=True)
-        for name in names
+        parallel_program(traced, name, words.get(name, ""), symbolic.graph, guarded=True) for name in names
     ]
     prepare, programs = staged(programs, symbolic.parameters)
     compiled = None if backend == "python" else compiled_or_none(structure.robot, programs, backend)
     functions = dict(zip(names, compiled or runnables(programs, "python"), strict=True))
-    options = {"friction": friction, "rotor_inertia": rotor_inertia}
-    left_out = frozenset(option for option, wanted in options.items() if not wanted)
-    robot = made_of().robot
-    tuning = Tuning(robot.parameter_names, runnables([prepare], "python")[0], left_out)
-    tuning.renew(robot.parameters, robot.gravity)
+    tuning = tuning_of(made_of().robot, runnables([prepare], "python")[0], friction, rotor_inertia)
     used: Literal["c", "python"] = "c" if compiled else "python"
     return ParallelModel(
         structure, friction, rotor_inertia, base_parameters, used, functions, tuning, program, made_of
     )
-
-
-def _documentation() -> dict[str, str]:
-    """What `help` shows of the compiled functions: what the class says of them."""
-    found = {}
-    for name, method in vars(ParallelModel).items():
-        if inspect.isfunction(method):
-            parameters = list(inspect.signature(method).parameters.values())[1:]
-            words = (p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
-            found[name] = f"{name}({', '.join(words)})\n--\n\n{method.__doc__}"
-    return found

@@ -20,7 +20,9 @@ from dyn_core.facade.symbolic_robot import symbolic_robot
 
 
 class LagrangeTerms(NamedTuple):
-    """Coefficients of ``tau = A qdd + B [qd qd] + C [qd^2] + Q + friction`` (SYMORO+ 2003, eq. (3.5)).
+    """Coefficients of ``tau = A qdd + B [qd qd] + C [qd^2] + Q`` (SYMORO+ 2003, eq. (3.5)).
+
+    Friction and springs come beside it.
 
     ``[qd qd]`` are the products of two different velocities, qd_1 qd_2, qd_1 qd_3 ..., qd_2 qd_3 ..., as
     ``j, k = numpy.triu_indices(n, 1)`` orders them: ``qd[j] * qd[k]``. Of a batch each has the samples first.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any, Literal
@@ -14,13 +14,14 @@ import numpy.typing as npt
 from dyn_core.codegen.staging import staged
 from dyn_core.codegen.unknowns import numeric_step
 from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
-from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.closed import equations
+from dyn_core.facade.elastic_functions import ElasticFunctions, with_rigid_joints_held
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.lagrange_functions import LagrangeFunctions
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.loop_functions import LoopFunctions
+from dyn_core.facade.model_parameters import ModelParameters
 from dyn_core.facade.programs import Method, grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
@@ -30,8 +31,8 @@ from dyn_core.model.robot import Robot
 
 
 @dataclass(frozen=True, repr=False)
-class Model(LagrangeFunctions, LoopFunctions):
-    """Dynamics of a robot: A(q) qdd + C(q, qd) + Q(q) + friction(qd) (Khalil 2010, eq. (7)).
+class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters):
+    """Dynamics of a robot: A(q) qdd + C(q, qd) + Q(q) + friction(qd) + springs(q, qd) (Khalil 2010, eq. (7)).
 
     Joint vectors are in the order of `joint_names`: positions q (rad or m), velocities qd,
     accelerations qdd, and torques (N m, or N for prismatic joints). Each function takes one
@@ -63,6 +64,7 @@ class Model(LagrangeFunctions, LoopFunctions):
     )
     method: Method = "auto"
     _unresisted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
+    _uncontrolled: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Put the fast functions of this robot in the place of the methods, which they fall back to."""
@@ -73,14 +75,22 @@ class Model(LagrangeFunctions, LoopFunctions):
 
     def _look_for_unresisted(self) -> None:
         """Leave forward dynamics to the method, which says why there are none, if a joint is unresisted."""
-        names = unresisted_joints(
-            with_terms(self.robot, self.friction, self.rotor_inertia),
-            None if self._tuning is None else self._present_inertia,
-            lambda: numeric_step(equations(geometry_of(self.robot))),
-        )
-        general = MethodType(Model.forward_dynamics, self)
-        fast = self._functions["forward_dynamics"].function.bind(general, self._prepared)
-        self.__dict__.update(_unresisted=names, forward_dynamics=general if names else fast)
+        robot = with_terms(self.robot, self.friction, self.rotor_inertia)
+        present = None if self._tuning is None else self._present_inertia
+        names = unresisted_joints(robot, present, lambda: numeric_step(equations(geometry_of(robot))))
+        self.__dict__.update(_unresisted=names)
+        self._bind("forward_dynamics", MethodType(Model.forward_dynamics, self), not names)
+        if self.elastic_joint_names:
+            held = with_rigid_joints_held(self.robot, self._present_inertia)
+            elastic = unresisted_joints(robot, held) if names else ()
+            self.__dict__.update(_uncontrolled=elastic)
+            general = MethodType(Model.elastic_inverse_dynamics, self)
+            self._bind("elastic_inverse_dynamics", general, not elastic)
+
+    def _bind(self, name: str, general: Callable[..., Array], fast: bool) -> None:
+        """Put a method in its place, or the fast function that falls back to it."""
+        runnable = self._functions[name]
+        self.__dict__[name] = runnable.function.bind(general, self._prepared) if fast else general
 
     def _present_inertia(self, q: list[float]) -> list[list[float]]:
         A: list[list[float]] = self._functions["inertia_matrix"].run(self._prepared, np.array(q)).tolist()
@@ -131,50 +141,14 @@ class Model(LagrangeFunctions, LoopFunctions):
         program = tunable(symbolic, function, method=self.method)
         return staged([program], symbolic.parameters)[1][0].operation_counts
 
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Names of `parameters` and of the columns of the regressor: 14 for each joint of the tree."""
-        return self.robot.parameter_names
+    def _described(self) -> Robot:
+        return self.robot
 
-    @property
-    def parameters(self) -> Array:
-        """Values of the dynamic parameters, in the order of `parameter_names` (SI units)."""
-        if self._tuning is None:
-            return np.array(with_terms(self.robot, self.friction, self.rotor_inertia).parameters)
-        return self._tuning.values[:-3]
+    def _computed(self) -> Robot:
+        return with_terms(self.robot, self.friction, self.rotor_inertia)
 
-    @property
-    def gravity(self) -> Array:
-        """Acceleration of gravity in the frame of the root link (m/s^2)."""
-        return np.array(self.robot.gravity) if self._tuning is None else self._tuning.values[-3:]
-
-    def set_parameters(
-        self,
-        values: Mapping[str, float] | Iterable[float] | None = None,
-        gravity: Iterable[float] | None = None,
-    ) -> None:
-        """Replace dynamic parameters of a model with ``parameters="runtime"``, all at one moment.
-
-        Calls that have begun in other threads end with the parameters that they began with.
-
-        Args:
-            values: values by name, where what is not named stays, or all of them in the order of
-                `parameter_names` (SI units); those of a robot with a payload are
-                ``robot.with_payload(...).parameters``.
-            gravity: acceleration of gravity in the frame of the root link (m/s^2).
-
-        Raises:
-            DynError: the parameters are baked in, a name is not known, or a number is not finite.
-        """
-        if self._tuning is None:
-            raise DynError(
-                f"the parameters of the model of '{self.robot.name}' are baked in: "
-                'compile it with parameters="runtime" to change them'
-            )
-        if values is None:
-            self._tuning.renew({}, gravity)
-        else:
-            self._tuning.renew(values, gravity, then=self._look_for_unresisted)
+    def _after_change(self) -> None:
+        self._look_for_unresisted()
 
     def inverse_dynamics(
         self,
@@ -185,6 +159,9 @@ class Model(LagrangeFunctions, LoopFunctions):
         out: Array | None = None,
     ) -> Array:
         """Torques that give the accelerations qdd (Khalil 2010, eq. (12)).
+
+        Of an elastic joint it is the torque that its spring lacks, 0 in all motions that are possible: see
+        `elastic_inverse_dynamics`.
 
         Args:
             q: positions.
@@ -240,11 +217,14 @@ class Model(LagrangeFunctions, LoopFunctions):
     def regressor(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, out: Array | None = None
     ) -> Array:
-        """Matrix Y of tau = Y parameters, in the columns `parameter_names`, (n, p) or (N, n, p)."""
+        """Matrix Y of tau = Y parameters, in the columns `parameter_names`, (n, p) or (N, n, p).
+
+        What springs add (`spring_torques`) is no part of it.
+        """
         return self._answer("regressor", out, q=q, qd=qd, qdd=qdd)
 
     def bias_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
-        """Torques H at zero acceleration: Coriolis, centrifugal, gravity and friction."""
+        """Torques H at zero acceleration: Coriolis, centrifugal, gravity, friction and springs."""
         return self._answer("bias_torques", out, q=q, qd=qd)
 
     def inertia_and_bias(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
@@ -255,7 +235,7 @@ class Model(LagrangeFunctions, LoopFunctions):
         return self._answer("inertia_and_bias", out, q=q, qd=qd)
 
     def gravity_torques(self, q: npt.ArrayLike, out: Array | None = None) -> Array:
-        """Torques Q that hold the robot at rest, without friction."""
+        """Torques Q that hold the robot at rest, without friction and springs."""
         return self._answer("gravity_torques", out, q=q)
 
     def coriolis_torques(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.program import Program
-from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out
+from dyn_core.facade.model_parameters import ModelParameters
 from dyn_core.facade.parallel_arguments import platform_arguments
 from dyn_core.facade.parallel_programs import BESIDE, given_size, leg_joints
 from dyn_core.facade.parallel_split import split_programs
@@ -23,6 +23,7 @@ from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.tuning import Tuning
 from dyn_core.model.joint import Sigma
+from dyn_core.model.robot import Robot
 from dyn_core.parallel.leg_closure import closed_leg
 from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.platform_motion import platform_motion
@@ -32,7 +33,7 @@ FAST = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "i
 
 
 @dataclass(frozen=True, repr=False)
-class ParallelModel:
+class ParallelModel(ModelParameters):
     """Dynamics of a parallel robot (Khalil 2010, sec. 5; Khalil-Guegan 2004).
 
     T is the placement of the platform's link in the frame of the root link, 4 x 4. V is its velocity
@@ -113,40 +114,11 @@ class ParallelModel:
         basis: Array = np.array(self.structure.mobility).T
         return basis
 
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Names of `parameters`: 14 for each joint of the tree."""
-        return self.structure.robot.parameter_names
+    def _described(self) -> Robot:
+        return self.structure.robot
 
-    @property
-    def parameters(self) -> Array:
-        """Values of the dynamic parameters, in the order of `parameter_names` (SI units)."""
-        if self._tuning is None:
-            robot = with_terms(self.structure.robot, self.friction, self.rotor_inertia)
-            return np.array(robot.parameters)
-        return self._tuning.values[:-3]
-
-    def set_parameters(
-        self,
-        values: Mapping[str, float] | Iterable[float] | None = None,
-        gravity: Iterable[float] | None = None,
-    ) -> None:
-        """Replace dynamic parameters of a model with ``parameters="runtime"``, all at one moment.
-
-        Args:
-            values: values by name, where what is not named stays, or all of them in the order of
-                `parameter_names` (SI units).
-            gravity: acceleration of gravity in the frame of the root link (m/s^2).
-
-        Raises:
-            DynError: the parameters are baked in, a name is not known, or a number is not finite.
-        """
-        if self._tuning is None:
-            raise DynError(
-                f"the parameters of the model of '{self.structure.robot.name}' are baked in: "
-                'compile it with parameters="runtime" to change them'
-            )
-        self._tuning.renew({} if values is None else values, gravity)
+    def _computed(self) -> Robot:
+        return with_terms(self.structure.robot, self.friction, self.rotor_inertia)
 
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.

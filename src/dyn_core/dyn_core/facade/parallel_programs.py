@@ -15,6 +15,7 @@ from functools import partial
 from dyn_core.codegen.program import Program, trace
 from dyn_core.expr.graph import Graph
 from dyn_core.linalg import elimination, mat3, vec3
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.known_angle import KnownAngle
 from dyn_core.linalg.scalar import Scalar, larger
 from dyn_core.parallel.closed_form import given_or_closed
@@ -156,8 +157,8 @@ def _beside_mobility(robot: ParallelRobot, T: Vector, V: Vector, Vd: Vector) -> 
     sines = (0.5 * (zy - yz), 0.5 * (xz - zx), 0.5 * (yx - xy))
     found = []
     for vector in ((*vec3.sub(motion.p, p_home), *sines), V, Vd):
-        beside = [_dot(row, vector) for row in robot.beside_mobility]
-        found.append(_dot(beside, beside) / (_dot(vector, vector) + 1.0))
+        beside = [dot(row, vector) for row in robot.beside_mobility]
+        found.append(dot(beside, beside) / (dot(vector, vector) + 1.0))
     return found
 
 
@@ -231,10 +232,3 @@ def _two_numbers(position: Position) -> tuple[Scalar, Scalar]:
     if isinstance(position, KnownAngle):
         return position.cos(), position.sin()
     return position, 0.0
-
-
-def _dot(a: Vector, b: Vector) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

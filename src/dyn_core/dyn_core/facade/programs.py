@@ -22,17 +22,20 @@ from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
 from dyn_core.dynamics.gravity_torques import gravity_torques
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
+from dyn_core.dynamics.motor_motion import motor_motion, motors
 from dyn_core.dynamics.mrnea import inertia_and_bias
 from dyn_core.dynamics.regressor import regressor
+from dyn_core.dynamics.springs import spring_torques, with_spring_torques
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.closed import closed
+from dyn_core.facade.elastic_programs import elastic_algorithms, rigid_and_elastic
 from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.facade.symbolic_robot import SymbolicRobot
 from dyn_core.grouping.regroup import with_base_parameters
 from dyn_core.linalg import vec3
 from dyn_core.linalg.scalar import Scalar, is_zero
+from dyn_core.linalg.vector import dot
 from dyn_core.loops.coordinates import configuration
-from dyn_core.loops.elimination import dot
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction
 from dyn_core.model.robot import Robot
@@ -125,7 +128,30 @@ def kinds(robot: Robot) -> dict[str, Kind]:
         "inertial_torques": Kind([_inertial_torques], q | qdd, (n,)),
         "friction_torques": Kind([_friction_torques], qd | q if robot.loops else qd, (n,)),
         "external_torques": Kind([_external_torques], q | {"w": 6 * bodies}, (n,)),
+        **(_elastic_kinds(robot) if robot.elastic_joint_names else {}),
     }
+
+
+def _elastic_kinds(robot: Robot) -> dict[str, Kind]:
+    n = robot.dof
+    algorithms = elastic_algorithms(robot, _inverse_dynamics)
+    given = {"q": n, "qd": n, "qdd": len(rigid_and_elastic(robot)[0])}
+    return {
+        "elastic_inverse_dynamics": Kind(algorithms, given, (n,)),
+        "loaded_elastic_dynamics": Kind(algorithms, given | {"extra": n}, (n,)),
+        "spring_torques": Kind([_spring_torques], {"q": n, "qd": n}, (n,)),
+        **(_motor_kind(robot) if len(motors(robot)) == len(robot.elastic_joint_names) else {}),
+    }
+
+
+def _motor_kind(robot: Robot) -> dict[str, Kind]:
+    count = len(motors(robot))
+    links = dict.fromkeys(("q", "qd", "qdd", "jerk", "snap"), robot.dof - count)
+    return {"motor_motion": Kind([_motor_motion], links, (3, count))}
+
+
+def _motor_motion(robot: Robot, q: Vector, qd: Vector, qdd: Vector, jerk: Vector, snap: Vector) -> Vector:
+    return _flat(motor_motion(robot, q, qd, qdd, jerk, snap))
 
 
 def traced(robot: Robot, name: str, documentation: str = "", method: Method = "auto") -> Program:
@@ -161,19 +187,27 @@ def _cost(program: Program) -> int:
 
 
 def _inverse_dynamics(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """Rigid bodies, friction and rotors (Khalil 2010, eq. (31); with loops eq. (55))."""
+    """Rigid bodies, friction, rotors and springs (Khalil 2010, eq. (31); with loops eq. (55))."""
     at = configuration(robot, q)
     rates, accelerations = at.rates(qd), at.accelerations(qd, qdd)
     rigid = newton_euler.inverse_dynamics(robot, at.q, rates, accelerations, robot.gravity_0, {})
     drives = drive_torques(robot.joints, rates, accelerations)
-    return at.torques([a + b for a, b in zip(rigid, drives, strict=True)])
+    torques = [a + b for a, b in zip(rigid, drives, strict=True)]
+    return at.torques(with_spring_torques(robot.joints, torques, at.q, rates))
 
 
 def _bias_torques(robot: Robot, q: Vector, qd: Vector) -> Vector:
     if robot.loops:  # accelerations of the passive joints are not 0 where those of the coordinates are
         return _inverse_dynamics(robot, q, qd, [0.0] * robot.dof)
     at = configuration(robot, q)
-    return at.torques(bias_torques(robot, at.q, at.rates(qd), robot.gravity_0, {}))
+    rates = at.rates(qd)
+    torques = bias_torques(robot, at.q, rates, robot.gravity_0, {})
+    return at.torques(with_spring_torques(robot.joints, torques, at.q, rates))
+
+
+def _spring_torques(robot: Robot, q: Vector, qd: Vector) -> Vector:
+    at = configuration(robot, q)
+    return at.torques(spring_torques(robot.joints, at.q, at.rates(qd)))
 
 
 def _gravity_torques(robot: Robot, q: Vector) -> Vector:
@@ -182,14 +216,17 @@ def _gravity_torques(robot: Robot, q: Vector) -> Vector:
 
 
 def _coriolis_torques(robot: Robot, q: Vector, qd: Vector) -> Vector:
-    frictionless = with_terms(robot, friction=False, rotor_inertia=True)
-    return _bias_torques(replace(frictionless, gravity=vec3.ZERO), q, qd)
+    return _bias_torques(_bodies_and_rotors(robot), q, qd)
 
 
 def _inertial_torques(robot: Robot, q: Vector, qdd: Vector) -> Vector:
-    frictionless = with_terms(robot, friction=False, rotor_inertia=True)
-    weightless = replace(frictionless, gravity=vec3.ZERO)
-    return _inverse_dynamics(weightless, q, [0.0] * robot.dof, qdd)
+    return _inverse_dynamics(_bodies_and_rotors(robot), q, [0.0] * robot.dof, qdd)
+
+
+def _bodies_and_rotors(robot: Robot) -> Robot:
+    """The robot without gravity, friction and springs."""
+    joints = (replace(joint, friction=Friction(), elastic=None) for joint in robot.joints)
+    return replace(robot, joints=tuple(joints), gravity=vec3.ZERO)
 
 
 def _friction_torques(robot: Robot, qd: Vector, q: Vector = ()) -> Vector:
@@ -227,10 +264,18 @@ def _direct_algorithms(robot: Robot) -> list[Algorithm]:
     """The algorithms for direct dynamics that suit the robot, of which the cheapest is taken."""
     if robot.loops or any(joint.mimic for joint in robot.joints):
         return [_coupled_direct_dynamics]
-    return [
-        lambda robot, q, qd, tau: articulated_direct_dynamics(robot, q, qd, tau, robot.gravity_0, {}),
-        lambda robot, q, qd, tau: factorised_direct_dynamics(robot, q, qd, tau, robot.gravity_0, {}),
-    ]
+    return [_with_springs(articulated_direct_dynamics), _with_springs(factorised_direct_dynamics)]
+
+
+def _with_springs(algorithm: Algorithm) -> Algorithm:
+    """An algorithm that is given the torques of the springs with the others (Khalil 2010, sec. 6.2)."""
+
+    def direct_dynamics(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> Vector:
+        springs = spring_torques(robot.joints, q, qd)
+        torques = [a if is_zero(b) else a - b for a, b in zip(tau, springs, strict=True)]
+        return algorithm(robot, q, qd, torques, robot.gravity_0, {})
+
+    return direct_dynamics
 
 
 def _coupled_direct_dynamics(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> Vector:
@@ -250,7 +295,9 @@ def _inertia_and_bias(robot: Robot, q: Vector, qd: Vector) -> Vector:
 def _in_one_pass(robot: Robot, q: Vector, qd: Vector) -> tuple[list[list[Scalar]], list[Scalar]]:
     """Inertia matrix and bias torques of the coordinates (Kvrgic-Vidakovic, eq. (34))."""
     at = configuration(robot, q)
-    A, H = inertia_and_bias(robot, at.q, at.rates(qd), robot.gravity_0, {})
+    rates = at.rates(qd)
+    A, H = inertia_and_bias(robot, at.q, rates, robot.gravity_0, {})
+    H = with_spring_torques(robot.joints, H, at.q, rates)
     if robot.loops:  # accelerations of the passive joints are not 0 where those of the coordinates are
         own = at.accelerations(qd, [0.0] * robot.dof)
         H = [h + dot(row, own) for h, row in zip(H, A, strict=True)]

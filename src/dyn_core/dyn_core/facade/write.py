@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 
 from dyn_core.errors import ModelWarning
+from dyn_core.geometry.build_elastic import without_springs
 from dyn_core.geometry.describe_par import describe_par
 from dyn_core.geometry.describe_robot import describe_robot
 from dyn_core.io.par_text import par_text
@@ -25,11 +26,13 @@ def write_urdf(robot: Robot) -> str:
         DynError: URDF cannot describe the robot: a body has first moments but no mass.
 
     Warns:
-        ModelWarning: the robot has passive joints, offset torques or an assembly, for which URDF has no
-            place.
+        ModelWarning: the robot has passive joints, springs, offset torques or an assembly, for which URDF
+            has no place.
     """
-    _warn_of_loss(robot, "URDF", [f"passive joint '{name}'" for name in robot.passive_joint_names])
-    return urdf_text(describe_robot(robot))
+    elastic = robot.elastic_joint_names
+    lost = [f"passive joint '{name}'" for name in robot.passive_joint_names if name not in elastic]
+    _warn_of_loss(robot, "URDF", lost)
+    return urdf_text(describe_robot(without_springs(robot)))
 
 
 def write_par(robot: Robot) -> str:
@@ -44,15 +47,18 @@ def write_par(robot: Robot) -> str:
         DynError: a .par file cannot describe the robot: it has other loops than revolute and prismatic.
 
     Warns:
-        ModelWarning: the robot has offset torques or an assembly, for which a .par file has no place.
+        ModelWarning: the robot has springs, offset torques or an assembly, for which a .par file has no
+            place.
     """
     _warn_of_loss(robot, "a .par file", [])
-    return par_text(describe_par(with_cut_frames(robot)))
+    return par_text(describe_par(with_cut_frames(without_springs(robot))))
 
 
 def _warn_of_loss(robot: Robot, form: str, lost: list[str]) -> None:
+    lost += [f"the spring of joint '{name}'" for name in robot.elastic_joint_names]
     lost += [f"offset torque of joint '{joint.name}'" for joint in robot.joints if joint.friction.Fo != 0.0]
     lost += ["assembly"] if robot.assembly else []
+    lost += [f"base '{robot.base}'"] if robot.base else []
     if lost:
         message = f"robot '{robot.name}': {form} has no place for {', '.join(lost)}: keep a side file"
         warnings.warn(message, ModelWarning, stacklevel=3)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dyn_core.errors import DynError, listed, shortened
+from dyn_core.geometry.build_elastic import with_springs
 from dyn_core.geometry.path import lineage
 from dyn_core.geometry.rotations import placement
 from dyn_core.io.description import UrdfLoop, UrdfLoopEnd
@@ -111,10 +112,13 @@ def with_side_file(robot: Robot, side: SideFile, driven: Sequence[str] = ()) -> 
     _are_joints(robot, "friction", side.friction)
     _are_coordinates(robot, "assembly", side.assembly)
     _are_coordinates(robot, "passive", side.passive or ())
+    _are_coordinates(robot, "elastic", side.elastic)
     passive = None if side.passive is None else frozenset(side.passive)
     joints = tuple(_joint(joint, side, passive) for joint in robot.joints)
     assembly = tuple((name, side.assembly[name]) for name in robot.joint_names if name in side.assembly)
-    return with_loops(replace(robot, joints=joints, assembly=assembly), side.loops, driven)
+    robot = replace(robot, joints=joints, assembly=assembly, base=side.base)
+    robot = with_loops(robot, side.loops, driven)
+    return with_springs(robot, side.elastic, side.passive or (), driven)
 
 
 _NO_ACTUATOR = (
@@ -131,6 +135,8 @@ def _are_not_cut(robot: Robot, side: SideFile) -> None:
         "joint with less friction, and make this one a joint of the URDF",
         "assembly": "is the joint that a loop is cut at, and has no position: leave it out",
         "passive": "is the joint that a loop is cut at, and passive anyhow: leave it out",
+        "elastic": "is the joint that a loop is cut at, and elastic joints of robots with loops are not "
+        "modelled: leave it out",
     }
     cut = {loop.name for loop in robot.loops} | {loop.name for loop in side.loops}
     cut -= {joint.name for joint in robot.joints}
@@ -139,6 +145,7 @@ def _are_not_cut(robot: Robot, side: SideFile) -> None:
         "friction": side.friction,
         "assembly": side.assembly,
         "passive": side.passive or (),
+        "elastic": side.elastic,
     }
     for entry, names in named.items():
         for name in names:

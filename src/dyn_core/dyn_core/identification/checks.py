@@ -16,7 +16,7 @@ def check_signals(robot: Robot, signals: Signals, settings: IdentificationSettin
     """Refuse signals of which nothing moves or nothing was measured, and settings of another robot."""
     if settings.friction is not None and len(settings.friction) != robot.dof:
         raise DynError(f"friction was given for {len(settings.friction)} joints, but there are {robot.dof}")
-    _check_estimator(robot, signals, settings)
+    _check_estimator(signals, settings)
     if not 0.0 < signals.train <= 1.0:
         raise ValueError(f"train: expected a part of the time, in (0, 1], but it is {signals.train!r}")
     if not any(signals.has_effort):
@@ -25,13 +25,11 @@ def check_signals(robot: Robot, signals: Signals, settings: IdentificationSettin
         raise DynError("no joint moves in this motion: nothing can be identified from it")
 
 
-def _check_estimator(robot: Robot, signals: Signals, settings: IdentificationSettings) -> None:
+def _check_estimator(signals: Signals, settings: IdentificationSettings) -> None:
     """Refuse an estimator that does not know what it needs."""
     name, control = settings.estimator, signals.control
     if name not in SIMULATING:
         return
-    if robot.loops:
-        raise DynError(f"the estimator {name} simulates the robot, which is not done with loops: use wls")
     if control is None:
         raise DynError(
             f"the estimator {name} simulates the robot under the control that moved it, which nobody says: "

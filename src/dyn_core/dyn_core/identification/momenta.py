@@ -17,6 +17,7 @@ from dyn_core.facade.programs import Vector
 from dyn_core.facade.run_by import run_by
 from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.motor_coupling import LETTERS, coupling_columns
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.loops.coordinates import Configuration, configuration
 from dyn_core.model.robot import Robot
@@ -118,7 +119,7 @@ def _filtered(robot: Robot, wanted: Sequence[int], q: Vector, qd: Vector) -> Vec
     if robot.loops:
         changes = _gradient_rates(at, robot.dof, qd)
         D2 = [
-            [entry - _dot(change, momenta[k]) for entry, change in zip(column, changes, strict=True)]
+            [entry - dot(change, momenta[k]) for entry, change in zip(column, changes, strict=True)]
             for k, column in zip(wanted, D2, strict=True)
         ]
     return [value for D in (D1, D2) for row in zip(*D, strict=True) for value in row]
@@ -140,13 +141,6 @@ def _gradient_rates(at: Configuration, n: int, qd: Vector) -> list[list[Scalar]]
         alone = at.accelerations(unit, rest)
         columns.append([0.5 * (x - y - z) for x, y, z in zip(both, own, alone, strict=True)])
     return columns
-
-
-def _dot(a: Vector, b: Vector) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
 
 
 def _energy(robot: Robot, wanted: Sequence[int], q: Vector, qd: Vector) -> Vector:

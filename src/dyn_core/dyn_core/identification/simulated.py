@@ -18,6 +18,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.model import Model
 from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
+from dyn_core.identification.passive_torques import Torques
 from dyn_core.logs.control import Control
 from dyn_core.signals.signals import Signals
 
@@ -28,6 +29,7 @@ def simulated(
     x: Array,
     control: Control,
     signals: Signals,
+    passive: Torques | None = None,
 ) -> Signals:
     """Answer what a robot does at the times of a motion, from its first state, and from that after each gap.
 
@@ -37,6 +39,7 @@ def simulated(
         x: its parameters, joint by joint.
         control: what moves it.
         signals: the times and the first states.
+        passive: friction of passive joints on the actuated ones; None where there is none.
 
     Raises:
         DynError: the simulation diverges.
@@ -52,7 +55,8 @@ def simulated(
     load = np.zeros(n)
 
     def acceleration(q: Array, qd: Array, torque: Array) -> Array:
-        return model.forward_dynamics(q, qd, torque - of_friction(qd, load))
+        left = torque - of_friction(qd, load)
+        return model.forward_dynamics(q, qd, left if passive is None else left - passive(q, qd))
 
     for k in range(N):
         q[k], qd[k] = (signals.q[k], signals.qd[k]) if k in starts else state

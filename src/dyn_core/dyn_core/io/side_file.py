@@ -14,6 +14,10 @@
     rotor_inertia: {joint_1: 0.4} # seen at the joint (kg m^2 or kg)
     friction:
       joint_1: {viscous: 2.0, coulomb: 5.0, offset: 0.1}   # what is not given stays as in the URDF
+    elastic:
+      sway: {stiffness: 1.0e6, rest: 0.01, damping: 20.0}   # a spring in the place of an actuator
+      joint_2: {stiffness: 2.0e4, motor: {inertia: 1.0e-4, gear: 100}}  # a spring behind a motor
+    base: free                    # how the base moves, for compile_moving_base: free, planar or given
 
 Names and frames are those of the URDF. ``xyz``, ``rpy`` and ``axis`` default to zero, zero and z.
 """
@@ -28,6 +32,7 @@ from dyn_core.errors import listed, shortened
 from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
 from dyn_core.io.yaml_text import Node, Scalar
 from dyn_core.io.yaml_values import entries, fail, items, name, not_negative, number, triple, words
+from dyn_core.model.base_kind import BASE_KINDS, BaseKind
 
 Value = TypeVar("Value")
 LOOP_TYPES = ("revolute", "prismatic", "universal", "spherical", "cylindrical", "planar", "fixed")
@@ -44,6 +49,36 @@ class SideFriction:
 
 
 @dataclass(frozen=True)
+class SideMotor:
+    """The motor of a series-elastic joint.
+
+    Attributes:
+        inertia: of the rotor about its own shaft (kg m^2); None where the rotor inertia of the joint says it.
+        gear: speed of the shaft over that of the joint (1, or rad/m).
+    """
+
+    inertia: float | None = None
+    gear: float = 1.0
+
+
+@dataclass(frozen=True)
+class SideSpring:
+    """The spring of a joint.
+
+    Attributes:
+        stiffness: N m/rad or N/m.
+        rest: where it is at rest (rad or m).
+        damping: N m s/rad or N s/m.
+        motor: what is behind it; None where it takes the place of an actuator.
+    """
+
+    stiffness: float
+    rest: float = 0.0
+    damping: float = 0.0
+    motor: SideMotor | None = None
+
+
+@dataclass(frozen=True)
 class SideFile:
     """What a side file says, by joint name; `passive` is None where it does not say."""
 
@@ -52,11 +87,15 @@ class SideFile:
     assembly: dict[str, float] = field(default_factory=dict)
     rotor_inertia: dict[str, float] = field(default_factory=dict)
     friction: dict[str, SideFriction] = field(default_factory=dict)
+    elastic: dict[str, SideSpring] = field(default_factory=dict)
+    base: BaseKind | None = None
 
 
 def side_file(root: Node) -> SideFile:
     """Answer what a YAML document says; DynError, with the line, where it is no side file."""
-    given = entries("the file", root, ("loops", "passive", "assembly", "rotor_inertia", "friction"))
+    given = entries(
+        "the file", root, ("loops", "passive", "assembly", "rotor_inertia", "friction", "elastic", "base")
+    )
     loops = items("loops", given.get("loops", NOTHING))
     passive = _names("passive", given["passive"]) if "passive" in given else None
     if "loops" in given and not loops and passive:
@@ -72,7 +111,17 @@ def side_file(root: Node) -> SideFile:
         assembly=_by_joint("assembly", given, number),
         rotor_inertia=_by_joint("rotor_inertia", given, not_negative),
         friction=_by_joint("friction", given, _friction),
+        elastic=_by_joint("elastic", given, _spring),
+        base=_base(given["base"]) if "base" in given else None,
     )
+
+
+def _base(node: Node) -> BaseKind:
+    kind = name("base", node)
+    for known in BASE_KINDS:
+        if kind == known:
+            return known
+    raise fail("base", node, f"it is '{shortened(kind, 40)}': use one of {listed(BASE_KINDS)}")
 
 
 def _by_joint(entry: str, given: dict[str, Node], read: Callable[[str, Node], Value]) -> dict[str, Value]:
@@ -92,6 +141,38 @@ def _friction(owner: str, node: Node) -> SideFriction:
         coulomb=not_negative(f"{owner}, coulomb", given["coulomb"]) if "coulomb" in given else None,
         offset=number(f"{owner}, offset", given["offset"]) if "offset" in given else None,
     )
+
+
+def _spring(owner: str, node: Node) -> SideSpring:
+    given = entries(owner, node, ("stiffness", "rest", "damping", "motor"))
+    if "stiffness" not in given:
+        raise fail(owner, node, "it has no stiffness: add one (N m/rad, or N/m for a prismatic joint)")
+    stiffness = number(f"{owner}, stiffness", given["stiffness"])
+    if stiffness <= 0.0:
+        raise fail(
+            f"{owner}, stiffness",
+            given["stiffness"],
+            f"it is {stiffness:g}: give a number > 0, or, for a joint that moves freely, name it in passive",
+        )
+    return SideSpring(
+        stiffness=stiffness,
+        rest=number(f"{owner}, rest", given["rest"]) if "rest" in given else 0.0,
+        damping=not_negative(f"{owner}, damping", given["damping"]) if "damping" in given else 0.0,
+        motor=_motor(f"{owner}, motor", given["motor"]) if "motor" in given else None,
+    )
+
+
+def _motor(owner: str, node: Node) -> SideMotor:
+    given = entries(owner, node, ("inertia", "gear"))
+    gear = number(f"{owner}, gear", given["gear"]) if "gear" in given else 1.0
+    if gear == 0.0:
+        raise fail(
+            f"{owner}, gear", given["gear"], "it is 0: give the speed of the motor over that of the joint"
+        )
+    inertia = number(f"{owner}, inertia", given["inertia"]) if "inertia" in given else None
+    if inertia is not None and inertia <= 0.0:
+        raise fail(f"{owner}, inertia", given["inertia"], f"it is {inertia:g}: give a number > 0 (kg m^2)")
+    return SideMotor(inertia, gear)
 
 
 def _loop(owner: str, node: Node) -> UrdfLoop:

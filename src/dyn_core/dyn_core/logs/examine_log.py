@@ -20,6 +20,7 @@ from dyn_core.logs.gather import MAX_VALUES
 from dyn_core.logs.log import Log, raw_log
 from dyn_core.logs.log_map import LogMap, read_log_map
 from dyn_core.logs.merge import merged
+from dyn_core.logs.passive_positions import passive_findings, passive_sources
 from dyn_core.logs.plausibility import suspicious
 from dyn_core.logs.stream import Recording, Stream
 from dyn_core.logs.units import EFFORT, POSITION, VELOCITY
@@ -158,9 +159,11 @@ def _log(
     if robot is not None:
         _check_missing(robot, said, assignment)
     asked = asked_sources(recording, said)
-    together = merged(recording, replace(assignment, sources={**assignment.sources, **asked}), said)
+    passive = passive_sources(recording, assignment, said, robot)
+    beside = {**asked, **passive}
+    together = merged(recording, replace(assignment, sources={**assignment.sources, **beside}), said)
     findings += together.findings
-    measured = {key: column for key, column in together.columns.items() if key not in asked}
+    measured = {key: column for key, column in together.columns.items() if key not in beside}
     log = clean_log(together.time, measured, assignment, said, source)
     log = with_control(log, said, asked, together.time, together.columns)
     log = replace(log, done=(*together.done, *log.done))
@@ -168,6 +171,7 @@ def _log(
     recorded = log.joint_names
     if robot is not None:
         log = _of_robot(log, said, robot)
+        findings += passive_findings(log, robot, passive, together.time, together.columns)
     # What a map says of joints that are not in the log is no surprise.
     findings += (
         finding

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from dyn_core.linalg.scalar import Scalar, is_zero
+from dyn_core.loops.block_factors import Orthogonal, Pair, factorised
 from dyn_core.loops.block_triangular import Block
 from dyn_core.loops.constraint import opening, rate_rows, rest_of_rate
-from dyn_core.loops.elimination import Orthogonal, Pair, factorised
 from dyn_core.loops.numbers import on_independent
 from dyn_core.loops.structure import LinearPassive, Structure
 from dyn_core.model.coupling import joint_positions, joint_rates, times

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.elasticity import Elasticity
 from dyn_core.model.mdh_parameters import MdhParameters
 
 
@@ -82,6 +83,7 @@ class Joint:
         Ia: inertia of the rotor and gears, seen at the joint (kg m^2, or kg for a prismatic joint).
         limits: range of the joint.
         mimic: what the joint follows; None where it moves by itself.
+        elastic: the spring that moves the joint; None for a rigid joint.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Joint:
     Ia: float = 0.0
     limits: Limits = field(default_factory=Limits)
     mimic: Mimic | None = None
+    elastic: Elasticity | None = None
 
     @property
     def position_unit(self) -> str:

@@ -15,6 +15,7 @@ from dyn_core.model.loop import CutFrame, Loop, LoopType
 from dyn_core.model.mdh_parameters import MdhParameters
 
 HEADER = ("j", "a(j)", "joint", "mu", "sigma", "gamma", "b", "alpha", "d", "theta", "r")
+SPRINGS = ("j", "elastic joint", "stiffness", "rest", "damping", "motor", "gear")
 _QUARTERS = {0: "0", 1: "Pi/2", -1: "-Pi/2", 2: "Pi", -2: "-Pi"}
 _SHOWN = 1e-12  # what is nearer to a multiple of pi/2 (rad), or to 0 (m), is shown as that
 
@@ -33,10 +34,27 @@ def mdh_table(joints: Sequence[Joint], loops: Sequence[Loop] = ()) -> str:
     """Answer the table, one line a frame: angles in rad, lengths in m."""
     rows = [HEADER] + [_row(j, joints) for j in range(1, len(joints) + 1)]
     rows += _cut_rows(len(joints), loops)
-    widths = [max(len(row[k]) for row in rows) for k in range(len(HEADER))]
-    return "\n".join(
+    springs = _spring_rows(joints)
+    return "\n".join([*_lines(rows), *(["", *_lines([SPRINGS, *springs])] if springs else [])])
+
+
+def _lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    ]
+
+
+def _spring_rows(joints: Sequence[Joint]) -> list[tuple[str, ...]]:
+    """What moves the elastic joints: the motor is the number of its joint, 0 where there is none."""
+    rows = []
+    for j, joint in enumerate(joints, start=1):
+        spring = joint.elastic
+        if spring is not None:
+            values = (spring.stiffness, spring.rest, spring.damping)
+            motor = (str(spring.motor), f"{spring.gear:.6g}" if spring.motor else "-")
+            rows.append((str(j), joint.name, *(f"{value:.6g}" for value in values), *motor))
+    return rows
 
 
 def _row(j: int, joints: Sequence[Joint]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from dyn_core.errors import DynError, listed
 from dyn_core.linalg import mat3
 from dyn_core.linalg.transform import Transform
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.base_kind import BaseKind
 from dyn_core.model.inertial_parameters import InertialParameters, merge
 from dyn_core.model.joint import Joint, Limits
 from dyn_core.model.link_frame import LinkFrame
@@ -38,6 +39,7 @@ class Robot:
         loops: the joints that were cut so that the tree remains.
         assembly: positions by joint (rad or m) near one configuration in which the loops are closed.
         snapped: what was taken for a rounding when the description was read.
+        base: how a side file says that the base moves, for `compile_moving_base`; None where it does not say.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Robot:
     loops: tuple[Loop, ...] = ()
     assembly: tuple[tuple[str, float], ...] = ()
     snapped: tuple[Snapped, ...] = ()
+    base: BaseKind | None = None
 
     def __repr__(self) -> str:
         """Answer its name and size."""
@@ -100,6 +103,17 @@ class Robot:
     def passive_joint_names(self) -> tuple[str, ...]:
         """Names of the joints that mimic no other and have no actuator, in tree order."""
         return self._names_where(0)
+
+    @property
+    def elastic_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that springs move, in tree order."""
+        return tuple(joint.name for joint in self.joints if joint.elastic is not None)
+
+    @property
+    def rigid_joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that mimic no other and that no spring moves, in tree order."""
+        joints = (self.joints[j - 1] for j in self.independent)
+        return tuple(joint.name for joint in joints if joint.elastic is None)
 
     def _names_where(self, mu: int) -> tuple[str, ...]:
         joints = (self.joints[j - 1] for j in self.independent)
@@ -202,6 +216,7 @@ class Robot:
     def mdh_table(self) -> str:
         """Answer the table of the geometric parameters as text: angles in rad, lengths in m.
 
-        After the joints of the tree come the frames k of the cut joints, then their frames k+B.
+        After the joints of the tree come the frames k of the cut joints, then their frames k+B; below the
+        table, the springs of elastic joints.
         """
         return mdh_table(self.joints, self.loops)

@@ -14,6 +14,7 @@ from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.wrench import Wrench
 from dyn_core.linalg import mat3, vec3
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.step import Rotation, turned_matrix
 from dyn_core.parallel.inverse_dynamics import actuator_rows, leg_torques, wrench_on_platform
@@ -84,9 +85,9 @@ def _about_platform(state: LegState, A_x: Matrix) -> Matrix:
 def _congruent(A: Matrix, B: Sequence[Sequence[Scalar]]) -> Matrix:
     """Product ``B^T A B`` with a symmetric matrix A."""
     columns = [list(column) for column in zip(*B, strict=True)]
-    half = [[_dot(row, column) for row in A] for column in columns]
+    half = [[dot(row, column) for row in A] for column in columns]
     n = len(columns)
-    upper = [[_dot(half[i], columns[k]) if i <= k else 0.0 for k in range(n)] for i in range(n)]
+    upper = [[dot(half[i], columns[k]) if i <= k else 0.0 for k in range(n)] for i in range(n)]
     return [[upper[min(i, k)][max(i, k)] for k in range(n)] for i in range(n)]
 
 
@@ -131,10 +132,3 @@ def platform_acceleration(
         excess = [a + b * effort for a, b in zip(excess, robot.projected(tuple(row)), strict=True)]
     factors = factorised(A, [range(k) for k in range(len(A))])
     return robot.expanded(solved(factors, excess))
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

@@ -10,6 +10,7 @@ from dyn_core.geometry.joint_placement import JointPlacement, joint_placement
 from dyn_core.kinematics.link_motion import AT_REST, link_motions
 from dyn_core.kinematics.link_velocity import moved_along
 from dyn_core.linalg import elimination, mat3, screw, step, vec3
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.screw import Screw
 from dyn_core.linalg.step import Step
@@ -61,14 +62,14 @@ class LegState(NamedTuple):
     def joint_values(self, linear: Vec3, angular: Vec3) -> list[Scalar]:
         """Joint velocities by the motion of the cut joint's centre on the axes of the last body, eq. (14)."""
         given = [vec3.dot(v, linear) + vec3.dot(n, angular) for v, n in self.common]
-        return [_dot(row, given) for row in self.inverse]
+        return [dot(row, given) for row in self.inverse]
 
     def wrench(self, H: Sequence[Scalar]) -> tuple[Vec3, Vec3]:
         """Force and moment at the centre of the cut joint that joint torques H make, eq. (22).
 
         Both are on the axes of the last body.
         """
-        parts = [_dot(column, H) for column in zip(*self.inverse, strict=True)]
+        parts = [dot(column, H) for column in zip(*self.inverse, strict=True)]
         force, moment = vec3.ZERO, vec3.ZERO
         for part, (linear, angular) in zip(parts, self.common, strict=True):
             force = vec3.add(force, vec3.scale(part, linear))
@@ -144,7 +145,7 @@ def leg_accelerations(state: LegState, motion: PlatformMotion, qd: Sequence[Scal
             turning = _normal_rate(state, leg.pairs[k - 3], still.w, w, motion)
             along = vec3.dot(n, vec3.sub(wd, still.wd))
             given.append(along - vec3.dot(turning, vec3.sub(still.w, w)))
-    return [_dot(row, given) for row in state.inverse]
+    return [dot(row, given) for row in state.inverse]
 
 
 def _normal_rate(state: LegState, pair: AxisPair, w_leg: Vec3, w: Vec3, motion: PlatformMotion) -> Vec3:
@@ -157,10 +158,3 @@ def _normal_rate(state: LegState, pair: AxisPair, w_leg: Vec3, w: Vec3, motion: 
 def _angular(state: LegState, w: Vec3) -> Vec3:
     """An angular velocity on the axes of the last body, where a component of the leg needs it."""
     return vec3.ZERO if all(k < 3 for k in state.leg.components) else state.to_last(w)
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

@@ -7,19 +7,24 @@ import numpy as np
 
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
+from dyn_core.simulation.implicit_midpoint import implicit_midpoint
 from dyn_core.simulation.loop_step import checked_step
 from dyn_core.simulation.mechanism import Load, Mechanism
 from dyn_core.simulation.runge_kutta import Mode, runge_kutta
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
-from dyn_core.simulation.settings import Integrator
+from dyn_core.simulation.settings import Method
 from dyn_core.simulation.state import State
 
-METHODS = {"rk4": runge_kutta, "semi_implicit_euler": semi_implicit_euler}
+METHODS = {
+    "rk4": runge_kutta,
+    "semi_implicit_euler": semi_implicit_euler,
+    "implicit_midpoint": implicit_midpoint,
+}
 
 
 def advance(
     mechanism: Mechanism,
-    integrator: Integrator,
+    integrator: Method,
     state: State,
     load: Load,
     until: float,
@@ -40,7 +45,7 @@ def advance(
     Raises:
         DynError: the simulation diverges, or comes to where the loops of the robot do not close.
     """
-    usual = mechanism.usual_step if load.w is None else None
+    usual = mechanism.usual_step if load.w is None and integrator != "implicit_midpoint" else None
     implicit = integrator == "semi_implicit_euler"
     h = (until - state.time) / substeps
     q, qd, passive = state.q, state.qd, mechanism.passive
@@ -57,7 +62,7 @@ def advance(
 
 def _watched(
     mechanism: Mechanism,
-    integrator: Integrator,
+    integrator: Method,
     before: tuple[Array, Array],
     load: Load,
     moment: float,
@@ -88,11 +93,11 @@ def _end(problem: DynError, time: float) -> DynError:
     return DynError(f"the simulation cannot go on after {time:.6g} s: {problem}", element=problem.element)
 
 
-def _divergence(mechanism: Mechanism, integrator: Integrator, qd: Array, time: float, h: float) -> DynError:
+def _divergence(mechanism: Mechanism, integrator: Method, qd: Array, time: float, h: float) -> DynError:
     speed = np.where(np.isnan(qd), np.inf, np.abs(qd))
     joint = mechanism.joint_names[int(speed.argmax())]
     remedy = "take a smaller step or more substeps"
-    if integrator != "semi_implicit_euler":
+    if integrator == "rk4":
         remedy += ", or the integrator semi_implicit_euler where friction is strong"
     if mechanism.passive.names:
         remedy += "; near a singularity of the loops none is small enough"

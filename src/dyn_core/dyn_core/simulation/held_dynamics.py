@@ -15,6 +15,8 @@ from dyn_core.dynamics.bias_torques import bias_torques
 from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
+from dyn_core.dynamics.springs import damping_matrix, stiffness_matrix, with_spring_torques
+from dyn_core.linalg.dot import dot
 from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.coordinates import Configuration, configuration
 from dyn_core.model.robot import Robot
@@ -40,10 +42,11 @@ def held_dynamics(
     last: Sequence[Scalar],
     times: Sequence[Scalar],
 ) -> list[Scalar]:
-    """Solve ``(A + h Fv) qdd = tau + friction - H + reaction`` for the joints that are free.
+    """Solve ``(A + h Fv + h^2 K) qdd = tau + friction - H - h K qd + reaction`` for the joints that are free.
 
-    With h = 0 this is Khalil 2010, eq. (8). With h a step, viscous friction is that at the velocity
-    ``qd + h qdd`` at the end of the step, whatever its size. A and H are those at the positions
+    With h = 0 this is Khalil 2010, eq. (8). With h a step, viscous friction, with the damping of springs, is
+    that at the velocity ``qd + h qdd`` at the end of the step, and springs pull as they do at the position
+    ``q + h qd + h^2 qdd``, whatever their size. A and H are those at the positions
     ``q + c qd + d old`` and velocities ``qd + c last``, for a stage of a Runge-Kutta method.
 
     Args:
@@ -72,23 +75,26 @@ def held_dynamics(
     rates = [qd[k] + c * last[k] for k in range(n)]
     H = _bias(robot, at, rates)
     M = [[A[i][k] + h * F[i][k] for k in range(n)] for i in range(n)]
+    if robot.elastic_joint_names:
+        K = at.inertia(stiffness_matrix(robot.joints))
+        M = [[M[i][k] + (h * h) * K[i][k] for k in range(n)] for i in range(n)]
+        H = [H[i] + h * dot(K[i], rates) for i in range(n)]
     coupled = [[i for i in range(k) if not is_zero(M[k][i])] for k in range(n)]
     if any(not is_zero(Fs) for Fs in rubbing):
         rubbed = at.torques(passive_friction(at, A, coupled, rubbing, at.rates(rates), step))
         H = [a + b for a, b in zip(H, rubbed, strict=True)]
-    wanted = [tau[k] + friction[k] - H[k] - _product(M[k], given) for k in range(n)]
+    wanted = [tau[k] + friction[k] - H[k] - dot(M[k], given) for k in range(n)]
     reduced = [[M[i][k] if i == k else free[i] * free[k] * M[i][k] for k in range(n)] for i in range(n)]
     found = solved(factorised(reduced, coupled), [free[k] * wanted[k] for k in range(n)])
-    reactions = [(1.0 - free[k]) * (_product(M[k], found) - wanted[k]) for k in range(n)]
+    reactions = [(1.0 - free[k]) * (dot(M[k], found) - wanted[k]) for k in range(n)]
     return [a + b for a, b in zip(found, given, strict=True)] + reactions
 
 
 def viscous_friction(robot: Robot, at: Configuration) -> list[list[Scalar]]:
-    """Viscous friction of the coordinates, ``G^T Fv G``: with loops neither diagonal nor constant."""
-    n = len(robot.joints)
-    of_tree = [
-        [joint.friction.Fv if i == k else 0.0 for k in range(n)] for i, joint in enumerate(robot.joints)
-    ]
+    """Viscous friction of the coordinates, ``G^T (Fv + D) G``: with loops neither diagonal nor constant."""
+    of_tree: list[list[Scalar]] = [list(row) for row in damping_matrix(robot.joints)]
+    for k, joint in enumerate(robot.joints):
+        of_tree[k][k] = of_tree[k][k] + joint.friction.Fv
     return at.inertia(of_tree)
 
 
@@ -96,18 +102,12 @@ def _bias(robot: Robot, at: Configuration, qd: Sequence[Scalar]) -> list[Scalar]
     """What the coordinates need for accelerations 0: passive joints of loops accelerate all the same."""
     rates = at.rates(qd)
     if not robot.loops:
-        return at.torques(bias_torques(robot, at.q, rates, robot.gravity_0, {}))
+        torques = bias_torques(robot, at.q, rates, robot.gravity_0, {})
+        return at.torques(with_spring_torques(robot.joints, torques, at.q, rates))
     accelerations = at.accelerations(qd, [0.0] * robot.dof)
     rigid = newton_euler.inverse_dynamics(robot, at.q, rates, accelerations, robot.gravity_0, {})
     drives = drive_torques(robot.joints, rates, accelerations)
     return at.torques([a + b for a, b in zip(rigid, drives, strict=True)])
-
-
-def _product(row: Sequence[Scalar], x: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for entry, value in zip(row, x, strict=True):
-        total = total + entry * value
-    return total
 
 
 def runge_kutta_sum(

@@ -21,7 +21,7 @@ from dyn_core.simulation.passive_friction import constant_ratios
 from dyn_core.simulation.passive_joints import BEYOND, JUMP, PassiveJoints
 from dyn_core.simulation.programs import Programs
 from dyn_core.simulation.settings import SimulationSettings
-from dyn_core.simulation.usual_step import UsualStep, usual_step
+from dyn_core.simulation.usual_step import UsualMode, UsualStep, usual_steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,8 @@ class Mechanism:
         step: the step of the integrator (s), which the friction of passive joints depends on.
         at_once: the times of `held_dynamics` for what happens at one moment.
         usual_step: steps in which nothing happens, in one call; None where there is no such function.
+        usual_mode: what the joints do where nothing happens at the moment, likewise.
+        midpoint: `midpoint_dynamics` as a function of arrays; None where nobody needs it.
     """
 
     joint_names: tuple[str, ...]
@@ -76,6 +78,8 @@ class Mechanism:
     step: float
     at_once: Array
     usual_step: UsualStep | None
+    usual_mode: UsualMode | None
+    midpoint: Callable[..., Array] | None = None
 
     def implicit(self, h: float) -> Array:
         """Answer the times of `held_dynamics` for viscous friction at the end of a step h (s)."""
@@ -118,6 +122,7 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
     bounds += [x - BEYOND if passive_stops else -math.inf for x in passive.lower]
     bounds += [x + BEYOND if passive_stops else math.inf for x in passive.upper]
     bounds += [settings.greatest_speed, step, JUMP]
+    whole_step, mode = usual_steps(programs.dynamics, prepared[0], bounds)
     return Mechanism(
         robot.coordinate_names,
         _bound(programs.dynamics, prepared),
@@ -134,7 +139,9 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
         passive_stops,
         step,
         np.array([0.0, 0.0, 0.0, step]),
-        usual_step(programs.dynamics, prepared[0], bounds),
+        whole_step,
+        mode,
+        None if programs.midpoint is None else _bound(programs.midpoint, prepared),
     )
 
 

@@ -16,12 +16,12 @@ from dyn_core.facade.arrays import Array
 from dyn_core.facade.closed import closed
 from dyn_core.facade.loop_programs import passive_accelerations
 from dyn_core.facade.runnable import Runnable
+from dyn_core.linalg.determinant import determinant
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.loops.block_triangular import Block
 from dyn_core.loops.constraint import opening
 from dyn_core.loops.coordinates import configuration
 from dyn_core.loops.cut_joint import cut_joints
-from dyn_core.loops.elimination import determinant
 from dyn_core.loops.passive import Passive
 from dyn_core.loops.structure import structure
 from dyn_core.model.robot import Robot

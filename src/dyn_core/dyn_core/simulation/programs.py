@@ -13,7 +13,8 @@ from dyn_core.codegen.staging import staged
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.closed import closed
-from dyn_core.facade.compile import Backend, compiled_or_none
+from dyn_core.facade.compile import compiled_or_none
+from dyn_core.facade.compile_options import Backend
 from dyn_core.facade.programs import tunable
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.facade.symbolic_robot import symbolic_robot
@@ -21,6 +22,7 @@ from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.joint import Friction
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.held_dynamics import SIZES, TIMES, held_dynamics, runge_kutta_sum
+from dyn_core.simulation.midpoint_dynamics import MIDPOINT_SIZES, midpoint_dynamics
 from dyn_core.simulation.passive_friction import rubbing
 from dyn_core.simulation.passive_joints import PassiveJoints, passive_programs
 from dyn_core.simulation.usual_step import with_steps
@@ -36,6 +38,7 @@ class Programs:
         sum: `runge_kutta_sum`.
         external: the torques that bodies need for the wrenches that they exert, from positions and wrenches.
         passive: the passive joints of loops.
+        midpoint: `midpoint_dynamics`; None where it was not asked for.
     """
 
     prepare: Runnable
@@ -43,17 +46,23 @@ class Programs:
     sum: Runnable
     external: Runnable
     passive: PassiveJoints
+    midpoint: Runnable | None = None
 
     def prepared(self, robot: Robot) -> Array:
         """Answer what the programs are given for the parameters of a robot."""
         return self.prepare.run((), np.array([*robot.parameters, *robot.gravity]))
 
 
-def compiled_programs(robot: Robot, backend: Backend) -> Programs:
+def compiled_programs(robot: Robot, backend: Backend, midpoint: bool = False) -> Programs:
     """Answer the programs for all robots that differ from this one in their dynamic parameters only.
 
     Those without Coulomb friction in a passive joint that has it here may have none there, and others none
     but there.
+
+    Args:
+        robot: the robot.
+        backend: what computes.
+        midpoint: whether `midpoint_dynamics` is among them.
     """
     symbolic = symbolic_robot(robot)
     graph, n = symbolic.graph, robot.dof
@@ -66,13 +75,17 @@ def compiled_programs(robot: Robot, backend: Backend) -> Programs:
     )
     passive = passive_programs(robot)
     dynamics = with_steps(robot, _dynamics(symbolic.robot, rubbing(robot), graph), whole, passive)
-    prepare, programs = staged([dynamics, whole, tunable(symbolic, "external_torques")], symbolic.parameters)
+    tuned = [dynamics, whole, tunable(symbolic, "external_torques")]
+    if midpoint:
+        tuned.append(_midpoint(symbolic.robot, graph))
+    prepare, programs = staged(tuned, symbolic.parameters)
     programs += passive
     compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
     made = compiled or runnables(programs, "python")
-    held, runge_kutta, external, *functions = made
-    joints = PassiveJoints(robot, functions)
-    return Programs(runnables([prepare], "python")[0], held, runge_kutta, external, joints)
+    held, runge_kutta, external, *others = made
+    middle = others.pop(0) if midpoint else None
+    joints = PassiveJoints(robot, others)
+    return Programs(runnables([prepare], "python")[0], held, runge_kutta, external, joints, middle)
 
 
 def _dynamics(robot: Robot, smooth: Sequence[bool], graph: Graph) -> Program:
@@ -85,6 +98,16 @@ def _dynamics(robot: Robot, smooth: Sequence[bool], graph: Graph) -> Program:
 
     program = trace("held_dynamics", algorithm, {**sizes, "times": TIMES}, (2 * robot.dof,), graph=graph)
     return closed(robot, program)
+
+
+def _midpoint(robot: Robot, graph: Graph) -> Program:
+    sliding = _without_coulomb_friction(robot)
+    sizes = {name: count * robot.dof for name, count in MIDPOINT_SIZES.items()}
+
+    def algorithm(*vectors: list[Scalar]) -> list[Scalar]:
+        return midpoint_dynamics(sliding, *vectors)
+
+    return trace("midpoint_dynamics", algorithm, {**sizes, "step": 1}, (2 * robot.dof,), graph=graph)
 
 
 def _without_coulomb_friction(robot: Robot) -> Robot:

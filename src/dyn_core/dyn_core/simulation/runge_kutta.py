@@ -78,6 +78,9 @@ def runge_kutta(
 
 def present_mode(mechanism: Mechanism, q: Array, qd: Array, load: Load) -> Mode:
     """Answer which joints friction and stops hold, and the accelerations of the others."""
+    usual = mechanism.usual_mode(q, qd, load.tau) if mechanism.usual_mode and load.w is None else None
+    if usual is not None:
+        return Mode(*usual)
     rates, Fs = qd.tolist(), mechanism.Fs
     resting = 0.0 in rates
     lower, middle, upper = _places(mechanism, q, rates) if resting else ([], [], [])

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dyn_core.errors import DynError
-from dyn_core.facade.compile import Backend
+from dyn_core.facade.compile_options import Backend
 
-Integrator = Literal["rk4", "semi_implicit_euler"]
-INTEGRATORS: tuple[Integrator, ...] = ("rk4", "semi_implicit_euler")
+Method = Literal["rk4", "semi_implicit_euler", "implicit_midpoint"]
+Integrator = Literal["auto", "rk4", "semi_implicit_euler", "implicit_midpoint"]
+INTEGRATORS: tuple[Integrator, ...] = ("auto", "rk4", "semi_implicit_euler", "implicit_midpoint")
 MOST_SUBSTEPS = 1_000_000
 
 
@@ -21,8 +22,10 @@ class SimulationSettings:
 
     Attributes:
         step: time between two states (s); efforts are constant meanwhile.
-        integrator: ``"rk4"``, the Runge-Kutta method of order 4, or ``"semi_implicit_euler"``, of order 1,
-            which no viscous friction makes unstable.
+        integrator: ``"rk4"``, the Runge-Kutta method of order 4; ``"semi_implicit_euler"``, of order 1,
+            which no viscous friction makes unstable; ``"implicit_midpoint"``, of order 2, which no spring
+            makes unstable, and which keeps the energy of springs; ``"auto"``, the last for robots with
+            springs, and the first for all others.
         substeps: steps of the integrator for each step.
         friction: whether the joints have friction.
         rotor_inertia: whether the rotors have inertia.
@@ -33,7 +36,7 @@ class SimulationSettings:
     """
 
     step: float = 1e-3
-    integrator: Integrator = "rk4"
+    integrator: Integrator = "auto"
     substeps: int = 1
     friction: bool = True
     rotor_inertia: bool = True
@@ -60,6 +63,13 @@ class SimulationSettings:
                 raise _unfit(name, getattr(self, name), "give True or False")
         if self.backend not in ("auto", "c", "python"):
             raise _unfit("backend", self.backend, "choose one of auto, c, python")
+
+
+def chosen_method(integrator: Integrator, with_springs: bool) -> Method:
+    """Answer the method of a robot."""
+    if integrator != "auto":
+        return integrator
+    return "implicit_midpoint" if with_springs else "rk4"
 
 
 def is_number(value: object) -> bool:

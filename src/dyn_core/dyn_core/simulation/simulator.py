@@ -27,7 +27,8 @@ from dyn_core.simulation.passive_joints import AT_LIMIT, PassiveState
 from dyn_core.simulation.programs import compiled_programs
 from dyn_core.simulation.runge_kutta import Mode, present_mode
 from dyn_core.simulation.sensors import Measurement, Sensors, SensorSettings
-from dyn_core.simulation.settings import SimulationSettings
+from dyn_core.simulation.settings import Method, SimulationSettings, chosen_method
+from dyn_core.simulation.springs import at_rest, warn_of_swinging
 from dyn_core.simulation.state import State
 
 STABLE = 2.5
@@ -48,6 +49,7 @@ class Simulator:
             the actuated ones.
         passive_joint_names: names of the joints that follow through loops, in the order of `passive_state`.
         settings: how it is simulated.
+        integrator: the method that is used.
     """
 
     def __init__(
@@ -65,7 +67,8 @@ class Simulator:
             settings: how it is simulated; by default as `SimulationSettings()` says.
             sensors: what its sensors are like; by default they are exact.
             q: initial positions (rad or m); by default 0, or what is nearest to it between the limits, and
-                of a robot with loops those of its assembly.
+                of a robot with loops those of its assembly; of elastic joints those in which their springs
+                are at rest, also where positions are given by name.
             qd: initial velocities (rad/s or m/s); by default 0.
 
         Raises:
@@ -73,7 +76,8 @@ class Simulator:
                 are not between the limits, or such that the loops do not close.
 
         Warns:
-            ModelWarning: viscous friction is too strong for the integrator with such steps.
+            ModelWarning: viscous friction is too strong, or a spring too stiff, for the integrator with such
+                steps.
         """
         self.robot = robot
         self.joint_names = robot.coordinate_names
@@ -83,7 +87,14 @@ class Simulator:
             raise DynError(f"robot '{robot.name}' cannot be simulated: it has no joint that moves")
         self._payloads: dict[str, tuple[float, tuple[float, ...], tuple[float, ...]]] = {}
         made_of = with_terms(robot, self.settings.friction, self.settings.rotor_inertia)
-        self._programs = compiled_programs(made_of, self.settings.backend)
+        self.integrator: Method = chosen_method(self.settings.integrator, bool(robot.elastic_joint_names))
+        if robot.loops and self.integrator == "implicit_midpoint":
+            raise DynError(
+                f"robot '{robot.name}' has loops, of which the integrator implicit_midpoint knows "
+                "nothing: take rk4 or semi_implicit_euler"
+            )
+        midpoint = self.integrator == "implicit_midpoint"
+        self._programs = compiled_programs(made_of, self.settings.backend, midpoint)
         self.passive_joint_names = self._programs.passive.names
         self._mechanism = mechanism(robot, self._programs, self.settings)
         efforts = self._limits("effort") if self.settings.effort_limits else [math.inf] * robot.dof
@@ -93,7 +104,7 @@ class Simulator:
         self._sensor_settings = sensors or SensorSettings()
         none = np.zeros(robot.dof)
         lower, upper = self._mechanism.lower, self._mechanism.upper
-        self._default = np.minimum(np.maximum(none, lower), upper)
+        self._default = np.minimum(np.maximum(at_rest(robot, {}), lower), upper)
         if robot.loops:
             self._default = np.array(assembled(robot))
         positions = self._default if q is None else self._positions(q)
@@ -105,7 +116,8 @@ class Simulator:
         self._load = Load(none)
         self._mode: Mode | None = None  # of the present state under the present load, once it is known
         self._sensors = Sensors(robot, self._sensor_settings)
-        if self.settings.integrator == "rk4":
+        if self.integrator == "rk4":
+            warn_of_swinging(made_of, self.settings.step, self.settings.substeps)
             _warn_of_stiffness(robot, self.settings, (self._default if robot.loops else positions).tolist())
 
     @property
@@ -267,7 +279,7 @@ class Simulator:
             raise ValueError(f"duration: {length:g} s after {self._state.time:g} s are no time at all")
         settings = self.settings
         load, count = self._load, settings.substeps
-        state = advance(self._mechanism, settings.integrator, self._state, load, until, count, self._mode)
+        state = advance(self._mechanism, self.integrator, self._state, load, until, count, self._mode)
         self._state, self._mode = state, None
         self._steps += 1
         return self._state
@@ -288,9 +300,14 @@ class Simulator:
         return tuple(compress(self.joint_names, chosen))
 
     def _positions(self, q: JointValues) -> Array:
-        """Answer positions in the order of the joints; with loops, those of the assembly for others."""
+        """Answer positions in the order of the joints; those that are not named have their defaults.
+
+        These are those of the assembly, with loops, and with springs those in which the springs are at rest.
+        """
         if isinstance(q, Mapping) and self.robot.loops:
             q = dict(zip(self.joint_names, self._default.tolist(), strict=True)) | dict(q)
+        elif isinstance(q, Mapping) and self.robot.elastic_joint_names:
+            q = dict(zip(self.joint_names, at_rest(self.robot, q).tolist(), strict=True)) | dict(q)
         return self._vector("q", q)
 
     def _vector(self, name: str, values: JointValues) -> Array:

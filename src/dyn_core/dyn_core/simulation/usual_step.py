@@ -31,6 +31,10 @@ known of the passive joints, to positions, velocities and what is known then; No
 Where nothing is given for what is known, nothing is looked at of the passive joints."""
 
 
+UsualMode: TypeAlias = Callable[[Array, Array, Array], "tuple[Array, Array, Array] | None"]
+"""From positions, velocities and efforts to what a `Mode` is made of; None where something happens now."""
+
+
 def with_steps(robot: Robot, dynamics: Program, whole: Program, passive: Sequence[Program]) -> Program:
     """Answer `held_dynamics` with what it takes to make steps of it.
 
@@ -51,8 +55,10 @@ def with_steps(robot: Robot, dynamics: Program, whole: Program, passive: Sequenc
     return replace(dynamics, stepping=Stepping(whole, state, joints, signs))
 
 
-def usual_step(dynamics: Runnable, prepared: Array, bounds: Sequence[float]) -> UsualStep | None:
-    """Answer such steps as a function; None where they are not compiled.
+def usual_steps(
+    dynamics: Runnable, prepared: Array, bounds: Sequence[float]
+) -> tuple[UsualStep, UsualMode] | tuple[None, None]:
+    """Answer such steps, and how they begin, as functions; None where they are not compiled.
 
     Args:
         dynamics: `held_dynamics`, as it runs.
@@ -61,5 +67,8 @@ def usual_step(dynamics: Runnable, prepared: Array, bounds: Sequence[float]) -> 
             least and greatest positions of the passive joints, beyond which their stops act, and the speed
             that is not passed, the step of the integrator (s), and `JUMP`.
     """
-    step = getattr(dynamics.function, "step", None)
-    return None if step is None else partial(step, np.array(bounds), prepared)
+    step, present = (getattr(dynamics.function, name, None) for name in ("step", "present"))
+    if step is None or present is None:
+        return None, None
+    constant = np.array(bounds)
+    return partial(step, constant, prepared), partial(present, constant, prepared)

@@ -111,8 +111,8 @@ def _integrator(real: Robot) -> Integrator:
     settings = SimulationSettings(step=1.0 / RATE_HZ, substeps=math.ceil(1.0 / (RATE_HZ * STEP_S)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", dyn_core.ModelWarning)
-        dyn_core.Simulator(real, settings)
-    return "semi_implicit_euler" if caught else settings.integrator
+        simulator = dyn_core.Simulator(real, settings)
+    return "semi_implicit_euler" if caught else simulator.integrator
 
 
 def _gains(model: Model, q: Array) -> tuple[float, JointGains]:

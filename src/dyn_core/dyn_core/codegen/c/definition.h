@@ -7,6 +7,7 @@ static PyMethodDef functions[] = {
     {"into_at", (PyCFunction)(void (*)(void))into_at, METH_FASTCALL, NULL},
 #ifdef PASSIVE
     {"step", (PyCFunction)(void (*)(void))step, METH_FASTCALL, NULL},
+    {"present", (PyCFunction)(void (*)(void))present, METH_FASTCALL, NULL},
 #endif
     {NULL, NULL, 0, NULL}};
 

@@ -10,6 +10,9 @@
 // `general`; `into` answers its number instead of None. `into_at` is given the unknowns as one array more.
 // They are a vector after the inputs: there are VECTORS in all.
 //
+// A GUARDED program has NaN for its first result where inputs cannot be used. `bind` then hands over to
+// `general`, too, which says why.
+//
 // A TUNABLE program takes one more array, what was prepared from parameters, of which it reads the first
 // PREPARED numbers. It is item 0 of the list `prepared` for `bind`, where it can be replaced but never
 // written to, and follows the inputs for `into`.
@@ -292,6 +295,20 @@ static int takes(PyObject *object, const double *const *inputs, npy_intp samples
     return 1;
 }
 
+#if GUARDED
+// The first sample whose first result is NaN, or -1.
+static npy_intp refused(const double *out, npy_intp samples)
+{
+    const npy_intp all = samples < 0 ? 1 : samples;
+    for (npy_intp k = 0; k < all; ++k) {
+        if (out[k * RESULTS] != out[k * RESULTS]) {
+            return k;
+        }
+    }
+    return -1;
+}
+#endif
+
 static PyObject *not_prepared(void)
 {
     PyErr_SetString(PyExc_TypeError, FUNCTION_NAME ": arguments that were not prepared");
@@ -334,6 +351,9 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     }
     if (out != NULL) {
         open = compute(inputs, p, samples, (double *)PyArray_DATA((PyArrayObject *)out));
+#if GUARDED
+        open = refused((const double *)PyArray_DATA((PyArrayObject *)out), samples);
+#endif
     }
 #if TUNABLE
     Py_DECREF(prepared);

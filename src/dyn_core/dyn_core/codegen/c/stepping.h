@@ -49,6 +49,37 @@ static int stage(const Acting *acting, const double *q, const double *qd, const 
     return 1;
 }
 
+// What the joints do from now on, and what they accelerate with: 1 where one moves, 0 where all are held;
+// -1 where one runs into a stop or breaks away, or where the loops do not close.
+static int begin(const Bounds *bounds, Acting *acting, const double *q, const double *qd, double *a)
+{
+    static const double unmoved[SUM_RESULTS] = {0.0};
+    const double times[4] = {0.0, 0.0, 0.0, bounds->shortest};
+    int moving = 0;
+    for (int j = 0; j < JOINTS; ++j) {
+        const int at_lower = q[j] <= bounds->lower[j], at_upper = q[j] >= bounds->upper[j];
+        if ((at_lower && qd[j] < 0.0) || (at_upper && qd[j] > 0.0)) {
+            return -1;
+        }
+        const int held = qd[j] == 0.0 && (at_lower || at_upper || bounds->Fs[j] > 0.0);
+        acting->free[j] = held ? 0.0 : 1.0;
+        acting->friction[j] = qd[j] == 0.0 ? 0.0 : -copysign(bounds->Fs[j], qd[j]);
+        moving |= !held;
+    }
+    if (!stage(acting, q, qd, unmoved, unmoved, times, a)) {
+        return -1;
+    }
+    for (int j = 0; j < JOINTS; ++j) {
+        const double reaction = a[JOINTS + j];
+        if (acting->free[j] == 0.0
+            && !((reaction >= -bounds->Fs[j] || q[j] >= bounds->upper[j])
+                 && (reaction <= bounds->Fs[j] || q[j] <= bounds->lower[j]))) {
+            return -1;
+        }
+    }
+    return moving;
+}
+
 // Positions and velocities after a step of the Runge-Kutta method; 0 where something happens in it.
 static int runge_kutta(const Bounds *bounds, Acting *acting, const double *q, const double *qd, double h,
                        double *q_after, double *qd_after)
@@ -56,33 +87,15 @@ static int runge_kutta(const Bounds *bounds, Acting *acting, const double *q, co
     static const double unmoved[SUM_RESULTS] = {0.0};
     double a[4][SUM_RESULTS], after[SUM_RESULTS];
     const double half = 0.5 * h, shortest = bounds->shortest;
-    const double times[4][4] = {{0.0, 0.0, 0.0, shortest},
+    const double times[4][4] = {{0.0},
                                 {half, 0.0, 0.0, shortest},
                                 {half, half * half, 0.0, shortest},
                                 {h, half * h, 0.0, shortest}};
-    int moving = 0;
-    for (int j = 0; j < JOINTS; ++j) {
-        const int at_lower = q[j] <= bounds->lower[j], at_upper = q[j] >= bounds->upper[j];
-        if ((at_lower && qd[j] < 0.0) || (at_upper && qd[j] > 0.0)) {
-            return 0;
-        }
-        const int held = qd[j] == 0.0 && (at_lower || at_upper || bounds->Fs[j] > 0.0);
-        acting->free[j] = held ? 0.0 : 1.0;
-        acting->friction[j] = qd[j] == 0.0 ? 0.0 : -copysign(bounds->Fs[j], qd[j]);
-        moving |= !held;
-    }
-    if (!stage(acting, q, qd, unmoved, unmoved, times[0], a[0])) {
+    const int moving = begin(bounds, acting, q, qd, a[0]);
+    if (moving < 0) {
         return 0;
     }
-    for (int j = 0; j < JOINTS; ++j) {
-        const double reaction = a[0][JOINTS + j];
-        if (acting->free[j] == 0.0
-            && !((reaction >= -bounds->Fs[j] || q[j] >= bounds->upper[j])
-                 && (reaction <= bounds->Fs[j] || q[j] <= bounds->lower[j]))) {
-            return 0;
-        }
-    }
-    if (!moving) {
+    if (moving == 0) {
         memcpy(q_after, q, sizeof(double) * JOINTS);
         memcpy(qd_after, qd, sizeof(double) * JOINTS);
         return 1;
@@ -200,7 +213,7 @@ static PyObject *fixed_array(npy_intp count)
 // what is known of them before it, or None, with which nothing is looked at of them. What was prepared is an array, whether or not the program reads it.
 static PyObject *step(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 8 || (TUNABLE && !is_prepared(args[1]))) {
+    if (count != 8 || !is_prepared(args[1])) {
         return not_prepared();
     }
     const Bounds *bounds = (const Bounds *)numbers_of(args[0], sizeof(Bounds) / sizeof(double));
@@ -227,6 +240,38 @@ static PyObject *step(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
                           && bounded(bounds, after[1])
                           && (alone || followed(bounds, before, after[0], after[1], h, after[2]));
         answer = usual ? PyTuple_Pack(3, arrays[0], arrays[1], arrays[2]) : Py_NewRef(Py_None);
+    }
+    for (int k = 0; k < 3; ++k) {
+        Py_XDECREF(arrays[k]);
+    }
+    return answer;
+}
+
+// present(bounds, prepared, q, qd, tau): which joints are free, Coulomb friction on them, and what
+// `held_dynamics` answers; None where a joint runs into a stop or breaks away.
+static PyObject *present(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 5 || !is_prepared(args[1])) {
+        return not_prepared();
+    }
+    const Bounds *bounds = (const Bounds *)numbers_of(args[0], sizeof(Bounds) / sizeof(double));
+    const double *q = numbers_of(args[2], JOINTS), *qd = numbers_of(args[3], JOINTS);
+    Acting acting = {.tau = numbers_of(args[4], JOINTS),
+                     .p = (const double *)PyArray_DATA((PyArrayObject *)args[1])};
+    double a[SUM_RESULTS];
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (begin(bounds, &acting, q, qd, a) < 0) {
+        Py_RETURN_NONE;
+    }
+    PyObject *arrays[3] = {fixed_array(JOINTS), fixed_array(JOINTS), fixed_array(SUM_RESULTS)};
+    PyObject *answer = NULL;
+    if (arrays[0] != NULL && arrays[1] != NULL && arrays[2] != NULL) {
+        memcpy(PyArray_DATA((PyArrayObject *)arrays[0]), acting.free, sizeof acting.free);
+        memcpy(PyArray_DATA((PyArrayObject *)arrays[1]), acting.friction, sizeof acting.friction);
+        memcpy(PyArray_DATA((PyArrayObject *)arrays[2]), a, sizeof a);
+        answer = PyTuple_Pack(3, arrays[0], arrays[1], arrays[2]);
     }
     for (int k = 0; k < 3; ++k) {
         Py_XDECREF(arrays[k]);

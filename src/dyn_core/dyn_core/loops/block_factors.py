@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small linear systems over scalars, solved without choices that depend on numbers.
+"""Factors of the blocks of small linear systems over scalars, made without choices that depend on numbers.
 
-A traced program cannot choose pivots while it runs. Blocks of one or two unknowns are solved by
-their determinant; larger ones are made orthogonal, column by column (modified Gram-Schmidt), which
-needs no pivots and is as accurate as the system allows. Entries that are 0 by structure are floats,
-and cost nothing.
+Blocks of one or two unknowns are solved by their determinant; larger ones are made orthogonal, column by
+column (modified Gram-Schmidt). That needs no pivots, which `linalg.elimination` chooses by comparing and
+exchanging rows at run time, takes more equations than unknowns, solves the transposed system too, and is as
+accurate as the system allows. Entries that are 0 by structure are floats, and cost nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dyn_core.linalg.scalar import Scalar, is_zero, reciprocal
+from dyn_core.linalg.scalar import Scalar, reciprocal
+from dyn_core.linalg.vector import dot, less
 from dyn_core.loops.block_triangular import Block
 
 Rows = Sequence[Mapping[int, Scalar]]
@@ -105,31 +106,3 @@ def _orthogonal(columns: Sequence[tuple[Scalar, ...]]) -> Orthogonal:
         R.append(tuple(row))
         scales.append(scale)
     return Orthogonal(tuple(V), tuple(R), tuple(scales))
-
-
-def determinant(A: Sequence[Sequence[Scalar]]) -> Scalar:
-    """Determinant of a small matrix, by its first column."""
-    if not A:
-        return 1.0
-    total: Scalar = 0.0
-    for k, row in enumerate(A):
-        if not is_zero(row[0]):
-            minor = determinant([other[1:] for i, other in enumerate(A) if i != k])
-            total = total + row[0] * minor if k % 2 == 0 else total - row[0] * minor
-    return total
-
-
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """Sum of the products."""
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        if not (is_zero(x) or is_zero(y)):
-            total = total + x * y
-    return total
-
-
-def less(a: Sequence[Scalar], k: Scalar, b: Sequence[Scalar]) -> list[Scalar]:
-    """Answer a - k b."""
-    if is_zero(k):
-        return list(a)
-    return [x if is_zero(y) else x - k * y for x, y in zip(a, b, strict=True)]

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What it takes to make a step feasible, beside one inverse dynamics call."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from alternate import compare
+from bars import FEASIBLE_US, Bars
+from robots import description
+
+import dyn_core
+
+
+def print_feasible_steps(bars: Bars) -> None:
+    """Print times of steps of an arm of six joints."""
+    robot = dyn_core.load_robot(description("UR5"))
+    q = np.array([0.1, -1.2, 1.4, -0.6, 0.3, 0.2])
+    zero, dt = np.zeros(6), 0.002
+    near, far = np.full(6, 1e-3), np.array([1.0, 0.5, 0.3, 0.1, 0.2, 0.3])
+    steps = dyn_core.Feasibility(robot)
+    needed = partial(dyn_core.compile_model(robot).inverse_dynamics, q, zero, zero)
+    calls = {
+        "nearest, a feasible wish": partial(steps.nearest, q, zero, q, near, dt),
+        "on_path, a feasible wish": partial(steps.on_path, q, zero, q, near, dt),
+        "nearest, torques cut": partial(steps.nearest, q, zero, q, far, dt),
+        "on_path, slower": partial(steps.on_path, q, zero, q, far, dt),
+    }
+    assert calls["nearest, a feasible wish"]().feasible
+    assert not calls["on_path, slower"]().feasible
+    print("Feasible steps of the UR5, and their time in calls of inverse dynamics")
+    print(f"{'step':28}{'time':>10}{'calls':>8}  bar")
+    for what, call in calls.items():
+        found = compare([call, needed])
+        took = 1e6 * found.seconds(0)
+        mark = bars.mark(f"{what} (us)", took, FEASIBLE_US)
+        print(f"{what:28}{took:>7.2f} us{found.ratio(1):>8.1f}  {mark}")

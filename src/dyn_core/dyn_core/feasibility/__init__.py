@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What motion the actuators of a robot can give: steps, trajectories, sizes of motors."""

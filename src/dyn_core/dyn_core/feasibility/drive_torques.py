@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The torques of a motion, and how they change with its rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dyn_core.facade.arrays import Array
+from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.programs import traced, with_terms
+from dyn_core.facade.run_by import run_by
+from dyn_core.model.robot import Robot
+
+RATES = (1.0, 0.5, 0.25)
+"""Rates at which torques are computed; one more for loops would say nothing new."""
+
+
+@dataclass(frozen=True, eq=False)
+class RatedTorques:
+    """Torques at the samples of a motion that is run through at the rate r: ``a r^2 + b r + c``.
+
+    Velocities are r times, accelerations r^2 times those of the motion. Inertial, Coriolis and centrifugal
+    torques go with r^2, viscous friction with r; the rest stays: gravity, Coulomb friction, offsets, and what
+    links exert.
+
+    Attributes:
+        a: (m, n), N m or N.
+        b: (m, n), N m or N.
+        c: (m, n), N m or N.
+    """
+
+    a: Array
+    b: Array
+    c: Array
+
+    def at(self, rate: float) -> Array:
+        """Answer the torques (N m or N), (m, n)."""
+        return (self.a * rate + self.b) * rate + self.c
+
+
+class DriveTorques:
+    """Torques of the actuators of a robot along motions.
+
+    Attributes:
+        robot: the robot.
+    """
+
+    def __init__(self, robot: Robot, *, friction: bool = True, rotor_inertia: bool = True) -> None:
+        """Compile what it takes."""
+        self.robot = robot
+        made_of = with_terms(robot, friction, rotor_inertia)
+        self._needed = run_by(made_of, traced(made_of, "inverse_dynamics"))
+        self._external = run_by(made_of, traced(made_of, "external_torques"))
+
+    def rated(
+        self, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, npt.ArrayLike] | None = None
+    ) -> RatedTorques:
+        """Answer the torques of a motion, (m, n) each, at any rate above 0.
+
+        Args:
+            q: positions (rad or m).
+            qd: velocities (rad/s or m/s).
+            qdd: accelerations (rad/s^2 or m/s^2).
+            wrenches: by link name, what it exerts on its environment, as for `Model.inverse_dynamics`.
+        """
+        rows = [self._needed(q, rate * qd, rate * rate * qdd) for rate in RATES]
+        # Three values of a polynomial of degree 2 give its coefficients, for loops as for trees.
+        a, b, c = np.tensordot(np.linalg.inv(np.vander(RATES)), np.stack(rows), 1)
+        exerted = external_wrenches(self.robot, wrenches, q.shape[:-1])
+        if exerted:
+            c = c + self._external(q, packed(self.robot, exerted, q.shape[:-1]))
+        return RatedTorques(a, b, c)

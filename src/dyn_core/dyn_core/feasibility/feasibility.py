@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which steps of a motion the actuators of a robot can make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from copy import copy
+
+import numpy as np
+import numpy.typing as npt
+
+from dyn_core.control.vectors import check_vector
+from dyn_core.errors import DynError, listed
+from dyn_core.facade.arrays import Array, as_floats
+from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.programs import traced, with_terms
+from dyn_core.facade.run_by import run_by, runnable_by
+from dyn_core.facade.runnable import Runnable
+from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
+from dyn_core.feasibility.feasible_step import FeasibleStep
+from dyn_core.feasibility.nearest_point import nearest_point
+from dyn_core.feasibility.step_program import NONE, ROWS, Layout, step_program
+from dyn_core.model.refuse_springs import refuse_springs
+from dyn_core.model.robot import Robot
+
+_WISHED, _NEAREST, _PATH = "wished", "nearest", "path"
+FAR = 1e20
+"""How far away a limit is that is none, such as one of power at a standstill."""
+_VECTORS = ("q", "qd", "q_next", "qd_next")
+
+
+class Feasibility:
+    """What the actuators of a robot make of a wished step.
+
+    A step goes from the present positions and velocities to the next ones in a time dt, with constant
+    accelerations ``(qd_next - qd) / dt``. It is feasible where the wished positions, those that the
+    accelerations lead to, and the wished velocities are within their limits, and the torques that it needs
+    when it begins are, too, at the speed that the joints have then.
+
+    A joint that is outside of its range, or too fast, before the step may go no further out, and no faster.
+
+    Attributes:
+        robot: the robot; of one with loops the actuated joints move.
+        limits: the limits.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        limits: ActuatorLimits | None = None,
+        *,
+        friction: bool = True,
+        rotor_inertia: bool = True,
+    ) -> None:
+        """Compile what it takes.
+
+        Args:
+            robot: the robot.
+            limits: the limits; None for those of its description.
+            friction: whether the joints have friction.
+            rotor_inertia: whether the rotors have inertia.
+
+        Raises:
+            DynError: a joint has no actuator, or the limits are those of another robot.
+        """
+        check_actuated(robot)
+        self.robot = robot
+        self.limits = actuator_limits(robot) if limits is None else limits
+        self._check_limits()
+        self._terms = {"friction": friction, "rotor_inertia": rotor_inertia}
+        made_of = with_terms(robot, friction, rotor_inertia)
+        self._external = run_by(made_of, traced(made_of, "external_torques"))
+        self._points = points = self.limits.points
+        runnable = runnable_by(made_of, step_program(made_of, points))
+        self._call: Callable[..., Array] = runnable.function.bind(self._general(runnable), [])
+        self._layout = layout = Layout(robot.dof)
+        self._limits = _packed_limits(self.limits, points)
+        self._free = np.zeros(robot.dof)
+        self._free.flags.writeable = False
+        # What was made of the last step: most callers have always the same.
+        self._dt = (0.0, np.zeros(1))
+        self._slices = {
+            kind: tuple(layout.vector(f"{kind}_{what}") for what in ("q", "qd", "qdd", "torques"))
+            for kind in (_WISHED, _NEAREST, _PATH)
+        }
+        self._wish, self._off, self._least, self._greatest = map(layout.number, layout.NUMBERS)
+
+    def with_limits(self, limits: ActuatorLimits) -> Feasibility:
+        """Answer the same with other limits; nothing is compiled if no curve has more points than before."""
+        if limits.points > self._points:
+            return Feasibility(self.robot, limits, **self._terms)
+        other = copy(self)
+        other.limits = limits
+        other._check_limits()
+        other._limits = _packed_limits(limits, self._points)
+        return other
+
+    def nearest(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        q_next: npt.ArrayLike,
+        qd_next: npt.ArrayLike,
+        dt: float,
+        wrenches: Mapping[str, npt.ArrayLike] | None = None,
+    ) -> FeasibleStep:
+        """Answer the step with the torques that are nearest to those wished (Kvrgic-Vidakovic, sec. V).
+
+        Positions and velocities are limited first, then the torques that these need, and the accelerations
+        follow from the torques. Where the accelerations would then take a joint beyond its range or speed
+        all the same, which the paper does not look at, the torques are those nearest to the wish, each
+        relative to its limit, with which none does.
+
+        Args:
+            q: positions (rad or m), (n,).
+            qd: velocities (rad/s or m/s), (n,).
+            q_next: wished positions after the step (rad or m), (n,).
+            qd_next: wished velocities after it (rad/s or m/s), (n,).
+            dt: the step (s), > 0.
+            wrenches: by link name, ``[force; moment]`` (N, N m) that the link exerts on its environment, in
+                its frame and about its origin.
+
+        Returns:
+            The step. It is not `possible` where no torques within their limits keep range and speed of
+            all joints: then they are those of the paper.
+
+        Raises:
+            ValueError: an argument has another shape, or is not finite.
+        """
+        values = self._computed(q, qd, q_next, qd_next, dt, wrenches)
+        if values.item(self._wish) <= 0.0:
+            return self._step(_WISHED, values, 1.0)
+        if values.item(self._off) <= 0.0:
+            return self._step(_NEAREST, values, math.nan)
+        return self._within_all(values, float(dt))
+
+    def on_path(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        q_next: npt.ArrayLike,
+        qd_next: npt.ArrayLike,
+        dt: float,
+        wrenches: Mapping[str, npt.ArrayLike] | None = None,
+    ) -> FeasibleStep:
+        """Answer the fastest step in the wished direction: all wished velocities times one part of 0 to 1.
+
+        The arguments are those of `nearest`.
+
+        Returns:
+            The step. Where no part keeps all limits it is that of `nearest`, and its part is NaN.
+        """
+        values = self._computed(q, qd, q_next, qd_next, dt, wrenches)
+        if values.item(self._wish) <= 0.0:
+            return self._step(_WISHED, values, 1.0)
+        part = values.item(self._greatest)
+        if part >= values.item(self._least):
+            return self._step(_PATH, values, part)
+        if values.item(self._off) <= 0.0:
+            return self._step(_NEAREST, values, math.nan)
+        return self._within_all(values, float(dt))
+
+    def _check_limits(self) -> None:
+        if self.limits.joint_names != self.robot.coordinate_names:
+            raise DynError(
+                f"the limits are those of {listed(self.limits.joint_names)}, but the joints of "
+                f"robot '{self.robot.name}' are {listed(self.robot.coordinate_names)}"
+            )
+
+    def _step(self, kind: str, values: Array, part: float, possible: bool = True) -> FeasibleStep:
+        q, qd, qdd, torques = self._slices[kind]
+        return FeasibleStep(
+            values[q],
+            values[qd],
+            values[qdd],
+            values[torques],
+            kind is _WISHED,
+            possible,
+            part,
+            self.limits,
+            values,
+        )
+
+    def _within_all(self, values: Array, dt: float) -> FeasibleStep:
+        """Answer the step of the torques nearest to the wish with which all limits are kept.
+
+        With ``y_i = (u_i - w_i) / c_i``, w the torques after the wish was limited and c those of full load,
+        they are the y of least norm.
+        """
+        layout, n = self._layout, self.robot.dof
+        least_u, most_u, least_a, most_a, H = (
+            values[layout.vector(name)]
+            for name in ("least_torques", "greatest_torques", "least_qdd", "greatest_qdd", "H")
+        )
+        A = values[layout.inertia].reshape(n, n)
+        allowed = np.maximum(np.minimum(values[layout.vector("wished_qdd")], most_a), least_a)
+        wished = A @ allowed + H
+        full = np.where(most_u - least_u < FAR, most_u - least_u, 1.0)
+        full = np.where(full > 0.0, full, 1.0)
+        to_qdd = np.linalg.inv(A) * full
+        N = np.concatenate((np.diag(full), -np.diag(full), to_qdd, -to_qdd))
+        b = np.concatenate((least_u - wished, wished - most_u, least_a - allowed, allowed - most_a))
+        length = np.linalg.norm(N, axis=1)
+        real = b > -FAR
+        y = nearest_point(N[real] / length[real, None], b[real] / length[real])
+        if y is None:
+            return self._step(_NEAREST, values, math.nan, possible=False)
+        # What rounding leaves is a part of the torques, which are large where accelerations are.
+        qdd = np.minimum(np.maximum(allowed + to_qdd @ y, least_a), most_a)
+        torques = A @ qdd + H
+        q, qd = values[layout.vector("q")], values[layout.vector("qd")]
+        reached = qd + dt * qdd
+        vectors = q + 0.5 * dt * (qd + reached), reached, qdd, torques
+        for vector in vectors:
+            vector.flags.writeable = False
+        return FeasibleStep(*vectors, False, True, math.nan, self.limits, values)
+
+    def _computed(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        q_next: npt.ArrayLike,
+        qd_next: npt.ArrayLike,
+        dt: float,
+        wrenches: Mapping[str, npt.ArrayLike] | None,
+    ) -> Array:
+        step = self._dt
+        if dt != step[0]:
+            if not (math.isfinite(dt) and dt > 0.0):
+                raise ValueError(f"dt: expected a finite time > 0, but it is {dt}")
+            self._dt = step = (dt, np.array([dt], dtype=np.float64))
+        external = self._free if wrenches is None else self._external_torques(q, wrenches)
+        values = self._call(q, qd, q_next, qd_next, external, self._limits, step[1])
+        if values.item(self._wish) != values.item(self._wish):
+            self._refuse(q, qd, q_next, qd_next)
+        values.flags.writeable = False
+        return values
+
+    def _external_torques(self, q: npt.ArrayLike, wrenches: Mapping[str, npt.ArrayLike]) -> Array:
+        positions = _vector("q", q, self.robot.dof)
+        w = packed(self.robot, external_wrenches(self.robot, wrenches, ()), ())
+        return self._external(positions, w)
+
+    def _general(self, runnable: Runnable) -> Callable[..., Array]:
+        """Answer what computes from whatever users give, with a message where it cannot."""
+
+        def general(*vectors: npt.ArrayLike) -> Array:
+            n = self.robot.dof
+            given = [_vector(name, value, n) for name, value in zip(_VECTORS, vectors[:4], strict=True)]
+            return runnable.run((), *given, *(np.asarray(value) for value in vectors[4:]))
+
+        return general
+
+    def _refuse(self, *vectors: npt.ArrayLike) -> None:
+        for name, value in zip(_VECTORS, vectors, strict=True):
+            check_vector(name, self.limits.joint_names, np.asarray(value, dtype=np.float64))
+        raise DynError(
+            f"robot '{self.robot.name}' has no finite accelerations here: "
+            "a joint moves no inertia, or the numbers are too large"
+        )
+
+
+def check_actuated(robot: Robot) -> None:
+    """Refuse a robot with joints that follow no motion, as no actuator moves them; DynError names them."""
+    passive = robot.passive_joint_names
+    if not robot.dof:
+        raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to ask of it")
+    refuse_springs(robot, "a motion that is given")
+    if passive and not robot.loops:
+        raise DynError(
+            f"{listed(passive)} of robot '{robot.name}': passive joints follow no motion, "
+            "fix them or give them actuators",
+            element=f"joint '{passive[0]}'",
+        )
+
+
+def _packed_limits(limits: ActuatorLimits, points: int) -> Array:
+    """Answer the limits as the program takes them, with `NONE` for those that there are not."""
+    rows = [limits.lower, limits.upper, limits.velocity, limits.power, limits.braking_power]
+    assert len(rows) == len(ROWS)
+    curves = [limit.curve for limit in limits.of_joints]
+    of_curves = [
+        *([c.speeds[k] if k < len(c.speeds) else NONE for c in curves] for k in range(points)),
+        *([c.efforts[min(k, len(c.efforts) - 1)] for c in curves] for k in range(points)),
+        *([c.slopes[k] if k < len(c.slopes) else 0.0 for c in curves] for k in range(points)),
+    ]
+    packed_rows = np.clip(np.concatenate((*rows, *of_curves)), -NONE, NONE)
+    packed_rows.flags.writeable = False
+    return packed_rows
+
+
+def _vector(name: str, value: npt.ArrayLike, n: int) -> Array:
+    array = as_floats(name, value)
+    if array.shape != (n,):
+        raise ValueError(f"{name}: expected the shape ({n},), but it has {array.shape}")
+    return array

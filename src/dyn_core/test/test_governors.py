@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories and streams of references that are made feasible: the path is kept, and the limits are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dyn_core
+from dyn_core.control.motion import Motion
+from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
+from dyn_core.errors import DynError
+from dyn_core.feasibility.actuator_limits import ActuatorLimit, ActuatorLimits, actuator_limits
+from dyn_core.feasibility.drive_torques import DriveTorques
+from dyn_core.feasibility.feasibility import Feasibility
+from dyn_core.feasibility.reference_governor import ReferenceGovernor
+from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
+from dyn_core.feasibility.trajectory_governor import TrajectoryGovernor, scaled_points
+from dyn_core.model.robot import Robot
+
+ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
+GOAL = np.array([1.0, 0.4, -0.3, 0.5, 0.5, 1.0])
+
+
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    return dyn_core.load_robot(ROBOTS / "rx90.urdf", loops=ROBOTS / "rx90.yaml")
+
+
+@pytest.fixture(scope="module")
+def governor(robot: Robot) -> TrajectoryGovernor:
+    return TrajectoryGovernor(DriveTorques(robot), actuator_limits(robot))
+
+
+def quintic(robot: Robot, duration: float, velocities: bool = True) -> TrajectoryPoints:
+    """From rest at 0 over the middle to rest at GOAL."""
+    times = np.array([0.0, 0.5, 1.0]) * duration
+    q = np.array([np.zeros(6), 0.5 * GOAL, GOAL])
+    qd = np.array([np.zeros(6), 1.875 * GOAL / duration, np.zeros(6)])
+    return trajectory_points(
+        robot.coordinate_names,
+        robot.coordinate_names,
+        times,
+        q.tolist(),
+        qd.tolist() if velocities else None,
+        np.zeros((3, 6)).tolist() if velocities else None,
+    )
+
+
+def kept(robot: Robot, limits: ActuatorLimits, trajectory, end: float, room: float = 1e-6) -> bool:
+    t = np.linspace(trajectory.start, end, 3001)
+    samples = trajectory.sample_many(t)
+    torques = dyn_core.compile_model(robot).inverse_dynamics(samples.q, samples.qd, samples.qdd)
+    return bool(
+        (np.abs(samples.qd) <= limits.velocity * (1.0 + room)).all()
+        and (np.abs(torques) <= limits.effort(samples.qd) * (1.0 + room)).all()
+    )
+
+
+def test_a_feasible_trajectory_is_left_as_it_is(robot: Robot, governor: TrajectoryGovernor) -> None:
+    points = quintic(robot, 4.0)
+    governed = governor.governed(points, 10.0)
+    assert governed.unchanged
+    assert governed.points is points
+    assert governed.failures == ()
+
+
+def test_one_that_is_too_fast_is_slower_on_the_same_path(robot: Robot, governor: TrajectoryGovernor) -> None:
+    points = quintic(robot, 0.4)
+    governed = governor.governed(points, 0.0, start=Motion.at_rest(np.zeros(6)))
+    assert governed.factor > 1.0
+    assert not governed.unchanged
+    assert {failure.excess.joint for failure in governed.failures} >= {"joint_1"}
+    trajectory = governed.trajectory
+    assert kept(robot, governor.limits, trajectory, trajectory.end, 2e-3)
+    # No more than it has to: a little faster is too fast.
+    faster = governor.governed(scaled_points(points, governed.factor * 0.99), 0.0)
+    assert faster.factor == pytest.approx(1.0 / 0.99, rel=1e-6)
+    straight = governor.governed(quintic(robot, 4.0), 0.0).trajectory
+    u = np.linspace(0.0, 1.0, 501)
+    ours = trajectory.sample_many(trajectory.start + u * (trajectory.end - trajectory.start)).q
+    wished = straight.sample_many(straight.start + u * (straight.end - straight.start)).q
+    np.testing.assert_allclose(ours, wished, atol=1e-9)
+
+
+def test_points_with_positions_only_get_velocities(robot: Robot, governor: TrajectoryGovernor) -> None:
+    governed = governor.governed(quintic(robot, 4.0, velocities=False), 0.0)
+    assert governed.filled
+    assert governed.factor == 1.0
+    assert np.isfinite(governed.points.qd).all()
+    np.testing.assert_array_equal(governed.points.qd[[0, -1]], 0.0)
+
+
+def test_one_that_replaces_a_running_one_begins_in_motion(robot: Robot, governor: TrajectoryGovernor) -> None:
+    running = governor.governed(quintic(robot, 3.0), 0.0).trajectory
+    back = trajectory_points(
+        robot.coordinate_names,
+        robot.coordinate_names,
+        [0.3],
+        [np.zeros(6).tolist()],
+        [np.zeros(6).tolist()],
+        [np.zeros(6).tolist()],
+    )
+    governed = governor.governed(back, 1.5, running=running)
+    assert governed.factor > 1.0
+    begin = governed.trajectory.motion(1.5)
+    np.testing.assert_allclose(begin.qd, running.motion(1.5).qd, atol=1e-9)
+    assert kept(robot, governor.limits, governed.trajectory, governed.trajectory.end, 2e-3)
+
+
+def test_what_no_time_will_mend(robot: Robot, governor: TrajectoryGovernor) -> None:
+    far = replace(quintic(robot, 2.0), q=np.array([np.zeros(6), 0.5 * GOAL, 5.0 * GOAL]))
+    with pytest.raises(
+        DynError, match=r"joint 'joint_1' asks for the position .* slower it would be so, too"
+    ):
+        governor.governed(far, 0.0)
+    weak = actuator_limits(robot, {"joint_2": ActuatorLimit(curve=TorqueSpeedCurve.constant(10.0))})
+    with pytest.raises(DynError, match="joint 'joint_2' cannot hold itself on the way"):
+        TrajectoryGovernor(DriveTorques(robot), weak).governed(quintic(robot, 2.0), 0.0)
+    some = quintic(robot, 2.0)
+    qd = some.qd.copy()
+    qd[1] = math.nan
+    with pytest.raises(
+        DynError, match=r"the velocity of joint 'joint_1' jumps from 0 to 0\.5 .* no actuator"
+    ):
+        governor.governed(replace(some, qd=qd, qdd=np.full((3, 6), math.nan)), 0.0)
+
+
+def test_loops() -> None:
+    folder = ROBOTS
+    loops = dyn_core.load_robot(folder / "sr400.urdf", loops=folder / "sr400.yaml")
+    n = loops.dof
+    limits = actuator_limits(loops, {name: ActuatorLimit(velocity=0.5) for name in loops.coordinate_names})
+    governor = TrajectoryGovernor(DriveTorques(loops), limits)
+    names = loops.coordinate_names
+    zero, goal = np.zeros(n), np.full(n, 0.2)
+    points = trajectory_points(names, names, [0.0, 0.3], [zero.tolist(), goal.tolist()], [zero.tolist()] * 2)
+    governed = governor.governed(points, 0.0)
+    # A cubic from rest to rest is at most 1.5 times as fast as its mean.
+    assert governed.factor == pytest.approx(1.5 * 0.2 / 0.3 / 0.5, rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def steps(robot: Robot) -> Feasibility:
+    return Feasibility(robot)
+
+
+def smooth(t: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
+    u = min(max(t / duration, 0.0), 1.0)
+    return GOAL * u**3 * (10 - 15 * u + 6 * u * u), GOAL * 30 * u * u * (1 - u) ** 2 / duration
+
+
+def test_a_feasible_stream_goes_through_bit_by_bit(steps: Feasibility) -> None:
+    governor, dt = ReferenceGovernor(steps), 0.004
+    for k in range(1001):
+        q, qd = smooth(k * dt, 3.0)
+        out = governor.take(k * dt, q, qd)
+        assert out.unchanged
+        assert out.q is q
+        assert out.qd is qd
+    assert governor.lag == 0.0
+
+
+def test_a_stream_that_is_too_fast_keeps_its_path_and_its_limits(robot: Robot, steps: Feasibility) -> None:
+    """Twice as fast as the actuators can, then at rest until the path has been run through."""
+    governor, dt, duration = ReferenceGovernor(steps), 0.002, 0.35
+    model = dyn_core.compile_model(robot)
+    before = None
+    asked: set[str] = set()
+    for k in range(1501):
+        q, qd = smooth(k * dt, duration)
+        out = governor.take(k * dt, q, qd)
+        asked |= {excess.joint for excess in out.asked}
+        # All joints go along one line, so that the path is that line.
+        part = out.q / GOAL
+        np.testing.assert_allclose(part, part[0], atol=1e-3)
+        assert out.distance < 1e-9
+        if before is not None:
+            torques = model.inverse_dynamics(before.q, before.qd, (out.qd - before.qd) / dt)
+            assert (np.abs(torques) <= steps.limits.effort(before.qd) * (1.0 + 1e-9) + 1e-6).all()
+            assert (np.abs(out.qd) <= steps.limits.velocity + 1e-9).all()
+        before = out
+    assert "joint_1" in asked
+    assert before is not None
+    np.testing.assert_allclose(before.q, GOAL, atol=1e-6)
+    assert governor.lag == 0.0
+    assert before.unchanged
+
+
+def test_it_goes_on_without_references_until_the_path_ends(steps: Feasibility) -> None:
+    governor, dt, duration = ReferenceGovernor(steps), 0.002, 0.3
+    count = round(duration / dt) + 1
+    for k in range(count):
+        governor.take(k * dt, *smooth(k * dt, duration))
+    assert governor.behind
+    lag = governor.lag
+    k = count
+    while governor.behind:
+        out = governor.advance(k * dt)
+        k += 1
+        assert k < 3 * count
+    np.testing.assert_allclose(out.q, GOAL, atol=1e-9)
+    assert lag > 0.0
+
+
+def test_a_path_that_cannot_be_kept_is_said_and_joined_again(steps: Feasibility) -> None:
+    """A velocity that stops at once: torques stay within limits, the joint goes too far, and comes back."""
+    governor, dt = ReferenceGovernor(steps), 0.002
+    q, speed = np.zeros(6), np.zeros(6)
+    speed[0] = 1.0
+    ramp = 200
+    worst = 0.0
+    for k in range(5000):
+        qd = speed * min(k / ramp, 1.0) if k < 500 else np.zeros(6)
+        q = q + dt * qd
+        out = governor.take(k * dt, q, qd)
+        worst = max(worst, out.distance)
+    assert worst > 1e-3
+    np.testing.assert_allclose(out.q, q, atol=1e-6)
+
+
+def test_a_stream_that_begins_too_fast_or_out_of_range(steps: Feasibility) -> None:
+    governor = ReferenceGovernor(steps)
+    fast = 2.0 * steps.limits.velocity
+    out = governor.take(0.0, np.zeros(6), fast)
+    assert not out.unchanged
+    assert out.rate == 0.5
+    np.testing.assert_allclose(out.qd, steps.limits.velocity)
+    assert {excess.quantity for excess in out.asked} == {"velocity"}
+    far = np.zeros(6)
+    far[0] = 2.9
+    with pytest.raises(
+        DynError, match=r"joint 'joint_1' asks for the position 2\.9 rad, its range is -2\.79"
+    ):
+        governor.take(0.01, far, np.zeros(6))
+    # Where the robot is found there, references may be there, too.
+    assert ReferenceGovernor(steps).take(0.0, far, np.zeros(6), measured=far).unchanged
+
+
+def test_what_is_too_late_is_refused(steps: Feasibility) -> None:
+    """A stream that never rests: twice as fast as joint 1 for ever."""
+    governor, dt = ReferenceGovernor(steps, most=0.3), 0.004
+    speed = 2.0 * steps.limits.velocity[0]
+    w = speed / 1.5
+
+    def take_all() -> None:
+        for k in range(100_000):
+            q, qd = np.zeros(6), np.zeros(6)
+            u = min(k * dt / 0.4, 1.0)
+            q[0], qd[0] = u * 1.5 * np.sin(w * k * dt), u * speed * np.cos(w * k * dt)
+            governor.take(k * dt, q, qd)
+
+    with pytest.raises(DynError, match=r"what goes out is 0\.30.* s late, at most 0\.3 s are made up for"):
+        take_all()
+
+
+def test_whatever_the_stream_is_what_goes_out_is_finite(steps: Feasibility) -> None:
+    random = np.random.default_rng(3)
+    governor, t = ReferenceGovernor(steps), 0.0
+    for _ in range(600):
+        t += float(random.choice([0.002, 0.01, 0.15, 0.3]))
+        q = np.clip(random.normal(size=6), steps.limits.lower, steps.limits.upper)
+        qd = float(random.choice([0.1, 1.0, 30.0, 1e6])) * random.normal(size=6)
+        out = governor.take(t, q, qd)
+        assert np.isfinite([*out.q, *out.qd]).all()
+        assert (np.abs(out.qd) <= steps.limits.velocity * (1.0 + 1e-9)).all()
+
+
+def test_a_gap_begins_a_new_stream(steps: Feasibility) -> None:
+    governor = ReferenceGovernor(steps, timeout=0.1)
+    governor.take(0.0, np.zeros(6), np.zeros(6))
+    out = governor.take(1.0, GOAL, np.zeros(6))
+    assert out.unchanged
