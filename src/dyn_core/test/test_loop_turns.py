@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, urdf
+from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, SLIDER_CRANK, SLIDER_CRANK_SIDE, urdf
 
 import dyn_core as dyn
 from dyn_core.cli.main import main
@@ -118,6 +118,16 @@ def test_the_command_takes_turns(tmp_path: Path, capsys: pytest.CaptureFixture[s
     side.write_text(SIDE)
     assert main(["loops", str(text), "--loops", str(side), "--q", "100", "100", "100"]) == 0
     assert "swing" in capsys.readouterr().out
+
+
+def test_one_thing_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, side = tmp_path / "robot.urdf", tmp_path / "robot.yaml"
+    text.write_text(SLIDER_CRANK)
+    side.write_text(SLIDER_CRANK_SIDE)
+    assert main(["loops", str(text), "--loops", str(side)]) == 0
+    assert "3 joints - 2 independent constraints = 1 degree of freedom\n" in capsys.readouterr().out
+    assert main(["loops", str(text), "--loops", str(side), "--q", "1", "2"]) == 1
+    assert "--q has 2 numbers, but the robot has 1 joint\n" in capsys.readouterr().err
 
 
 def test_what_swings_has_no_second_turn() -> None:

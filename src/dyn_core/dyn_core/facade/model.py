@@ -76,11 +76,8 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
     def _look_for_unresisted(self) -> None:
         """Leave forward dynamics to the method, which says why there are none, if a joint is unresisted."""
         robot = with_terms(self.robot, self.friction, self.rotor_inertia)
-        names = unresisted_joints(
-            robot,
-            None if self._tuning is None else self._present_inertia,
-            lambda: numeric_step(equations(geometry_of(self.robot))),
-        )
+        present = None if self._tuning is None else self._present_inertia
+        names = unresisted_joints(robot, present, lambda: numeric_step(equations(geometry_of(robot))))
         self.__dict__.update(_unresisted=names)
         self._bind("forward_dynamics", MethodType(Model.forward_dynamics, self), not names)
         if self.elastic_joint_names:
