@@ -40,9 +40,7 @@ def robot() -> dyn_core.Robot:
 
 def message(*goals: list[float]) -> JointTrajectory:
     points = [
-        JointTrajectoryPoint(
-            positions=goal, time_from_start=_duration(T * (k + 1) / len(goals))
-        )
+        JointTrajectoryPoint(positions=goal, time_from_start=_duration(T * (k + 1) / len(goals)))
         for k, goal in enumerate(goals)
     ]
     return JointTrajectory(joint_names=NAMES, points=points)
