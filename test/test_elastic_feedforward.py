@@ -153,8 +153,8 @@ def test_a_trajectory_of_which_some_points_have_velocities_is_refused(graph: Gra
         ),
         (
             {**ARM, "base__source": "imu"},
-            "base.source is 'imu', and joint 'joint_1' is elastic: torques of robots with springs are those "
-            "on a base that stands still; set it to 'none'",
+            "a model with a moving base knows no springs, but joint 'joint_1' of robot 'rx90' is elastic: "
+            "load the robot without 'elastic' in its side file",
         ),
         (
             {
