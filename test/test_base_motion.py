@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
 from loose_node import LooseNode, loose_node
 from nav_msgs.msg import Odometry
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 from sensor_msgs.msg import Imu, JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import dyn_core
 from dyn_msgs.msg import JointReference, JointTorques
@@ -315,3 +317,31 @@ def test_over_dds(graph: Graph) -> None:
     wanted = driven.gravity_torques(np.array([q[name] for name in order]))
     assert total == pytest.approx(list(wanted), rel=1e-9, abs=1e-9)
     assert ROBOTS["rrp"].is_file()
+
+
+@pytest.mark.parametrize(
+    "arm", [{"mode": "inverse_dynamics", "on_stale": "ramp", "timeout": 0.2, "ramp_down": 0.1}], indirect=True
+)
+def test_along_a_trajectory(arm: LooseNode) -> None:
+    """Its efforts are those of the present motion of the base; where that is stale, so are the torques."""
+    arm.send("base_imu", imu(arm, DRIVING))
+    arm.send("/joint_states", state(arm))
+    goal = [0.2, 0.4, 0.06]
+    points = [JointTrajectoryPoint(positions=goal, velocities=[0.0] * 3, time_from_start=Duration(sec=4))]
+    arm.send("joint_trajectory", JointTrajectory(joint_names=NAMES, points=points))
+    (answer,) = arm.published["joint_trajectory_effort"]
+    args = (DRIVING.pose, DRIVING.V, DRIVING.Vd, goal, [0.0] * 3)
+    samples = whole().inverse_dynamics_given_base(*args, [0.0] * 3)[6:]
+    held = dict(zip(answer.joint_names, answer.points[-1].effort, strict=True))
+    # The motion is a spline of third order: it is at rest at the end, and still slows down.
+    assert [held[name] for name in NAMES] != pytest.approx(expected(STILL), rel=1e-3)
+    assert held["stretch"] == pytest.approx(samples[2], rel=0.05)
+    before = len(torques(arm))
+    for _ in range(10):
+        arm.send("base_imu", imu(arm, DRIVING))
+        arm.pass_time(0.01)
+    assert len(torques(arm)) > before
+    assert torques(arm)[-1].status == JointTorques.STATUS_OK
+    arm.pass_time(0.5)
+    assert torques(arm)[-1].status == JointTorques.STATUS_ZERO
+    assert "torques go to zero" in diagnosis(arm).message or "torques are zero" in diagnosis(arm).message

@@ -136,10 +136,9 @@ def test_feedforward_takes_states_with_passive_joints_and_without(
         assert list(torques.name) == ACTUATED
         np.testing.assert_allclose(torques.gravity, model.gravity_torques(q), rtol=1e-9)
     graph.wait_for(lambda: list(graph.commands[-1].data) == list(torques.total))
-    graph.wait_for(lambda: graph.diagnosis("loop condition") not in (None, "none"))
-    assert float(graph.diagnosis("loop condition") or "nan") == pytest.approx(
-        model.loop_condition(OTHER), rel=1e-3
-    )
+    # It is told once a second: what is told first may be that of the positions before.
+    expected = f"{model.loop_condition(OTHER):.4g}"
+    graph.wait_for(lambda: graph.diagnosis("loop condition") == expected)
 
 
 def test_inverse_dynamics_of_references(robot: dict[str, str], graph: Graph) -> None:

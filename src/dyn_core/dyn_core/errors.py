@@ -55,3 +55,14 @@ def listed(names: Iterable[str], count: int = 6) -> str:
     quoted = [f"'{shortened(name, 40)}'" for name in names]
     rest = len(quoted) - count
     return ", ".join(quoted[:count]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Answer a number of things in words: ``1 joint``, ``2 joints``.
+
+    Args:
+        count: how many.
+        one: what one is called.
+        many: what others are called, where that is not the same with an s.
+    """
+    return f"{count} {one if count == 1 else many or f'{one}s'}"

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +21,7 @@ import dyn_core
 from dyn_core.cli.main import main
 from dyn_core.grouping.numeric import random_regressor
 from dyn_core.loops.structure import structure
+from dyn_core.model.robot import Robot
 
 COUNTS = {
     "five_bar": (11, 2),
@@ -210,3 +213,48 @@ def test_columns_say_the_rank() -> None:
         count = rank(W)
         assert values[count - 1] > 1e-5 * values[0]
         assert values[count] < 1e-12 * values[0]
+
+
+def scissor(stages: int) -> Robot:
+    """A lift of crossed bars, half a metre from the middle to each end, pulled at its lower slider."""
+    bar = '<inertial><mass value="2"/><origin xyz="0.1 0.02 0"/><inertia ixx="0.01" iyy="0.02" izz="0.03" '
+    bar += 'ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    links = ['<link name="base"/>', f'<link name="slider">{bar}']
+    joints = [
+        '<joint name="slide" type="prismatic"><parent link="base"/><child link="slider"/><axis xyz="1 0 0"/>'
+        '<limit lower="0" upper="1" effort="9" velocity="9"/></joint>'
+    ]
+    loops, below = [], ("base", "slider")
+    for k in range(stages):
+        for side, foot in zip("ab", below, strict=True):
+            links.append(f'<link name="{side}{k}">{bar}')
+            at = "1 0 0" if k else "0 0 0"
+            joints.append(
+                f'<joint name="{side}{k}_foot" type="continuous"><parent link="{foot}"/>'
+                f'<child link="{side}{k}"/><origin xyz="{at}"/><axis xyz="0 0 1"/></joint>'
+            )
+        loops.append(
+            {
+                "name": f"middle{k}",
+                "type": "revolute",
+                "parent": {"link": f"a{k}", "xyz": [0.5, 0, 0]},
+                "child": {"link": f"b{k}", "xyz": [0.5, 0, 0]},
+            }
+        )
+        below = (f"b{k}", f"a{k}")
+    text = f'<robot name="scissor">{"".join(links + joints)}</robot>'
+    assembly = {"slide": 0.8}
+    up = math.acos(0.8)
+    for k in range(stages):  # a bar after the first stands on the end of one that leans the other way
+        assembly[f"a{k}_foot"] = 2.0 * up - math.pi if k else up
+        assembly[f"b{k}_foot"] = math.pi - 2.0 * up if k else math.pi - up
+    passive = [f"{side}{k}_foot" for k in range(stages) for side in "ab"]
+    return dyn_core.load_robot(text, loops={"loops": loops, "passive": passive, "assembly": assembly})
+
+
+@pytest.mark.parametrize("method", ["symbolic", "numeric"])
+def test_what_numbers_group_is_written_without_their_rounding(method: str) -> None:
+    found = dyn_core.base_parameters(scissor(3), method)  # type: ignore[arg-type]
+    said = " ".join(found.expressions)
+    assert re.search(r"\d9999999|\d0000000|e-", said) is None, said
+    assert not np.any((found.matrix != 0.0) & (np.abs(found.matrix) < 1e-9))

@@ -95,7 +95,7 @@ def test_numbers_may_be_written_in_several_ways() -> None:
     [
         (["mdh", "nowhere.urdf"], 1, "dyn: error: no such file: 'nowhere.urdf'"),
         (["mdh", str(ROBOTS)], 1, "this is a directory"),
-        (["eval", RRP, "gravity_torques", "--q", "1"], 1, "--q has 1 numbers, but the robot has 3"),
+        (["eval", RRP, "gravity_torques", "--q", "1"], 1, "--q has 1 number, but the robot has 3"),
         (["eval", RRP, "gravity_torques", "--q", "1", "2", "nan"], 1, "'nan': give finite numbers"),
         (["eval", RRP, "gravity_torques", "--q=1,2,x"], 1, "--q holds 'x': give finite numbers"),
         (

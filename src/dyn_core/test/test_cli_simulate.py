@@ -212,7 +212,7 @@ def test_joints_that_take_no_efforts(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--duration=1", "--step=x"], "--step holds 'x'"),
         (["--duration=1", "--substeps=0"], "the setting substeps is 0"),
         (["--duration=1", "--every=0"], "--every is 0: give a number >= 1"),
-        (["--duration=1", "--q=1"], "--q has 1 numbers, but the robot has 3 joints"),
+        (["--duration=1", "--q=1"], "--q has 1 number, but the robot has 3 joints"),
         (["--duration=1", "--q=9,0,0"], "the position 9 rad of joint 'turn' is not between its limits"),
         (["--duration=1", "--noise=1"], "--noise has 1 numbers: give three"),
         (["--duration=1", "--noise=-1,0,0"], "the setting position_noise is -1.0"),

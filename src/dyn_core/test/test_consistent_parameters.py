@@ -25,6 +25,7 @@ from dyn_core.identification.pseudo_inertia import (
     parameters_of,
     pseudo_inertia,
 )
+from dyn_core.identification.remarks import of_impossible
 from dyn_core.identification.rows import Rows
 from dyn_core.linalg.transform import Transform
 from dyn_core.model.inertial_parameters import InertialParameters, in_frame
@@ -139,6 +140,19 @@ def test_impossible_descriptions_are_repaired() -> None:
     assert all(is_possible(body) for body in bodies)
     _, _, _, found = identified(robot, measured(exact_motion(with_drives(arm(SIX)), 6.0), seed=2))
     assert all(is_possible(body) for body in found.standard)
+
+
+def test_links_without_mass_are_no_mistake() -> None:
+    robot = arm(SIX)
+    values = np.array(robot.parameters).reshape(6, 14)
+    values[3, :10] = 0.0
+    assert of_impossible(robot.with_parameters(values.ravel())) == ()
+    values[4, 0] = 5.0
+    (one,) = of_impossible(robot.with_parameters(values.ravel()))
+    assert f"to what {robot.joint_names[4]} carries: the nearest" in one.replace("'", "")
+    values[2, 0] = 50.0
+    (two,) = of_impossible(robot.with_parameters(values.ravel()))
+    assert f"to what {robot.joint_names[2]}, {robot.joint_names[4]} carry: the" in two.replace("'", "")
 
 
 @given(st.integers(0, 10_000), st.floats(-3.0, 3.0))

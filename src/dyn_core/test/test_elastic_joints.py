@@ -283,8 +283,7 @@ def test_check_tells_of_springs() -> None:
     found = [str(finding) for finding in dyn_core.check_robot(urdf(), loops=SIDE.replace("0.1", "1.5"))]
     assert (
         "warning: joint 'j1' (line 2): its spring rests at 1.5 rad, which is not between its limits: check "
-        "rest and "
-        "limits" in found
+        "rest and limits" in found
     )
     assert "note: joint 'j3' (line 2): a spring behind its motor, stiffness 1000 N/m, rest 0 m" in found
     assert not any("underactuated" in finding for finding in found)

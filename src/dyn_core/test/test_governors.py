@@ -241,6 +241,23 @@ def test_a_stream_that_begins_too_fast_or_out_of_range(steps: Feasibility) -> No
     assert ReferenceGovernor(steps).take(0.0, far, np.zeros(6), measured=far).unchanged
 
 
+def test_what_is_too_late_is_refused(steps: Feasibility) -> None:
+    """A stream that never rests: twice as fast as joint 1 for ever."""
+    governor, dt = ReferenceGovernor(steps, most=0.3), 0.004
+    speed = 2.0 * steps.limits.velocity[0]
+    w = speed / 1.5
+
+    def take_all() -> None:
+        for k in range(100_000):
+            q, qd = np.zeros(6), np.zeros(6)
+            u = min(k * dt / 0.4, 1.0)
+            q[0], qd[0] = u * 1.5 * np.sin(w * k * dt), u * speed * np.cos(w * k * dt)
+            governor.take(k * dt, q, qd)
+
+    with pytest.raises(DynError, match=r"what goes out is 0\.30.* s late, at most 0\.3 s are made up for"):
+        take_all()
+
+
 def test_whatever_the_stream_is_what_goes_out_is_finite(steps: Feasibility) -> None:
     random = np.random.default_rng(3)
     governor, t = ReferenceGovernor(steps), 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import pytest
 from planar_chains import FIVE_BAR, FIVE_BAR_SIDE
@@ -46,6 +47,27 @@ SIDES = {
         ),
         "loop 'tip' (line 5): another loop has its name: rename one",
     ),
+    "the same loop twice": (
+        (
+            "passive:",
+            "  - {name: top, type: revolute, parent: {link: right_fore, xyz: [0.5, 0, 0]},\n"
+            "     child: {link: left_fore, xyz: [0.5, 0, 0]}}\npassive:",
+        ),
+        "loop 'top' (line 5): loop 'tip' is the same cut joint: leave one out",
+    ),
+    "universal, parallel axes": (
+        ("type: revolute,", "type: universal, axis: [0, 0, 2], axis2: [0, 0, 1],"),
+        "loop 'tip' (line 3): its axis [0, 0, 2] and its second axis [0, 0, 1] are parallel, so that nothing "
+        "keeps their angle: give axes that cross",
+    ),
+    "universal, almost parallel axes": (
+        ("type: revolute,", "type: universal, axis2: [0, 0.001, -1],"),
+        "its axis [0, 0, 1] and its second axis [0, 0.001, -1] are 0.001 rad from parallel",
+    ),
+    "no loops, but passive joints": (
+        (FIVE_BAR_SIDE[: FIVE_BAR_SIDE.index("passive")], "loops:\n"),
+        "loops (line 1): it is empty, but `passive` names joints that follow through loops: give the loops",
+    ),
     "passive cut joint": (
         (PASSIVE, "passive: [left_elbow, tip]"),
         "passive: 'tip' is the joint that a loop is cut at, and passive anyhow: leave it out",
@@ -79,6 +101,40 @@ def test_what_a_side_file_cannot_say(case: str) -> None:
     assert old in FIVE_BAR_SIDE
     with pytest.raises(dyn.DynError, match=re.escape(message)):
         dyn.load_robot(FIVE_BAR, loops=FIVE_BAR_SIDE.replace(old, new, 1))
+
+
+TIP_IN_URDF = """<constraint name="tip" type="revolute">
+<parent link="left_fore"/><parent_origin xyz="0.5 0 0"/>
+<child link="right_fore"/><child_origin xyz="0.5 0 0"/>{more}</constraint></robot>"""
+
+NOT_READ = {
+    '<dynamics damping="0.3"/>': "'tip'.*its <dynamics> .*whose friction no equation has: cut the loop",
+    '<limit lower="-1" upper="1"/>': "its <limit> .*of which no limits are kept",
+    '<mimic joint="left_elbow"/>': "its <mimic> .*a loop has no <mimic>: leave it out",
+    '<parent_orign xyz="1 0 0"/>': "a loop has no <parent_orign>: leave it out, or correct its name",
+}
+
+
+@pytest.mark.parametrize("more", NOT_READ)
+@pytest.mark.parametrize("tag", ["constraint", "loop_joint"])
+def test_what_is_not_read_of_a_loop_is_said(
+    more: str, tag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop = TIP_IN_URDF.format(more=more).replace("constraint", tag)
+    text = FIVE_BAR.replace("</robot>", loop)
+    with pytest.warns(dyn.ModelWarning, match=NOT_READ[more]):
+        dyn.load_robot(text, loops="passive: [left_elbow, right_elbow]")
+    file = tmp_path / "robot.urdf"
+    file.write_text(text)
+    main(["check", str(file)])
+    assert re.search(NOT_READ[more], " ".join(capsys.readouterr().out.split()))
+
+
+@pytest.mark.parametrize("more", ["", '<dynamics damping="0.0" friction="0"/>'])
+def test_friction_that_is_none_needs_no_remark(more: str, recwarn: pytest.WarningsRecorder) -> None:
+    text = FIVE_BAR.replace("</robot>", TIP_IN_URDF.format(more=more))
+    dyn.load_robot(text, loops="passive: [left_elbow, right_elbow]")
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize("tag", DRIVEN)

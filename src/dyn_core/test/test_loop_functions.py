@@ -16,6 +16,8 @@ from loop_oracle import LoopOracle, OpenLoopError, example_side, example_urdf
 from planar_loop_cases import NAMES, planar_case
 
 import dyn_core
+from dyn_core.loops import solution
+from dyn_core.loops.structure import geometry_of
 
 
 @pytest.fixture(scope="module")
@@ -203,3 +205,23 @@ def test_trees_have_no_loops_to_solve() -> None:
     assert tree.loop_condition(np.zeros(4)) == 1.0
     with pytest.raises(dyn_core.DynError, match="robot 'five_bar' has no loops that could be solved"):
         tree.solve_loops(np.zeros(4))
+
+
+@pytest.mark.parametrize("backend", ["c", "python"])
+def test_a_model_is_made_without_closing_loops_by_formulas(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a hexapod these take seconds, the traced step of Newton's method a tenth of one."""
+
+    def slow(*_: object) -> None:
+        raise AssertionError("Newton's step by formulas")
+
+    robot = dyn_core.load_robot(
+        example_urdf("five_bar"), loops=example_side("five_bar"), gravity=(0.0, 0.1, -9.7)
+    )
+    solution.position_nearby.cache_clear()
+    monkeypatch.setattr(solution, "_step", slow)
+    made = dyn_core.compile_model(robot, backend=backend)  # type: ignore[arg-type]
+    closing = solution.Closing(geometry_of(robot))
+    q, x = solution.position_nearby(closing, 1.0)  # what the model has found
+    np.testing.assert_allclose(made.solve_loops(q), x, atol=1e-9)

@@ -186,7 +186,7 @@ def test_mistakes_are_sentences(capsys: pytest.CaptureFixture[str]) -> None:
     assert "has no loops: give them in a side file" in capsys.readouterr().err
     files = [str(ROBOTS / "sr400.urdf"), "--loops", str(ROBOTS / "sr400.yaml")]
     assert main(["loops", *files, "--q", "1"]) == 1
-    assert "--q has 1 numbers, but the robot has 6 joints" in capsys.readouterr().err
+    assert "--q has 1 number, but the robot has 6 joints" in capsys.readouterr().err
 
 
 def test_five_bar() -> None:

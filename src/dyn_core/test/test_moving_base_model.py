@@ -263,6 +263,23 @@ def test_what_says_how_the_base_moves() -> None:
         assert model.joint_names == ("j1", "j2")
 
 
+def test_a_side_file_says_how_the_base_moves() -> None:
+    """It goes before the joint at the root, and after what is asked for."""
+    for urdf, base, asked, kind in (
+        (ARM, "free", None, "free"),
+        (ARM, "given", None, "given"),
+        (root("floating"), "planar", None, "planar"),
+        (ARM, "planar", "free", "free"),
+    ):
+        robot = dyn_core.load_robot(urdf, loops={"base": base})
+        assert robot.base == base
+        assert dyn_core.compile_moving_base(robot, asked, backend="python").base.kind == kind
+    with pytest.raises(dyn_core.DynError, match="base: it is 'flying': use one of 'free', 'planar', 'given'"):
+        dyn_core.load_robot(ARM, loops={"base": "flying"})
+    with pytest.warns(dyn_core.ModelWarning, match="URDF has no place for base 'free': keep a side file"):
+        dyn_core.write_urdf(dyn_core.load_robot(ARM, loops={"base": "free"}))
+
+
 def test_what_cannot_be_a_base() -> None:
     load, make = dyn_core.load_robot, dyn_core.compile_moving_base
     with pytest.raises(
@@ -283,7 +300,7 @@ def test_what_cannot_be_a_base() -> None:
         make(five_bar, "free")
     springs = {"elastic": {"j1": {"stiffness": 100.0}}}
     with pytest.raises(
-        dyn_core.DynError, match="the model of a moving base knows no springs, but joint 'j1'"
+        dyn_core.DynError, match="a model with a moving base knows no springs, but joint 'j1'"
     ):
         make(load(ARM, loops=springs), "free")
     with pytest.raises(ValueError, match="robot: expected what load_robot answers, but it is str"):

@@ -96,7 +96,7 @@ CASES = {
     "unknown entry": (
         "loop: []",
         "the file (line 1): it has no entry 'loop': use 'loops', 'passive', 'assembly', "
-        "'rotor_inertia', 'friction', 'elastic'",
+        "'rotor_inertia', 'friction', 'elastic', 'base'",
     ),
     "no mapping": ("- a: 1", "the file (line 1): it must be a mapping, as in 'name: value'"),
     "no list": ("passive: j1", "passive (line 1): it must be a list, as in '[a, b]'"),
@@ -224,7 +224,7 @@ def test_loops_in_the_urdf() -> None:
         (CONSTRAINT + CONSTRAINT, "loop 'c' (line 5): another loop has its name: rename one"),
         (
             LOOP_JOINT.replace('<link1 link="tip" xyz="0 2 0"/>', ""),
-            "it has 1 links: give one <link1> and one <link2>",
+            "it has 1 link: give one <link1> and one <link2>",
         ),
     ],
 )

@@ -101,7 +101,7 @@ def governing(robot: Robot, settings: GovernorSettings) -> Governing:
         robot,
         limits,
         trajectories,
-        ReferenceGovernor(steps, settings.timeout),
+        ReferenceGovernor(steps, settings.timeout, settings.greatest_lag),
         JointReader(names, "joint state", others=True),
         JointReader(names, "reference", others=False, passive=agreement.names),
         agreement,

@@ -41,7 +41,7 @@ from dyn_nodes.governing import Governing, governing, with_points
 from dyn_nodes.governor_settings import declared_governor
 from dyn_nodes.joint_reader import check_age
 from dyn_nodes.joint_state_bytes import JointStateBytes
-from dyn_nodes.motion_message import measured_motion, reference_motion
+from dyn_nodes.motion_message import measured_motion, read_motion
 from dyn_nodes.node_time import NodeTime
 from dyn_nodes.passive_reference import check_passive
 from dyn_nodes.plausible import one_line
@@ -72,6 +72,8 @@ class Governor(RobotNode[Governing]):
         self._using: Governing | None = None
         self._timer: Timer | None = None
         self._joint_states = JointStateBytes()
+        # References have the same fields as joint states under other names, and so the same bytes.
+        self._wishes = JointStateBytes("reference")
         self._epoch = 0
         self._stamp_ns = 0
         self._came_at = self._told_at = steady()
@@ -185,24 +187,25 @@ class Governor(RobotNode[Governing]):
             self._pass("trajectories", self._trajectories, raw)
             return
         self._trajectories.publish(with_points(message, using.robot.coordinate_names, governed))
-        begin = message.header.stamp if stamp_ns else Time(sec=now_ns // 10**9, nanosec=now_ns % 10**9)
+        begin = _time(stamp_ns or now_ns)
         self._intervene("trajectories changed", intervention.of_trajectory(governed, begin))
 
     def _on_reference(self, raw: bytes) -> None:
         using = self._active
         if using is None:
             return
-        message = deserialize_message(raw, JointReference)
+        stamp_ns = 0
         try:
-            stamp_ns = nanoseconds_of(message.header.stamp)
+            message = self._wishes.read(raw)
+            stamp_ns = nanoseconds_of(message.stamp)
             self._check_age("reference", stamp_ns)
             if stamp_ns <= self._stamp_ns and using.references.behind:
                 raise Rejection("reference is not stamped after the last one", "reference is not in order")
-            given = reference_motion(message, using.wishes)
+            given = read_motion(message, using.wishes)
             check_passive(using.agreement, given)
             governed = using.references.take(self._seconds(stamp_ns), given.q, given.qd, using.measured)
         except (DynError, Rejection) as problem:
-            self._refuse_reference(problem, message.header.stamp)
+            self._refuse_reference(problem, stamp_ns)
             return
         using.running = None
         self._stamp_ns, self._came_at = stamp_ns, self._steady()
@@ -214,9 +217,9 @@ class Governor(RobotNode[Governing]):
             using.references.reset()
             first = governed.asked[0]
             refusal = Rejection(first.sentence, f"{first.joint} {first.quantity}")
-            self._refuse_reference(refusal, message.header.stamp)
+            self._refuse_reference(refusal, stamp_ns)
             return
-        self._send(using, governed, message.header.stamp)
+        self._send(using, governed, stamp_ns)
         if self._timer is not None and self._timer.is_canceled():
             self._timer.reset()
 
@@ -235,16 +238,17 @@ class Governor(RobotNode[Governing]):
             return
         self._stamp_ns += round(1e9 * period)
         governed = using.references.advance(self._seconds(self._stamp_ns))
-        self._send(using, governed, Time(sec=self._stamp_ns // 10**9, nanosec=self._stamp_ns % 10**9))
+        self._send(using, governed, self._stamp_ns)
 
-    def _refuse_reference(self, problem: Rejection | DynError, stamp: Time) -> None:
+    def _refuse_reference(self, problem: Rejection | DynError, stamp_ns: int) -> None:
         self.refuse("references refused", "~/reference", problem)
         now = self._steady()
         if now - self._told_at >= self._settings.tell_period:
             self._told_at = now
-            self._interventions.publish(intervention.refused(str(problem), stamp))
+            self._interventions.publish(intervention.refused(str(problem), _time(stamp_ns)))
 
-    def _send(self, using: Governing, governed: GovernedReference, stamp: Time) -> None:
+    def _send(self, using: Governing, governed: GovernedReference, stamp_ns: int) -> None:
+        stamp = _time(stamp_ns)
         self._references.publish(
             JointReference(
                 header=Header(stamp=stamp),
@@ -303,6 +307,11 @@ class Governor(RobotNode[Governing]):
             "last time scaling": f"{self._scaling:.4g}",
             "lag": f"{using.references.lag:.4g} s",
         }
+
+
+def _time(nanoseconds: int) -> Time:
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return Time(sec=seconds, nanosec=rest)
 
 
 def main(arguments: list[str] | None = None) -> int:

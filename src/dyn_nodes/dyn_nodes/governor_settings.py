@@ -39,6 +39,7 @@ class GovernorSettings:
         greatest_time_scaling: how many times as long a trajectory may take at most.
         max_age: greatest difference between a stamp and the clock of the node (s).
         timeout: time without references after which the next begins a new stream (s).
+        greatest_lag: by how much references may go out late (s); those that come then are refused.
         on_infeasible: what becomes of a motion that is not feasible: "slow" or "refuse".
         tell_period: time between two messages about references that go on being changed (s).
         rate: at which references go out that are still to be reached when no more come in (Hz).
@@ -54,6 +55,7 @@ class GovernorSettings:
     greatest_time_scaling: float = 100.0
     max_age: float = MAX_AGE_S
     timeout: float = 0.2
+    greatest_lag: float = 10.0
     on_infeasible: OnInfeasible = "slow"
     tell_period: float = 0.1
     rate: float = 200.0
@@ -134,6 +136,13 @@ def declared_governor(node: Node) -> GovernorSettings:
             defaults.timeout,
             "Time without references after which the next one begins a new stream, s.",
             within=(0.001, 60.0),
+        ),
+        greatest_lag=declare(
+            node,
+            "greatest_lag",
+            defaults.greatest_lag,
+            "By how much references may go out late, s; those that come then are refused.",
+            within=(0.001, 3600.0),
         ),
         on_infeasible=declare(
             node,

@@ -81,8 +81,9 @@ class _Layout:
 class JointStateBytes:
     """Reads serialized joint states. It has a state: what kinds of them have come."""
 
-    def __init__(self) -> None:
-        """Begin without knowing any."""
+    def __init__(self, what: str = "joint state") -> None:
+        """Begin without knowing any; `what` they are called in sentences."""
+        self._what = what
         self._layouts: dict[int, _Layout] = {}
 
     def read(self, raw: bytes) -> JointStates:
@@ -112,7 +113,7 @@ class JointStateBytes:
         try:
             message = deserialize_message(raw, JointState)
         except Exception as problem:  # whatever rclpy, and what is below it, raise
-            what = "joint state cannot be read"
+            what = f"{self._what} cannot be read"
             raise Rejection(f"{what}: {problem}", what) from problem
         layout = _layout(raw, message)
         if layout is not None:

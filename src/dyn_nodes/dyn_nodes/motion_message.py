@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dyn_nodes.joint_reader import JointReader
+from dyn_nodes.joint_reader import JointReader, Numbers
 from dyn_nodes.joint_state_bytes import JointStates
 
 NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -60,6 +60,14 @@ def reference_motion(message: Any, reader: JointReader) -> GivenMotion:
     return _motion(reader, message.name, message.position, message.velocity, message.acceleration)
 
 
+def read_motion(message: JointStates, reader: JointReader) -> GivenMotion:
+    """Read a dyn_msgs/JointReference that was read as a joint state, which has the same bytes.
+
+    What the one calls accelerations are the efforts of the other.
+    """
+    return _motion(reader, message.name, message.position, message.velocity, message.effort)
+
+
 def controller_motion(message: Any, reader: JointReader) -> GivenMotion:
     """Read the desired state of a control_msgs/JointTrajectoryControllerState.
 
@@ -72,9 +80,9 @@ def controller_motion(message: Any, reader: JointReader) -> GivenMotion:
 def _motion(
     reader: JointReader,
     names: Sequence[str],
-    positions: Sequence[float],
-    velocities: Sequence[float],
-    accelerations: Sequence[float],
+    positions: Numbers,
+    velocities: Numbers,
+    accelerations: Numbers,
 ) -> GivenMotion:
     return GivenMotion(
         reader.positions(names, positions),

@@ -66,8 +66,11 @@ class TorqueSource:
         self.base: BaseMotion | None = None
         self._driven: DrivenBase | None = None
         self.has_springs = bool(model.elastic_joint_names)
-        if self.has_springs:
-            _check_springs(model.elastic_joint_names[0], settings)
+        if self.has_springs and settings.mode == "computed_torque":
+            raise DynError(
+                f"mode computed_torque cannot move joint '{model.elastic_joint_names[0]}', which is elastic: "
+                "take inverse_dynamics"
+            )
         if settings.base.source != "none":
             self.base = BaseMotion(robot, settings.base, self._timeout)
             self._driven = DrivenBase(model)
@@ -373,19 +376,6 @@ class TorqueSource:
         """Compute with the present motion of the base; a Rejection where it is not known."""
         if self.base is not None and self._driven is not None:
             self._driven.feel(self.base.present(now))
-
-
-def _check_springs(joint: str, settings: FeedforwardSettings) -> None:
-    """Refuse what cannot be computed for a robot with this elastic joint."""
-    if settings.mode == "computed_torque":
-        raise DynError(
-            f"mode computed_torque cannot move joint '{joint}', which is elastic: take inverse_dynamics"
-        )
-    if settings.base.source != "none":
-        raise DynError(
-            f"base.source is '{settings.base.source}', and joint '{joint}' is elastic: torques of robots "
-            "with springs are those on a base that stands still; set it to 'none'"
-        )
 
 
 def _finite(

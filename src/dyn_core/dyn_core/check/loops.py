@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dyn_core.check.closed_positions import passive_ranges
 from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
-from dyn_core.errors import DynError
+from dyn_core.errors import DynError, counted
 from dyn_core.geometry.forward import link_placements
 from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import Transform, compose, inverse
 from dyn_core.linalg.vec3 import Vec3
 from dyn_core.loops.redundancy import Redundancy
-from dyn_core.loops.report import loop_report
+from dyn_core.loops.report import LoopReport, loop_report
 from dyn_core.model.coupling import joint_positions
 from dyn_core.model.loop import Loop, LoopEnd, LoopType
 from dyn_core.model.robot import Robot
@@ -50,18 +50,13 @@ def closure(subject: Subject) -> Iterator[Finding]:
     except DynError as error:
         yield Finding(Severity.ERROR, "loop", tuple(loop.name for loop in robot.loops), error.message)
         return
+    yield from _redundant(report)
     for loop in report.loops:
-        if loop.redundancy is not Redundancy.NONE:
-            what = (
-                f"only {loop.independent} of its {loop.constraints} constraints count, as it is "
-                f"{loop.redundancy.reason}: the others are left out, forces across them are not determined"
-            )
-            yield Finding(Severity.NOTE, "loop", (loop.name,), what)
         if loop.better_cut is not None:
             parent, child = (len(branch) for branch in loop.branches)
             what = (
-                f"its branches have {parent} and {child} joints: cut at joint '{loop.better_cut}' they are "
-                "more equal, and the model is cheaper"
+                f"its branches have {parent} and {counted(child, 'joint')}: cut at joint "
+                f"'{loop.better_cut}' they are more equal, and the model is cheaper"
             )
             yield Finding(Severity.NOTE, "loop", (loop.name,), what)
     if report.condition > NEAR_SINGULAR:
@@ -74,6 +69,23 @@ def closure(subject: Subject) -> Iterator[Finding]:
     yield from outside
     if not outside:
         yield from _reached(robot)
+
+
+def _redundant(report: LoopReport) -> Iterator[Finding]:
+    """Find loops of which some constraints say nothing new, those alike together."""
+    alike: dict[tuple[int, int, Redundancy], list[str]] = {}
+    for loop in report.loops:
+        if loop.redundancy is not Redundancy.NONE:
+            alike.setdefault((loop.independent, loop.constraints, loop.redundancy), []).append(loop.name)
+    for (independent, constraints, redundancy), names in alike.items():
+        whose = (
+            f"its {constraints} constraints" if len(names) == 1 else f"the {constraints} constraints of each"
+        )
+        what = (
+            f"only {independent} of {whose} count, as it is {redundancy.reason}: the others are left out, "
+            "forces across them are not determined"
+        )
+        yield Finding(Severity.NOTE, "loop", tuple(names), what)
 
 
 def _reached(robot: Robot) -> Iterator[Finding]:

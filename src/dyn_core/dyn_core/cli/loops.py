@@ -13,6 +13,7 @@ from dyn_core.cli.answer import Answer
 from dyn_core.cli.numbers import Once, joint_vector, shown
 from dyn_core.cli.robot_options import robot_of
 from dyn_core.cli.table import table
+from dyn_core.errors import counted
 from dyn_core.facade.compile import compile_model
 from dyn_core.loops.report import LoopDescription, LoopReport, loop_report
 from dyn_core.model.robot import Robot
@@ -68,8 +69,9 @@ def _role(robot: Robot, name: str) -> str:
 
 def _text(robot: Robot, report: LoopReport) -> str:
     lines = [
-        f"{report.robot}: {report.joints} joints - {report.constraints} independent constraints = "
-        f"{report.dof} degrees of freedom",
+        f"{report.robot}: {counted(report.joints, 'joint')} - "
+        f"{counted(report.constraints, 'independent constraint')} = "
+        f"{counted(report.dof, 'degree of freedom', 'degrees of freedom')}",
         f"actuated: {' '.join(report.actuated)}",
         f"passive: {' '.join(report.passive)}",
     ]
@@ -95,7 +97,8 @@ def _loop(loop: LoopDescription) -> list[str]:
         f"loop '{loop.name}', {loop.type.value}, from '{loop.links[0]}' to '{loop.links[1]}', "
         f"root '{loop.root}'",
         f"  branches: {' '.join(parent) or 'none'} | {' '.join(child) or 'none'}",
-        f"  {loop.constraints} constraints, {loop.independent} independent: {loop.redundancy.reason}",
+        f"  {counted(loop.constraints, 'constraint')}, {loop.independent} independent: "
+        f"{loop.redundancy.reason}",
         f"  cut: {cut}",
     ]
 

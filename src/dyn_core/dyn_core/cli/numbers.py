@@ -7,7 +7,7 @@ import math
 from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from dyn_core.errors import DynError, shortened
+from dyn_core.errors import DynError, counted, shortened
 
 
 def joined(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
@@ -72,7 +72,9 @@ def joint_vector(option: str, text: str | None, dof: int) -> list[float]:
     words = text.replace(",", " ").split()
     values = [_finite(option, word) for word in words]
     if len(values) != dof:
-        raise DynError(f"{option} has {len(values)} numbers, but the robot has {dof} joints")
+        raise DynError(
+            f"{option} has {counted(len(values), 'number')}, but the robot has {counted(dof, 'joint')}"
+        )
     return values
 
 

@@ -13,7 +13,7 @@ from dyn_core.cli.answer import Answer
 from dyn_core.cli.numbers import Once, joint_vector, numbers, shown
 from dyn_core.cli.robot_options import robot_of
 from dyn_core.cli.table import table
-from dyn_core.errors import DynError, listed
+from dyn_core.errors import DynError, counted, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile_parallel import compile_parallel
 from dyn_core.facade.parallel_base import parallel_base_parameters
@@ -137,7 +137,7 @@ def _described(model: ParallelModel, arguments: Namespace) -> str:
     home = zip(("x", "y", "z", "roll", "pitch", "yaw"), _xyz_rpy(model), strict=True)
     lines = [
         f"{structure.robot.name}: platform '{structure.platform}' on {len(legs)} legs, "
-        f"{len(structure.mobility)} degrees of freedom",
+        f"{counted(len(structure.mobility), 'degree of freedom', 'degrees of freedom')}",
         f"actuated: {' '.join(model.joint_names)}",
         f"near the assembly it is at {', '.join(f'{name} {shown(x):g}' for name, x in home)} (m, rad)",
         "",

@@ -14,6 +14,7 @@ motion, which `stepping.h` makes.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from dyn_core.codegen.closure import Closure, given_program, open_program
@@ -121,14 +122,20 @@ def _closure_code(program: Program, closure: Closure) -> list[str]:
         "START": equations.start[1],
         "GIVEN_SCALES": equations.scales.given,
         "SCALES": equations.scales.unknowns,
+        "GIVEN_TURNS": equations.scales.given_turns,
+        "TURNS": equations.scales.unknown_turns,
     }
     return [
         f"#define GIVEN {len(closure.given)}",
         f"#define STEP_RESULTS {len(equations.step.results)}",
         f"#define STEP_ANGLES {step_angles}",
-        *(f"#define {name} {{{', '.join(map(repr, values))}}}" for name, values in vectors.items()),
+        *(f"#define {name} {{{', '.join(map(_constant, values))}}}" for name, values in vectors.items()),
         *(given_code, step),
     ]
+
+
+def _constant(value: float) -> str:
+    return "HUGE_VAL" if value == math.inf else repr(value)
 
 
 def _stepping_code(stepping: Stepping) -> list[str]:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from dyn_core.codegen.closure import Equations, given_program
 from dyn_core.codegen.executable import called, executable
 from dyn_core.codegen.program import Program
-from dyn_core.loops.follow import ADVANCE, Numbers, distance, follow
+from dyn_core.loops.follow import ADVANCE, Numbers, Step, distance, follow
+from dyn_core.loops.turns import followed_far
 
 Array = npt.NDArray[np.float64]
 
@@ -23,6 +24,7 @@ class Unknowns:
 
     Attributes:
         equations: how they follow.
+        step: Newton's step.
     """
 
     def __init__(self, program: Program) -> None:
@@ -30,7 +32,7 @@ class Unknowns:
         assert program.closure is not None
         self.equations: Equations = program.closure.equations
         self._given = executable(given_program(program))
-        self._step = executable(self.equations.step)
+        self.step = numeric_step(self.equations)
         self._last: tuple[Numbers, Numbers] | None = None
 
     @property
@@ -64,17 +66,23 @@ class Unknowns:
         if last is not None and distance(last[0], given, scales.given) <= ADVANCE:
             found = follow(self.step, last, given, scales, attempts=1)
         if found is None:
-            found = follow(self.step, self.equations.start, given, scales)
+            found = followed_far(self.step, self.equations.start, given, scales)
         if found is None and last is not None:
             found = follow(self.step, last, given, scales)
         if found is not None:
             self._last = (given, found)
         return found
 
-    def step(self, given: Numbers, x: Numbers) -> tuple[Numbers, Numbers]:
-        """Answer the change of the unknowns that Newton's method makes, and what else has to be 0."""
+
+def numeric_step(equations: Equations) -> Step:
+    """Answer Newton's step of numbers: the change of the unknowns, and what else has to be 0."""
+    call = executable(equations.step)
+
+    def step(given: Numbers, x: Numbers) -> tuple[Numbers, Numbers]:
         try:
-            results = called(self._step, [given, x])
+            results = called(call, [given, x])
         except ZeroDivisionError:  # where C goes on with an infinite number
             return [math.inf] * len(x), []
         return results[: len(x)], results[len(x) :]
+
+    return step

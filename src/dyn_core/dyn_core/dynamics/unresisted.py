@@ -11,7 +11,8 @@ from dyn_core.dynamics.factorisation import factorised
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.errors import DynError, listed
 from dyn_core.loops.coordinates import configuration
-from dyn_core.loops.solution import two_positions
+from dyn_core.loops.follow import Step
+from dyn_core.loops.solution import Closing, position_nearby
 from dyn_core.loops.structure import geometry_of
 from dyn_core.model.robot import Robot
 
@@ -39,27 +40,31 @@ def no_forward_dynamics(robot: Robot, names: Sequence[str]) -> DynError:
     )
 
 
-def unresisted_joints(robot: Robot, inertia: Inertia | None = None) -> tuple[str, ...]:
+def unresisted_joints(
+    robot: Robot, inertia: Inertia | None = None, step: Callable[[], Step] | None = None
+) -> tuple[str, ...]:
     """Names of the joints that a torque accelerates without limit, in whatever position.
 
     Args:
         robot: the robot.
         inertia: its inertia matrix A(q), where a function for it is at hand.
+        step: answers Newton's step for its passive joints, where a fast one is at hand.
     """
-    A = inertia or partial(_coordinate_inertia, robot)
-    here, elsewhere = _two_positions(robot)
-    found = _unresisted_at(A, here)
+    found = _unresisted_at(*_position(robot, 1.0, inertia, step))
     if found:  # the position may be a singular one by chance
-        found &= _unresisted_at(A, elsewhere)
+        found &= _unresisted_at(*_position(robot, -1.0, inertia, step))
     return tuple(name for k, name in enumerate(robot.coordinate_names) if k in found)
 
 
-def _two_positions(robot: Robot) -> tuple[list[float], list[float]]:
-    """Positions (rad or m) of no symmetry, of a robot with loops such that close them."""
+def _position(
+    robot: Robot, sign: float, inertia: Inertia | None, step: Callable[[], Step] | None
+) -> tuple[Inertia, list[float]]:
+    """The inertia matrix and a position (rad or m) of no symmetry, in which the loops are closed."""
     if robot.loops:
-        here, there = two_positions(geometry_of(robot))
-        return list(here), list(there)
-    return _positions(robot.dof, 1.0), _positions(robot.dof, -2.0)
+        q, x = position_nearby(Closing(geometry_of(robot), step), sign)
+        return inertia or partial(_coordinate_inertia, robot, x=x), list(q)
+    least = 1.0 if sign > 0.0 else -2.0
+    return inertia or partial(_coordinate_inertia, robot), _positions(robot.dof, least)
 
 
 def _positions(dof: int, least: float) -> list[float]:
@@ -67,8 +72,10 @@ def _positions(dof: int, least: float) -> list[float]:
     return [least + (_GOLDEN * k) % 1.0 for k in range(1, dof + 1)]
 
 
-def _coordinate_inertia(robot: Robot, q: Sequence[float]) -> Sequence[Sequence[float]]:
-    at = configuration(robot, q)
+def _coordinate_inertia(
+    robot: Robot, q: Sequence[float], x: Sequence[float] | None = None
+) -> Sequence[Sequence[float]]:
+    at = configuration(robot, q, x)
     return at.inertia(inertia_matrix(robot, at.q))
 
 

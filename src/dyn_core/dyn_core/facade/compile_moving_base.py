@@ -27,8 +27,8 @@ from dyn_core.facade.moving_base_programs import (
 )
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.geometry.moving_base import moving_base
-from dyn_core.model.moving_base import BaseKind, MovingBase
-from dyn_core.model.refuse_springs import refuse_springs
+from dyn_core.model.base_kind import BaseKind
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
 
 
@@ -49,7 +49,7 @@ def compile_moving_base(
         robot: the robot.
         base: ``"free"``: the base moves in all ways; ``"planar"``: in the plane of the planar joint at the
             root, or in the xy-plane of its link where there is none; ``"given"``: as something else moves
-            it; None: as the joint at the root says.
+            it; None: as the side file (``base: free``) or else the joint at the root says.
         parameters: ``"baked"`` or ``"runtime"``, as for `compile_model`.
         backend: ``"auto"``, ``"c"`` or ``"python"``, as for `compile_model`.
         friction: whether the joints have friction.
@@ -60,7 +60,6 @@ def compile_moving_base(
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
     """
     check_options(robot, parameters, backend)
-    refuse_springs(robot, "a model with a moving base")
     of_robot = moving_base(robot, base)
     make = _baked if parameters == "baked" else _tunable
     return make(of_robot, (robot, of_robot.kind), backend, friction, rotor_inertia)

@@ -79,7 +79,11 @@ class DrivenBase:
             self._prepare = runnables([prepare], "python")[0]
         compiled = None if model.backend == "python" else compiled_or_none(robot, programs, "auto")
         made = compiled or runnables(programs, "python")
-        self._run: dict[str, Runnable] = dict(zip(_ALGORITHMS, made, strict=True))
+        # Compiled functions compute at once what fits, and hand over to the general ones what does not.
+        self._calls: dict[str, Callable[..., Array]] = {
+            name: one.function.bind(partial(one.run, self._prepared), self._prepared)
+            for name, one in zip(_ALGORITHMS, made, strict=True)
+        }
 
     @property
     def motion(self) -> Array:
@@ -110,18 +114,17 @@ class DrivenBase:
         return self._answer("inertial_torques", q, qdd)
 
     def _answer(self, name: str, q: Array, *vectors: Array) -> Array:
+        if self._prepare is not None:
+            self._see_parameters(self._prepare)
         motion = self._motion if q.ndim == 1 else np.tile(self._motion, (len(q), 1))
-        return self._run[name].run(self._present(), q, *vectors, motion)
+        return self._calls[name](q, *vectors, motion)
 
-    def _present(self) -> list[Array]:
-        """What was prepared from the parameters that the model has now."""
+    def _see_parameters(self, prepare: Runnable) -> None:
+        """Prepare from the parameters that the model has now, if they are others."""
         tuned = self.model.tuned
-        if tuned is None or self._prepare is None:
-            return []
-        if tuned is not self._seen:
-            self._prepared[:] = [self._prepare.run((), tuned[: len(self.model.parameter_names) + 3])]
+        if tuned is not None and tuned is not self._seen:
+            self._prepared[:] = [prepare.run((), tuned[: len(self.model.parameter_names) + 3])]
             self._seen = tuned
-        return self._prepared
 
 
 def _program(robot: Robot, name: str, graph: Graph | None = None) -> Program:

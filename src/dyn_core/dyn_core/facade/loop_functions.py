@@ -74,8 +74,8 @@ class LoopFunctions:
             raise DynError(f"robot '{self.robot.name}' has no loops that could be solved")
         if qdd is not None and qd is None:
             raise ValueError("qd: accelerations of passive joints depend on it: give it with qdd")
-        given = {"q": q, "qd": qd, "qdd": qdd}
-        vectors = joint_vectors(self.robot.dof, **{k: v for k, v in given.items() if v is not None})
+        rates = {"qd": qd, "qdd": qdd}
+        vectors = joint_vectors(self.robot.dof, q=q, **{k: v for k, v in rates.items() if v is not None})
         answers = self._on_branch(vectors) if guess is None else self._near(vectors, guess)
         if limits:
             self._check_limits(answers[0])

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.staging import staged
+from dyn_core.codegen.unknowns import numeric_step
 from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
+from dyn_core.facade.closed import equations
 from dyn_core.facade.elastic_functions import ElasticFunctions, with_rigid_joints_held
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.lagrange_functions import LagrangeFunctions
@@ -24,6 +26,7 @@ from dyn_core.facade.programs import Method, grouped, traced, tunable, with_term
 from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
+from dyn_core.loops.structure import geometry_of
 from dyn_core.model.robot import Robot
 
 
@@ -73,7 +76,8 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
     def _look_for_unresisted(self) -> None:
         """Leave forward dynamics to the method, which says why there are none, if a joint is unresisted."""
         robot = with_terms(self.robot, self.friction, self.rotor_inertia)
-        names = unresisted_joints(robot, None if self._tuning is None else self._present_inertia)
+        present = None if self._tuning is None else self._present_inertia
+        names = unresisted_joints(robot, present, lambda: numeric_step(equations(geometry_of(robot))))
         self.__dict__.update(_unresisted=names)
         self._bind("forward_dynamics", MethodType(Model.forward_dynamics, self), not names)
         if self.elastic_joint_names:

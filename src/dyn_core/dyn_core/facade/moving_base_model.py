@@ -21,7 +21,8 @@ from dyn_core.facade.moving_base_programs import input_sizes, with_base_terms
 from dyn_core.facade.moving_base_unresisted import NEEDED, refuse_unresisted, unresisted_on_base
 from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.tuning import Tuning
-from dyn_core.model.moving_base import BaseKind, MovingBase
+from dyn_core.model.base_kind import BaseKind
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
 
 Wrenches = Mapping[str, npt.ArrayLike]

@@ -58,6 +58,7 @@ def _warn_of_loss(robot: Robot, form: str, lost: list[str]) -> None:
     lost += [f"the spring of joint '{name}'" for name in robot.elastic_joint_names]
     lost += [f"offset torque of joint '{joint.name}'" for joint in robot.joints if joint.friction.Fo != 0.0]
     lost += ["assembly"] if robot.assembly else []
+    lost += [f"base '{robot.base}'"] if robot.base else []
     if lost:
         message = f"robot '{robot.name}': {form} has no place for {', '.join(lost)}: keep a side file"
         warnings.warn(message, ModelWarning, stacklevel=3)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -122,6 +123,10 @@ def _cannot_hold(limits: ActuatorLimits, times: Array, holding: Array, scaling: 
     k, j = scaling.sample or 0, scaling.joint or 0
     most = limits.effort(np.zeros(len(limits.joint_names)))
     excess = Excess(
-        limits.joint_names[j], "effort", float(holding[k, j]), float(most[j]), limits.effort_units[j]
+        limits.joint_names[j],
+        "effort",
+        float(holding[k, j]),
+        math.copysign(float(most[j]), float(holding[k, j])),
+        limits.effort_units[j],
     )
     return f"at {times[k]:.4g} s {excess.sentence}, however slowly it moves"

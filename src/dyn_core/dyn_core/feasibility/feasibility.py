@@ -21,6 +21,7 @@ from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
 from dyn_core.feasibility.feasible_step import FeasibleStep
 from dyn_core.feasibility.nearest_point import nearest_point
 from dyn_core.feasibility.step_program import NONE, ROWS, Layout, step_program
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 _WISHED, _NEAREST, _PATH = "wished", "nearest", "path"
@@ -261,17 +262,11 @@ class Feasibility:
 
 
 def check_actuated(robot: Robot) -> None:
-    """Refuse a robot that has joints without actuators which no loop moves; DynError names them."""
+    """Refuse a robot with joints that follow no motion, as no actuator moves them; DynError names them."""
     passive = robot.passive_joint_names
     if not robot.dof:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to ask of it")
-    if robot.elastic_joint_names:
-        names = robot.elastic_joint_names
-        raise DynError(
-            f"{listed(names)} of robot '{robot.name}': springs move these joints, which follow no motion "
-            "that is given: describe the robot without its springs",
-            element=f"joint '{names[0]}'",
-        )
+    refuse_springs(robot, "a motion that is given")
     if passive and not robot.loops:
         raise DynError(
             f"{listed(passive)} of robot '{robot.name}': passive joints follow no motion, "

@@ -74,7 +74,7 @@ def motor_loads(limits: ActuatorLimits, times: Array, qd: Array, torques: Array)
     for j, limit in enumerate(limits.of_joints):
         worst = int(np.abs(torques[:, j]).argmax())
         speed = float(np.abs(qd[:, j]).max())
-        driving, braking = max(float(power[:, j].max()), 0.0), max(float(-power[:, j].min()), 0.0)
+        driving, braking = max(0.0, float(power[:, j].max())), max(0.0, -float(power[:, j].min()))
         loads.append(
             MotorLoad(
                 joint=limits.joint_names[j],

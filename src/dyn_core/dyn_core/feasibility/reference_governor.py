@@ -126,12 +126,14 @@ class ReferenceGovernor:
     Attributes:
         steps: what is feasible.
         timeout: time after which a reference begins a new stream (s).
+        most: greatest lag at which references are still taken (s).
     """
 
-    def __init__(self, steps: Feasibility, timeout: float = 0.2) -> None:
+    def __init__(self, steps: Feasibility, timeout: float = 0.2, most: float = 10.0) -> None:
         """Begin without references."""
         self.steps = steps
         self.timeout = timeout
+        self.most = most
         self.reset()
 
     def reset(self) -> None:
@@ -169,13 +171,19 @@ class ReferenceGovernor:
             measured: measured positions (rad or m), (n,); where they are out of range, so may references be.
 
         Raises:
-            DynError: a position is out of range, which no rate mends; what was taken before stays.
+            DynError: a position is out of range, which no rate mends, or what goes out is too late already;
+                what was taken before stays.
         """
         dt = t - self._t
         follows = 0.0 < dt <= self.timeout
         self._check_range(
             q, [vector for vector in (measured, self._q if follows else None) if vector is not None]
         )
+        if follows and self.lag > self.most:
+            raise DynError(
+                f"what goes out is {self.lag:.4g} s late, at most {self.most:g} s are made up for: wish "
+                "motions that the actuators can make, or pause"
+            )
         if not follows:
             return self._begin(t, q, qd)
         if qd is None:

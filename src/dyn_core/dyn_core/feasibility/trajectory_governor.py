@@ -19,7 +19,6 @@ from dyn_core.feasibility.actuator_limits import ActuatorLimits
 from dyn_core.feasibility.drive_torques import DriveTorques
 from dyn_core.feasibility.failures import Failure, failures
 from dyn_core.feasibility.time_scaling import greatest_rate
-from dyn_core.model.robot import Robot
 
 MORE = 1.02
 """How much slower a trajectory is made at least, where one that begins in motion is not feasible yet."""
@@ -75,11 +74,6 @@ class TrajectoryGovernor:
         self._drives = drives
         self._period = period
         self._most = most
-
-    @property
-    def robot(self) -> Robot:
-        """The robot."""
-        return self._drives.robot
 
     def governed(
         self,

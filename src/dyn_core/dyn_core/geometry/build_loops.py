@@ -13,6 +13,7 @@ from dyn_core.geometry.rotations import placement
 from dyn_core.io.description import UrdfLoop, UrdfLoopEnd
 from dyn_core.io.side_file import SideFile, SideFriction
 from dyn_core.linalg import vec3
+from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.joint import Friction, Joint
 from dyn_core.model.loop import Loop, LoopEnd, LoopType
 from dyn_core.model.robot import Robot
@@ -29,7 +30,7 @@ def with_loops(robot: Robot, loops: Sequence[UrdfLoop], driven: Sequence[str] = 
     body_of = {frame.name: frame.body for frame in robot.link_frames}
     names = {loop.name for loop in robot.loops}
     joints = {joint.name for joint in robot.joints}
-    more = []
+    more: list[Loop] = []
     for loop in loops:
         if loop.name in names:
             raise _fail(loop, "another loop has its name: rename one")
@@ -38,8 +39,64 @@ def with_loops(robot: Robot, loops: Sequence[UrdfLoop], driven: Sequence[str] = 
         if loop.name in driven:
             raise _fail(loop, f"the URDF gives it an actuator: {_NO_ACTUATOR}")
         names.add(loop.name)
-        more.append(_loop(robot, body_of, loop))
+        built = _loop(robot, body_of, loop)
+        _turns_about_two_axes(loop, built)
+        for other in (*robot.loops, *more):
+            if _same_cut(built, other):
+                raise _fail(loop, f"loop '{shortened(other.name, 40)}' is the same cut joint: leave one out")
+        more.append(built)
     return replace(robot, loops=(*robot.loops, *more))
+
+
+_PARALLEL = 0.01
+"""Sine of the least angle between the axes of a universal joint."""
+
+
+def _turns_about_two_axes(described: UrdfLoop, loop: Loop) -> None:
+    """DynError where the axes of a universal joint are parallel: it would be no constraint of their angle."""
+    if loop.type is not LoopType.UNIVERSAL:
+        return
+    sine = vec3.norm(vec3.cross(loop.axis, loop.child_axis))
+    if sine < _PARALLEL:
+        first, second = (
+            f"[{', '.join(f'{value:.6g}' for value in axis)}]"
+            for axis in (described.axis, described.child_axis or loop.child_axis)
+        )
+        how = "parallel" if sine < 1e-9 else f"{sine:.1g} rad from parallel"
+        raise _fail(
+            described,
+            f"its axis {first} and its second axis {second} are {how}, so that nothing keeps their angle: "
+            "give axes that cross, or type spherical or revolute if that is what it is",
+        )
+
+
+def _same_cut(a: Loop, b: Loop) -> bool:
+    """Whether two loops are of one type, between the same links, at the same places."""
+    other = (
+        (b.parent, b.child, b.axis, b.child_axis),
+        (b.child, b.parent, b.child_axis, b.axis),
+    )
+    return a.type is b.type and any(
+        _same_end(a.parent, parent)
+        and _same_end(a.child, child)
+        and _near(a.axis, axis)
+        and _near(a.child_axis, child_axis)
+        for parent, child, axis, child_axis in other
+    )
+
+
+def _same_end(a: LoopEnd, b: LoopEnd) -> bool:
+    R, other = a.T_link_cut.R, b.T_link_cut.R
+    same_place = _near(a.T_link_cut.p, b.T_link_cut.p)
+    return a.link == b.link and same_place and all(map(_near, R, other))
+
+
+def _near(a: Vec3, b: Vec3) -> bool:
+    return vec3.norm(vec3.sub(a, b)) <= _SAME
+
+
+_SAME = 1e-9
+"""Distance (m, or of unit vectors) below which two places are the same."""
 
 
 def with_side_file(robot: Robot, side: SideFile, driven: Sequence[str] = ()) -> Robot:
@@ -59,7 +116,8 @@ def with_side_file(robot: Robot, side: SideFile, driven: Sequence[str] = ()) -> 
     passive = None if side.passive is None else frozenset(side.passive)
     joints = tuple(_joint(joint, side, passive) for joint in robot.joints)
     assembly = tuple((name, side.assembly[name]) for name in robot.joint_names if name in side.assembly)
-    robot = with_loops(replace(robot, joints=joints, assembly=assembly), side.loops, driven)
+    robot = replace(robot, joints=joints, assembly=assembly, base=side.base)
+    robot = with_loops(robot, side.loops, driven)
     return with_springs(robot, side.elastic, side.passive or (), driven)
 
 

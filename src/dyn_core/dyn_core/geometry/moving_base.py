@@ -21,9 +21,10 @@ from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.mat3 import Mat3
 from dyn_core.linalg.transform import IDENTITY, Transform, inverse
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.base_kind import BASE_KINDS, BaseKind
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction, Joint, Sigma
-from dyn_core.model.moving_base import BASE_KINDS, BaseKind, MovingBase
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
@@ -51,7 +52,8 @@ def moving_base(robot: Robot, kind: BaseKind | None = None) -> MovingBase:
 
     Args:
         robot: the robot.
-        kind: how its base moves; None: as the planar or floating joint at its root says. With ``"planar"``,
+        kind: how its base moves; None: as its side file says, or the planar or floating joint at its root.
+            With ``"planar"``,
             where there is no planar joint at the root, the base moves in the xy-plane of its own link.
 
     Raises:
@@ -59,7 +61,7 @@ def moving_base(robot: Robot, kind: BaseKind | None = None) -> MovingBase:
     """
     if kind is not None and kind not in BASE_KINDS:
         raise ValueError(f"base: expected 'free', 'planar', 'given' or None, but it is {kind!r}")
-    refuse_springs(robot, "the model of a moving base")
+    refuse_springs(robot, "a model with a moving base")
     if robot.loops:
         raise DynError(
             f"robot '{robot.name}' has loops, and a base that moves: loops are only solved on a base that "
@@ -68,12 +70,12 @@ def moving_base(robot: Robot, kind: BaseKind | None = None) -> MovingBase:
         )
     root = _root_joint(robot)
     if kind is None:
-        if root is None:
-            raise DynError(
-                f"robot '{robot.name}' has no planar or floating joint at its root, which would say how its "
-                "base moves: give base='free', 'planar' or 'given'"
-            )
-        kind = _KIND[root.type]
+        kind = robot.base or (_KIND[root.type] if root else None)
+    if kind is None:
+        raise DynError(
+            f"robot '{robot.name}' has no planar or floating joint at its root, and its side file no 'base', "
+            "to say how its base moves: give base='free', 'planar' or 'given'"
+        )
     plane = _plane_at_root(robot, root) if kind == "planar" and root and root.type == "planar" else None
     tree = robot if root is None else _tree_on(robot, root)
     T_root_0 = _clean(tree.T_root_0)

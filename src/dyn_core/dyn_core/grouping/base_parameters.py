@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from dyn_core.grouping.combinations import Combinations
 from dyn_core.grouping.inertial_maps import Matrix
 from dyn_core.model.standard_parameters import INERTIAL, parameter_names
@@ -47,8 +49,16 @@ class BaseParameters(Combinations):
 
     @property
     def expressions(self) -> tuple[str, ...]:
-        """The base parameters as text that Python reads, ``XXR2 = XX2 - YY2``, with numbers of 15 digits."""
-        return self.written(self.matrix if self.coefficients is None else self.coefficients)
+        """The base parameters as text that Python reads, ``XXR2 = XX2 - YY2``.
+
+        Numbers have 15 digits, where they come of random states the 12 that are known.
+        """
+        if self.coefficients is not None:
+            return self.written(self.coefficients)
+        if self.method == "symbolic" and not self.by_numbers:
+            return self.written(self.matrix)
+        known = [float(f"{x:.12g}") for x in self.matrix.flat]
+        return self.written(np.array(known).reshape(self.matrix.shape))
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from dyn_core.grouping.inertial_maps import Matrix
 from dyn_core.grouping.loop_relations import loop_relations
 from dyn_core.grouping.numeric import random_regressor
 from dyn_core.grouping.relations import Relations, settled, size_of, units_of
+from dyn_core.grouping.tidied import tidied
 from dyn_core.model.robot import Robot
 
 _DEPENDENT = 1e-10
@@ -45,7 +46,8 @@ def closed_relations(robot: Robot, mount: Mount, of_tree: Relations, seed: int) 
     places = list(kept)
     exact = without_rounding(matrix * units / units[places, None])
     numbers = np.setdiff1d(of_rules, left).tolist()
-    return Relations(kept, units[places, None] * exact / units, tuple(numbers))
+    relations = Relations(kept, units[places, None] * exact / units, tuple(numbers))
+    return tidied(robot, relations) if numbers else relations
 
 
 def _left_by(changes: Matrix) -> Matrix:

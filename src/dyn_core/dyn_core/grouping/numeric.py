@@ -17,6 +17,7 @@ from dyn_core.grouping.dependent_columns import dependent_columns
 from dyn_core.grouping.effects import Mount
 from dyn_core.grouping.inertial_maps import Matrix
 from dyn_core.grouping.relations import Relations, settled, size_of, units_of
+from dyn_core.grouping.tidied import tidied
 from dyn_core.kinematics.link_motion import AT_REST, LinkMotion
 from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.vec3 import Vec3
@@ -122,7 +123,7 @@ def numeric_relations(robot: Robot, mount: Mount, seed: int, rotors: bool = True
     if not rotors:
         W[:, len(PER_BODY) - 1 :: len(PER_BODY)] = 0.0
     found = dependent_columns(W)
-    return settled(Relations(found.columns, found.relations), units)
+    return tidied(robot, settled(Relations(found.columns, found.relations), units))
 
 
 def coupled_relations(robot: Robot, mount: Mount, of_tree: Relations, seed: int) -> Relations:

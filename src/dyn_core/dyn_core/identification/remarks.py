@@ -15,6 +15,7 @@ from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.least_squares import Solution
 from dyn_core.identification.offsets import GroupedOffsets, of_grouped_offsets
 from dyn_core.model.robot import Robot
+from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
 from dyn_core.signals.signals import Signals
 
 ILL_CONDITIONED = 1e3
@@ -85,6 +86,23 @@ def of_standing_held_out(names: Sequence[str], shares: Sequence[float]) -> tuple
     )
 
 
+def of_impossible(robot: Robot) -> tuple[str, ...]:
+    """Answer a sentence about inertias of the description that no body can have.
+
+    No mass at all is meant, as of the link between the two axes of a universal joint.
+    """
+    described = np.reshape(robot.parameters, (len(robot.joints), PER_JOINT))[:, : len(INERTIAL)]
+    _, impossible = expected_bodies(robot)
+    names = [robot.joints[j - 1].name for j in impossible if described[j - 1].any()]
+    if not names:
+        return ()
+    carry = "carries" if len(names) == 1 else "carry"
+    return (
+        f"no body can have the inertia that the description gives to what {listed(names)} {carry}: "
+        "the nearest possible one is expected instead",
+    )
+
+
 def remarks(
     robot: Robot,
     base: BaseColumns,
@@ -105,14 +123,7 @@ def remarks(
         shares: part of that time for which each joint stood.
         grouped: offsets that no motion tells from weights.
     """
-    found = []
-    _, impossible = expected_bodies(robot)
-    if impossible:
-        names = listed(robot.joints[j - 1].name for j in impossible)
-        found.append(
-            f"no body can have the inertia that the description gives to what {names} carry: "
-            "the nearest possible one is expected instead"
-        )
+    found = list(of_impossible(robot))
     still = [name for name, moves in zip(robot.coordinate_names, moving(signals), strict=True) if not moves]
     if still:
         whose = "its friction and rotor" if len(still) == 1 else "their friction and rotors"

@@ -17,6 +17,7 @@
     elastic:
       sway: {stiffness: 1.0e6, rest: 0.01, damping: 20.0}   # a spring in the place of an actuator
       joint_2: {stiffness: 2.0e4, motor: {inertia: 1.0e-4, gear: 100}}  # a spring behind a motor
+    base: free                    # how the base moves, for compile_moving_base: free, planar or given
 
 Names and frames are those of the URDF. ``xyz``, ``rpy`` and ``axis`` default to zero, zero and z.
 """
@@ -31,6 +32,7 @@ from dyn_core.errors import listed, shortened
 from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
 from dyn_core.io.yaml_text import Node, Scalar
 from dyn_core.io.yaml_values import entries, fail, items, name, not_negative, number, triple, words
+from dyn_core.model.base_kind import BASE_KINDS, BaseKind
 
 Value = TypeVar("Value")
 LOOP_TYPES = ("revolute", "prismatic", "universal", "spherical", "cylindrical", "planar", "fixed")
@@ -86,22 +88,40 @@ class SideFile:
     rotor_inertia: dict[str, float] = field(default_factory=dict)
     friction: dict[str, SideFriction] = field(default_factory=dict)
     elastic: dict[str, SideSpring] = field(default_factory=dict)
+    base: BaseKind | None = None
 
 
 def side_file(root: Node) -> SideFile:
     """Answer what a YAML document says; DynError, with the line, where it is no side file."""
     given = entries(
-        "the file", root, ("loops", "passive", "assembly", "rotor_inertia", "friction", "elastic")
+        "the file", root, ("loops", "passive", "assembly", "rotor_inertia", "friction", "elastic", "base")
     )
     loops = items("loops", given.get("loops", NOTHING))
+    passive = _names("passive", given["passive"]) if "passive" in given else None
+    if "loops" in given and not loops and passive:
+        raise fail(
+            "loops",
+            given["loops"],
+            "it is empty, but `passive` names joints that follow through loops: give the loops, or leave "
+            "`loops` out where the robot's description has them",
+        )
     return SideFile(
         loops=tuple(_loop(f"loops[{k}]", node) for k, node in enumerate(loops)),
-        passive=_names("passive", given["passive"]) if "passive" in given else None,
+        passive=passive,
         assembly=_by_joint("assembly", given, number),
         rotor_inertia=_by_joint("rotor_inertia", given, not_negative),
         friction=_by_joint("friction", given, _friction),
         elastic=_by_joint("elastic", given, _spring),
+        base=_base(given["base"]) if "base" in given else None,
     )
+
+
+def _base(node: Node) -> BaseKind:
+    kind = name("base", node)
+    for known in BASE_KINDS:
+        if kind == known:
+            return known
+    raise fail("base", node, f"it is '{shortened(kind, 40)}': use one of {listed(BASE_KINDS)}")
 
 
 def _by_joint(entry: str, given: dict[str, Node], read: Callable[[str, Node], Value]) -> dict[str, Value]:

@@ -14,22 +14,50 @@
 An axis is given in the cut frame of its side, and is z where it is not given; that of the child is
 where it is not given that of the parent. A <loop_joint> may also be written with the children of a
 <constraint>, and a second <link1> stands for <link2> (so it is printed in the manual of Isaac Sim).
+Other children are not read, which a remark says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyn_core.errors import listed, shortened
+from dyn_core.errors import counted, listed, shortened
 from dyn_core.io.attributes import fail, label, placement_vector, text, vector, words
 from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
 from dyn_core.io.side_file import LOOP_TYPES
 from dyn_core.io.xml import Element
 
+_READ = (
+    *("parent", "child", "parent_origin", "child_origin", "parent_axis", "child_axis"),
+    *("link1", "link2", "axis", "axis2"),
+)
 
-def urdf_loops(robot: Element) -> tuple[UrdfLoop, ...]:
-    """Answer the loops of a <robot> in document order."""
-    return tuple(_loop(element) for element in robot.children if element.tag in ("constraint", "loop_joint"))
+_NOT_READ = {
+    "dynamics": "it is the joint that a loop is cut at, whose friction no equation has: cut the loop at a "
+    "joint with less friction, and make this one a joint of the tree",
+    "limit": "it is the joint that a loop is cut at, of which no limits are kept: cut the loop at another "
+    "joint, and make this one a joint of the tree",
+}
+
+
+def urdf_loops(robot: Element, remarks: list[str]) -> tuple[UrdfLoop, ...]:
+    """Answer the loops of a <robot> in document order, and remark on what of them is not read."""
+    elements = [element for element in robot.children if element.tag in ("constraint", "loop_joint")]
+    loops = tuple(_loop(element) for element in elements)
+    for element in elements:
+        for child in element.children:
+            if child.tag not in _READ and _says_something(child):
+                shown = shortened(child.tag, 40)
+                why = _NOT_READ.get(child.tag, f"a loop has no <{shown}>: leave it out, or correct its name")
+                remarks.append(f"{label(element)}: its <{shown}> (line {child.line}) is not read: {why}")
+    return loops
+
+
+def _says_something(child: Element) -> bool:
+    """Whether an element is more than friction that is 0."""
+    if child.tag != "dynamics":
+        return True
+    return any(value.strip(" +-0.") for value in child.attributes.values())
 
 
 def _loop(element: Element) -> UrdfLoop:
@@ -42,7 +70,9 @@ def _loop(element: Element) -> UrdfLoop:
     links = [child for child in element.children if child.tag in ("link1", "link2")]
     if links:
         if len(links) != 2:
-            raise fail(owner, element, f"it has {len(links)} links: give one <link1> and one <link2>")
+            raise fail(
+                owner, element, f"it has {counted(len(links), 'link')}: give one <link1> and one <link2>"
+            )
         parent, child = (_end(owner, link, link) for link in links)
     else:
         parent, child = (_side(owner, element, side) for side in ("parent", "child"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
+from dyn_core.errors import DynError, counted, listed
 from dyn_core.loops.closing import ranks
 from dyn_core.loops.numbers import Array, Numbers
 from dyn_core.loops.redundancy import almost_special
@@ -32,9 +32,10 @@ def check_actuation(numbers: Numbers, W: Array, reference: Array) -> None:
     dof, N = degrees_of_freedom(W), len(robot.coordinates)
     passive = [k for k, j in enumerate(robot.independent) if robot.joints[j - 1].mu == 0]
     rank = int(ranks(W[:, :, passive]).max(initial=0))
-    counted = (
-        f"robot '{robot.name}' has {len(robot.independent)} joints in its tree and "
-        f"{len(robot.independent) - dof} independent constraints of its loops, so {dof} degrees of freedom"
+    freedom = (
+        f"robot '{robot.name}' has {counted(len(robot.independent), 'joint')} in its tree and "
+        f"{counted(len(robot.independent) - dof, 'independent constraint')} of its loops, so "
+        f"{counted(dof, 'degree of freedom', 'degrees of freedom')}"
     )
     actuated = f"{N} actuated joint{'' if N == 1 else 's'}"
     if N:
@@ -42,7 +43,7 @@ def check_actuation(numbers: Numbers, W: Array, reference: Array) -> None:
     element = f"loop '{robot.loops[0].name}'"
     if dof < N:
         raise DynError(
-            f"{counted}, but {actuated}: it is over-actuated by {N - dof}; say under `passive` of the "
+            f"{freedom}, but {actuated}: it is over-actuated by {N - dof}; say under `passive` of the "
             f"side file which have no actuator{almost_special(numbers, reference)}",
             element=element,
         )
@@ -51,13 +52,13 @@ def check_actuation(numbers: Numbers, W: Array, reference: Array) -> None:
         check_regular(numbers, reference)
     if dof > N:
         raise DynError(
-            f"{counted}, but {actuated}: it is "
+            f"{freedom}, but {actuated}: it is "
             f"under-actuated by {dof - N}; nothing determines {listed(free)}, take such from `passive`",
             element=element,
         )
     if rank < len(passive):
         raise DynError(
-            f"{counted}, as many as actuated joints, but these are the wrong ones: the constraints of the "
+            f"{freedom}, as many as actuated joints, but these are the wrong ones: the constraints of the "
             f"{len(passive)} passive joints have rank {rank}; with {listed(robot.actuated_joint_names, 12)} "
             f"held, {listed(free)} can still move",
             element=element,

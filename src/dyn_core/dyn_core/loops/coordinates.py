@@ -56,13 +56,19 @@ class Configuration(Protocol):
         ...
 
 
-def configuration(robot: Robot, q: Vector) -> Configuration:
+def configuration(robot: Robot, q: Vector, x: Vector | None = None) -> Configuration:
     """Answer the configuration of a robot at positions of its coordinates (rad or m).
+
+    Args:
+        robot: the robot.
+        q: the positions.
+        x: of a robot with loops, positions of the passive joints that follow by no linear relation, where
+            they are known.
 
     Where the loops have passive joints that follow by no linear relation and q are symbols, their positions
     are unknowns of the graph, which a program computes before all else.
     """
-    return _Closed(robot, q) if robot.loops else _Tree(robot, q)
+    return _Closed(robot, q, x) if robot.loops else _Tree(robot, q)
 
 
 class _Tree:
@@ -91,10 +97,10 @@ class _Tree:
 class _Closed:
     """A robot with loops: passive joints follow the actuated ones."""
 
-    def __init__(self, robot: Robot, q: Vector) -> None:
+    def __init__(self, robot: Robot, q: Vector, x: Vector | None) -> None:
         self._robot = robot
         found = structure(robot)
-        self._passive = Passive(robot, found, q, _unknowns(robot, found, q))
+        self._passive = Passive(robot, found, q, _unknowns(robot, found, q) if x is None else x)
         self.q = self._passive.q
 
     def rates(self, qd: Vector) -> list[Scalar]:

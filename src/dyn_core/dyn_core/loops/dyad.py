@@ -78,7 +78,8 @@ def explicit_positions(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
 
     Compiled functions iterate instead: a step of Newton's method from the last solution costs half as much as
     a dyad, one to three are taken, and the count of turns is kept. This is the same solution by other
-    means, within half a turn of the assembly.
+    means, but for whole turns: passive angles are those within half a turn of the assembly, whatever turns
+    the actuated joints have made, and a loop that does not close is no error.
 
     Args:
         robot: a robot with loops of which all passive joints have a closed form.
@@ -88,8 +89,20 @@ def explicit_positions(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
         the positions in the order of `passive_joint_names`; NaN where the loops do not close.
 
     Raises:
-        DynError: a passive joint has no closed form.
+        DynError: the robot has no loops, or a passive joint has no closed form.
+        ValueError: there are not as many positions as actuated joints.
     """
+    if not robot.loops:
+        raise DynError(
+            f"robot '{robot.name}' has no loops, and no passive joints that follow through them",
+            element=f"robot '{robot.name}'",
+        )
+    if not hasattr(q, "__len__") or len(q) != robot.dof:
+        has = f"has {len(q)}" if hasattr(q, "__len__") else f"is {type(q).__name__}"
+        raise ValueError(
+            f"q: expected a position for each of the {robot.dof} actuated joints, or an array for each with "
+            f"one position a sample, but it {has}"
+        )
     found = structure(robot)
     values: dict[int, Scalar] = dict(zip(robot.coordinates, q, strict=True))
     values |= {linear.joint: _linear(linear, values) for linear in found.linear}

@@ -42,6 +42,7 @@ CLOSED = 1e-6
 ITERATIONS = 12
 SMALLEST_ADVANCE = 2.0**-24
 ATTEMPTS = 400
+"""How many steps may be tried, where the way is not a long one."""
 
 Numbers: TypeAlias = Sequence[float]
 Step: TypeAlias = Callable[[Numbers, Numbers], tuple[Numbers, Numbers]]
@@ -53,12 +54,17 @@ class Scales:
     """What is about as much as 1 rad.
 
     Attributes:
-        given: of each number that is given.
+        given: of each number that is given; infinite where the unknowns do not depend on it.
         unknowns: of each unknown.
+        given_turns: by how much each number that is given may change and the unknowns still have to fulfil
+            the same equations: 2 pi of an angle; 0 where there is no such number, empty where of none.
+        unknown_turns: the same of each unknown.
     """
 
     given: tuple[float, ...]
     unknowns: tuple[float, ...]
+    given_turns: tuple[float, ...] = ()
+    unknown_turns: tuple[float, ...] = ()
 
 
 def distance(a: Numbers, b: Numbers, scales: Numbers) -> float:

@@ -9,6 +9,7 @@ stay open.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from dyn_core.errors import DynError
 from dyn_core.loops.closing import CLOSED, closed_by
@@ -17,6 +18,7 @@ from dyn_core.loops.numbers import Array
 from dyn_core.loops.numbers import Numbers as Constraints
 from dyn_core.loops.reference import worst_opening
 from dyn_core.loops.structure import structure
+from dyn_core.loops.turns import after_turns
 from dyn_core.model.robot import Robot
 
 DETOURS = 16
@@ -44,8 +46,12 @@ def searched(
         scales: what is about as much as 1 rad.
     """
     random = np.random.default_rng(0)
+    start = after_turns(step, start, given, scales) or start
     origin, goal = np.array(start[0]), np.array(given)
-    spread = _REACH * np.maximum(np.abs(goal - origin).max(initial=0.0), 0.5) * np.array(scales.given)
+    units = np.array(scales.given)
+    units[np.isinf(units)] = 0.0  # what nothing depends on goes straight
+    far = np.abs(goal - origin)[units > 0.0].max(initial=0.5)
+    spread = _REACH * far * units
     for _ in range(DETOURS):
         middle = (0.5 * (origin + goal) + spread * random.uniform(-0.5, 0.5, len(goal))).tolist()
         half = follow(step, start, middle, scales, ATTEMPTS)
@@ -90,11 +96,33 @@ def does_not_close(robot: Robot, q_a: Numbers, sample: int | None, why: bool = T
 def _reason(robot: Robot, q_a: Numbers) -> str:
     closed, gaps = _nearest(robot, q_a, GUESSES)
     best = int(np.argmin(gaps))
-    if gaps[best] < CLOSED:
+    if not gaps[best] < CLOSED:
+        return f"as near as they come, {worst_opening(Constraints(robot), closed[best])}: "
+    if not same_side(robot, closed[gaps < CLOSED]).any():
         return (
             "they close there only in another assembly mode than that of the assembly, beyond a singularity: "
         )
-    return f"as near as they come, {worst_opening(Constraints(robot), closed[best])}: "
+    return (
+        "they close there, but no way was found to there from the assembly on which they stay closed and "
+        "do not become singular: "
+    )
+
+
+def same_side(robot: Robot, closed: Array) -> npt.NDArray[np.bool_]:
+    """Tell which closed configurations may be on the same side of all singularities as the assembly.
+
+    On a way between them on which no block of the constraints is singular, no determinant changes its sign.
+    """
+    found, constraints = structure(robot), Constraints(robot)
+    columns = [robot.independent.index(j) for j in found.unknown]
+    W = constraints.rates(np.concatenate([np.array(found.reference)[np.newaxis], closed]))
+    W = W[:, :, columns][:, found.rows]
+    same = np.ones(len(closed), dtype=bool)
+    for block in found.blocks:
+        if len(block.rows) == len(block.columns):
+            signs = np.sign(np.linalg.det(W[:, block.rows][:, :, block.columns]))
+            same &= signs[1:] == signs[0]
+    return same
 
 
 def _nearest(robot: Robot, q_a: Numbers, guesses: int) -> tuple[Array, Array]:

@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from dyn_core.linalg.scalar import Scalar
-from dyn_core.loops.follow import Numbers, Scales, follow
+from dyn_core.loops.branches import branches
+from dyn_core.loops.follow import Numbers, Scales, Step
 from dyn_core.loops.passive import Passive
 from dyn_core.loops.search import does_not_close
 from dyn_core.loops.structure import Structure, structure
+from dyn_core.loops.turns import followed_far
 from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
 
@@ -31,12 +35,48 @@ def assembled(robot: Robot) -> list[float]:
 
 
 def scales(robot: Robot, found: Structure) -> Scales:
-    """Answer what is about as much as 1 rad, of the actuated and of the unknown joints."""
+    """Answer what is about as much as 1 rad, of the actuated and of the unknown joints, and which turn."""
     actuated, unknown = (
         tuple(found.size if robot.joints[j - 1].sigma is Sigma.PRISMATIC else 1.0 for j in numbers)
         for numbers in (robot.coordinates, found.unknown)
     )
-    return Scales(actuated, unknown)
+    moving = _in_loops(robot, found)
+    return Scales(
+        tuple(
+            scale if j in moving else math.inf for j, scale in zip(robot.coordinates, actuated, strict=True)
+        ),
+        unknown,
+        tuple(_turn(robot, found, j) for j in robot.coordinates),
+        tuple(_turn(robot, found, j) for j in found.unknown),
+    )
+
+
+def _in_loops(robot: Robot, found: Structure) -> set[int]:
+    """Answer the independent joints that the constraints depend on: those of the branches of the loops."""
+    moving = set()
+    for cut in found.cuts:
+        around = branches(robot, cut)
+        for j in (*around.parent, *around.child):
+            mimic = robot.joints[j - 1].mimic
+            moving.add(j if mimic is None else mimic.leader)
+    for linear in found.linear:
+        if linear.joint in moving:
+            moving.update(j for j, _ in linear.coefficients)
+    return {j for j in moving if j is not None}
+
+
+def _turn(robot: Robot, found: Structure, joint: int) -> float:
+    """Answer after what change of a joint, and of those that follow it, all links are where they were."""
+    follows = [(joint, 1.0)]
+    follows += [(each.joint, c) for each in found.linear for j, c in each.coefficients if j == joint]
+    for j, factor in tuple(follows):
+        for number, other in enumerate(robot.joints, start=1):
+            if other.mimic is not None and other.mimic.leader == j:
+                follows.append((number, factor * other.mimic.multiplier))
+    whole = all(
+        robot.joints[j - 1].sigma is Sigma.REVOLUTE and float(factor).is_integer() for j, factor in follows
+    )
+    return 2.0 * math.pi if whole else 0.0
 
 
 def solution(robot: Robot, found: Structure, q_a: Sequence[Scalar]) -> list[Scalar]:
@@ -56,31 +96,49 @@ def solution(robot: Robot, found: Structure, q_a: Sequence[Scalar]) -> list[Scal
     return list(np.array([_one(robot, found, sample.tolist()) for sample in samples]).T)
 
 
-@lru_cache(maxsize=32)
-def two_positions(robot: Robot) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Answer two positions of the actuated joints (rad or m) near the assembly, of no symmetry.
+@dataclass(frozen=True)
+class Closing:
+    """A robot whose loops are to be closed.
+
+    Attributes:
+        robot: a robot as `geometry_of` answers it.
+        step: answers Newton's step for its unknown joints; None where these formulas do that, slowly.
+    """
+
+    robot: Robot
+    step: Callable[[], Step] | None = field(default=None, compare=False)
+
+
+@lru_cache(maxsize=64)
+def position_nearby(closing: Closing, sign: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Answer a position near the assembly, of no symmetry, in which the loops close.
 
     Args:
-        robot: a robot as `geometry_of` answers it.
+        closing: the robot.
+        sign: 1.0 or -1.0: on which side of the assembly.
+
+    Returns:
+        positions of the actuated joints and of the unknown ones (rad or m).
     """
+    robot = closing.robot
     found = structure(robot)
-    q_a, _ = start(robot, found)
-    here, there = (_nearby(robot, found, q_a, sign) for sign in (1.0, -1.0))
-    return tuple(here), tuple(there)
-
-
-def _nearby(robot: Robot, found: Structure, q_a: list[float], sign: float) -> list[float]:
-    """Answer positions some way from where the loops are known to close, where they close, too."""
-    units = scales(robot, found).given
+    step = closing.step() if closing.step and found.unknown else _step(robot, found)
+    q_a, x = start(robot, found)
+    units = scales(robot, found)
     for k in range(12):
         part = sign * 0.3 * 0.5**k
         tried = [
             value + part * unit * ((_GOLDEN * i) % 1.0 - 0.4)
-            for i, (unit, value) in enumerate(zip(units, q_a, strict=True), start=1)
+            for i, (unit, value) in enumerate(zip(_finite(units.given), q_a, strict=True), start=1)
         ]
-        if _followed(robot, found, tried) is not None:
-            return tried
-    return q_a
+        reached = followed_far(step, (q_a, x), tried, units)
+        if reached is not None:
+            return tuple(tried), tuple(reached)
+    return tuple(q_a), tuple(x)
+
+
+def _finite(units: Sequence[float]) -> list[float]:
+    return [unit if unit < math.inf else 1.0 for unit in units]
 
 
 def _one(robot: Robot, found: Structure, q_a: list[float]) -> list[float]:
@@ -91,8 +149,12 @@ def _one(robot: Robot, found: Structure, q_a: list[float]) -> list[float]:
 
 
 def _followed(robot: Robot, found: Structure, q_a: list[float]) -> list[float] | None:
+    return followed_far(_step(robot, found), start(robot, found), q_a, scales(robot, found))
+
+
+def _step(robot: Robot, found: Structure) -> Step:
     def step(given: Numbers, x: Numbers) -> tuple[Numbers, Numbers]:
         passive = Passive(robot, found, given, x)
         return passive.newton_step(), passive.openings()[1]
 
-    return follow(step, start(robot, found), q_a, scales(robot, found))
+    return step

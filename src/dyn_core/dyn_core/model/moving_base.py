@@ -4,20 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from dyn_core.linalg.mat3 import Mat3
 from dyn_core.linalg.transform import Transform
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.base_kind import BaseKind
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL
-
-BaseKind = Literal["free", "planar", "given"]
-"""How a base moves: in all ways, in a plane, or as something else moves it."""
-
-BASE_KINDS: tuple[BaseKind, ...] = ("free", "planar", "given")
 
 
 @dataclass(frozen=True)

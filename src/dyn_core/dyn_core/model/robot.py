@@ -11,6 +11,7 @@ from dyn_core.errors import DynError, listed
 from dyn_core.linalg import mat3
 from dyn_core.linalg.transform import Transform
 from dyn_core.linalg.vec3 import Vec3
+from dyn_core.model.base_kind import BaseKind
 from dyn_core.model.inertial_parameters import InertialParameters, merge
 from dyn_core.model.joint import Joint, Limits
 from dyn_core.model.link_frame import LinkFrame
@@ -38,6 +39,7 @@ class Robot:
         loops: the joints that were cut so that the tree remains.
         assembly: positions by joint (rad or m) near one configuration in which the loops are closed.
         snapped: what was taken for a rounding when the description was read.
+        base: how a side file says that the base moves, for `compile_moving_base`; None where it does not say.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Robot:
     loops: tuple[Loop, ...] = ()
     assembly: tuple[tuple[str, float], ...] = ()
     snapped: tuple[Snapped, ...] = ()
+    base: BaseKind | None = None
 
     def __repr__(self) -> str:
         """Answer its name and size."""

@@ -19,8 +19,9 @@ from dyn_core.facade.moving_base_programs import base_program, coordinate_inerti
 from dyn_core.facade.moving_base_unresisted import refuse_unresisted, unresisted_on_base
 from dyn_core.facade.runnable import runnables
 from dyn_core.geometry.moving_base import moving_base
+from dyn_core.model.base_kind import BaseKind
 from dyn_core.model.coupling import coordinate_torques, joint_rates
-from dyn_core.model.moving_base import BaseKind, MovingBase
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.base_pose import moved_pose, pose_rate
 from dyn_core.simulation.momentum_dynamics import momentum_programs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unknowns of a program, kept on one branch of their solutions; comes after its code, before module.h.
-// The same as dyn_core/loops/follow.py, which says why, with one shortcut: where the solution that this
-// thread found last is near, it is followed from there.
+// The same as dyn_core/loops/follow.py and dyn_core/loops/turns.py, which say why, with one shortcut: where
+// the solution that this thread found last is near, it is followed from there.
 
 #define ADVANCE 0.2
 #define FIRST_STEP 0.3
@@ -12,11 +12,15 @@
 #define ITERATIONS 12
 #define SMALLEST_ADVANCE (1.0 / 16777216.0)
 #define ATTEMPTS 400
+#define FAR 40.0
+#define MOST_ATTEMPTS 20000
 
 static const double start_given[GIVEN] = START_GIVEN;
 static const double start_unknowns[UNKNOWNS] = START;
 static const double given_scales[GIVEN] = GIVEN_SCALES;
 static const double scales[UNKNOWNS] = SCALES;
+static const double given_turns[GIVEN] = GIVEN_TURNS;
+static const double turns[UNKNOWNS] = TURNS;
 
 static _Thread_local double last_given[GIVEN];
 static _Thread_local double last_unknowns[UNKNOWNS];
@@ -130,12 +134,63 @@ static int follow(const double *origin, const double *known, const double *given
     return 0;
 }
 
+// Add to x what so many turns of a number that is given, of the start, add to it; 0 where a turn cannot be made.
+static int wind(int number, double count, double *x)
+{
+    double once[GIVEN], after[UNKNOWNS];
+    memcpy(once, start_given, sizeof once);
+    once[number] += given_turns[number];
+    if (!follow(start_given, start_unknowns, once, after, ATTEMPTS)) {
+        return 0;
+    }
+    for (int i = 0; i < UNKNOWNS; ++i) {
+        const double change = after[i] - start_unknowns[i];
+        const double whole = turns[i] > 0.0 ? turns[i] * rint(change / turns[i]) : 0.0;
+        if (!(fabs(change - whole) <= CLOSED * scales[i])) {
+            return 0;
+        }
+        x[i] += count * whole;
+    }
+    return 1;
+}
+
+// The start with the whole turns that bring it nearest to what is given; 0 where there are none.
+static int after_turns(const double *given, double *origin, double *x)
+{
+    int turned = 0;
+    memcpy(origin, start_given, sizeof start_given);
+    memcpy(x, start_unknowns, sizeof start_unknowns);
+    for (int i = 0; i < GIVEN; ++i) {
+        const double count = given_turns[i] > 0.0 ? rint((given[i] - start_given[i]) / given_turns[i]) : 0.0;
+        if (count != 0.0) {
+            if (given_scales[i] < HUGE_VAL && !wind(i, count, x)) {
+                return 0;
+            }
+            origin[i] += count * given_turns[i];
+            turned = 1;
+        }
+    }
+    return turned;
+}
+
+// Follow the branch of the start to what is given, however far; 0 where it is not reached.
+static int follow_far(const double *given, double *x)
+{
+    double origin[GIVEN], known[UNKNOWNS];
+    const double length = distance(start_given, given);
+    if (length > FAR && after_turns(given, origin, known) && follow(origin, known, given, x, ATTEMPTS)) {
+        return 1;
+    }
+    const double attempts = fmin(fmax(2.0 * length / ADVANCE, ATTEMPTS), MOST_ATTEMPTS);
+    return follow(start_given, start_unknowns, given, x, (int)attempts);
+}
+
 // The unknowns that belong to what is given; 0 where no branch leads there.
 static int solve_given(const double *given, double *x)
 {
     const int near = has_last && distance(last_given, given) <= ADVANCE;
     const int found = (near && follow(last_given, last_unknowns, given, x, 1))
-                      || follow(start_given, start_unknowns, given, x, ATTEMPTS)
+                      || follow_far(given, x)
                       || (has_last && follow(last_given, last_unknowns, given, x, ATTEMPTS));
     if (found) {
         memcpy(last_given, given, sizeof last_given);
