@@ -139,7 +139,8 @@ def test_loops_elsewhere() -> None:
     )
 
     def twice(side) -> None:
-        side["loops"].append({**side["loops"][0], "name": "again"})
+        elsewhere = {"link": "platform", "xyz": [0.05, 0.01, 0]}
+        side["loops"].append({**side["loops"][0], "name": "again", "child": elsewhere})
 
     refused(
         changed("delta", twice), "loop 'again': its leg has the joints 'shoulder_1', 'elbow_1', 'sway_1' in"
