@@ -1,68 +1,157 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robot dynamics from a URDF, in modified Denavit-Hartenberg notation."""
+"""Robot dynamics from a URDF, in modified Denavit-Hartenberg notation.
 
-from dyn_core.check.check_robot import check_robot
-from dyn_core.check.finding import Finding, Severity
+What loads and compiles a robot is imported at once; all else, which takes longer, when it is asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from dyn_core.errors import DynError, ModelWarning
-from dyn_core.excitation.box import ForbiddenBox
-from dyn_core.excitation.excitation import Excitation
-from dyn_core.excitation.excite import excite
-from dyn_core.excitation.settings import ExcitationSettings
-from dyn_core.expansion.expanded_lagrange import ExpandedLagrange, expanded_lagrange
 from dyn_core.facade.compile import compile_model
-from dyn_core.facade.compile_moving_base import compile_moving_base
-from dyn_core.facade.compile_parallel import compile_parallel
-from dyn_core.facade.driven_base import DrivenBase
-from dyn_core.facade.lagrange_functions import LagrangeTerms
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.model import Model
-from dyn_core.facade.moving_base_model import MovingBaseModel
-from dyn_core.facade.parallel_base import parallel_base_parameters
-from dyn_core.facade.parallel_model import ParallelModel
-from dyn_core.facade.write import write_par, write_urdf
-from dyn_core.feasibility.actuator_limits import ActuatorLimit, ActuatorLimits, actuator_limits
-from dyn_core.feasibility.assessment import Assessment, assess_motion
-from dyn_core.feasibility.excess import Excess
-from dyn_core.feasibility.feasibility import Feasibility
-from dyn_core.feasibility.feasible_step import FeasibleStep
-from dyn_core.feasibility.limits_file import read_limits
-from dyn_core.feasibility.sampled_motion import SampledMotion, read_motion
-from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
-from dyn_core.grouping.base_parameters import BaseParameters
-from dyn_core.grouping.determine import base_parameters
-from dyn_core.grouping.regroup import with_base_parameters
-from dyn_core.identification.base_columns import BaseColumns, base_columns
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.identified import Identified
-from dyn_core.identification.identify import identify
-from dyn_core.identification.identify_payload import identify_payload
-from dyn_core.identification.model import IdentificationModel, ModelEstimate, identification_model
-from dyn_core.identification.motor_coupling import MotorCoupling
-from dyn_core.identification.payload import Payload
-from dyn_core.identification.recursive import RecursiveEstimate, RecursiveEstimator
-from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
-from dyn_core.logs.log import Log
-from dyn_core.loops.dyad import explicit_positions
-from dyn_core.loops.explicit import ClosedForm, ExplicitRelations, Relation, explicit_relations
-from dyn_core.loops.report import LoopDescription, LoopReport, loop_report
-from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
-from dyn_core.parallel.base_parameters import ParallelBaseParameters
-from dyn_core.results.load_parameters import load_parameters
-from dyn_core.results.parameter_set import ParameterSet
-from dyn_core.signals.condition import condition
-from dyn_core.signals.of_arrays import signals_of_arrays
-from dyn_core.signals.protocol import Protocol
-from dyn_core.signals.signals import Signals
-from dyn_core.simulation.model_error import with_model_error
-from dyn_core.simulation.moving_base_settings import MovingBaseSettings
-from dyn_core.simulation.moving_base_simulator import MovingBaseSimulator
-from dyn_core.simulation.moving_state import MovingState
-from dyn_core.simulation.sensors import Measurement, SensorSettings
-from dyn_core.simulation.settings import SimulationSettings
-from dyn_core.simulation.simulator import Simulator
-from dyn_core.simulation.state import State
+
+if TYPE_CHECKING:
+    from dyn_core.check.check_robot import check_robot
+    from dyn_core.check.finding import Finding, Severity
+    from dyn_core.excitation.box import ForbiddenBox
+    from dyn_core.excitation.excitation import Excitation
+    from dyn_core.excitation.excite import excite
+    from dyn_core.excitation.settings import ExcitationSettings
+    from dyn_core.expansion.expanded_lagrange import ExpandedLagrange, expanded_lagrange
+    from dyn_core.facade.compile_moving_base import compile_moving_base
+    from dyn_core.facade.compile_parallel import compile_parallel
+    from dyn_core.facade.driven_base import DrivenBase
+    from dyn_core.facade.lagrange_functions import LagrangeTerms
+    from dyn_core.facade.moving_base_model import MovingBaseModel
+    from dyn_core.facade.parallel_base import parallel_base_parameters
+    from dyn_core.facade.parallel_model import ParallelModel
+    from dyn_core.facade.write import write_par, write_urdf
+    from dyn_core.feasibility.actuator_limits import ActuatorLimit, ActuatorLimits, actuator_limits
+    from dyn_core.feasibility.assessment import Assessment, assess_motion
+    from dyn_core.feasibility.excess import Excess
+    from dyn_core.feasibility.feasibility import Feasibility
+    from dyn_core.feasibility.feasible_step import FeasibleStep
+    from dyn_core.feasibility.limits_file import read_limits
+    from dyn_core.feasibility.sampled_motion import SampledMotion, read_motion
+    from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
+    from dyn_core.grouping.base_parameters import BaseParameters
+    from dyn_core.grouping.determine import base_parameters
+    from dyn_core.grouping.regroup import with_base_parameters
+    from dyn_core.identification.base_columns import BaseColumns, base_columns
+    from dyn_core.identification.friction import FrictionModel
+    from dyn_core.identification.identified import Identified
+    from dyn_core.identification.identify import identify
+    from dyn_core.identification.identify_payload import identify_payload
+    from dyn_core.identification.model import IdentificationModel, ModelEstimate, identification_model
+    from dyn_core.identification.motor_coupling import MotorCoupling
+    from dyn_core.identification.payload import Payload
+    from dyn_core.identification.recursive import RecursiveEstimate, RecursiveEstimator
+    from dyn_core.identification.settings import IdentificationSettings
+    from dyn_core.logs.examine_log import LogReport, examine_log, log_of_arrays, read_log
+    from dyn_core.logs.log import Log
+    from dyn_core.loops.dyad import explicit_positions
+    from dyn_core.loops.explicit import ClosedForm, ExplicitRelations, Relation, explicit_relations
+    from dyn_core.loops.report import LoopDescription, LoopReport, loop_report
+    from dyn_core.model.moving_base import MovingBase
+    from dyn_core.parallel.base_parameters import ParallelBaseParameters
+    from dyn_core.results.load_parameters import load_parameters
+    from dyn_core.results.parameter_set import ParameterSet
+    from dyn_core.signals.condition import condition
+    from dyn_core.signals.of_arrays import signals_of_arrays
+    from dyn_core.signals.protocol import Protocol
+    from dyn_core.signals.signals import Signals
+    from dyn_core.simulation.model_error import with_model_error
+    from dyn_core.simulation.moving_base_settings import MovingBaseSettings
+    from dyn_core.simulation.moving_base_simulator import MovingBaseSimulator
+    from dyn_core.simulation.moving_state import MovingState
+    from dyn_core.simulation.sensors import Measurement, SensorSettings
+    from dyn_core.simulation.settings import SimulationSettings
+    from dyn_core.simulation.simulator import Simulator
+    from dyn_core.simulation.state import State
+
+_MODULES = {
+    "check_robot": "dyn_core.check.check_robot",
+    "Finding": "dyn_core.check.finding",
+    "Severity": "dyn_core.check.finding",
+    "ForbiddenBox": "dyn_core.excitation.box",
+    "Excitation": "dyn_core.excitation.excitation",
+    "excite": "dyn_core.excitation.excite",
+    "ExcitationSettings": "dyn_core.excitation.settings",
+    "ExpandedLagrange": "dyn_core.expansion.expanded_lagrange",
+    "expanded_lagrange": "dyn_core.expansion.expanded_lagrange",
+    "compile_moving_base": "dyn_core.facade.compile_moving_base",
+    "compile_parallel": "dyn_core.facade.compile_parallel",
+    "DrivenBase": "dyn_core.facade.driven_base",
+    "LagrangeTerms": "dyn_core.facade.lagrange_functions",
+    "MovingBaseModel": "dyn_core.facade.moving_base_model",
+    "parallel_base_parameters": "dyn_core.facade.parallel_base",
+    "ParallelModel": "dyn_core.facade.parallel_model",
+    "write_par": "dyn_core.facade.write",
+    "write_urdf": "dyn_core.facade.write",
+    "ActuatorLimit": "dyn_core.feasibility.actuator_limits",
+    "ActuatorLimits": "dyn_core.feasibility.actuator_limits",
+    "actuator_limits": "dyn_core.feasibility.actuator_limits",
+    "Assessment": "dyn_core.feasibility.assessment",
+    "assess_motion": "dyn_core.feasibility.assessment",
+    "Excess": "dyn_core.feasibility.excess",
+    "Feasibility": "dyn_core.feasibility.feasibility",
+    "FeasibleStep": "dyn_core.feasibility.feasible_step",
+    "read_limits": "dyn_core.feasibility.limits_file",
+    "SampledMotion": "dyn_core.feasibility.sampled_motion",
+    "read_motion": "dyn_core.feasibility.sampled_motion",
+    "TorqueSpeedCurve": "dyn_core.feasibility.torque_speed_curve",
+    "BaseParameters": "dyn_core.grouping.base_parameters",
+    "base_parameters": "dyn_core.grouping.determine",
+    "with_base_parameters": "dyn_core.grouping.regroup",
+    "BaseColumns": "dyn_core.identification.base_columns",
+    "base_columns": "dyn_core.identification.base_columns",
+    "FrictionModel": "dyn_core.identification.friction",
+    "Identified": "dyn_core.identification.identified",
+    "identify": "dyn_core.identification.identify",
+    "identify_payload": "dyn_core.identification.identify_payload",
+    "IdentificationModel": "dyn_core.identification.model",
+    "ModelEstimate": "dyn_core.identification.model",
+    "identification_model": "dyn_core.identification.model",
+    "MotorCoupling": "dyn_core.identification.motor_coupling",
+    "Payload": "dyn_core.identification.payload",
+    "RecursiveEstimate": "dyn_core.identification.recursive",
+    "RecursiveEstimator": "dyn_core.identification.recursive",
+    "IdentificationSettings": "dyn_core.identification.settings",
+    "LogReport": "dyn_core.logs.examine_log",
+    "examine_log": "dyn_core.logs.examine_log",
+    "log_of_arrays": "dyn_core.logs.examine_log",
+    "read_log": "dyn_core.logs.examine_log",
+    "Log": "dyn_core.logs.log",
+    "explicit_positions": "dyn_core.loops.dyad",
+    "ClosedForm": "dyn_core.loops.explicit",
+    "ExplicitRelations": "dyn_core.loops.explicit",
+    "Relation": "dyn_core.loops.explicit",
+    "explicit_relations": "dyn_core.loops.explicit",
+    "LoopDescription": "dyn_core.loops.report",
+    "LoopReport": "dyn_core.loops.report",
+    "loop_report": "dyn_core.loops.report",
+    "MovingBase": "dyn_core.model.moving_base",
+    "ParallelBaseParameters": "dyn_core.parallel.base_parameters",
+    "load_parameters": "dyn_core.results.load_parameters",
+    "ParameterSet": "dyn_core.results.parameter_set",
+    "condition": "dyn_core.signals.condition",
+    "signals_of_arrays": "dyn_core.signals.of_arrays",
+    "Protocol": "dyn_core.signals.protocol",
+    "Signals": "dyn_core.signals.signals",
+    "with_model_error": "dyn_core.simulation.model_error",
+    "MovingBaseSettings": "dyn_core.simulation.moving_base_settings",
+    "MovingBaseSimulator": "dyn_core.simulation.moving_base_simulator",
+    "MovingState": "dyn_core.simulation.moving_state",
+    "Measurement": "dyn_core.simulation.sensors",
+    "SensorSettings": "dyn_core.simulation.sensors",
+    "SimulationSettings": "dyn_core.simulation.settings",
+    "Simulator": "dyn_core.simulation.simulator",
+    "State": "dyn_core.simulation.state",
+}
+"""Where the names are that are imported when they are asked for."""
 
 __all__ = [
     "ActuatorLimit",
@@ -149,3 +238,19 @@ __all__ = [
     "write_par",
     "write_urdf",
 ]
+
+
+if not TYPE_CHECKING:  # where names that do not exist are to be found
+
+    def __getattr__(name: str) -> object:
+        """Import what is asked for."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    """Name what can be asked for."""
+    return sorted({*globals(), *__all__})
