@@ -85,6 +85,12 @@ def test_short_robots_may_carry_what_is_wider_than_they_are_long(
     assert len(found) == is_found
 
 
+def test_the_mass_of_a_base_counts_where_a_side_file_says_that_it_moves() -> None:
+    text = CLEAN.replace('<link name="base">', f'<link name="base">{UPPER_INERTIAL}')
+    assert any("has no effect" in found.message for found in check_robot(text))
+    assert not any("has no effect" in found.message for found in check_robot(text, {"base": "free"}))
+
+
 def test_a_robot_that_does_not_move() -> None:
     findings = check_robot('<robot name="r"><link name="a"/></robot>')
     assert [str(finding) for finding in findings] == ["note: robot: it has no joint that moves"]

@@ -52,6 +52,31 @@ def test_a_slow_motion_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert said.err == ""
 
 
+@pytest.mark.parametrize(
+    ("quantity", "factor", "sentence"),
+    [
+        ("velocity", 0.0, "the velocities of joint 'joint_2' are not those of its positions"),
+        ("velocity", 1e-3, "the velocities of joint 'joint_2' are not those of its positions"),
+        ("velocity", -1.0, "the velocities of joint 'joint_2' are not those of its positions"),
+        ("acceleration", 57.3, "the accelerations of joint 'joint_2' are not those of its velocities"),
+    ],
+)
+def test_columns_of_another_motion_are_warned_of(
+    quantity: str, factor: float, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of a stream without velocities, or with another unit or sign."""
+    file = Path(write_motion(tmp_path / "slow.csv", 0.2, ALL))
+    head, *rows = [line.split(",") for line in file.read_text().splitlines()]
+    column = head.index(f"{quantity}.joint_2")
+    for row in rows:
+        row[column] = repr(factor * float(row[column]))
+    file.write_text("\n".join(map(",".join, [head, *rows])) + "\n")
+    feasible("--trajectory", str(file))
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "joint_3" not in said
+
+
 def test_a_fast_motion_fails_and_the_slower_one_passes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

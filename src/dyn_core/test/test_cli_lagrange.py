@@ -107,6 +107,14 @@ def test_expanded_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "= 0\n" not in text
 
 
+def test_springs_are_beside_the_terms_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    side = tmp_path / "rrp.yaml"
+    side.write_text("elastic:\n  lift: {stiffness: 100.0}\n")
+    first, second, *_ = printed(capsys, str(ROBOTS / "rrp.urdf"), "--loops", str(side)).splitlines()
+    assert first.endswith("tau = A qdd + B [qd qd] + C [qd^2] + Q + springs")
+    assert second == "springs of 'lift': K (dq - rest) + D d(dq)/dt, see dyn mdh"
+
+
 def test_customised_text_has_one_operation_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, str(ROBOTS / "rx90.urdf"), "--base-parameters")
     assert "C2 = cos(q2)" in text.splitlines()

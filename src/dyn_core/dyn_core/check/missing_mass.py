@@ -45,9 +45,9 @@ def grouped_parameters(subject: Subject) -> Iterator[Finding]:
 
 
 def mass_of_base(subject: Subject) -> Iterator[Finding]:
-    """Find a base that has a mass: it does not move."""
+    """Find a base that has a mass: it does not move, unless a side file says that it does."""
     mass = subject.robot.bodies[0].M
-    if mass > 0.0:
+    if mass > 0.0 and subject.robot.base is None:
         root = first_links(subject.robot)[0]
         message = (
             f"its mass of {mass:.4g} kg, with what is fixed to it, has no effect: the root does not move"

@@ -80,6 +80,8 @@ def feasible(arguments: Namespace) -> Answer:
         )
         message = f"{arguments.trajectory}: no {what} for all joints, they are differences"
         warnings.warn(message, ModelWarning, stacklevel=2)
+    for sentence in motion.contradictions(robot.coordinate_names):
+        warnings.warn(f"{arguments.trajectory}: {sentence}", ModelWarning, stacklevel=2)
     found = assess_motion(robot, motion, limits, dict(map(_wrench, arguments.wrench)))
     if arguments.report is not None:
         write_whole(arguments.report, assessment_page(found, arguments.trajectory))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from dyn_core.errors import listed
 from dyn_core.model.parameter_unit import parameter_unit
 from dyn_core.model.robot import Robot
 
@@ -69,8 +70,14 @@ def unit_of(symbol: str, robot: Robot) -> str:
 def listing_text(listing: Listing, robot: Robot) -> str:
     """Answer a listing as lines of text."""
     joints = [(f"q{j}", robot.joints[j - 1]) for j in listing.coordinates]
+    springs = " + springs" if robot.elastic_joint_names else ""
     lines = [
-        f"Lagrange form of robot '{robot.name}': tau = A qdd + B [qd qd] + C [qd^2] + Q",
+        f"Lagrange form of robot '{robot.name}': tau = A qdd + B [qd qd] + C [qd^2] + Q{springs}",
+        *(
+            [f"springs of {listed(robot.elastic_joint_names)}: K (dq - rest) + D d(dq)/dt, see dyn mdh"]
+            if springs
+            else []
+        ),
         "",
         *(f"{name}: position of joint '{joint.name}' ({joint.position_unit})" for name, joint in joints),
         *(f"{name} = {text}" for name, text in listing.definitions),

@@ -16,6 +16,8 @@ from dyn_core.io.number_table import TIME, NumberTable, at_line, read_number_tab
 from dyn_core.model.robot import Robot
 
 QUANTITIES = ("position", "velocity", "acceleration", "effort")
+APART = 0.5
+"""The part by which given derivatives may differ from differences, which sparse samples make inexact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,26 @@ class SampledMotion:
     qd: Array
     qdd: Array
     derived: tuple[str, ...] = ()
+
+    def contradictions(self, joint_names: Sequence[str]) -> list[str]:
+        """Answer a sentence about each joint whose velocities or accelerations are of another motion."""
+        steps = np.diff(self.times)[:, None]
+        found = []
+        for what, of, values, rates in (
+            ("velocities", "positions", self.q, self.qd),
+            ("accelerations", "velocities", self.qd, self.qdd),
+        ):
+            changes = np.diff(values, axis=0)
+            expected = 0.5 * steps * (rates[:-1] + rates[1:])
+            apart, change, given = (
+                np.sqrt(np.mean(x**2, axis=0)) for x in (changes - expected, changes, expected)
+            )
+            found += [
+                f"the {what} of joint '{joint_names[j]}' are not those of its {of}: between samples these "
+                f"change by {change[j]:.3g}, where the {what} make {given[j]:.3g} of it (root mean squares)"
+                for j in np.flatnonzero(apart > APART * np.maximum(change, given)).tolist()
+            ]
+        return found
 
     def slower(self, factor: float) -> SampledMotion:
         """Answer the same path, run through in `factor` times the time."""
