@@ -29,7 +29,9 @@ def free_flyer_findings(urdf: str, robot: dyn_core.Robot, samples: int) -> Itera
     bar = AGREES
 
     def compare(function: str, ours: np.ndarray, expected: np.ndarray, scale: float) -> None:
-        worst[function] = max(worst[function], float(np.abs(ours - expected).max() / (scale or 1.0)))
+        worst[function] = max(
+            worst[function], float(np.abs(ours - expected).max(initial=0.0) / (scale or 1.0))
+        )
 
     for _ in range(samples):
         s = free_state(random, len(model.joint_names))

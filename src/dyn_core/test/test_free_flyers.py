@@ -24,3 +24,12 @@ def test_on_a_free_base(path: Path) -> None:
     found = list(free_flyer_findings(path.read_text(encoding="utf-8"), robot, 20))
     assert len(found) == 4
     assert [finding for finding in found if finding.missed or finding.excused] == []
+
+
+def test_a_body_without_joints_flies_too() -> None:
+    text = (
+        '<robot name="drone"><link name="body"><inertial><origin xyz="0.1 0 0.02"/><mass value="2"/>'
+        '<inertia ixx="0.1" ixy="0.01" ixz="0" iyy="0.2" iyz="0" izz="0.15"/></inertial></link></robot>'
+    )
+    found = list(free_flyer_findings(text, dyn_core.load_robot(text, snap=0), 20))
+    assert [finding for finding in found if finding.missed] == []
