@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,30 +63,12 @@ class Asked:
     def __init__(self, graph: Graph, client: ActionClient, goal: Any) -> None:
         self.graph = graph
         self.feedback: list[Any] = []
-        self._client, self._goal = client, goal
         graph.wait_for(client.server_is_ready)
-        self.handle = self._accepted()
+        self.handle = graph.answered(
+            lambda: client.send_goal_async(goal, feedback_callback=lambda m: self.feedback.append(m.feedback))
+        )
         assert self.handle.accepted
         self._result = self.handle.get_result_async()
-
-    def _accepted(self) -> Any:
-        """Send the goal, and again where no answer comes: `Graph.call` says why one may be dropped."""
-        sent, asked = [self._send()], time.monotonic()
-
-        def answered() -> bool:
-            nonlocal asked
-            if time.monotonic() - asked > 5.0:
-                sent.append(self._send())
-                asked = time.monotonic()
-            return any(future.done() for future in sent)
-
-        self.graph.wait_for(answered)
-        return next(future.result() for future in sent if future.done())
-
-    def _send(self) -> Any:
-        return self._client.send_goal_async(
-            self._goal, feedback_callback=lambda m: self.feedback.append(m.feedback)
-        )
 
     @property
     def is_over(self) -> bool:

@@ -170,17 +170,21 @@ class Graph:
             again: whether it can be asked twice.
         """
         self.wait_for(client.service_is_ready)
-        futures = [client.call_async(request)]
+        return self.answered(lambda: client.call_async(request), again)
+
+    def answered(self, ask: Callable[[], Any], again: bool = True) -> Any:
+        """Ask, with what answers a future, and answer its first result; `again` is as in `call`."""
+        futures = [ask()]
         asked = time.monotonic()
 
-        def answered() -> bool:
+        def is_answered() -> bool:
             nonlocal asked
             if again and time.monotonic() - asked > 5.0:
-                futures.append(client.call_async(request))
+                futures.append(ask())
                 asked = time.monotonic()
             return any(future.done() for future in futures)
 
-        self.wait_for(answered)
+        self.wait_for(is_answered)
         return next(future.result() for future in futures if future.done())
 
     def change(self, node: str, transition: int) -> bool:

@@ -14,11 +14,12 @@ from dyn_core.cli.robot_options import dynamic_robot_of
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program
 from dyn_core.dynamics.motor_motion import motors
-from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
+from dyn_core.dynamics.unresisted import no_forward_dynamics
 from dyn_core.facade.closed import newton_program
 from dyn_core.facade.elastic_programs import no_motors, no_springs, result_names
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.programs import kinds, traced
+from dyn_core.facade.unresisted_coordinates import unresisted_coordinates
 from dyn_core.identification.programs import identification_program
 from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
@@ -68,7 +69,7 @@ def _program(robot: Robot, arguments: Namespace) -> Program:
     if function in OF_MOTORS:
         names = tuple(robot.joints[number - 1].name for number in motors(robot))
         program = replace(program, columns=names)
-    unresisted = unresisted_joints(robot) if function == "forward_dynamics" else ()
+    unresisted = unresisted_coordinates(robot) if function == "forward_dynamics" else ()
     if unresisted:
         raise no_forward_dynamics(robot, unresisted)
     return program

@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.staging import staged
-from dyn_core.codegen.unknowns import numeric_step
-from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
+from dyn_core.dynamics.unresisted import no_forward_dynamics
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
-from dyn_core.facade.closed import equations
 from dyn_core.facade.elastic_functions import ElasticFunctions, with_rigid_joints_held
 from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.lagrange_functions import LagrangeFunctions
@@ -26,7 +24,7 @@ from dyn_core.facade.programs import Method, grouped, traced, tunable, with_term
 from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
-from dyn_core.loops.structure import geometry_of
+from dyn_core.facade.unresisted_coordinates import unresisted_coordinates
 from dyn_core.model.robot import Robot
 
 
@@ -77,12 +75,12 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
         """Leave forward dynamics to the method, which says why there are none, if a joint is unresisted."""
         robot = with_terms(self.robot, self.friction, self.rotor_inertia)
         present = None if self._tuning is None else self._present_inertia
-        names = unresisted_joints(robot, present, lambda: numeric_step(equations(geometry_of(robot))))
+        names = unresisted_coordinates(robot, present)
         self.__dict__.update(_unresisted=names)
         self._bind("forward_dynamics", MethodType(Model.forward_dynamics, self), not names)
         if self.elastic_joint_names:
             held = with_rigid_joints_held(self.robot, self._present_inertia)
-            elastic = unresisted_joints(robot, held) if names else ()
+            elastic = unresisted_coordinates(robot, held) if names else ()
             self.__dict__.update(_uncontrolled=elastic)
             general = MethodType(Model.elastic_inverse_dynamics, self)
             self._bind("elastic_inverse_dynamics", general, not elastic)

@@ -120,7 +120,11 @@ def is_coupled(base: MovingBase) -> bool:
 
 def direct_algorithms(base: MovingBase) -> list[Algorithm]:
     """The algorithms for direct dynamics that suit the robot, of pose, V, q, qd, tau and F."""
-    return [_coupled_direct] if is_coupled(base) else [_articulated_direct, _factorised_direct]
+    return (
+        [_coupled_direct]
+        if is_coupled(base)
+        else [partial(_direct, by) for by in (articulated_free_base, factorised_free_base)]
+    )
 
 
 def base_program(
@@ -263,23 +267,19 @@ def _inverse(
     return [*_of_base(base, moved, falls), *torques]
 
 
-def _articulated_direct(
-    base: MovingBase, pose: Vector, V: Vector, q: Vector, qd: Vector, tau: Vector, F: Vector = ()
+def _direct(
+    by: Callable[..., FreeMotion],
+    base: MovingBase,
+    pose: Vector,
+    V: Vector,
+    q: Vector,
+    qd: Vector,
+    tau: Vector,
+    F: Vector = (),
 ) -> Vector:
-    """Khalil 2010, sec. 7.3."""
+    """Khalil 2010, sec. 7.3, by its recursions, or by eq. (88)."""
     start, falls = _unaccelerated(base, pose, V)
-    forces = _forces_at_0(base, F)
-    moved = articulated_free_base(base.robot, freedoms_at_0(base), start, q, qd, tau, forces)
-    return [*_of_base(base, moved, falls), *moved.torques]
-
-
-def _factorised_direct(
-    base: MovingBase, pose: Vector, V: Vector, q: Vector, qd: Vector, tau: Vector, F: Vector = ()
-) -> Vector:
-    """Khalil 2010, eq. (88)."""
-    start, falls = _unaccelerated(base, pose, V)
-    forces = _forces_at_0(base, F)
-    moved = factorised_free_base(base.robot, freedoms_at_0(base), start, q, qd, tau, forces)
+    moved = by(base.robot, freedoms_at_0(base), start, q, qd, tau, _forces_at_0(base, F))
     return [*_of_base(base, moved, falls), *moved.torques]
 
 

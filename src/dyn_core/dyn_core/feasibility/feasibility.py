@@ -131,9 +131,7 @@ class Feasibility:
         values = self._computed(q, qd, q_next, qd_next, dt, wrenches)
         if values.item(self._wish) <= 0.0:
             return self._step(_WISHED, values, 1.0)
-        if values.item(self._off) <= 0.0:
-            return self._step(_NEAREST, values, math.nan)
-        return self._within_all(values, float(dt))
+        return self._nearest(values, float(dt))
 
     def on_path(
         self,
@@ -157,9 +155,7 @@ class Feasibility:
         part = values.item(self._greatest)
         if part >= values.item(self._least):
             return self._step(_PATH, values, part)
-        if values.item(self._off) <= 0.0:
-            return self._step(_NEAREST, values, math.nan)
-        return self._within_all(values, float(dt))
+        return self._nearest(values, float(dt))
 
     def _check_limits(self) -> None:
         if self.limits.joint_names != self.robot.coordinate_names:
@@ -181,6 +177,11 @@ class Feasibility:
             self.limits,
             values,
         )
+
+    def _nearest(self, values: Array, dt: float) -> FeasibleStep:
+        if values.item(self._off) <= 0.0:
+            return self._step(_NEAREST, values, math.nan)
+        return self._within_all(values, dt)
 
     def _within_all(self, values: Array, dt: float) -> FeasibleStep:
         """Answer the step of the torques nearest to the wish with which all limits are kept.

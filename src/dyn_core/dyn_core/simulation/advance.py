@@ -45,7 +45,7 @@ def advance(
     Raises:
         DynError: the simulation diverges, or comes to where the loops of the robot do not close.
     """
-    usual = mechanism.usual_step if load.w is None and integrator != "implicit_midpoint" else None
+    usual = mechanism.usual_step if load.w is None else None
     implicit = integrator == "semi_implicit_euler"
     h = (until - state.time) / substeps
     q, qd, passive = state.q, state.qd, mechanism.passive

@@ -10,11 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from dyn_core.dynamics.unresisted import no_forward_dynamics, unresisted_joints
+from dyn_core.dynamics.unresisted import no_forward_dynamics
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable
+from dyn_core.facade.unresisted_coordinates import unresisted_coordinates
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.complementarity import Respond, Vector
 from dyn_core.simulation.passive_friction import constant_ratios
@@ -109,7 +110,7 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
     """
     made_of = with_terms(robot, settings.friction, settings.rotor_inertia)
     _check_friction(made_of)
-    unresisted = unresisted_joints(made_of)
+    unresisted = unresisted_coordinates(made_of)
     if unresisted:
         raise no_forward_dynamics(robot, unresisted)
     prepared = [programs.prepared(made_of)]
@@ -139,7 +140,7 @@ def mechanism(robot: Robot, programs: Programs, settings: SimulationSettings) ->
         passive_stops,
         step,
         np.array([0.0, 0.0, 0.0, step]),
-        whole_step,
+        whole_step if programs.midpoint is None else None,  # which is of the other methods
         mode,
         None if programs.midpoint is None else _bound(programs.midpoint, prepared),
     )
