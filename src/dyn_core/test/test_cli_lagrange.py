@@ -14,6 +14,7 @@ import pytest
 
 import dyn_core
 from dyn_core.cli.main import main
+from dyn_core.expansion.latex_lines import latex_lines
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 OPTIONS = [[], ["--base-parameters"], ["--numbers"], ["--numbers", "--base-parameters"]]
@@ -98,7 +99,7 @@ def test_expanded_text(capsys: pytest.CaptureFixture[str]) -> None:
         "XXR2 = XX2 - YY2 + XX3 - ZZ3",
         "XXR2: 1.02 kg m^2",
         "g: 9.81 m/s^2",
-        "A(1,1) = M3*q3**2*cos(q2)**2 + 2*MZ3*q3*cos(q2)**2 + XXR2*cos(q2)**2 + ZZR1",
+        "A(1,1) = ZZR1 + (M3*q3**2 + 2*MZ3*q3 + XXR2)*cos(q2)**2",
         "B(2,2,3) = 2*M3*q3 + 2*MZ3",
         "Q(3) = M3*g*sin(q2)",
     ):
@@ -131,15 +132,33 @@ def test_latex(name: str, expanded: bool, tmp_path: Path, capsys: pytest.Capture
     if expanded:
         pytest.importorskip("sympy", reason="SymPy is not installed")
     lines = printed(capsys, str(description(name, tmp_path)), "--latex", *options).splitlines()
-    assert (lines[0], lines[-1]) == (r"\begin{align*}", r"\end{align*}")
-    for line in lines[1:-1]:
-        assert re.fullmatch(r"  .+ &= .+ \\\\", line)
+    begin = lines.index(r"\begin{align*}")
+    assert all(line.startswith("% ") for line in lines[:begin])
+    assert any(line.startswith("% q1: position of joint") for line in lines[:begin])
+    assert lines[-1] == r"\end{align*}"
+    for line in lines[begin + 1 : -1]:
+        assert re.fullmatch(r"  (.+ &= .+|&\\quad [+-] .+) \\\\", line)
         assert line.count("{") == line.count("}")
         assert "*" not in line
         plain = re.sub(r"\\(mathit\{[A-Za-z]+\}|[a-z]+|,)", "", line)
         assert not re.search(r"[A-Za-z]{2}|[A-Za-z]\d|e-?\d", plain), line
+        assert len(re.sub(r"[\\{}_^ ]", "", plain)) < 80
     if name == "pair":
         assert any(line.startswith(r"  \theta_{2} &= -0.5 \, q_{1} + 1.82") for line in lines)
+
+
+def test_long_sums_are_broken_before_terms() -> None:
+    term = r"2 \mathit{MX}_{3} d_{2} \sin(q_{2} - q_{3}) \cos^{2}(q_{4} + q_{3})"
+    assert latex_lines(f"{term} - {term} + {term}") == [f"{term} - {term}", f"+ {term}"]
+    short = r"(M_{3} + M_{4}) d_{2}^{2}"
+    assert latex_lines(f"{short} + {term}") == [f"{short} + {term}"]
+    long = " + ".join(rf"\mathit{{ZZ}}_{{{k}}}" for k in range(1, 25))
+    first, second, third = latex_lines(f"{term} + d_{{2}} ({long}) \\sin(q_{{1}} + q_{{2}})")
+    assert first.startswith(term)
+    assert first.count("(") == 1 + first.count(")")
+    assert second.startswith(r"+ \mathit")
+    assert third.endswith(r") \sin(q_{1} + q_{2})")
+    assert latex_lines("0") == ["0"]
 
 
 def test_mistakes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -20,9 +21,27 @@ from dyn_core.expansion.harmonics import Harmonics, variable
 from dyn_core.expansion.trigonometric_products import Product, by_power
 
 sympy = pytest.importorskip("sympy", reason="SymPy is not installed")
+mpmath = pytest.importorskip("mpmath", reason="mpmath, which SymPy needs, is not installed")
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 FORMS = [(False, False), (True, False), (False, True), (True, True)]
+
+
+SLIDES = (
+    '<robot name="slides"><link name="a"/>'
+    + "".join(
+        f'<link name="{name}"><inertial><mass value="{mass}"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        for name, mass in (("b", 2), ("c", 3))
+    )
+    + "".join(
+        f'<joint name="{child}" type="prismatic"><parent link="{parent}"/><child link="{child}"/><axis '
+        f'xyz="{axis}"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+        for parent, child, axis in (("a", "b", "1 1 0"), ("b", "c", "0 1 1"))
+    )
+    + "</robot>"
+)
+"""Two prismatic joints that are oblique to each other."""
 
 
 def planar_arm(joints: int = 2) -> dyn_core.Robot:
@@ -66,6 +85,8 @@ def test_planar_arm_with_two_joints_is_that_of_every_textbook() -> None:
     def same(matrix, rows) -> bool:
         return sympy.expand(matrix.subs(ours) - sympy.Matrix(rows)).is_zero_matrix
 
+    assert str(form.A[0, 0]) == "M2*d2**2 + 2*MX2*d2*cos(q2) + ZZ1 + ZZ2"
+    assert str(form.Q[0]) == "MX2*g*cos(q1 + q2) + g*(M2*d2 + MX1)*cos(q1)"
     d11 = m1 * lc1**2 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * sympy.cos(q2)) + I1 + I2
     d12 = m2 * (lc2**2 + l1 * lc2 * sympy.cos(q2)) + I2
     assert same(form.A, [[d11, d12], [d12, m2 * lc2**2 + I2]])
@@ -77,22 +98,73 @@ def test_planar_arm_with_two_joints_is_that_of_every_textbook() -> None:
     assert same(form.Q, [[(m1 * lc1 + m2 * l1) * g * sympy.cos(q1) + phi2], [phi2]])
 
 
+def test_planar_arm_with_point_masses_is_that_of_craig() -> None:
+    """As Craig: Introduction to Robotics, 2005, sec. 6.7, prints it: masses at the ends of links."""
+    massive = "".join(
+        f'<link name="link{j}"><inertial><origin xyz="{length} 0 0"/><mass value="{mass}"/>'
+        '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>'
+        for j, mass, length in ((1, 3.0, 0.6), (2, 2.0, 0.5))
+    )
+    urdf = re.sub(r"<link name=\"link[12]\">.*</link>", massive, _urdf(2))
+    form = dyn_core.expanded_lagrange(dyn_core.load_robot(urdf, gravity=(0.0, -9.81, 0.0)))
+    q1, q2, g, m1, m2, l1, l2 = s("q1 q2 g m1 m2 l1 l2")
+    point = {"ZZ1": m1 * l1**2, "MX1": m1 * l1, "d2": l1, "ZZ2": m2 * l2**2, "MX2": m2 * l2, "M2": m2}
+    for name, value in point.items():
+        numbers = {m1: 3.0, m2: 2.0, l1: 0.6, l2: 0.5}
+        assert float(value.subs(numbers)) == pytest.approx(form.values[name], rel=1e-12)
+    ours = [
+        matrix.subs({s(name): value for name, value in point.items()})
+        for matrix in (form.A, form.B, form.C, form.Q)
+    ]
+    m12 = l2**2 * m2 + l1 * l2 * m2 * sympy.cos(q2)
+    m11 = l2**2 * m2 + 2 * l1 * l2 * m2 * sympy.cos(q2) + l1**2 * (m1 + m2)
+    v = m2 * l1 * l2 * sympy.sin(q2)
+    g2 = m2 * l2 * g * sympy.cos(q1 + q2)
+    printed = ([[m11, m12], [m12, l2**2 * m2]], [[-2 * v], [0]], [[0, -v], [v, 0]])
+    for matrix, rows in zip(ours, (*printed, [[g2 + (m1 + m2) * l1 * g * sympy.cos(q1)], [g2]]), strict=True):
+        assert sympy.expand(matrix - sympy.Matrix(rows)).is_zero_matrix
+
+
 def test_sums_of_angles_appear() -> None:
     """As text, of an arm with three joints and base parameters: no product of sines is left to add up."""
     form = dyn_core.expanded_lagrange(planar_arm(3), base_parameters=True)
     assert str(form.Q[2]) == "MX3*g*cos(q1 + q2 + q3)"
     assert str(form.Q[0]) == "MX3*g*cos(q1 + q2 + q3) + MXR1*g*cos(q1) + MXR2*g*cos(q1 + q2)"
     assert str(form.A[0, 2]) == "MX3*d2*cos(q2 + q3) + MX3*d3*cos(q3) + ZZ3"
+    assert str(form.A[0, 1]) == "MX3*d2*cos(q2 + q3) + 2*MX3*d3*cos(q3) + MXR2*d2*cos(q2) + ZZ3 + ZZR2"
     assert str(form.B[0, 2]) == "-2*MX3*d2*sin(q2 + q3) - 2*MX3*d3*sin(q3)"
     assert dict(form.definitions)["MXR2"] == "MX2 + d3*M3"
     assert form.values["d3"] == pytest.approx(0.7)
     assert set(form.values) == {"ZZR1", "ZZR2", "ZZ3", "MXR1", "MXR2", "MX3", "d2", "d3", "g"}
 
 
-def test_squares_are_written_as_squares() -> None:
+def test_squares_are_written_as_squares_and_what_multiplies_them_is_gathered() -> None:
     form = dyn_core.expanded_lagrange(dyn_core.load_robot(ROBOTS / "rrp.urdf"), base_parameters=True)
-    assert str(form.A[0, 0]) == "M3*q3**2*cos(q2)**2 + 2*MZ3*q3*cos(q2)**2 + XXR2*cos(q2)**2 + ZZR1"
+    assert str(form.A[0, 0]) == "ZZR1 + (M3*q3**2 + 2*MZ3*q3 + XXR2)*cos(q2)**2"
+    assert str(form.B[0, 0]) == "-(M3*q3**2 + 2*MZ3*q3 + XXR2)*sin(2*q2)"
+    assert str(form.C[1, 0]) == "(M3*q3**2 + 2*MZ3*q3 + XXR2)*sin(2*q2)/2"
     assert str(form.C[2, 1]) == "-M3*q3 - MZ3"
+    assert str(form.Q[1]) == "g*(M3*q3 - MY2 + MZ3)*cos(q2)"
+
+
+def test_numbers_are_gathered() -> None:
+    """Whole numbers are written as such, and none is left beside what it was taken out of."""
+    form = dyn_core.expanded_lagrange(dyn_core.load_robot(ROBOTS / "sdt.urdf"), numbers=True)
+    assert not [number for number in form.A.atoms(sympy.Float) if abs(number - round(number)) < 1e-9]
+    tilted = dyn_core.expanded_lagrange(dyn_core.load_robot(_urdf(2), gravity=(3.0, 0.0, -4.0)))
+    assert str(tilted.Q[0]) == "3*MX2*g*sin(q1 + q2)/5 + 3*g*(M2*d2 + MX1)*sin(q1)/5"
+    gantry = dyn_core.expanded_lagrange(dyn_core.load_robot(SLIDES, gravity=(1.0, 2.0, 3.0)))
+    assert re.fullmatch(r"-0\.\d+\*g\*\(M1 \+ M2\)", str(gantry.Q[0]))
+
+
+@pytest.mark.parametrize("name", ["rrp", "planar"])
+def test_sympy_finds_nothing_shorter(name: str) -> None:
+    """Its own search for simpler trigonometry leaves as many operations, or more."""
+    robot = planar_arm(3) if name == "planar" else dyn_core.load_robot(ROBOTS / f"{name}.urdf")
+    form = dyn_core.expanded_lagrange(robot)
+    entries = [entry for matrix in (form.A, form.B, form.C, form.Q) for entry in matrix]
+    found = [sympy.trigsimp(sympy.expand(entry)) for entry in entries]
+    assert sum(map(sympy.count_ops, entries)) <= sum(map(sympy.count_ops, found))
 
 
 def values(form: dyn_core.ExpandedLagrange, robot: dyn_core.Robot, q: np.ndarray) -> dict:
@@ -122,6 +194,38 @@ def test_values_are_those_of_the_model(base_parameters: bool, numbers: bool, see
 
 def test_four_joints() -> None:
     assert_same_values(dyn_core.load_robot(random_urdf(7, 4, chain=True)), True, False, 0)
+
+
+EXAMPLES = ("five_bar", "rrp", "sdt")
+"""The example robots with at most four joints; of the first the tree."""
+
+
+@pytest.mark.parametrize(("base_parameters", "numbers"), FORMS)
+@pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (1.0, 2.0, -3.0)])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_torques_of_the_example_robots_with_30_digits(
+    name: str, gravity: tuple[float, float, float], base_parameters: bool, numbers: bool
+) -> None:
+    """Evaluated by mpmath, they are those of the inverse dynamics to 1e-10 N m."""
+    robot = dyn_core.load_robot(ROBOTS / f"{name}.urdf", gravity=gravity)
+    form = dyn_core.expanded_lagrange(robot, base_parameters, numbers)
+    q, qd, qdd = np.random.default_rng(5).uniform(-2.0, 2.0, (3, robot.dof))
+    at = values(form, robot, q)
+    with mpmath.workdps(30):
+        given = [mpmath.mpf(value) for value in at.values()]
+        A, B, C, Q = (
+            np.reshape(sympy.lambdify(list(at), matrix.tolist(), "mpmath")(*given), matrix.shape)
+            for matrix in (form.A, form.B, form.C, form.Q)
+        )
+        j, k = np.triu_indices(robot.dof, 1)
+        torques = A @ qdd + B @ (qd[j] * qd[k]) + C @ qd**2 + Q[:, 0]
+    expected = dyn_core.compile_model(robot, backend="python", friction=False).inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(torques.astype(float), expected, rtol=0, atol=1e-10)
+
+
+def test_all_example_robots_that_can_be_expanded_are_tested() -> None:
+    robots = {path.stem: dyn_core.load_robot(path) for path in ROBOTS.glob("*.urdf")}
+    assert {name for name, robot in robots.items() if len(robot.joints) <= 4} == set(EXAMPLES)
 
 
 def assert_same_values(robot: dyn_core.Robot, base_parameters: bool, numbers: bool, seed: int) -> None:

@@ -43,7 +43,7 @@ def lagrange(arguments: Namespace) -> Answer:
         listing = customised_listing(robot, *form)
     if arguments.json:
         return Answer(_json(listing, robot, arguments.expanded))
-    return Answer(listing_latex(listing) if arguments.latex else listing_text(listing, robot))
+    return Answer(listing_latex(listing, robot) if arguments.latex else listing_text(listing, robot))
 
 
 def _json(listing: Listing, robot: Robot, expanded: bool) -> str:

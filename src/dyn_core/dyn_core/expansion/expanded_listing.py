@@ -57,5 +57,10 @@ def _text(entry: Any) -> str:
 
 
 def _latex(entry: Any) -> str:
+    """Answer LaTeX with sums outside fractions, and parentheses of one size: its lines can be broken."""
     names = {symbol: latex_name(symbol.name) for symbol in entry.free_symbols}
-    return str(sympy_library().latex(entry, symbol_names=names, full_prec=False))
+    options = {"symbol_names": names, "full_prec": False, "long_frac_ratio": 0}
+    text = str(sympy_library().latex(entry, **options))
+    for sized, plain in ((r"{\left(", "("), (r" \right)}", ")"), (r"\left(", "("), (r"\right)", ")")):
+        text = text.replace(sized, plain)
+    return text

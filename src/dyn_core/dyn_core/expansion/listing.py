@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from dyn_core.errors import listed
+from dyn_core.expansion.latex_lines import latex_lines
 from dyn_core.model.parameter_unit import parameter_unit
 from dyn_core.model.robot import Robot
 
 Rows = Sequence[Sequence[str]]
+
+MEANING = (
+    "A is symmetric; B(i,j,k) is for qd_j qd_k in torque i, C(i,j) for qd_j^2; entries not listed are 0."
+)
 
 
 @dataclass(frozen=True)
@@ -69,32 +74,55 @@ def unit_of(symbol: str, robot: Robot) -> str:
 
 def listing_text(listing: Listing, robot: Robot) -> str:
     """Answer a listing as lines of text."""
-    joints = [(f"q{j}", robot.joints[j - 1]) for j in listing.coordinates]
-    springs = " + springs" if robot.elastic_joint_names else ""
     lines = [
-        f"Lagrange form of robot '{robot.name}': tau = A qdd + B [qd qd] + C [qd^2] + Q{springs}",
-        *(
-            [f"springs of {listed(robot.elastic_joint_names)}: K (dq - rest) + D d(dq)/dt, see dyn mdh"]
-            if springs
-            else []
-        ),
+        *_heading(robot),
         "",
-        *(f"{name}: position of joint '{joint.name}' ({joint.position_unit})" for name, joint in joints),
+        *_positions(listing, robot),
         *(f"{name} = {text}" for name, text in listing.definitions),
-        *(f"{name}: {value:.6g} {unit_of(name, robot)}" for name, value in listing.values.items()),
+        *_values(listing, robot),
         "",
         *(f"{name} = {text}" for name, text in listing.statements),
         *([""] if listing.statements else []),
         *(f"{matrix}({','.join(map(str, at))}) = {text}" for matrix, at, text in listing.entries()),
         "",
-        "A is symmetric; B(i,j,k) is for qd_j qd_k in torque i, C(i,j) for qd_j^2; entries not listed are 0.",
+        MEANING,
     ]
     return "\n".join(lines)
 
 
-def listing_latex(listing: Listing) -> str:
-    """Answer the expressions of a listing, which are LaTeX already, as an environment ``align*``."""
+def listing_latex(listing: Listing, robot: Robot) -> str:
+    """Answer the expressions of a listing, which are LaTeX already, as an environment ``align*``.
+
+    Comments before it say what the symbols are.
+    """
+    comments = (*_heading(robot), *_positions(listing, robot), *_values(listing, robot), MEANING)
     equations = [*listing.definitions, *listing.statements]
     equations += ((f"{matrix}_{{{','.join(map(str, at))}}}", text) for matrix, at, text in listing.entries())
-    lines = [rf"  {name} &= {text} \\" for name, text in equations]
-    return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"])
+    lines = [_equation(name, text) for name, text in equations]
+    return "\n".join([*(f"% {line}" for line in comments), r"\begin{align*}", *lines, r"\end{align*}"])
+
+
+def _equation(name: str, text: str) -> str:
+    """Answer an equation of ``align*``, a term that begins another line indented."""
+    return "\n".join(
+        rf"  {name} &= {line} \\" if k == 0 else rf"  &\quad {line} \\"
+        for k, line in enumerate(latex_lines(text))
+    )
+
+
+def _heading(robot: Robot) -> list[str]:
+    """Answer what the matrices mean, and what springs add."""
+    title = f"Lagrange form of robot '{robot.name}': tau = A qdd + B [qd qd] + C [qd^2] + Q"
+    if not robot.elastic_joint_names:
+        return [title]
+    springs = f"springs of {listed(robot.elastic_joint_names)}: K (dq - rest) + D d(dq)/dt, see dyn mdh"
+    return [f"{title} + springs", springs]
+
+
+def _positions(listing: Listing, robot: Robot) -> list[str]:
+    joints = [(f"q{j}", robot.joints[j - 1]) for j in listing.coordinates]
+    return [f"{name}: position of joint '{joint.name}' ({joint.position_unit})" for name, joint in joints]
+
+
+def _values(listing: Listing, robot: Robot) -> list[str]:
+    return [f"{name}: {value:.6g} {unit_of(name, robot)}" for name, value in listing.values.items()]
