@@ -61,13 +61,14 @@ def _part(title: str, rows: Mapping[str, Sequence[Operations | None]]) -> str:
         totals = [x.total for x in operations if x is not None]
         if totals:
             cells = "".join(f"{total:>8}" for total in totals)
-            lines.append(f"{name:<{width}}{cells}  {_growth(totals)}")
+            lines.append(f"{name:<{width}}{cells}  {growth(totals)}")
     return "\n".join(lines)
 
 
-def _growth(totals: Sequence[int]) -> str:
+def growth(totals: Sequence[int]) -> str:
     """Answer the first term of the polynomial, or else the exponent from 6 to 12 joints."""
     found = polynomial(totals[REGULAR - 1 :])
     if found is None:
         return f"n^{slope(totals[5], totals[11]):.2f}"
-    return f"{found.leading:.4g} n^{found.degree}"
+    power = "n" if found.degree == 1 else f"n^{found.degree}"
+    return f"{power} / 3" if abs(3.0 * found.leading - 1.0) < 1e-9 else f"{found.leading:.4g} {power}"
