@@ -168,8 +168,8 @@ def test_mistakes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 
     loops = [str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml")]
     for options in ([], ["--expanded"], ["--base-parameters"]):
-        assert "robot 'five_bar' has the loops 'tip': the Lagrange form is that of trees; load" in error(
-            *loops, *options
+        assert "robot 'five_bar' has the loops 'tip': the Lagrange form is that of trees; cut the loops" in (
+            error(*loops, *options)
         )
     assert "robot 'rx90' has 6 joints, and the expanded form is for at most 4" in error(
         str(ROBOTS / "rx90.urdf"), "--expanded"
@@ -177,6 +177,22 @@ def test_mistakes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "sympy", None)
     assert "install it with 'python3 -m pip install sympy'" in error(str(ROBOTS / "rrp.urdf"), "--expanded")
     assert main(["lagrange", str(ROBOTS / "rrp.urdf")]) == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--expanded"]], ids=" ".join)
+def test_the_tree_of_a_robot_with_loops(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """With what the side file says beside the loops: the inertia of the rotors."""
+    if options:
+        pytest.importorskip("sympy", reason="SymPy is not installed")
+    urdf, side = (str(ROBOTS / f"five_bar.{ending}") for ending in ("urdf", "yaml"))
+    answer = json.loads(printed(capsys, urdf, "--loops", side, "--tree", "--json", *options))
+    robot = dyn_core.load_robot(urdf, loops=side).without_loops()
+    assert answer["joint_names"] == list(robot.joint_names)
+    assert "Ia1" in answer["values"]
+    q = np.array([0.3, -0.4, 0.5, 0.6])
+    expected = dyn_core.compile_model(robot, backend="python").lagrange_terms(q)
+    for ours, other in zip(evaluated(answer, robot, q), expected, strict=True):
+        np.testing.assert_allclose(ours, other, rtol=0, atol=1e-10)
 
 
 def test_a_robot_without_joints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,7 @@ def example(name: str) -> dyn_core.Robot:
     """An example robot with its side file; of one with loops the tree."""
     side = ROBOTS / f"{name}.yaml"
     robot = dyn_core.load_robot(ROBOTS / f"{name}.urdf", loops=side if side.is_file() else None)
-    return replace(robot, loops=(), assembly=())
+    return robot.without_loops()
 
 
 def without_springs(robot: dyn_core.Robot) -> dyn_core.Robot:

@@ -22,6 +22,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="one expression for each entry, with simplified trigonometry, for at most four joints (default: "
         "intermediate variables, one operation each)",
     )
+    parser.add_argument(
+        "--tree",
+        action="store_true",
+        help="cut the loops: the form of the tree that is left, of all its joints",
+    )
     parser.add_argument("--latex", action="store_true", help="write the expressions in LaTeX")
     parser.add_argument(
         "--base-parameters", action="store_true", help="group the inertial parameters (see dyn base)"
@@ -36,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def lagrange(arguments: Namespace) -> Answer:
     """Answer the matrices A, B, C and Q."""
     robot = robot_of(arguments)
+    robot = robot.without_loops() if arguments.tree else robot
     form = arguments.base_parameters, arguments.numbers, arguments.latex
     if arguments.expanded:
         listing = expanded_listing(robot, *form, digits=15 if arguments.json else 6)

@@ -39,7 +39,7 @@ def refuse_loops(robot: Robot) -> None:
         loops = listed(loop.name for loop in robot.loops)
         raise DynError(
             f"robot '{robot.name}' has the loops {loops}: the Lagrange form is that of trees; "
-            "load the robot without the loops for that of its tree",
+            "cut the loops for that of its tree (dyn lagrange --tree, Robot.without_loops)",
             element=f"loop '{robot.loops[0].name}'",
         )
 

@@ -171,6 +171,10 @@ class Robot:
             element=f"joint '{name}'",
         )
 
+    def without_loops(self) -> Robot:
+        """Answer the tree that is left when the loops are cut, all of whose joints are coordinates."""
+        return replace(self, loops=(), assembly=())
+
     def with_rotor_inertias(self, Ia: Mapping[str, float]) -> Robot:
         """Answer the same robot with rotor inertias, seen at the joints, by name (kg m^2 or kg)."""
         for name, value in Ia.items():
