@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +146,62 @@ def test_latex(name: str, expanded: bool, tmp_path: Path, capsys: pytest.Capture
         assert len(re.sub(r"[\\{}_^ ]", "", plain)) < 80
     if name == "pair":
         assert any(line.startswith(r"  \theta_{2} &= -0.5 \, q_{1} + 1.82") for line in lines)
+
+
+def as_python(latex: str) -> str:
+    """What an expression in LaTeX means, for the LaTeX that is printed."""
+    for pattern, text in (
+        (r"\\mathit\{([A-Z]+[a-z]?)\}", r"\1"),
+        (r"\\theta", "th"),
+        (r"([A-Za-z])_\{(\d+)\}", r"\1\2"),
+        (r"\\(frac)\{([^{}]*)\}\{([^{}]*)\}", r"((\2) / (\3))"),
+        (r"\\sqrt\{(\d+)\}", r"math.sqrt(\1)"),
+        (r"\\(sin|cos)\^\{(\d+)\}\(([^()]*)\)", r"\1(\3)**\2"),
+        (r"\\(sin|cos) (\w+)", r"\1(\2)"),
+        (r"\\(sin|cos)", r"\1"),
+        (r" \\cdot 10\^\{(-?\d+)\}", r" * 10.0**(\1)"),
+        (r"\^\{(\d+)\}", r"**\1"),
+        (r" \\,", ""),
+        (r"(?<=[\w)]) (?=[\w(])", " * "),
+    ):
+        latex = re.sub(pattern, text, latex)
+    return latex
+
+
+@pytest.mark.parametrize("options", [[], ["--expanded"], ["--expanded", "--base-parameters"]], ids=" ".join)
+@pytest.mark.parametrize("name", ["rrp", "sdt", "pair"])
+def test_latex_means_the_same_as_the_text(
+    name: str, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Evaluated, with lines put together again; numbers that are printed have six digits."""
+    if options:
+        pytest.importorskip("sympy", reason="SymPy is not installed")
+    path = description(name, tmp_path)
+    text = printed(capsys, str(path), "--latex", *options).split(r"\begin{align*}")[1]
+    equations = re.sub(r" \\\\\n  &\\quad ", " ", text).split("\n")[1:-2]
+    robot = dyn_core.load_robot(path)
+    q = np.random.default_rng(4).uniform(-1.0, 1.0, robot.dof)
+    answer = json.loads(printed(capsys, str(path), "--json", *options))
+    A, B, C, Q = evaluated(answer, robot, q)
+    names = dict(zip(robot.parameter_names, robot.parameters, strict=True)) | answer["values"]
+    names |= dict(zip(answer["positions"], q.tolist(), strict=True))
+    names |= {"sin": math.sin, "cos": math.cos, "math": math}
+    at = [int(position[1:]) for position in answer["positions"]]
+    pairs = list(combinations(at, 2))
+    seen = 0
+    for equation in equations:
+        left, right = equation.strip().removesuffix(r" \\").split(" &= ")
+        value = eval(as_python(right), {}, names)
+        entry = re.fullmatch(r"(Q|[ABC](?=.*,))_\{([\d,]+)\}", left)
+        if entry is None:
+            names.setdefault(as_python(left), value)
+            continue
+        matrix, (i, *rest) = entry[1], map(int, entry[2].split(","))
+        row = {"A": A, "B": B, "C": C, "Q": Q}[matrix][at.index(i)]
+        column = pairs.index(tuple(rest)) if matrix == "B" else at.index(*rest) if rest else None
+        assert value == pytest.approx(row if column is None else row[column], rel=1e-4, abs=1e-4)
+        seen += 1
+    assert seen >= robot.dof
 
 
 def test_long_sums_are_broken_before_terms() -> None:
