@@ -421,10 +421,11 @@ def test_continuous_effort_is_judged(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_limit_of_nothing_has_no_sign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A motor that has no torque left at its greatest speed, which torques of either sign ask for."""
+    """Motors that have no torque left at speed, where torques of either sign are asked for."""
     file = write_motion(tmp_path / "fast.csv", 1.0, ALL)
     limits = tmp_path / "limits.yaml"
-    limits.write_text("joints: {joint_2: {curve: [[0, 320], [0.1, 0]], velocity: 9}}")
+    nothing = "{curve: [[0, 900], [0.01, 0]], velocity: 9}"
+    limits.write_text("joints:\n" + "".join(f"  {joint}: {nothing}\n" for joint in JOINTS))
     assert feasible("--trajectory", file, "--limits", str(limits)) == 1
     out = capsys.readouterr().out
     assert "beyond its limit of 0 N m" in out

@@ -70,7 +70,7 @@ def read_number_table(
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):
             raise DynError(f"this is no regular file: give a CSV file with {what}")
-        _check_size(status.st_size)
+        _check_size("the file", status.st_size)
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             return _table(csv.reader(file, strict=True), what, check, needed)
     except DynError as error:
@@ -89,7 +89,7 @@ def read_number_stream(
     """Answer the numbers in a stream, which messages call `shown`; the rest is as for `read_number_table`."""
     try:
         data = stream.read(MAX_BYTES + 1)
-        _check_size(len(data))
+        _check_size("it", len(data))
         text = io.StringIO(data.decode("utf-8-sig"), newline="")
         return _table(csv.reader(text, strict=True), what, check, needed)
     except DynError as error:
@@ -100,9 +100,9 @@ def read_number_stream(
         raise DynError("it is not UTF-8: write it as UTF-8", file=shown) from error
 
 
-def _check_size(size: int) -> None:
+def _check_size(what: str, size: int) -> None:
     if size > MAX_BYTES:
-        raise DynError(f"there are {size} bytes, more than the {MAX_BYTES} that are read: cut it up")
+        raise DynError(f"{what} has {size} bytes, more than the {MAX_BYTES} that are read: cut it up")
 
 
 def at_line(line: int, sentence: str, column: str | None = None) -> DynError:
