@@ -163,6 +163,27 @@ def test_accelerations_that_jump_are_no_contradiction(hand: Robot, tmp_path: Pat
     read_motion(written(tmp_path / "m.csv", t, of_lead(t, q, qd, qdd)), hand)
 
 
+@pytest.mark.parametrize("samples", [40, 400, 4000])
+def test_an_impact_is_no_contradiction(samples: int, hand: Robot, tmp_path: Path) -> None:
+    """A fall into a stop, as the simulation has them: no sample has the acceleration of the impact."""
+    t = np.linspace(0.0, 3.0, samples)
+    falls = t < 0.9
+    qdd = np.where(falls, -6.0, 0.0)
+    qd = np.where(falls, -6.0 * t, 0.0)
+    q = np.where(falls, -3.0 * t * t, -3.0 * 0.81)
+    read_motion(written(tmp_path / "m.csv", t, of_lead(t, q, qd, qdd)), hand)
+
+
+def test_speeds_that_jump_without_accelerations_are_a_contradiction(hand: Robot, tmp_path: Path) -> None:
+    """Straight lines between points: what the jumps ask of the motors, the columns do not say."""
+    t = np.linspace(0.0, 6.0, 601)
+    phase = np.floor(t + 1e-9)
+    qd = np.where(phase % 2 == 0, 0.8, -0.5)
+    q = np.concatenate(([0.0], np.cumsum(0.005 * (qd[1:] + qd[:-1]))))
+    with pytest.raises(DynError, match=r"column 'acceleration\.lead'"):
+        read_motion(written(tmp_path / "m.csv", t, of_lead(t, q, qd, 0.0 * t)), hand)
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_noise_is_no_contradiction(seed: int, hand: Robot, tmp_path: Path) -> None:
     """Measured columns: noisy, with offsets, of a joint that moves, hardly moves, or stands."""

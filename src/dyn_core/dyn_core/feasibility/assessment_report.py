@@ -60,7 +60,7 @@ def _section(title: str, body: Iterator[str]) -> str:
 
 def _failures(assessment: Assessment) -> Iterator[str]:
     if assessment.feasible:
-        yield "<p>Nowhere.</p>"
+        yield "<p>At none of the samples.</p>"
         return
     yield table(
         ("joint", "quantity", "from (s)", "to (s)", "worst at (s)", "value", "limit", "beyond by", "unit"),

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether columns of rates are those of values: velocities of positions, accelerations of velocities.
 
-Measured values are noisy, and sparse samples are no integral. So changes of the values are compared with
-integrals of the rates over a time in which the values move, not over one sample; what noise makes of both is
-estimated from differences of higher order, in which a motion has next to no part.
+Measured values are noisy, sparse samples are no integral, and impacts make velocities jump. So changes of the
+values are compared with integrals of the rates over a time in which the values move, not over one sample, and
+have to differ most of the time; what noise makes of both is estimated from differences of higher order, in
+which a motion has next to no part.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ APART = 0.5
 off by a fifth, with three by two fifths."""
 HALF = 0.5
 """A time in which values move is the shortest in which they change by this part of the most that they do."""
+STILL = 1e-3
+"""Part of the greatest change below which there is none."""
 NOISE = 2.0
 """How many times what noise makes of it a difference has to be, where there are many samples."""
 FEW = 10.0
@@ -78,7 +81,11 @@ def contradictions(
     for j in range(values.shape[1]):
         moving = [int(np.argmax(x[:, j] >= HALF * x[:, j].max())) for x in (changed, integrated)]
         telling = [k for k in moving if matters[k, j]]
-        if telling and different[moving, j].all():
+        if (
+            telling
+            and different[moving, j].all()
+            and all(_mostly(values[:, j], integral[:, j], int(lags[k])) for k in moving)
+        ):
             lag = int(lags[telling[0]])
             change, area = (x[lag:, j] - x[:-lag, j] for x in (values, integral))
             worst = int(np.abs(change - area).argmax())
@@ -86,6 +93,18 @@ def contradictions(
             span = end - begin
             found.append(Contradiction(j, begin, end, float(area[worst]) / span, float(change[worst]) / span))
     return found
+
+
+def _mostly(values: Array, integral: Array, lag: int) -> bool:
+    """Whether changes over so many samples differ from integrals most of the time that there are any.
+
+    Where a stop or an impact makes velocities jump they differ for a moment.
+    """
+    change, area = (x[lag:] - x[:-lag] for x in (values, integral))
+    size = np.maximum(np.abs(change), np.abs(area))
+    moving = size > STILL * size.max()
+    different = np.abs(change - area)[moving] > APART * size[moving]
+    return bool(np.count_nonzero(different) > HALF * len(different))
 
 
 def _rms(values: Array) -> Array:

@@ -30,7 +30,7 @@ STANDARD_INPUT = "standard input"
 
 @dataclass(frozen=True, eq=False)
 class SampledMotion:
-    """How the joints should move.
+    """How the joints should move. Whether velocities are those of positions, `read_motion` looks at.
 
     Attributes:
         times: times (s), increasing, (m,).
