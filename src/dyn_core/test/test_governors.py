@@ -23,7 +23,7 @@ from dyn_core.feasibility.actuator_limits import (
 )
 from dyn_core.feasibility.drive_torques import DriveTorques
 from dyn_core.feasibility.feasibility import Feasibility
-from dyn_core.feasibility.reference_governor import ReferenceGovernor
+from dyn_core.feasibility.reference_governor import InfeasibleReference, ReferenceGovernor
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 from dyn_core.feasibility.trajectory_governor import TrajectoryGovernor, scaled_points
 from dyn_core.model.robot import Robot
@@ -456,3 +456,21 @@ def test_noise_of_stamps_does_not_take_a_stream_off_its_path(steps: Feasibility,
     assert kept.furthest < 1e-9
     assert kept.lag == pytest.approx(exact.lag, rel=0.1)
     np.testing.assert_array_equal(kept.out.q, GOAL)
+
+
+def test_refused_in_the_place_of_slowed(steps: Feasibility) -> None:
+    """What comes after a jump is refused as well: it would be the jump, a period later."""
+    governor, zero, there = ReferenceGovernor(steps, timeout=0.1, slow=False), np.zeros(6), 0.5 * GOAL
+    assert governor.take(0.0, zero, zero).unchanged
+    assert governor.take(0.01, zero, zero).unchanged
+    for k in range(2, 50):
+        with pytest.raises(InfeasibleReference, match="joint 'joint_1' asks for the velocity"):
+            governor.take(0.01 * k, there, zero)
+    assert governor.take(0.5, zero, zero).unchanged
+    with pytest.raises(InfeasibleReference):
+        governor.take(0.51, there, zero)
+    assert governor.take(1.0, there, zero).unchanged
+    too_fast = ReferenceGovernor(steps, slow=False)
+    with pytest.raises(InfeasibleReference, match="joint 'joint_1' asks for the velocity"):
+        too_fast.take(0.0, zero, 2.0 * steps.limits.velocity)
+    assert too_fast.take(0.01, zero, zero).unchanged
