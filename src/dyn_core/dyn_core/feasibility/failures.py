@@ -67,8 +67,10 @@ def failures(
         let_pass: limits that are wider, within which nothing counts as a failure; those that are beyond them
             are compared with `limits` all the same. None for `limits`.
     """
-    compared = bounds(limits, q, qd, qd, torques)
-    judged = compared if let_pass is None else bounds(let_pass, q, qd, qd, torques)
+    judged = bounds(limits if let_pass is None else let_pass, q, qd, qd, torques)
+    if all(beyond.max(initial=0.0) <= 0.0 for beyond in judged.beyond.values()):
+        return ()
+    compared = judged if let_pass is None else bounds(limits, q, qd, qd, torques)
     found = []
     for j, (name, of_joint) in enumerate(zip(limits.joint_names, limits.of_joints, strict=True)):
         for quantity in QUANTITIES:

@@ -219,7 +219,7 @@ class TrajectoryGovernor:
 
 
 def _turning_beyond(limits: ActuatorLimits, trajectory: Trajectory) -> dict[int, list[float]]:
-    """Answer by piece the u at which a position or velocity turns beyond a limit."""
+    """Answer by piece the u at which a position or velocity turns beyond a limit, the worst of each joint."""
     n = len(trajectory.first)
     q, qd, qdd = (trajectory.rows[:, i * n : (i + 1) * n] for i in range(3))
     found: dict[int, list[float]] = {}
@@ -230,13 +230,16 @@ def _turning_beyond(limits: ActuatorLimits, trajectory: Trajectory) -> dict[int,
         values = hull(rows)
         # Whatever keeps within these, as nearly all pieces do, needs no roots.
         pieces, joints = np.nonzero((values.min(axis=-1) < least) | (values.max(axis=-1) > greatest))
+        if not len(pieces):
+            continue
         u = turning_points(derivatives[pieces, joints])
         at = np.einsum("sp,srp->sr", rows[pieces, joints], u[..., None] ** np.arange(float(rows.shape[-1])))
-        beyond = (at < least[joints, None]) | (at > greatest[joints, None])
-        for piece, value in zip(
-            np.repeat(pieces, beyond.sum(axis=1)).tolist(), u[beyond].tolist(), strict=True
-        ):
-            found.setdefault(piece, []).append(value)
+        beyond = np.maximum(at - greatest[joints, None], least[joints, None] - at)
+        worst = beyond.argmax(axis=1)[:, None]
+        out = np.take_along_axis(beyond, worst, axis=1)[:, 0] > 0.0
+        turns = np.take_along_axis(u, worst, axis=1)[:, 0]
+        for piece, turn in zip(pieces[out].tolist(), turns[out].tolist(), strict=True):
+            found.setdefault(piece, []).append(turn)
     return found
 
 
