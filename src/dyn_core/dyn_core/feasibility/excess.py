@@ -25,6 +25,7 @@ class Excess:
         value: what it asks for (SI units).
         limit: what it may have.
         unit: unit of both.
+        jumps: whether it is for a position that its velocities do not lead to.
     """
 
     joint: str
@@ -32,6 +33,7 @@ class Excess:
     value: float
     limit: float
     unit: str
+    jumps: bool = False
 
     @property
     def amount(self) -> float:
@@ -51,8 +53,9 @@ class Excess:
     def sentence(self) -> str:
         """What is wrong, in a sentence without a full stop."""
         return (
-            f"joint '{self.joint}' asks for the {self.quantity} {self.value:.4g} {self.unit}, "
-            f"{self.amount:.3g} {self.unit} beyond its limit of {self.limit:.4g} {self.unit}"
+            f"joint '{self.joint}' asks for the {self.quantity} {self.value + 0.0:.4g} {self.unit}, "
+            f"{self.amount:.3g} {self.unit} beyond its limit of {self.limit + 0.0:.4g} {self.unit}"
+            f"{', to be where its velocities do not lead' if self.jumps else ''}"
         )
 
 
