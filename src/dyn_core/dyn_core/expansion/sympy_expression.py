@@ -34,7 +34,8 @@ def expression(value: Harmonics | float, least: float, exact: bool) -> Any:
     gathered: dict[Factors, dict[Power, Any]] = {}
     for power, products in by_power(value, least).items():
         for product in products:
-            gathered.setdefault(product.factors, {})[power] = _number(product.coefficient, exact)
+            same = gathered.setdefault(product.factors, {})
+            same[power] = same.get(power, 0) + _number(product.coefficient, exact)
     return sympy_library().Add(*(_term(factors, sums) for factors, sums in gathered.items()))
 
 
