@@ -24,6 +24,7 @@ from dyn_core.simulation.advance import advance
 from dyn_core.simulation.decay import fastest_decay
 from dyn_core.simulation.mechanism import Load, mechanism
 from dyn_core.simulation.passive_joints import AT_LIMIT, PassiveState
+from dyn_core.simulation.passive_stops import held_back
 from dyn_core.simulation.programs import compiled_programs
 from dyn_core.simulation.runge_kutta import Mode, present_mode
 from dyn_core.simulation.sensors import Measurement, Sensors, SensorSettings
@@ -155,7 +156,12 @@ class Simulator:
         """Accelerations that the present efforts and wrenches give now (rad/s^2 or m/s^2)."""
         if self._mode is None:
             self._mode = present_mode(self._mechanism, self._state.q, self._state.qd, self._load)
-        return np.array(self._mode.dynamics[: self._dof])
+        free = np.array(self._mode.dynamics[: self._dof])
+        if not self._mechanism.passive_stops:
+            return free
+        return held_back(
+            self._mechanism, self._state.q, self._state.qd, self._load, self._mechanism.step, free
+        )
 
     @property
     def too_fast(self) -> tuple[str, ...]:
