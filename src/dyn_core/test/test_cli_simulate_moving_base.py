@@ -85,6 +85,24 @@ def test_it_is_the_simulation_of_python(
         np.testing.assert_array_equal(summary[key], vector)
 
 
+def test_forces_on_the_base_over_time(arm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A push along y for 0.1 s, and then none: the momentum is that of the push."""
+    efforts, out = tmp_path / "efforts.csv", tmp_path / "out.csv"
+    efforts.write_text("F.force_y,time,j1,j2\n12,0,0,0\n0,0.1,0,0\n0,0.2,0,0\n")
+    command = ["simulate", arm, "--base", "planar", "--effort", str(efforts), "-o", str(out)]
+    assert main([*command, "--json"]) == 0
+    end = json.loads(capsys.readouterr().out)
+    model = dyn_core.compile_moving_base(dyn_core.load_robot(PUSHED), "planar", backend="python")
+    momentum = model.momentum(end["pose"], end["V"], end["position"], end["velocity"])
+    # The base turns a little, and the force with it.
+    assert np.hypot(*momentum[:2]) == pytest.approx(1.2, rel=1e-3)
+    assert main([*command, "--F", "1", "0", "0"]) == 1
+    assert "both have forces on the base: leave one of them out" in capsys.readouterr().err
+    efforts.write_text("F.force_z,time\n12,0\n")
+    assert main([*command, "--duration", "0.1"]) == 1
+    assert "'F.force_z'" in capsys.readouterr().err
+
+
 def test_what_the_side_file_says(arm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By default its base counts, and falls; one that is held does not."""
     side, out = tmp_path / "side.yaml", tmp_path / "out.csv"

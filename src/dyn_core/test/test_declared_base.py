@@ -235,3 +235,25 @@ def test_what_a_simulator_refuses() -> None:
         simulator.step(1e-20)
     with pytest.raises(ValueError, match="pose: expected numbers"):
         simulator.set_state({"x": 1.0}, np.zeros(6), [0.0, 0.0], [0.0, 0.0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["free", "planar"])
+def test_what_is_too_fast_for_numbers_diverges(kind: str) -> None:
+    for speed in (1e200, 1e308):
+        V = [speed] * (6 if kind == "free" else 3)
+        with pytest.raises(dyn_core.DynError, match="the simulation of robot 'arm' diverges near 0 s"):
+            MovingBaseSimulator(dyn_core.load_robot(ARM), kind, SETTINGS, V=V, qd=[1e3, 0.0]).step()
+
+
+def test_what_a_driven_base_refuses() -> None:
+    model = dyn_core.compile_moving_base(free(), backend="python")
+    with pytest.raises(
+        ValueError, match="model: expected what compile_model answers, but it is MovingBaseModel"
+    ):
+        dyn_core.DrivenBase(model)  # type: ignore[arg-type]
+    driven = dyn_core.DrivenBase(dyn_core.compile_model(free().with_fixed_base(), backend="python"))
+    driven.feel([0.0, 0.0, 9.81, *[0.0] * 6])
+    upright = dyn_core.compile_model(dyn_core.load_robot(ARM), backend="python").gravity_torques([0.3, 0.1])
+    np.testing.assert_allclose(driven.gravity_torques(np.array([0.3, 0.1])), upright, atol=1e-12)
+    with pytest.raises(ValueError, match="motion: expected 9 finite numbers, but it is"):
+        driven.feel([1.0, 2.0])

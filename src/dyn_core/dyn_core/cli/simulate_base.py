@@ -26,7 +26,7 @@ from dyn_core.model.robot import Robot
 from dyn_core.simulation.moving_base_settings import MovingBaseSettings
 from dyn_core.simulation.moving_base_simulator import MovingBaseSimulator
 from dyn_core.simulation.moving_run import moving_run
-from dyn_core.simulation.moving_states_csv import MovingLines, moving_header
+from dyn_core.simulation.moving_states_csv import MovingLines, column_names_of, moving_header
 from dyn_core.simulation.sensors import Sensors
 
 _INTEGRATOR = "rk4"
@@ -37,7 +37,9 @@ def simulated_on_base(robot: Robot, kind: BaseKind, arguments: Namespace) -> Ans
     _check_options(robot, kind, arguments)
     robot = with_options(robot, arguments)
     base = moving_base(robot, kind)
-    table = efforts_of(arguments, base.robot)
+    table = efforts_of(arguments, base.robot, column_names_of(base, "F"))
+    if arguments.F is not None and table.forces is not None:
+        raise DynError(f"--F and '{arguments.effort}' both have forces on the base: leave one of them out")
     simulator = MovingBaseSimulator(
         robot,
         kind,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,19 @@ from dyn_core.simulation.run import steps_in
 from dyn_core.simulation.sensors import SensorSettings
 
 
-def efforts_of(arguments: Namespace, robot: Robot) -> EffortTable:
-    """Answer the efforts of the file that the command line names; zeros where it names none."""
+def efforts_of(arguments: Namespace, robot: Robot, of_base: Sequence[str] = ()) -> EffortTable:
+    """Answer the efforts of the file that the command line names; zeros where it names none.
+
+    Args:
+        arguments: of the command line.
+        robot: the robot.
+        of_base: names of the forces on its moving base that the file may have.
+    """
     if arguments.effort is None:
         if arguments.duration is None:
             raise DynError("how long to simulate is not said: give --effort or --duration")
         return EffortTable(np.zeros(1), np.zeros((1, robot.dof)), ())
-    table = read_effort_csv(arguments.effort, robot)
+    table = read_effort_csv(arguments.effort, robot, of_base)
     if Path(arguments.out).resolve() == Path(arguments.effort).resolve():
         raise DynError(f"--out would replace the efforts in '{arguments.effort}': give another file")
     if table.missing:

@@ -40,7 +40,7 @@ def moving_run(
 ) -> Iterator[MovingSample]:
     """Answer steps + 1 samples from the present state on; its time is that of the first row.
 
-    An effort holds from the first step on that does not begin before it.
+    An effort, and a force on the base, holds from the first step on that does not begin before it.
     """
     step = simulator.settings.step
     begins = row_begins(table, step)
@@ -53,6 +53,8 @@ def moving_run(
             row += 1
         if row != last:
             simulator.set_effort(table.efforts[row])
+            if table.forces is not None:
+                simulator.set_force(table.forces[row])
         state = simulator.state
         measured = sensors.read(state.q, state.qd, simulator.effort)
         moment = float(table.times[0]) + k * step

@@ -18,15 +18,16 @@ def moving_header(base: MovingBase) -> str:
     Those of the base are ``pose.x`` to ``pose.qw`` and ``V.linear_x`` to ``V.angular_z``, of a planar one
     ``pose.x``, ``pose.y``, ``pose.angle`` and ``V.linear_x``, ``V.linear_y``, ``V.angular``.
     """
-    names = [
-        f"{part}.{entry.name.replace(' ', '_')}"
-        for part in ("pose", "V")
-        for entry in input_entries(base, part)
-    ]
+    names = [*column_names_of(base, "pose"), *column_names_of(base, "V")]
     names += [f"{column}.{joint}" for column in COLUMNS for joint in base.robot.coordinate_names]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(["time", *names])
     return text.getvalue()
+
+
+def column_names_of(base: MovingBase, part: str) -> tuple[str, ...]:
+    """Answer the columns of the pose, of V, or of forces F, as ``F.force_x``."""
+    return tuple(f"{part}.{entry.name.replace(' ', '_')}" for entry in input_entries(base, part))
 
 
 class MovingLines:
