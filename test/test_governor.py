@@ -243,6 +243,37 @@ def test_references_that_are_too_fast_are_slowed_on_their_path(ros_environment: 
         assert told[0].time_scaling > 1.0
 
 
+def test_a_position_that_jumps_becomes_a_motion(ros_environment: dict[str, str]) -> None:
+    """Velocities of 0 and another position: the joints go there, within their limits."""
+    zero = np.zeros(6)
+    with loose_node(Governor, description_file=RX90, **TIGHT) as loose:
+        for k in range(120):
+            refer(loose, zero if k < 20 else 0.3 * GOAL, zero)
+            loose.pass_time(PERIOD)
+        sent = loose.published["feasible_reference"]
+        q = np.array([m.position for m in sent])
+        np.testing.assert_array_equal(q[-1], 0.3 * GOAL)
+        assert np.abs(np.diff(q[:, 0])).max() <= 1.01 * PERIOD
+        assert max(abs(m.velocity[0]) for m in sent) <= 1.0 + 1e-9
+        told = loose.published["interventions"][0]
+        assert told.action == Intervention.SLOWED
+        assert told.joint[0] == "joint_1"
+        assert "to be where its velocities do not lead" in told.message
+
+
+def test_positions_that_jump_are_refused_where_nothing_is_slowed(ros_environment: dict[str, str]) -> None:
+    """Also those that come after the first: they are no new stream."""
+    zero = np.zeros(6)
+    with loose_node(Governor, description_file=RX90, on_infeasible="refuse") as loose:
+        for k in range(40):
+            refer(loose, zero if k < 20 else 0.5 * GOAL, zero)
+            loose.pass_time(PERIOD)
+        sent = loose.published["feasible_reference"]
+        assert len(sent) == 20
+        assert not any(any(m.position) for m in sent)
+        assert {told.action for told in loose.published["interventions"]} == {Intervention.REFUSED}
+
+
 def test_a_trajectory_after_references_begins_in_their_motion(ros_environment: dict[str, str]) -> None:
     """From 0.9 rad/s, 0.05 s are not enough to stop; from rest they would be."""
     with loose_node(Governor, description_file=RX90) as loose:
