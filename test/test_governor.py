@@ -24,6 +24,7 @@ from dyn_core.control.trajectory_points import trajectory_points
 from dyn_core.simulation.settings import SimulationSettings
 from dyn_msgs.msg import Intervention, JointReference, JointTorques
 from dyn_nodes.governor import Governor
+from dyn_nodes.governor_settings import GovernorSettings
 
 RX90 = str(ROBOTS["rx90"])
 NAMES = [f"joint_{k}" for k in range(1, 7)]
@@ -174,6 +175,42 @@ def test_what_cannot_be_made_feasible_is_refused(
         assert (
             sentence in loose.published["diagnostics"][-1].status[0].message or values["trajectories refused"]
         )
+
+
+GRIPPER = """<robot name="gripper"><link name="base"/>
+  <link name="a"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="leader" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+    <limit lower="-2" upper="2" velocity="3" effort="9"/></joint>
+  <joint name="follower" type="revolute"><parent link="base"/><child link="b"/><axis xyz="0 0 1"/>
+    <mimic joint="leader" multiplier="-2"/><limit lower="-1" upper="1" velocity="1" effort="9"/></joint>
+</robot>"""
+
+
+def test_limits_of_joints_that_mimic_others(tmp_path: Path) -> None:
+    robot = dyn_core.load_robot(GRIPPER)
+    file = tmp_path / "limits.yaml"
+    file.write_text("joints: {follower: {velocity: none, position: [-0.5, 1]}, leader: {effort: none}}")
+
+    def found(**settings: object) -> tuple[float, float, float, float]:
+        limits = GovernorSettings(**settings).limits(robot)
+        return (*limits.lower, *limits.upper, *limits.velocity, *limits.effort(np.zeros(1)))
+
+    assert found() == (-0.5, 0.5, 0.5, 9.0)
+    assert found(limits_file=str(file)) == (-0.5, 0.25, 3.0, math.inf)
+    assert found(limits_file=str(file), of_joints={"velocity": {"follower": 0.8}})[2] == 0.4
+    # What is given for the leader does not take away what its follower has.
+    assert found(of_joints={"velocity": {"leader": 2.0}})[2] == 0.5
+    with pytest.raises(
+        dyn_core.DynError, match="'follower', which mimics joint 'leader': it has no actuator"
+    ):
+        found(of_joints={"effort": {"follower": 2.0}})
+    with pytest.raises(
+        dyn_core.DynError, match=r"limits\.other\.velocity: this is no joint with an actuator"
+    ):
+        found(of_joints={"velocity": {"other": 2.0}})
 
 
 def test_an_empty_trajectory_goes_through(ros_environment: dict[str, str]) -> None:
