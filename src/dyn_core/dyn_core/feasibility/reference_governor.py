@@ -189,9 +189,8 @@ class ReferenceGovernor:
                 self._positions.begin(t, self._q, self._qd)
                 raise InfeasibleReference(step.asked[0])
             if step.feasible:
-                self._path.append(since, q, qd)
-                self._s, self._t, self._q, self._qd = self._path.s[-1], t, q, qd
-                self._path.forget_before(self._s)
+                self._path.reach(since, q, qd)
+                self._s, self._t, self._q, self._qd = 0.0, t, q, qd
                 self._rate, self._most, self._jump = 1.0, 1.0, None
                 return GovernedReference(q, qd, step.qdd, True, (), 1.0, 0.0, 0.0)
         self._path.append(since, q, qd)

@@ -36,6 +36,10 @@ class ReferencePath:
     q: list[Array] = field(default_factory=list)
     qd: list[Array] = field(default_factory=list)
 
+    def reach(self, T: float, q: Array, qd: Array) -> None:
+        """Take the next one, a time T (s) after the last, both of which are reached: it is at the time 0."""
+        self.s, self.q, self.qd = [-T, 0.0], [self.q[-1], q], [self.qd[-1], qd]
+
     def append(self, T: float, q: Array, qd: Array) -> None:
         """Take the next one, by its stamp a time T (s) after the last."""
         self.s.append(self.s[-1] + self._time_to(T, q, qd) if self.s else 0.0)
