@@ -57,6 +57,7 @@ from dyn_nodes.passive_reference import check_passive
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_source import DescribedRobot
+from dyn_nodes.standing_base import refuse_moving_base
 from dyn_nodes.torque_maker import Running
 from dyn_nodes.torque_node import Publishing, TorqueNode, nanoseconds_of
 from dyn_nodes.torque_source import TorqueSource
@@ -129,6 +130,11 @@ class Feedforward(TorqueNode[TorqueSource]):
             # What a planar or floating joint at the root would say of the base, messages do.
             robot = moving_base(described.robot, "given").robot
             described = replace(described, robot=robot)
+        refuse_moving_base(
+            described.robot,
+            "base.source 'none'",
+            "set base.source to imu or odometry to be told of its motion",
+        )
         source = TorqueSource(compiled(described, "runtime"), self._settings)
         return self.running(source.loaded.robot, source)
 

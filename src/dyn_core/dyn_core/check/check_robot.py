@@ -23,6 +23,7 @@ from dyn_core.check.loops import closure
 from dyn_core.check.loops import loops as loop_gaps
 from dyn_core.check.mimics import mimics
 from dyn_core.check.missing_mass import grouped_parameters, mass_of_base, shapes_without_mass
+from dyn_core.check.moving_base import moving_base
 from dyn_core.check.names import names
 from dyn_core.check.place import finding_of_error
 from dyn_core.check.remarks import remarks
@@ -57,7 +58,7 @@ CHECKS: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
         inertia_matrices,
     ),
     *(ranges, zero_outside, units, unknown, holding_torques, friction_beyond_effort),
-    *(friction, rotor_inertia, passive_joints, springs, mimics, loop_gaps, closure),
+    *(friction, rotor_inertia, passive_joints, springs, mimics, loop_gaps, closure, moving_base),
     *(degrees, axes, near_axes, collinear_axes, snapped_values, roundings_left),
     *(repeated, unread_attributes, unread_children, unread_top, unread_gazebo, unknown_joints),
 )

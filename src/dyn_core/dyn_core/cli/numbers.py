@@ -69,12 +69,15 @@ def joint_vector(option: str, text: str | None, dof: int) -> list[float]:
     """Answer the numbers of an option, one for each joint; zeros where the option is not given."""
     if text is None:
         return [0.0] * dof
+    return counted_numbers(option, text, dof, f"the robot has {counted(dof, 'joint')}")
+
+
+def counted_numbers(option: str, text: str, count: int, wanted: str) -> list[float]:
+    """Answer the numbers of an option; where there are not so many, `wanted` ends the sentence."""
     words = text.replace(",", " ").split()
     values = [_finite(option, word) for word in words]
-    if len(values) != dof:
-        raise DynError(
-            f"{option} has {counted(len(values), 'number')}, but the robot has {counted(dof, 'joint')}"
-        )
+    if len(values) != count:
+        raise DynError(f"{option} has {counted(len(values), 'number')}, but {wanted}")
     return values
 
 

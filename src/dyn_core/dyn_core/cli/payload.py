@@ -12,7 +12,7 @@ from dyn_core.cli.identify import FRICTIONS
 from dyn_core.cli.numbers import Once
 from dyn_core.cli.output_file import write_whole
 from dyn_core.cli.progress import Stages
-from dyn_core.cli.robot_options import loading
+from dyn_core.cli.robot_options import loading, standing
 from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
 from dyn_core.cli.standard_input import source_of
 from dyn_core.cli.table import table
@@ -75,7 +75,7 @@ def payload(arguments: Namespace) -> Answer:
     """Identify what a link holds, write the file, and answer what it is."""
     stages = Stages(quiet=arguments.quiet)
     _check(arguments)
-    robot = load_robot(source_of(arguments.robot), **loading(arguments))
+    robot = standing(load_robot(source_of(arguments.robot), **loading(arguments)), arguments)
     known = None
     if arguments.parameters is not None:
         known = load_parameters(arguments.parameters)

@@ -13,7 +13,7 @@ import numpy as np
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.output_file import whole_file
 from dyn_core.cli.progress import Stages
-from dyn_core.cli.robot_options import loading
+from dyn_core.cli.robot_options import loading, standing
 from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
 from dyn_core.cli.standard_input import source_of
 from dyn_core.cli.table import table
@@ -47,7 +47,7 @@ def predict(arguments: Namespace) -> Answer:
     stages = Stages(quiet=arguments.quiet)
     _check_out(arguments)
     parameters = load_parameters(arguments.parameters)
-    robot = load_robot(source_of(arguments.robot), **loading(arguments))
+    robot = standing(load_robot(source_of(arguments.robot), **loading(arguments)), arguments)
     parameters.applied_to(robot)
     protocol = protocol_of(arguments, parameters.protocol)
     stages("reading the log")

@@ -70,8 +70,9 @@ def load_robot(
 
     Args:
         source: path of a URDF file or of a file whose name ends in .par, or the text of either.
-        loops: the side file of the robot, with its loops, passive joints, rotor inertias, friction and
-            springs (see `dyn_core.io.side_file`): path of a YAML file, YAML text, or what it would hold.
+        loops: the side file of the robot, with its loops, passive joints, rotor inertias, friction,
+            springs, and how its base moves (see `dyn_core.io.side_file`): path of a YAML file, YAML text,
+            or what it would hold.
         gravity: acceleration of gravity in the frame of the root link (m/s^2); by default that of the
             .par file, and (0, 0, -9.81) with a URDF.
         snap: which angles and axes are taken for roundings of multiples of pi/4 and of zero, and

@@ -38,6 +38,7 @@ from dyn_core.linalg.vector import dot
 from dyn_core.loops.coordinates import configuration
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import PER_JOINT
 
@@ -174,6 +175,7 @@ def tunable(symbolic: SymbolicRobot, name: str, documentation: str = "", method:
 def _candidates(
     robot: Robot, name: str, documentation: str, graph: Graph | None, method: Method
 ) -> Iterator[Program]:
+    refuse_moving_base(robot, f"the function {name}", "compile_moving_base")
     kind = kinds(robot)[name]
     only = kind.in_one_pass if method == "mrnea" else None
     for algorithm in kind.algorithms if only is None else [only]:

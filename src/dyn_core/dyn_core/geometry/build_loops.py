@@ -118,7 +118,22 @@ def with_side_file(robot: Robot, side: SideFile, driven: Sequence[str] = ()) -> 
     assembly = tuple((name, side.assembly[name]) for name in robot.joint_names if name in side.assembly)
     robot = replace(robot, joints=joints, assembly=assembly, base=side.base)
     robot = with_loops(robot, side.loops, driven)
+    _refuse_beside_base(robot, side)
     return with_springs(robot, side.elastic, side.passive or (), driven)
+
+
+def _refuse_beside_base(robot: Robot, side: SideFile) -> None:
+    """DynError where the base moves, and loops or springs are there, which is not modelled together."""
+    for names, what in (
+        ([loop.name for loop in robot.loops], "closes loop"),
+        (list(side.elastic), "has the elastic joint"),
+    ):
+        if side.base is not None and names:
+            raise DynError(
+                f"base: it says that the base moves ({side.base}), but robot '{robot.name}' {what} "
+                f"{listed(names)}, and the two are not modelled together: leave out one of them",
+                element="base",
+            )
 
 
 _NO_ACTUATOR = (

@@ -14,6 +14,7 @@ from dyn_core.grouping.lengths import WithLengths, with_lengths
 from dyn_core.grouping.numeric import coupled_relations, numeric_relations
 from dyn_core.grouping.relations import Relations
 from dyn_core.grouping.symbolic import tree_relations
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
 
 Method: TypeAlias = Literal["symbolic", "numeric"]
@@ -44,12 +45,15 @@ def base_parameters(
         seed: of the random states.
 
     Raises:
-        DynError: the robot has loops that cannot be closed, or that its actuated joints do not determine.
+        DynError: the robot has loops that cannot be closed, or that its actuated joints do not determine;
+            or its side file says that its base moves, and ``mount`` does not.
     """
     if method not in get_args(Method):
         raise ValueError(f"method: expected 'symbolic' or 'numeric', but it is {method!r}")
     if symbols and method != "symbolic":
         raise ValueError("symbols: only the symbolic method has them")
+    if mount != "moving":
+        refuse_moving_base(robot, f"the mount '{mount}'", "mount='moving'")
     found = relations(robot, method, mount, seed, rotor_inertia)
     names = standard_names(len(robot.joints))
     columns = [k for k in range(len(names)) if rotor_inertia or k % len(PER_BODY) < len(PER_BODY) - 1]

@@ -17,7 +17,7 @@
     elastic:
       sway: {stiffness: 1.0e6, rest: 0.01, damping: 20.0}   # a spring in the place of an actuator
       joint_2: {stiffness: 2.0e4, motor: {inertia: 1.0e-4, gear: 100}}  # a spring behind a motor
-    base: free                    # how the base moves, for compile_moving_base: free, planar or given
+    base: free                    # how the base moves: free, planar or given
 
 Names and frames are those of the URDF. ``xyz``, ``rpy`` and ``axis`` default to zero, zero and z.
 """
@@ -117,11 +117,12 @@ def side_file(root: Node) -> SideFile:
 
 
 def _base(node: Node) -> BaseKind:
-    kind = name("base", node)
+    kind = node.text.strip() if isinstance(node, Scalar) else None
     for known in BASE_KINDS:
         if kind == known:
             return known
-    raise fail("base", node, f"it is '{shortened(kind, 40)}': use one of {listed(BASE_KINDS)}")
+    given = "no word" if kind is None else f"'{shortened(kind, 40)}'" if kind else "empty"
+    raise fail("base", node, f"it is {given}: use one of {listed(BASE_KINDS)}, or leave it out")
 
 
 def _by_joint(entry: str, given: dict[str, Node], read: Callable[[str, Node], Value]) -> dict[str, Value]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from operator import ge, gt, le, or_
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,11 @@ from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import with_terms
 from dyn_core.loops.solution import assembled
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.advance import advance
 from dyn_core.simulation.decay import fastest_decay
+from dyn_core.simulation.joint_values import JointValues, joint_values
 from dyn_core.simulation.mechanism import Load, mechanism
 from dyn_core.simulation.passive_joints import AT_LIMIT, PassiveState
 from dyn_core.simulation.passive_stops import held_back
@@ -34,9 +35,6 @@ from dyn_core.simulation.state import State
 
 STABLE = 2.5
 """Decay within a step of the Runge-Kutta method that it can follow, somewhat less than its limit of 2.785."""
-
-JointValues: TypeAlias = npt.ArrayLike | Mapping[str, float]
-"""One number for each joint, in the order of the joints, or numbers by name, 0 for the others."""
 
 
 class Simulator:
@@ -74,12 +72,14 @@ class Simulator:
 
         Raises:
             DynError: a joint moves no inertia, the robot has no joints that move, or the initial positions
-                are not between the limits, or such that the loops do not close.
+                are not between the limits, or such that the loops do not close; or the side file says that
+                the base moves.
 
         Warns:
             ModelWarning: viscous friction is too strong, or a spring too stiff, for the integrator with such
                 steps.
         """
+        refuse_moving_base(robot, "Simulator", "MovingBaseSimulator")
         self.robot = robot
         self.joint_names = robot.coordinate_names
         self._dof = robot.dof
@@ -325,23 +325,7 @@ class Simulator:
                     f"'{self.robot.name}': give values for {listed(self.joint_names)} only",
                     element=f"joint '{unknown[0]}'",
                 )
-            if unknown:
-                raise DynError(
-                    f"{name}: robot '{self.robot.name}' has no joint {listed(unknown)} that moves by itself: "
-                    f"its joints are {listed(self.joint_names)}",
-                    element=f"joint '{unknown[0]}'",
-                )
-            values = [values.get(joint, 0.0) for joint in self.joint_names]
-        array = as_floats(name, values)
-        if array.shape != (self._dof,):
-            raise ValueError(f"{name}: expected the shape ({self._dof},), but it has {array.shape}")
-        numbers = array.tolist()
-        if not all(map(math.isfinite, numbers)):
-            joint, value = next(
-                pair for pair in zip(self.joint_names, numbers, strict=True) if not math.isfinite(pair[1])
-            )
-            raise ValueError(f"{name}: that of joint '{joint}' is {value}: give a finite number")
-        return array
+        return joint_values(name, values, self.robot.name, self.joint_names)
 
     def _wrench(self, link: str, value: npt.ArrayLike) -> Array:
         self.robot.link_frame(link)
