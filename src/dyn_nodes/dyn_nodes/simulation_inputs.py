@@ -11,7 +11,7 @@ from std_msgs.msg import Float64MultiArray
 
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
-from dyn_nodes.joint_efforts import named_efforts
+from dyn_nodes.joint_efforts import named_efforts, with_motors
 from dyn_nodes.link_wrench import link_wrench
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_node import RobotNode
@@ -52,7 +52,11 @@ class SimulationInputs:
         self._command(
             "~/torques",
             lambda running: named_efforts(
-                "torques", running.robot.simulator.joint_names, message.name, message.total
+                "torques",
+                running.robot.simulator.joint_names,
+                # What feedforward says of a joint behind a spring is the torque of its motor.
+                with_motors(running.robot.simulator.robot, message.name),
+                message.total,
             ),
         )
 

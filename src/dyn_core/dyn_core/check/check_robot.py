@@ -135,7 +135,7 @@ def findings(subject: Subject) -> tuple[Finding, ...]:
 
 def _subject(loaded: Loaded) -> Subject:
     xml = None if loaded.description is None else parse_xml(loaded.text)
-    return Subject(loaded.robot, loaded.description, xml, loaded.remarks)
+    return Subject(loaded.robot, loaded.description, xml, (*loaded.remarks, *loaded.of_side_file))
 
 
 def _places(subject: Subject) -> dict[tuple[str, str], int]:

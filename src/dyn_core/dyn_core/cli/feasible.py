@@ -27,6 +27,7 @@ from dyn_core.feasibility.assessment_tables import (
 )
 from dyn_core.feasibility.limits_file import read_limits
 from dyn_core.feasibility.sampled_motion import SampledMotion, read_motion
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.simulation.run import Sample
 from dyn_core.simulation.states_csv import Lines, header
 
@@ -67,6 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def feasible(arguments: Namespace) -> Answer:
     """Assess the motion, write what was asked for, and answer what was found."""
     robot = dynamic_robot_of(arguments)
+    refuse_springs(robot, "a motion that is given")
     limits = (
         actuator_limits(robot) if arguments.limits is None else read_limits(Path(arguments.limits), robot)
     )

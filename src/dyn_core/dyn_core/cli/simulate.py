@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.numbers import Once, joint_vector, numbers
+from dyn_core.cli.numbers import Once, all_joints, joint_vector, numbers
 from dyn_core.cli.output_file import whole_file
 from dyn_core.cli.robot_options import robot_of
 from dyn_core.errors import DynError, ModelWarning, listed
@@ -146,7 +146,7 @@ def _simulator(arguments: Namespace, robot: Robot) -> Simulator:
     q, qd = (
         None
         if getattr(arguments, name) is None
-        else joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
+        else joint_vector(f"--{name}", getattr(arguments, name), robot.dof, all_joints(robot))
         for name in ("q", "qd")
     )
     return Simulator(robot, settings, sensors, q, qd)

@@ -27,6 +27,7 @@ from dyn_core.simulation.base_pose import moved_pose, pose_rate
 from dyn_core.simulation.momentum_dynamics import momentum_programs
 from dyn_core.simulation.moving_base_settings import MovingBaseSettings
 from dyn_core.simulation.moving_state import MovingState
+from dyn_core.simulation.no_actuator import refuse_efforts
 
 
 class _Inner(NamedTuple):
@@ -144,9 +145,13 @@ class MovingBaseSimulator:
     def set_effort(self, effort: npt.ArrayLike) -> None:
         """Replace the efforts of the actuators (N m or N), until they are replaced again.
 
-        They are cut at the limits of the joints, where the settings say so.
+        They are cut at the limits of the joints, where the settings say so; for passive joints there is 0.
+
+        Raises:
+            DynError: a passive joint has an effort.
         """
         tau = self._vector("effort", effort, len(self.joint_names))
+        refuse_efforts(self.base.robot, tau.tolist())
         self._tau = np.clip(tau, -self._strengths, self._strengths)
 
     def set_force(self, F: npt.ArrayLike) -> None:

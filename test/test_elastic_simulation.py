@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node `simulation` with springs, over DDS: who is commanded by which name, and where it begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from robot_files import ROBOTS
+from ros_graph import Graph
+from simulated import Simulated, simulated
+
+import dyn_core
+from dyn_core import DynError
+from dyn_nodes.joint_efforts import CommandOrder, with_motors
+
+NAMES = [f"joint_{k}" for k in range(1, 7)]
+SIDE = """\
+elastic:
+  joint_2: {stiffness: 1.0e+4, rest: 0.1, motor: {inertia: 1.0}}
+  joint_4: {stiffness: 1.0e+3, rest: 0.2}
+"""
+"""Joint 2 has a motor behind a spring, joint 4 a spring and no motor."""
+COMMANDED = ["joint_1", "joint_2_motor", "joint_3", "joint_5", "joint_6"]
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> dict[str, Any]:
+    side = tmp_path / "springs.yaml"
+    side.write_text(SIDE)
+    given = {"description_file": str(ROBOTS["rx90"]), "side_file": str(side)}
+    return {**given, "paused": True, "publish_clock": True}
+
+
+def efforts(ours: Simulated) -> dict[str, float]:
+    state = ours.next_state()
+    return {name: effort for name, effort in zip(state.name, state.effort, strict=True) if effort}
+
+
+def test_arrays_are_in_the_order_of_the_links() -> None:
+    robot = dyn_core.load_robot(ROBOTS["rx90"], loops=SIDE)
+    assert list(CommandOrder(robot, ()).names) == COMMANDED
+    either = [CommandOrder(robot, ("joint_3", name)) for name in ("joint_2", "joint_2_motor")]
+    assert either[0].names == either[1].names == ("joint_3", "joint_2_motor")
+    assert either[0].efforts([1.0, 2.0]).tolist() == [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0]
+    with pytest.raises(DynError, match="command_joints names 'joint_4', which has no actuator"):
+        CommandOrder(robot, ("joint_4",))
+    with pytest.raises(DynError, match="command_joints names 'joint_2_motor' twice"):
+        CommandOrder(robot, ("joint_2", "joint_2_motor"))
+    assert with_motors(robot, ["joint_2", "joint_4"]) == ["joint_2_motor", "joint_4"]
+    assert with_motors(robot, ["joint_2", "joint_2_motor"]) == ["joint_2", "joint_2_motor"]
+
+
+def test_the_effort_of_a_joint_behind_a_spring_is_that_of_its_motor(
+    graph: Graph, arm: dict[str, Any]
+) -> None:
+    with simulated(graph, **arm) as (ours, _):
+        ours.send([1.0, 2.0, 3.0, 0.5, 0.25])
+        expected = dict(zip(COMMANDED, [1.0, 2.0, 3.0, 0.5, 0.25], strict=True))
+        graph.wait_for(lambda: efforts(ours) == expected)
+        ours.send_by_name({"joint_2": 4.0, "joint_1": 1.0})
+        graph.wait_for(lambda: efforts(ours) == {"joint_1": 1.0, "joint_2_motor": 4.0})
+        ours.send_by_name({"joint_2_motor": 5.0, "joint_2": 0.0, "joint_4": 0.0})
+        graph.wait_for(lambda: efforts(ours) == {"joint_2_motor": 5.0})
+
+
+@pytest.mark.parametrize(
+    ("sent", "sentence"),
+    [
+        (
+            {"joint_4": 1.0},
+            "effort: joint 'joint_4' is given 1 N m, but only its spring moves the joint, it has no "
+            "actuator: give 0, or leave it out",
+        ),
+        (
+            {"joint_2": 1.0, "joint_2_motor": 2.0},
+            "effort: joint 'joint_2' is given 1 N m, but only its spring moves the joint: give the effort of "
+            "its motor, 'joint_2_motor'",
+        ),
+    ],
+)
+def test_efforts_without_an_actuator_are_refused(
+    sent: dict[str, float], sentence: str, graph: Graph, arm: dict[str, Any]
+) -> None:
+    with simulated(graph, **arm) as (ours, _):
+        ours.send_by_name({"joint_1": 7.0})
+        graph.wait_for(lambda: efforts(ours) == {"joint_1": 7.0})
+        ours.send_by_name(sent)
+        graph.wait_for(lambda: graph.diagnosis("commands refused") == "1")
+        assert graph.diagnostics[-1].message == f"~/torques: {sentence}"
+        assert efforts(ours) == {"joint_1": 7.0}  # the last command goes on
+
+
+def test_springs_rest_where_the_robot_is_put(graph: Graph, arm: dict[str, Any]) -> None:
+    initial = {"initial__joint_1__position": 0.3, "initial__joint_2__position": 0.5}
+    with simulated(graph, **arm, **initial) as (ours, _):
+        state = ours.next_state()
+        begins = dict(zip(state.name, state.position, strict=True))
+        assert list(state.name) == [*NAMES, "joint_2_motor"]
+        assert [begins[name] for name in ("joint_1", "joint_2", "joint_2_motor", "joint_4")] == [
+            *(0.3, 0.5, 0.4, 0.2),
+        ]
+        answer = ours.call("set_state", name=["joint_2"], position=[-0.5], velocity=[0.2])
+        assert answer.success, answer.message
+
+        def placed(state: Any) -> bool:
+            by_name = dict(zip(state.name, zip(state.position, state.velocity, strict=True), strict=True))
+            return by_name["joint_2"] == (-0.5, 0.2) and by_name["joint_2_motor"] == (-0.6, 0.2)
+
+        ours.state_when(placed)
