@@ -355,6 +355,24 @@ def test_the_table_shows_springs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "elastic" not in frames[4]
 
 
+def test_check_finds_in_drives_behind_springs_what_it_finds_in_others() -> None:
+    text = (
+        urdf(armature="0.5").replace('effort="40"', 'effort="1"', 1).replace('effort="40"', 'effort="0"', 1)
+    )
+    text = text.replace('velocity="3"', 'velocity="90"', 1)
+    side = "elastic:\n" + "".join(f"  {j}: {{stiffness: 1e4, motor: {{}}}}\n" for j in ("j1", "j2", "j3"))
+    side += "rotor_inertia: {j1: 0.5, j3: 0.5}\n"
+    rigid = [
+        str(finding) for finding in dyn_core.check_robot(text, loops="rotor_inertia: {j1: 0.5, j3: 0.5}")
+    ]
+    found = [str(finding) for finding in dyn_core.check_robot(text, loops=side)]
+    for word in ("an effort limit of 0", "looks like degrees/s", "dry friction", "gravity takes up to"):
+        assert any(word in finding for finding in rigid), word
+    of_springs = [finding for finding in found if "spring" in finding]
+    assert len(of_springs) == 2
+    assert [finding for finding in found if "spring" not in finding] == rigid
+
+
 def test_check_tells_of_springs() -> None:
     assert list(map(str, dyn_core.check_robot(*MACHINE))) == [
         "note: robot: with its springs it swings at up to 797.7 Hz",
