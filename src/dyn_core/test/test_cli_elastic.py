@@ -16,6 +16,7 @@ from dyn_core.control.elastic_terms import ElasticTerms
 from dyn_core.control.motion import Motion
 from dyn_core.model.always_zero import always_zero
 from dyn_core.model.robot import Robot
+from dyn_core.results.parameter_set import ParameterSet
 
 ARM = [str(ROBOTS / "rx90.urdf"), "--loops", str(ROBOTS / "rx90_elastic.yaml")]
 MACHINE = [str(ROBOTS / "high_speed_machine.urdf"), "--loops", str(ROBOTS / "high_speed_machine.yaml")]
@@ -143,6 +144,17 @@ def test_shapes_in_python() -> None:
         with pytest.raises(ValueError, match="expected the shape") as caught:
             call()
         assert str(caught.value) == sentence
+
+
+def test_identified_parameters_are_of_rigid_joints() -> None:
+    robot = dyn_core.load_robot(ARM[0], loops=Path(ARM[2]))
+    found = ParameterSet(robot.name, (robot.description_hash,), "", ())
+    with pytest.raises(dyn_core.DynError) as caught:
+        found.applied_to(robot)
+    assert str(caught.value) == (
+        "a file of identified parameters knows no springs, but joint 'joint_1' of robot 'rx90' is elastic: "
+        "load the robot without 'elastic' in its side file"
+    )
 
 
 LOG = "time,a,b\n0,1,2\n1,1,2\n"
