@@ -234,7 +234,7 @@ def test_passive_joints_get_no_effort() -> None:
     with pytest.raises(dyn_core.DynError) as caught:
         simulator.set_effort([1.0, 3.0])
     assert str(caught.value) == (
-        f"effort: joint '{second}' is given 3 N m, but the joint is passive, it has no actuator: give 0, or "
+        f"effort: joint '{second}' is given 3 N, but the joint is passive, it has no actuator: give 0, or "
         "leave it out"
     )
     np.testing.assert_array_equal(simulator.acceleration, before)
