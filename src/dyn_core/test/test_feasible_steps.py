@@ -316,6 +316,91 @@ def test_it_says_which_joint_asks_for_how_much_of_what(arm: Feasibility) -> None
         step.qd[0] = 0.0
 
 
+def test_positions_that_velocities_do_not_lead_to(case: Case, steps: Feasibility) -> None:
+    """They can be had where the joints can accelerate half of the time towards them, and brake as long."""
+    random = np.random.default_rng(14)
+    torques = Torques(case)
+    seen = {True: 0, False: 0}
+    for _ in range(2000):
+        limits = random_limits(random, case)
+        given = random_given(random, limits)
+        one = steps.with_limits(limits)
+        h, catch_up = given.dt, float(random.choice([1.0, 3.0])) * given.dt
+        size = float(random.choice([1e-7, 1e-6, 1e-4, 1e-2]))
+        x = size * random.normal(size=len(given.q))
+        band = 0.5 * h * np.abs(given.qd_next - given.qd)
+        q_next = given.q_next + x + np.copysign(band + 1e-9, x)
+        step = one.nearest(given.q, given.qd, q_next, given.qd_next, h, case.wrenches, catch_up=catch_up)
+        M, low, high, _ = polyhedron(limits, torques, given)
+        n = len(x)
+        # Ranges and speeds are not those of the two halves, but of the whole step.
+        halves = [M[:n] @ (given.wished + sign * 4.0 * x / catch_up**2) for sign in (1.0, -1.0)]
+        room = [min((half - low[:n]).min(), (high[:n] - half).min()) for half in halves]
+        fastest = np.maximum(limits.velocity, np.abs(given.qd))
+        speed = np.abs(0.5 * (given.qd + given.qd_next) + x / catch_up)
+        room.append(min((fastest - speed).min(), (fastest - np.abs(given.qd_next)).min()))
+        whole = min((M[n:] @ given.wished - low[n:]).min(), (high[n:] - M[n:] @ given.wished).min())
+        lower, upper = np.minimum(limits.lower, given.q), np.maximum(limits.upper, given.q)
+        room += [whole, (q_next - lower).min(), (upper - q_next).min()]
+        if abs(min(room)) > 1e-7 * (1.0 + max(np.abs(half).max() for half in halves)):
+            assert step.feasible == (min(room) > 0.0)
+            seen[step.feasible] += 1
+        if step.feasible:
+            assert step.q.tobytes() == q_next.tobytes()
+        else:
+            acting, moving = worst(limits, torques, given, step)
+            assert acting <= BEYOND
+            assert moving <= BEYOND or not step.possible
+    assert min(seen.values()) > 20, seen
+
+
+@pytest.mark.parametrize("dt", [1e-4, 1e-3, 1e-2])
+def test_a_position_that_jumps_is_not_feasible(arm: Feasibility, dt: float) -> None:
+    """Velocities of 0, or in another unit, hide no jump."""
+    zero = np.zeros(arm.robot.dof)
+    there = zero.copy()
+    there[0] = 0.1
+    for step in (arm.nearest(zero, zero, there, zero, dt), arm.on_path(zero, zero, there, zero, dt)):
+        assert not step.feasible
+        assert step.possible
+        np.testing.assert_array_equal(step.q, zero)
+        speed = next(e for e in step.asked if (e.joint, e.quantity) == ("joint_1", "velocity"))
+        assert speed.value == pytest.approx(0.1 / dt, rel=1e-6)
+        assert speed.sentence.endswith(", to be where its velocities do not lead")
+    assert arm.on_path(zero, zero, there, zero, dt).part == 1.0
+    assert arm.nearest(zero, zero, there, zero, dt, catch_up=10.0).feasible
+    with pytest.raises(ValueError, match=r"catch_up: expected a finite time > 0, but it is 0\.0"):
+        arm.nearest(zero, zero, there, zero, dt, catch_up=0.0)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.5, 1.0], ids=["explicit", "constant acceleration", "semi-implicit"])
+def test_positions_by_all_usual_rules_belong_to_their_velocities(arm: Feasibility, place: float) -> None:
+    random = np.random.default_rng(15)
+    for _ in range(50):
+        q, qd = 0.3 * random.normal(size=6), 0.3 * random.normal(size=6)
+        qd_next, dt = qd + 1e-3 * random.normal(size=6), 1e-3
+        q_next = q + dt * ((1.0 - place) * qd + place * qd_next)
+        assert arm.nearest(q, qd, q_next, qd_next, dt).feasible
+
+
+def test_wrenches_of_any_link_and_kind(arm: Feasibility) -> None:
+    """Arrays of child links take another way than lists, and links that are fixed to others."""
+    robot = arm.robot
+    random = np.random.default_rng(16)
+    q, qd, dt = random.normal(size=6), 0.1 * random.normal(size=6), 1e-3
+    model = dyn_core.compile_model(robot)
+    for link in robot.link_names:
+        wrench = random.normal(size=6)
+        step = arm.nearest(q, qd, q + dt * qd, qd, dt, {link: wrench})
+        needed = model.inverse_dynamics(q, qd, 0.0 * q, {link: wrench.tolist()})
+        assert step.feasible
+        np.testing.assert_allclose(step.torques, needed, rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match=r"wrenches\['.*'\]: expected the shape \(6,\)"):
+        arm.nearest(q, qd, q + dt * qd, qd, dt, {robot.link_names[-1]: np.zeros(5)})
+    with pytest.raises(DynError, match="has no link 'nowhere'"):
+        arm.nearest(q, qd, q + dt * qd, qd, dt, {"nowhere": np.zeros(6)})
+
+
 def test_a_joint_outside_of_its_limits_goes_no_further(arm: Feasibility) -> None:
     """The stated reaction to a start outside: back is allowed, further out is not."""
     n, dt = arm.robot.dof, 4e-3

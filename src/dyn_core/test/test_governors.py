@@ -275,3 +275,102 @@ def test_a_gap_begins_a_new_stream(steps: Feasibility) -> None:
     governor.take(0.0, np.zeros(6), np.zeros(6))
     out = governor.take(1.0, GOAL, np.zeros(6))
     assert out.unchanged
+
+
+class Kept:
+    """What goes out of a governor, beside the limits."""
+
+    def __init__(self, steps: Feasibility) -> None:
+        self.governor = ReferenceGovernor(steps)
+        self.limits = steps.limits
+        self.model = dyn_core.compile_model(steps.robot)
+        self.t, self.out = 0.0, None
+        self.unchanged, self.furthest, self.lag = True, 0.0, 0.0
+        self.asked: set[tuple[str, str]] = set()
+
+    def take(self, t: float, q: np.ndarray, qd: np.ndarray | None) -> None:
+        before, dt, self.t = self.out, t - self.t, t
+        out = self.out = self.governor.take(t, q, qd)
+        self.unchanged = self.unchanged and out.unchanged
+        self.furthest, self.lag = max(self.furthest, out.distance), max(self.lag, out.lag)
+        self.asked |= {(excess.joint, excess.quantity) for excess in out.asked}
+        if before is None or out.unchanged:
+            return
+        torques = self.model.inverse_dynamics(before.q, before.qd, (out.qd - before.qd) / dt)
+        assert (np.abs(torques) <= self.limits.effort(before.qd) * (1.0 + 1e-9) + 1e-6).all()
+        assert (np.abs(out.qd) <= self.limits.velocity + 1e-9).all()
+        # Positions go no faster than velocities say, but for what a cubic is beside a parabola.
+        assert (np.abs(out.q - before.q) <= 1.01 * dt * self.limits.velocity).all()
+
+
+@pytest.mark.parametrize("dt", [0.001, 0.002, 0.01, 0.04])
+def test_positions_that_jump_become_a_motion(steps: Feasibility, dt: float) -> None:
+    """As a step response of who thinks in goals: velocities of 0, positions now here, then there."""
+    kept, zero = Kept(steps), np.zeros(6)
+    for k in range(round(2.0 / dt)):
+        kept.take(k * dt, zero if k * dt < 0.1 else 0.5 * GOAL, zero)
+        part = kept.out.q / GOAL
+        np.testing.assert_allclose(part, part[0], atol=1e-9)
+    assert not kept.unchanged
+    assert ("joint_1", "velocity") in kept.asked
+    assert kept.furthest < 1e-9
+    assert kept.lag < 0.4
+    np.testing.assert_array_equal(kept.out.q, 0.5 * GOAL)
+    assert kept.out.unchanged
+    assert kept.governor.lag == 0.0
+
+
+@pytest.mark.parametrize("dt", [0.002, 0.01])
+def test_positions_that_jump_in_motion(steps: Feasibility, dt: float) -> None:
+    """Nothing can follow: the joints brake, come back beyond the jump, and go on from there."""
+    kept = Kept(steps)
+    for k in range(round(6.0 / dt)):
+        q, qd = smooth(k * dt, 3.0)
+        kept.take(k * dt, q + (0.2 * GOAL if k * dt > 1.5 else 0.0), qd)
+    assert kept.furthest > 0.01
+    np.testing.assert_array_equal(kept.out.q, GOAL + 0.2 * GOAL)
+    assert kept.out.unchanged
+
+
+@pytest.mark.parametrize("dt", [0.002, 0.01])
+def test_positions_that_go_on_while_velocities_say_0(steps: Feasibility, dt: float) -> None:
+    """A slow beginning is fine; one at 2 rad/s is not, and is run through from reference to reference."""
+    kept, zero = Kept(steps), np.zeros(6)
+    for k in range(round(3.5 / dt)):
+        kept.take(k * dt, smooth(k * dt, 3.0)[0], zero)
+    assert kept.unchanged
+    kept = Kept(steps)
+    for k in range(round(3.0 / dt)):
+        kept.take(k * dt, min(max(k * dt - 0.1, 0.0), 0.5) * 2.0 * GOAL, zero)
+    assert not kept.unchanged
+    assert kept.furthest < 1e-9
+
+
+@pytest.mark.parametrize("dt", [0.001, 0.004])
+def test_noise_of_a_feasible_stream_is_no_jump(steps: Feasibility, dt: float) -> None:
+    """Velocities late by a filter, stamps off by 20 us, numbers with six digits."""
+    random = np.random.default_rng(21)
+    late, stamped, rounded = Kept(steps), Kept(steps), Kept(steps)
+    for k in range(round(3.5 / dt)):
+        t = k * dt
+        q, qd = smooth(t, 3.0)
+        late.take(t, q, smooth(t - 0.02, 3.0)[1])
+        stamped.take(t + 2e-5 * random.uniform(-1.0, 1.0), q, qd)
+        rounded.take(t, np.round(q, 6), np.round(qd, 6))
+    assert late.unchanged
+    assert stamped.unchanged
+    assert rounded.unchanged
+
+
+@pytest.mark.parametrize("dt", [0.001, 0.004])
+def test_noise_of_stamps_does_not_take_a_stream_off_its_path(steps: Feasibility, dt: float) -> None:
+    """Twice as fast as it can be, with stamps off by 20 us."""
+    random = np.random.default_rng(22)
+    kept, exact = Kept(steps), Kept(steps)
+    for k in range(round(1.5 / dt)):
+        exact.take(k * dt, *smooth(k * dt, 0.35))
+        kept.take(k * dt + 2e-5 * random.uniform(-1.0, 1.0), *smooth(k * dt, 0.35))
+    assert not kept.unchanged
+    assert kept.furthest < 1e-9
+    assert kept.lag == pytest.approx(exact.lag, rel=0.1)
+    np.testing.assert_array_equal(kept.out.q, GOAL)

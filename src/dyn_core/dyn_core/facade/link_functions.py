@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.program import Program
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
-from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.link_programs import (
     acceleration,
     acceleration_bias,
@@ -22,6 +22,7 @@ from dyn_core.facade.link_programs import (
     velocity,
 )
 from dyn_core.facade.loop_programs import cut_reaction
+from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable, runnables, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
@@ -191,7 +192,9 @@ class LinkFunctions:
         vectors = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
         samples = vectors[0].shape[:-1]
         out = checked_out(out, (*samples, 6))
-        w = packed(self.robot, external_wrenches(self.robot, wrenches, samples), samples)
+        w = packed_wrenches(self.robot, wrenches, samples)
+        if w is None:
+            w = np.zeros((*samples, 6 * len(self.robot.joints)))
         runnable = self._made(("reaction_wrench", joint), partial(self._reaction, joint))
         return runnable.run(self._prepared, *vectors, w, out=out)
 

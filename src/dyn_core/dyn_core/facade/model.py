@@ -16,11 +16,11 @@ from dyn_core.dynamics.unresisted import no_forward_dynamics
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.elastic_functions import ElasticFunctions, with_rigid_joints_held
 from dyn_core.facade.elastic_programs import LOADED
-from dyn_core.facade.external import external_wrenches, packed
 from dyn_core.facade.lagrange_functions import LagrangeFunctions
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.loop_functions import LoopFunctions
 from dyn_core.facade.model_parameters import ModelParameters
+from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import Method, grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
@@ -274,8 +274,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
     def _external_torques(self, q: Array, wrenches: Mapping[str, npt.ArrayLike] | None) -> Array | None:
         """What wrenches add to the torques; None where there are none."""
         samples = q.shape[:-1]
-        exerted = external_wrenches(self.robot, wrenches, samples)
-        if not exerted:
+        w = packed_wrenches(self.robot, wrenches, samples)
+        if w is None:
             return None
-        w = packed(self.robot, exerted, samples)
         return self._functions["external_torques"].run(self._prepared, q, w)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.facade.arrays import Array
-from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import traced, with_terms
 from dyn_core.facade.run_by import run_by
 from dyn_core.model.robot import Robot
@@ -70,7 +70,7 @@ class DriveTorques:
         rows = [self._needed(q, rate * qd, rate * rate * qdd) for rate in RATES]
         # Three values of a polynomial of degree 2 give its coefficients, for loops as for trees.
         a, b, c = np.tensordot(np.linalg.inv(np.vander(RATES)), np.stack(rows), 1)
-        exerted = external_wrenches(self.robot, wrenches, q.shape[:-1])
-        if exerted:
-            c = c + self._external(q, packed(self.robot, exerted, q.shape[:-1]))
+        w = packed_wrenches(self.robot, wrenches, q.shape[:-1])
+        if w is not None:
+            c = c + self._external(q, w)
         return RatedTorques(a, b, c)

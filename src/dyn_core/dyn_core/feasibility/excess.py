@@ -25,6 +25,7 @@ class Excess:
         value: what it asks for (SI units).
         limit: what it may have.
         unit: unit of both.
+        jumps: whether it is for a position that its velocities do not lead to.
     """
 
     joint: str
@@ -32,6 +33,7 @@ class Excess:
     value: float
     limit: float
     unit: str
+    jumps: bool = False
 
     @property
     def amount(self) -> float:
@@ -53,6 +55,7 @@ class Excess:
         return (
             f"joint '{self.joint}' asks for the {self.quantity} {self.value:.4g} {self.unit}, "
             f"{self.amount:.3g} {self.unit} beyond its limit of {self.limit:.4g} {self.unit}"
+            f"{', to be where its velocities do not lead' if self.jumps else ''}"
         )
 
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from dyn_core.control.vectors import check_vector
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array, as_floats
-from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import traced, with_terms
-from dyn_core.facade.run_by import run_by, runnable_by
+from dyn_core.facade.run_by import runnable_by
 from dyn_core.facade.runnable import Runnable
 from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
 from dyn_core.feasibility.feasible_step import FeasibleStep
@@ -36,7 +36,9 @@ class Feasibility:
     A step goes from the present positions and velocities to the next ones in a time dt, with constant
     accelerations ``(qd_next - qd) / dt``. It is feasible where the wished positions, those that the
     accelerations lead to, and the wished velocities are within their limits, and the torques that it needs
-    when it begins are, too, at the speed that the joints have then.
+    when it begins are, too, at the speed that the joints have then. Where the wished positions are not those
+    that the velocities lead to, the joints must be able to get there as well: speed and torques are then
+    those of accelerating half of the time and braking the other half.
 
     A joint that is outside of its range, or too fast, before the step may go no further out, and no faster.
 
@@ -70,16 +72,17 @@ class Feasibility:
         self._check_limits()
         self._terms = {"friction": friction, "rotor_inertia": rotor_inertia}
         made_of = with_terms(robot, friction, rotor_inertia)
-        self._external = run_by(made_of, traced(made_of, "external_torques"))
+        external = runnable_by(made_of, traced(made_of, "external_torques"))
+        self._external: Callable[..., Array] = external.function.bind(self._general(external, 1), [])
         self._points = points = self.limits.points
         runnable = runnable_by(made_of, step_program(made_of, points))
-        self._call: Callable[..., Array] = runnable.function.bind(self._general(runnable), [])
+        self._call: Callable[..., Array] = runnable.function.bind(self._general(runnable, 4), [])
         self._layout = layout = Layout(robot.dof)
         self._limits = _packed_limits(self.limits, points)
         self._free = np.zeros(robot.dof)
         self._free.flags.writeable = False
         # What was made of the last step: most callers have always the same.
-        self._dt = (0.0, np.zeros(1))
+        self._times: tuple[float, float | None, Array] = (0.0, None, np.zeros(2))
         self._slices = {
             kind: tuple(layout.vector(f"{kind}_{what}") for what in ("q", "qd", "qdd", "torques"))
             for kind in (_WISHED, _NEAREST, _PATH)
@@ -104,6 +107,8 @@ class Feasibility:
         qd_next: npt.ArrayLike,
         dt: float,
         wrenches: Mapping[str, npt.ArrayLike] | None = None,
+        *,
+        catch_up: float | None = None,
     ) -> FeasibleStep:
         """Answer the step with the torques that are nearest to those wished (Kvrgic-Vidakovic, sec. V).
 
@@ -120,6 +125,8 @@ class Feasibility:
             dt: the step (s), > 0.
             wrenches: by link name, ``[force; moment]`` (N, N m) that the link exerts on its environment, in
                 its frame and about its origin.
+            catch_up: the time (s) that joints have to get to wished positions which the velocities do not
+                lead to; None for that of the step.
 
         Returns:
             The step. It is not `possible` where no torques within their limits keep range and speed of
@@ -128,7 +135,7 @@ class Feasibility:
         Raises:
             ValueError: an argument has another shape, or is not finite.
         """
-        values = self._computed(q, qd, q_next, qd_next, dt, wrenches)
+        values = self._computed(q, qd, q_next, qd_next, dt, wrenches, catch_up)
         if values.item(self._wish) <= 0.0:
             return self._step(_WISHED, values, 1.0)
         return self._nearest(values, float(dt))
@@ -141,15 +148,18 @@ class Feasibility:
         qd_next: npt.ArrayLike,
         dt: float,
         wrenches: Mapping[str, npt.ArrayLike] | None = None,
+        *,
+        catch_up: float | None = None,
     ) -> FeasibleStep:
         """Answer the fastest step in the wished direction: all wished velocities times one part of 0 to 1.
 
         The arguments are those of `nearest`.
 
         Returns:
-            The step. Where no part keeps all limits it is that of `nearest`, and its part is NaN.
+            The step. Where no part keeps all limits it is that of `nearest`, and its part is NaN. Where it
+            is only the positions that cannot be had, its part is 1.
         """
-        values = self._computed(q, qd, q_next, qd_next, dt, wrenches)
+        values = self._computed(q, qd, q_next, qd_next, dt, wrenches, catch_up)
         if values.item(self._wish) <= 0.0:
             return self._step(_WISHED, values, 1.0)
         part = values.item(self._greatest)
@@ -225,31 +235,26 @@ class Feasibility:
         qd_next: npt.ArrayLike,
         dt: float,
         wrenches: Mapping[str, npt.ArrayLike] | None,
+        catch_up: float | None,
     ) -> Array:
-        step = self._dt
-        if dt != step[0]:
-            if not (math.isfinite(dt) and dt > 0.0):
-                raise ValueError(f"dt: expected a finite time > 0, but it is {dt}")
-            self._dt = step = (dt, np.array([dt], dtype=np.float64))
-        external = self._free if wrenches is None else self._external_torques(q, wrenches)
-        values = self._call(q, qd, q_next, qd_next, external, self._limits, step[1])
+        times = self._times
+        if dt != times[0] or catch_up != times[1]:
+            self._times = times = (dt, catch_up, _times(dt, catch_up))
+        w = packed_wrenches(self.robot, wrenches, ())
+        external = self._free if w is None else self._external(q, w)
+        values = self._call(q, qd, q_next, qd_next, external, self._limits, times[2])
         if values.item(self._wish) != values.item(self._wish):
             self._refuse(q, qd, q_next, qd_next)
         values.flags.writeable = False
         return values
 
-    def _external_torques(self, q: npt.ArrayLike, wrenches: Mapping[str, npt.ArrayLike]) -> Array:
-        positions = _vector("q", q, self.robot.dof)
-        w = packed(self.robot, external_wrenches(self.robot, wrenches, ()), ())
-        return self._external(positions, w)
-
-    def _general(self, runnable: Runnable) -> Callable[..., Array]:
-        """Answer what computes from whatever users give, with a message where it cannot."""
+    def _general(self, runnable: Runnable, count: int) -> Callable[..., Array]:
+        """Answer what computes from whatever users give as the first `count` vectors, or says why not."""
 
         def general(*vectors: npt.ArrayLike) -> Array:
             n = self.robot.dof
-            given = [_vector(name, value, n) for name, value in zip(_VECTORS, vectors[:4], strict=True)]
-            return runnable.run((), *given, *(np.asarray(value) for value in vectors[4:]))
+            given = [_vector(_VECTORS[k], vectors[k], n) for k in range(count)]
+            return runnable.run((), *given, *(np.asarray(value) for value in vectors[count:]))
 
         return general
 
@@ -289,6 +294,13 @@ def _packed_limits(limits: ActuatorLimits, points: int) -> Array:
     packed_rows = np.clip(np.concatenate((*rows, *of_curves)), -NONE, NONE)
     packed_rows.flags.writeable = False
     return packed_rows
+
+
+def _times(dt: float, catch_up: float | None) -> Array:
+    for name, time in (("dt", dt), ("catch_up", dt if catch_up is None else catch_up)):
+        if not (math.isfinite(time) and time > 0.0):
+            raise ValueError(f"{name}: expected a finite time > 0, but it is {time}")
+    return np.array([dt, dt if catch_up is None else catch_up], dtype=np.float64)
 
 
 def _vector(name: str, value: npt.ArrayLike, n: int) -> Array:

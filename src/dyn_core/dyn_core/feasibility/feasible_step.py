@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dyn_core.facade.arrays import Array
 from dyn_core.feasibility.actuator_limits import ActuatorLimits
@@ -38,9 +38,15 @@ class FeasibleStep:
 
     @property
     def asked(self) -> tuple[Excess, ...]:
-        """What of the wish is beyond a limit, by joint."""
-        names = ("wished_q", "wished_qd", "qd", "wished_torques")
-        return excesses(self._limits, bounds(self._limits, *map(self._vector, names)))
+        """What of the wish is beyond a limit, by joint.
+
+        Velocities and torques are those that the joint needs to get to the wished position, too.
+        """
+        names = ("wished_q", "asked_qd", "qd", "asked_torques")
+        found = excesses(self._limits, bounds(self._limits, *map(self._vector, names)))
+        jumps = self._vector("asked_torques") != self._vector("wished_torques")
+        jumping = {name for name, jump in zip(self._limits.joint_names, jumps, strict=True) if jump}
+        return tuple(replace(one, jumps=one.joint in jumping and one.quantity != "position") for one in found)
 
     @property
     def left(self) -> tuple[Excess, ...]:

@@ -4,14 +4,21 @@
 The references so far are a path p(s), s their own time. What goes out is p(s(t)); while all is feasible
 s = t. Where a step is not, the rate ds/dt is made as small as it takes, and stays so until the path
 rests: what a motion needs to speed up it mostly needs to slow down as well, and nobody knows yet how it goes
-on. Where the path rests, s goes on to the end of the rest at once.
+on. Where the path rests, s goes on to the end of the rest at once. Where only positions ask for it, as one
+that jumps, the rate is as before after the next reference.
+
+A reference is feasible where the step to it is. Where its velocities do not lead to its positions, as where a
+filter has made them late, positions and velocities are looked at apart, as two motions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,17 +29,24 @@ from dyn_core.facade.arrays import Array
 from dyn_core.feasibility.excess import Excess, bounds, excesses
 from dyn_core.feasibility.feasibility import Feasibility
 from dyn_core.feasibility.feasible_step import FeasibleStep
+from dyn_core.feasibility.reference_path import ReferencePath
+from dyn_core.feasibility.reference_positions import GLANCE_S, ReferencePositions
+
+Place: TypeAlias = Callable[[float], tuple[float, Array, Array]]
+"""Of a rate: s, position and velocity where a step along the path ends."""
 
 ROUNDS = 6
 """How often the greatest rate is computed anew: the direction where the step ends depends on it."""
 ROOM = (1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 1e-2)
 """Parts by which the rate is made smaller in turn, until the step is feasible in spite of rounding."""
-ON_PATH = 1e-9
-"""Distance that is none (rad or m)."""
-RESTING = 1e-6
-"""Speed that is none (rad/s or m/s)."""
 REJOIN_S = 0.1
 """Time constant with which joints that had to leave the path come back to where they left it (s)."""
+NEVER_S = 1e9
+"""A time so long that a step does not look at where velocities lead (s)."""
+HALVINGS = 12
+"""How often the rate is halved where positions jump, and then the interval in which the greatest one is."""
+PIECES, AHEAD = 16, 1.05
+"""Into how many pieces the way to a reference is cut to see whether it can be gone at a rate, and faster."""
 JOINED = 1e-5
 """Distance from the path (rad or m), and speed (per s), at which they are back."""
 
@@ -62,62 +76,18 @@ class GovernedReference:
     distance: float
 
 
-@dataclass(eq=False)
-class _Path:
-    """References that are still to be reached: times (s), positions and velocities."""
-
-    s: list[float] = field(default_factory=list)
-    q: list[Array] = field(default_factory=list)
-    qd: list[Array] = field(default_factory=list)
-
-    def append(self, s: float, q: Array, qd: Array) -> None:
-        self.s.append(s)
-        self.q.append(q)
-        self.qd.append(qd)
-
-    def forget_before(self, s: float) -> None:
-        """Forget what is behind s, but for the reference before it."""
-        while len(self.s) > 2 and self.s[1] <= s:
-            del self.s[0], self.q[0], self.qd[0]
-
-    def at(self, s: float) -> tuple[Array, Array]:
-        """Answer position and velocity, by cubics between references."""
-        if s >= self.s[-1] or len(self.s) == 1:
-            return self.q[-1], self.qd[-1]
-        k = next(i for i in range(1, len(self.s)) if s < self.s[i])
-        T = self.s[k] - self.s[k - 1]
-        u = max(0.0, (s - self.s[k - 1]) / T)
-        q0, q1, h0, h1 = self.q[k - 1], self.q[k], T * self.qd[k - 1], T * self.qd[k]
-        c2 = 3.0 * (q1 - q0) - 2.0 * h0 - h1
-        c3 = h0 + h1 - 2.0 * (q1 - q0)
-        return q0 + u * (h0 + u * (c2 + u * c3)), (h0 + u * (2.0 * c2 + 3.0 * u * c3)) / T
-
-    def following(self, s: float) -> float:
-        """Answer the time of the next reference after s, or of the last."""
-        return next((time for time in self.s if time > s), self.s[-1])
-
-    def rest_until(self, s: float) -> float:
-        """Answer until when the path stays where it is at s, which is s where it moves on."""
-        q, qd = self.at(s)
-        if np.abs(qd).max() > RESTING:
-            return s
-        for time, position, velocity in zip(self.s, self.q, self.qd, strict=True):
-            if time <= s:
-                continue
-            if np.abs(velocity).max() > RESTING or np.abs(position - q).max() > ON_PATH:
-                break
-            s = time
-        return s
-
-
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """A step along the path, if there is one: where it ends (s), its rate, what full rate asked for."""
+    """A step along the path, if there is one: where it ends (s), its rate, what full rate asked for.
+
+    `jumps` says that it is only positions that ask for the rate.
+    """
 
     step: FeasibleStep | None
     s: float
     rate: float
     asked: tuple[Excess, ...]
+    jumps: bool = False
 
 
 class ReferenceGovernor:
@@ -138,7 +108,9 @@ class ReferenceGovernor:
 
     def reset(self) -> None:
         """Forget all references: the next begins a new stream."""
-        self._path = _Path()
+        self._path = ReferencePath()
+        self._positions = ReferencePositions()
+        self._jump: tuple[float, float] | None = None
         self._s = self._t = math.nan
         self._rate = self._most = 1.0
         self._q = self._qd = np.zeros(0)
@@ -186,16 +158,19 @@ class ReferenceGovernor:
             )
         if not follows:
             return self._begin(t, q, qd)
+        since = t - self._positions.t[-1]
         if qd is None:
-            qd = (q - self._path.q[-1]) / (t - self._path.s[-1])
+            qd = (q - self._path.q[-1]) / since
+        self._positions.append(t, q)
         if not self.behind:
-            step = self.steps.nearest(self._q, self._qd, q, qd, dt)
+            step = self._step_to(q, qd, dt)
             if step.feasible:
-                self._path = _Path([t], [q], [qd])
-                self._s, self._t, self._q, self._qd = t, t, q, qd
+                self._path.append(since, q, qd)
+                self._s, self._t, self._q, self._qd = self._path.s[-1], t, q, qd
+                self._path.forget_before(self._s)
                 self._rate = self._most = 1.0
                 return GovernedReference(q, qd, step.qdd, True, (), 1.0, 0.0, 0.0)
-        self._path.append(t, q, qd)
+        self._path.append(since, q, qd)
         return self.advance(t)
 
     def advance(self, t: float) -> GovernedReference:
@@ -206,12 +181,21 @@ class ReferenceGovernor:
             return self._joining(dt)
         rest = self._path.rest_until(self._s)
         if rest > self._s:
-            self._s, self._rate, self._most = rest, 1.0, 1.0
+            self._s, self._rate, self._most, self._jump = rest, 1.0, 1.0, None
+        if self._jump is not None and self._s >= self._jump[0]:
+            most = self._jump[1]
+            if self._can_go_on(most):
+                self._most, self._jump = most, None
+            else:
+                self._jump = self._path.following(self._s), most
+        most = self._most
         found = self._fastest(dt)
         if found.step is None:
             # Back to the next reference, and not into a corner of the path.
             self._off, self._s = True, self._path.following(self._s)
             return replace(self._joining(dt), asked=found.asked)
+        if found.jumps and self._jump is None:
+            self._jump = self._path.following(self._s), most
         if found.rate < self._rate:
             self._most = found.rate
         self._s, self._rate = found.s, found.rate
@@ -243,8 +227,9 @@ class ReferenceGovernor:
     def _begin(self, t: float, q: Array, qd: Array | None) -> GovernedReference:
         qd = np.zeros(len(q)) if qd is None else qd
         self.reset()
-        self._path.append(t, q, qd)
-        self._s, self._t, self._q, self._qd = t, t, q, qd
+        self._path.append(math.inf, q, qd)
+        self._positions.begin(t, q, qd)
+        self._s, self._t, self._q, self._qd = 0.0, t, q, qd
         limits = self.steps.limits
         with np.errstate(divide="ignore"):
             rate = float(np.min(limits.velocity / np.abs(qd), initial=1.0))
@@ -273,34 +258,87 @@ class ReferenceGovernor:
                 element=f"joint '{name}'",
             )
 
+    def _step_to(self, q: Array, qd: Array, dt: float) -> FeasibleStep:
+        """Answer the step to a reference; it is feasible as well where its motions are so apart."""
+        step = self.steps.nearest(self._q, self._qd, q, qd, dt)
+        if step.feasible:
+            return step
+        by_velocities = self.steps.nearest(self._q, self._qd, q, qd, dt, catch_up=NEVER_S)
+        if not by_velocities.feasible:
+            return step
+        T, before, middle, mean = self._positions.change()
+        by_positions = self.steps.nearest(middle, before, q, mean, T)
+        return by_velocities if by_positions.feasible else step
+
     def _fastest(self, dt: float) -> _Found:
         """Answer the feasible step with the greatest rate."""
-
-        def end(rate: float) -> float:
-            return min(self._s + 0.5 * dt * (self._rate + rate), self._path.s[-1])
-
-        rate = self._most
-        s = end(rate)
-        q, speed = self._path.at(s)
-        step = self.steps.on_path(self._q, self._qd, q, rate * speed, dt)
+        place = partial(self._place, dt, self._path.rests_at(self._s))
+        greatest = self._most
+        _, q, speed = place(greatest)
+        step = self.steps.on_path(self._q, self._qd, q, greatest * speed, dt, catch_up=max(dt, GLANCE_S))
         if step.feasible:
-            return _Found(step, s, rate, ())
-        asked = step.asked
+            return self._found(place, greatest, dt, ())
+        asked, rate = step.asked, greatest
         for _ in range(ROUNDS):
             if math.isnan(step.part):
                 # The direction at the full rate will not do, that at the present place may.
-                q, speed = self._path.at(end(0.0))
-                step = self.steps.on_path(self._q, self._qd, q, self._most * speed, dt)
+                _, q, speed = place(0.0)
+                step = self.steps.on_path(self._q, self._qd, q, greatest * speed, dt)
                 if math.isnan(step.part):
                     return _Found(None, self._s, 0.0, asked)
-            rate = self._most * step.part
-            q, speed = self._path.at(end(rate))
-            step = self.steps.on_path(self._q, self._qd, q, self._most * speed, dt)
+            rate = greatest * step.part
+            _, q, speed = place(rate)
+            step = self.steps.on_path(self._q, self._qd, q, greatest * speed, dt)
         for room in ROOM:
-            less = rate * (1.0 - room)
-            s = end(less)
-            q, speed = self._path.at(s)
-            step = self.steps.nearest(self._q, self._qd, q, less * speed, dt)
-            if step.feasible:
-                return _Found(step, s, less, asked)
-        return _Found(None, self._s, 0.0, asked)
+            found = self._found(place, rate * (1.0 - room), dt, asked)
+            if found.step is not None:
+                return found
+        return self._fastest_in_jump(place, rate, dt, asked)
+
+    def _fastest_in_jump(self, place: Place, rate: float, dt: float, asked: tuple[Excess, ...]) -> _Found:
+        """Answer the same where velocities allow a rate (per s), but positions do not."""
+        too_fast, best = rate, _Found(None, self._s, 0.0, asked)
+        for _ in range(HALVINGS):
+            rate *= 0.5
+            found = self._found(place, rate, dt, asked)
+            if found.step is not None:
+                best = found
+                if self._can_go_on(rate):
+                    break
+            too_fast = rate
+        if best.step is None:
+            return best
+        for _ in range(HALVINGS):
+            rate = 0.5 * (best.rate + too_fast)
+            found = self._found(place, rate, dt, asked)
+            if found.step is not None and self._can_go_on(rate):
+                best = found
+            else:
+                too_fast = rate
+        return replace(best, jumps=True)
+
+    def _can_go_on(self, rate: float) -> bool:
+        """Whether the way to the next reference can be gone at one rate, so that it can end in time."""
+        begin, end = self._s, self._path.following(self._s)
+        if end <= begin:
+            return True
+        places = [self._path.at(s) for s in np.linspace(begin, end, PIECES + 1)]
+        T = (end - begin) / PIECES / rate
+        return all(
+            self.steps.nearest(q, AHEAD * rate * v, q_next, AHEAD * rate * v_next, T / AHEAD).feasible
+            for (q, v), (q_next, v_next) in pairwise(places)
+        )
+
+    def _found(self, place: Place, rate: float, dt: float, asked: tuple[Excess, ...]) -> _Found:
+        """Answer the step with a rate, if it is feasible."""
+        s, q, speed = place(rate)
+        step = self.steps.nearest(self._q, self._qd, q, rate * speed, dt, catch_up=max(dt, GLANCE_S))
+        return _Found(step if step.feasible else None, s, rate, asked)
+
+    def _place(self, dt: float, rests: bool, rate: float) -> tuple[float, Array, Array]:
+        """Answer s, position and velocity of the path where a step with a rate at its end leads to.
+
+        The rate grows or shrinks evenly in the step; where the path rests it can be any at once.
+        """
+        s = min(self._s + 0.5 * dt * ((rate if rests else self._rate) + rate), self._path.s[-1])
+        return (s, *self._path.at(s))

@@ -7,6 +7,10 @@ With A and H the inertia matrix and bias torques at the present state (Kvrgic-Vi
 * with the torques cut at their limits, the accelerations that these give, from ``A qdd = u - H`` (44);
 * the greatest part s of the wished velocities for which ``qdd = (s qd_next - qd) / dt`` keeps all limits:
   all that is limited is linear in s, so that each limit leaves an interval of it.
+
+A wish whose position is not one that its velocities lead to needs more: with x the distance between both, the
+joint has to be faster by ``x / T`` on average, and accelerate by ``4 x / T^2`` in the first half of a time T
+and brake as much in the second.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ NONE = 1e100
 """What stands for no limit: inputs have to be finite."""
 SLOWEST = 1e-30
 """Speed (rad/s or m/s) below which power is looked at as at this speed: then it limits nothing."""
+EXPLAINED = 1e-9
+"""Distance (rad or m) from a position that velocities lead to which is none: that of rounding."""
 ROWS = ("lower", "upper", "velocity", "power", "braking")
 """Limits that are one number for each joint; curves come after them."""
 
@@ -46,6 +52,7 @@ class Layout:
         *("wished_qdd", "wished_torques", "least_torques", "greatest_torques", "least_qdd", "greatest_qdd"),
         *("nearest_qdd", "nearest_torques", "nearest_qd", "nearest_q"),
         *("path_qdd", "path_torques", "path_qd", "path_q", "H", "q", "qd", "wished_q", "wished_qd"),
+        *("asked_qd", "asked_torques"),
     )
     """Vectors of n numbers; after them the rows of A, and then what is one number."""
     NUMBERS = ("wish", "nearest", "least_part", "greatest_part")
@@ -82,7 +89,7 @@ def step_program(robot: Robot, points: int) -> Program:
     sizes = {
         **dict.fromkeys(("q", "qd", "q_next", "qd_next", "external"), n),
         "limits": n * (len(ROWS) + 3 * points),
-        "dt": 1,
+        "times": 2,
     }
     algorithm = partial(step, robot, points)
     return closed(robot, trace("step", algorithm, sizes, (Layout(n).size,)))
@@ -97,7 +104,7 @@ def step(
     qd_next: Vector,
     external: Vector,
     limits: Vector,
-    dt: Vector,
+    times: Vector,
 ) -> list[Scalar]:
     """Answer what a step is made into, in the order of `Layout`.
 
@@ -110,10 +117,10 @@ def step(
         qd_next: wished velocities after it (rad/s or m/s).
         external: torques for what links exert on the environment (N m or N).
         limits: `ROWS`, then speeds, torques and slopes of the curves, n numbers for each point.
-        dt: the step (s), one number.
+        times: the step, and T, which joints have for positions that velocities do not lead to (s).
     """
     n = robot.dof
-    (h,) = dt
+    h, T = times
     rate = 1.0 / h
     rows = [limits[k * n : (k + 1) * n] for k in range(len(ROWS) + 3 * points)]
     lower, upper, velocity, power, braking = rows[: len(ROWS)]
@@ -141,16 +148,24 @@ def step(
         a_lo.append(_greatest((-fastest[i] - qd[i]) * rate, 2.0 * rate * rate * (lower[i] - straight)))
     wished = [(qd_next[i] - qd[i]) * rate for i in range(n)]
     needed = _torques(A, wished, H)
+    landing = [q[i] + 0.5 * h * (qd[i] + qd_next[i]) for i in range(n)]
+    unexplained = [_unexplained(q_next[i] - landing[i], 0.5 * h * (qd_next[i] - qd[i])) for i in range(n)]
+    more_speed = [x / T for x in unexplained]
+    more = _torques(A, [4.0 * x / (T * T) for x in unexplained], [0.0] * n)
+    asked_qd = [
+        _further(qd_next[i], 0.5 * (qd[i] + qd_next[i]) + more_speed[i], -fastest[i], fastest[i])
+        for i in range(n)
+    ]
+    asked = [_further(needed[i] + more[i], needed[i] - more[i], u_lo[i], u_hi[i]) for i in range(n)]
     beyond: Scalar = -NONE
     for i in range(n):
-        landing = q[i] + 0.5 * h * (qd[i] + qd_next[i])
         for value, least, most in (
-            (needed[i], u_lo[i], u_hi[i]),
+            (asked[i], u_lo[i], u_hi[i]),
             (q_next[i], lower[i], upper[i]),
-            (landing, lower[i], upper[i]),
-            (qd_next[i], -fastest[i], fastest[i]),
+            (landing[i], lower[i], upper[i]),
+            (asked_qd[i], -fastest[i], fastest[i]),
         ):
-            beyond = _greatest(beyond, _greatest(value - most, least - value))
+            beyond = _greatest(beyond, _beyond(value, least, most))
     allowed = [_greatest(_least(wished[i], a_hi[i]), a_lo[i]) for i in range(n)]
     cut = [_greatest(_least(u, u_hi[i]), u_lo[i]) for i, u in enumerate(_torques(A, allowed, H))]
     nonzero = [[i for i in range(k) if not is_zero(A[k][i])] for k in range(n)]
@@ -160,11 +175,11 @@ def step(
         off = _greatest(off, _greatest(found[i] - a_hi[i], a_lo[i] - found[i]))
     at_rest = [-qd[i] * rate for i in range(n)]
     by_part = [qd_next[i] * rate for i in range(n)]
-    stopping, more = _torques(A, at_rest, H), _torques(A, by_part, [0.0] * n)
+    stopping, rising = _torques(A, at_rest, H), _torques(A, by_part, [0.0] * n)
     least_part: Scalar = 0.0
     greatest_part: Scalar = 1.0
     for base, slope, least, most in (
-        *zip(stopping, more, u_lo, u_hi, strict=True),
+        *zip(stopping, rising, u_lo, u_hi, strict=True),
         *zip(at_rest, by_part, a_lo, a_hi, strict=True),
     ):
         low, high = _interval(base, slope, least, most)
@@ -175,7 +190,7 @@ def step(
         *(*wished, *needed, *u_lo, *u_hi, *a_lo, *a_hi),
         *(*found, *cut, *_reached(q, qd, found, h)),
         *(*slower, *_torques(A, slower, H), *_reached(q, qd, slower, h), *H),
-        *(*q, *qd, *q_next, *qd_next),
+        *(*q, *qd, *q_next, *qd_next, *asked_qd, *asked),
         *(value for row in A for value in row),
         *(beyond, off, least_part, greatest_part),
     ]
@@ -188,6 +203,28 @@ def _inertia_and_bias(
     flat = list(kinds(robot)["inertia_and_bias"].algorithms[0](robot, q, qd))
     A = [flat[i * n : (i + 1) * n] for i in range(n)]
     return A, [bias + more for bias, more in zip(flat[n * n :], external, strict=True)]
+
+
+def _unexplained(off: Scalar, band: Scalar) -> Scalar:
+    """How far a position is from all that velocities lead to which go from one to the next on a straight way.
+
+    Constant accelerations lead to the middle of these, and the Euler methods to both ends.
+
+    Args:
+        off: distance from the middle (rad or m).
+        band: half of the distance between the ends, of either sign.
+    """
+    explained = abs(band) + EXPLAINED
+    return larger(off, explained, off - explained, larger(-explained, off, off + explained, 0.0))
+
+
+def _beyond(value: Scalar, least: Scalar, most: Scalar) -> Scalar:
+    return _greatest(value - most, least - value)
+
+
+def _further(a: Scalar, b: Scalar, least: Scalar, most: Scalar) -> Scalar:
+    """Of two values the one that is further out of its limits, or nearer to them; the first of equal ones."""
+    return larger(_beyond(b, least, most), _beyond(a, least, most), b, a)
 
 
 def _on_curve(speed: Scalar, numbers: Vector, points: int) -> Scalar:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dyn_core.errors import DynError, ModelWarning, listed
 from dyn_core.facade.arrays import Array, as_floats
-from dyn_core.facade.external import external_wrenches, packed
+from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import with_terms
 from dyn_core.loops.solution import assembled
 from dyn_core.model.robot import Robot
@@ -213,8 +213,7 @@ class Simulator:
             DynError: there is no such link.
         """
         by_links = {link: -self._wrench(link, value) for link, value in wrenches.items()}
-        exerted = external_wrenches(self.robot, by_links, ())
-        self._load = Load(self._load.tau, packed(self.robot, exerted, ()) if exerted else None)
+        self._load = Load(self._load.tau, packed_wrenches(self.robot, by_links, ()))
         self._mode = None
 
     def set_payload(
