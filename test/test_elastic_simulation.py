@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from robot_files import ROBOTS
 from ros_graph import Graph
-from simulated import Simulated, simulated
+from sensor_msgs.msg import JointState
+from simulated import Simulated, hosted, overrides, simulated
 
 import dyn_core
 from dyn_core import DynError
 from dyn_nodes.joint_efforts import CommandOrder, with_motors
+from dyn_nodes.simulation import Simulation
 
 NAMES = [f"joint_{k}" for k in range(1, 7)]
 SIDE = """\
@@ -22,6 +24,7 @@ elastic:
   joint_4: {stiffness: 1.0e+3, rest: 0.2}
 """
 """Joint 2 has a motor behind a spring, joint 4 a spring and no motor."""
+STIFF = "rx90_elastic.yaml"
 COMMANDED = ["joint_1", "joint_2_motor", "joint_3", "joint_5", "joint_6"]
 
 
@@ -105,3 +108,24 @@ def test_springs_rest_where_the_robot_is_put(graph: Graph, arm: dict[str, Any]) 
             return by_name["joint_2"] == (-0.5, 0.2) and by_name["joint_2_motor"] == (-0.6, 0.2)
 
         ours.state_when(placed)
+
+
+def test_feedforward_holds_the_simulated_arm(graph: Graph) -> None:
+    """What it says of the joints of the links moves the motors: the arm would be far away otherwise."""
+    given = {"description_file": str(ROBOTS["rx90"]), "side_file": str(ROBOTS["rx90"].with_name(STIFF))}
+    start = [0.1, 0.3, -0.2, 0.2, 0.3, 0.1]
+    initial = {f"initial__{name}__position": value for name, value in zip(NAMES, start, strict=True)}
+    states: list[JointState] = []
+    remapped = ["--ros-args", "-r", "simulation/torques:=feedforward/torques"]
+    parameters = overrides(**given, **initial, brakes=True, friction=False, rate=200.0)
+    with hosted(graph, Simulation, parameter_overrides=parameters, cli_args=remapped):
+        graph.feedforward(mode="gravity", ramp_up=0.0, **given)
+        graph.node.create_subscription(JointState, "joint_states", states.append, 1000)
+        graph.wait_for(lambda: states and any(states[-1].effort))
+        begun = len(states)
+        graph.wait_for(lambda: len(states) > begun + 100)
+    assert list(states[-1].name) == [*NAMES, *(f"{name}_motor" for name in NAMES)]
+    assert not any(states[-1].effort[:6])
+    assert abs(states[-1].effort[7]) > 10.0  # of the motor of the shoulder
+    assert max(abs(a - b) for a, b in zip(states[-1].position[:6], start, strict=True)) < 0.05
+    assert states[-1].position[:6] != states[begun].position[:6]  # the brakes are off

@@ -24,6 +24,7 @@ from dyn_core.control.trajectory_points import trajectory_points
 from dyn_core.simulation.settings import SimulationSettings
 from dyn_msgs.msg import Intervention, JointReference, JointTorques
 from dyn_nodes.governor import Governor
+from dyn_nodes.governor_settings import GovernorSettings
 
 RX90 = str(ROBOTS["rx90"])
 NAMES = [f"joint_{k}" for k in range(1, 7)]
@@ -176,6 +177,42 @@ def test_what_cannot_be_made_feasible_is_refused(
         )
 
 
+GRIPPER = """<robot name="gripper"><link name="base"/>
+  <link name="a"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="leader" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+    <limit lower="-2" upper="2" velocity="3" effort="9"/></joint>
+  <joint name="follower" type="revolute"><parent link="base"/><child link="b"/><axis xyz="0 0 1"/>
+    <mimic joint="leader" multiplier="-2"/><limit lower="-1" upper="1" velocity="1" effort="9"/></joint>
+</robot>"""
+
+
+def test_limits_of_joints_that_mimic_others(tmp_path: Path) -> None:
+    robot = dyn_core.load_robot(GRIPPER)
+    file = tmp_path / "limits.yaml"
+    file.write_text("joints: {follower: {velocity: none, position: [-0.5, 1]}, leader: {effort: none}}")
+
+    def found(**settings: object) -> tuple[float, float, float, float]:
+        limits = GovernorSettings(**settings).limits(robot)
+        return (*limits.lower, *limits.upper, *limits.velocity, *limits.effort(np.zeros(1)))
+
+    assert found() == (-0.5, 0.5, 0.5, 9.0)
+    assert found(limits_file=str(file)) == (-0.5, 0.25, 3.0, math.inf)
+    assert found(limits_file=str(file), of_joints={"velocity": {"follower": 0.8}})[2] == 0.4
+    # What is given for the leader does not take away what its follower has.
+    assert found(of_joints={"velocity": {"leader": 2.0}})[2] == 0.5
+    with pytest.raises(
+        dyn_core.DynError, match="'follower', which mimics joint 'leader': it has no actuator"
+    ):
+        found(of_joints={"effort": {"follower": 2.0}})
+    with pytest.raises(
+        dyn_core.DynError, match=r"limits\.other\.velocity: this is no joint with an actuator"
+    ):
+        found(of_joints={"velocity": {"other": 2.0}})
+
+
 def test_an_empty_trajectory_goes_through(ros_environment: dict[str, str]) -> None:
     with loose_node(Governor, description_file=RX90) as loose:
         loose.send("joint_trajectory", there(4.0))
@@ -241,6 +278,37 @@ def test_references_that_are_too_fast_are_slowed_on_their_path(ros_environment: 
         assert told[0].action == Intervention.SLOWED
         assert told[0].joint[0] == "joint_1"
         assert told[0].time_scaling > 1.0
+
+
+def test_a_position_that_jumps_becomes_a_motion(ros_environment: dict[str, str]) -> None:
+    """Velocities of 0 and another position: the joints go there, within their limits."""
+    zero = np.zeros(6)
+    with loose_node(Governor, description_file=RX90, **TIGHT) as loose:
+        for k in range(120):
+            refer(loose, zero if k < 20 else 0.3 * GOAL, zero)
+            loose.pass_time(PERIOD)
+        sent = loose.published["feasible_reference"]
+        q = np.array([m.position for m in sent])
+        np.testing.assert_array_equal(q[-1], 0.3 * GOAL)
+        assert np.abs(np.diff(q[:, 0])).max() <= 1.01 * PERIOD
+        assert max(abs(m.velocity[0]) for m in sent) <= 1.0 + 1e-9
+        told = loose.published["interventions"][0]
+        assert told.action == Intervention.SLOWED
+        assert told.joint[0] == "joint_1"
+        assert "to be where its velocities do not lead" in told.message
+
+
+def test_positions_that_jump_are_refused_where_nothing_is_slowed(ros_environment: dict[str, str]) -> None:
+    """Also those that come after the first: they are no new stream."""
+    zero = np.zeros(6)
+    with loose_node(Governor, description_file=RX90, on_infeasible="refuse") as loose:
+        for k in range(40):
+            refer(loose, zero if k < 20 else 0.5 * GOAL, zero)
+            loose.pass_time(PERIOD)
+        sent = loose.published["feasible_reference"]
+        assert len(sent) == 20
+        assert not any(any(m.position) for m in sent)
+        assert {told.action for told in loose.published["interventions"]} == {Intervention.REFUSED}
 
 
 def test_a_trajectory_after_references_begins_in_their_motion(ros_environment: dict[str, str]) -> None:

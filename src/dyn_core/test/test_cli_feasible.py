@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import re
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -48,20 +51,22 @@ def test_a_slow_motion_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
     assert feasible("--trajectory", file) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("The motion is feasible: it keeps all limits.\n\nMotors")
+    assert said.out.startswith("The motion is feasible: it keeps all limits at its 401 samples.\n\nMotors")
     assert said.err == ""
 
 
 @pytest.mark.parametrize(
     ("quantity", "factor", "sentence"),
     [
-        ("velocity", 0.0, "the velocities of joint 'joint_2' are not those of its positions"),
-        ("velocity", 1e-3, "the velocities of joint 'joint_2' are not those of its positions"),
-        ("velocity", -1.0, "the velocities of joint 'joint_2' are not those of its positions"),
-        ("acceleration", 57.3, "the accelerations of joint 'joint_2' are not those of its velocities"),
+        ("velocity", 0.0, "it gives joint 'joint_2' 0 rad/s in the mean, where its positions change at"),
+        ("velocity", 1e-3, "give velocities of the same motion in rad/s, or leave these columns out"),
+        ("velocity", -1.0, "it gives joint 'joint_2' 0.30"),
+        ("velocity", 57.3, "rad/s in the mean, where its positions change at"),
+        ("acceleration", 57.3, "rad/s^2 in the mean, where its velocities change at"),
+        ("acceleration", -57.3, "give accelerations of the same motion in rad/s^2"),
     ],
 )
-def test_columns_of_another_motion_are_warned_of(
+def test_columns_of_another_motion_are_refused(
     quantity: str, factor: float, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As of a stream without velocities, or with another unit or sign."""
@@ -71,10 +76,16 @@ def test_columns_of_another_motion_are_warned_of(
     for row in rows:
         row[column] = repr(factor * float(row[column]))
     file.write_text("\n".join(map(",".join, [head, *rows])) + "\n")
-    feasible("--trajectory", str(file))
-    said = capsys.readouterr().err
-    assert sentence in said
-    assert "joint_3" not in said
+    assert feasible("--trajectory", str(file)) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert re.match(
+        rf"dyn: error: {re.escape(str(file))}: line \d+, column '{quantity}.joint_2': "
+        r"from [\d.]+ to [\d.]+ s ",
+        said.err,
+    )
+    assert sentence in said.err
+    assert "joint_3" not in said.err
 
 
 def test_a_fast_motion_fails_and_the_slower_one_passes(
@@ -169,6 +180,12 @@ def test_wrench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert loaded["motors"][1]["peak_effort"] != free["motors"][1]["peak_effort"]
     assert feasible("--trajectory", file, "--wrench", "nonsense") == 1
     assert "--wrench 'nonsense': give LINK=FX,FY,FZ,MX,MY,MZ" in capsys.readouterr().err
+    root = dyn_core.load_robot(RX90).link_names[0]
+    assert feasible("--trajectory", file, "--wrench", f"{root}=0,0,100,0,0,0") == 1
+    assert f"link '{root}' does not move, so that no motor feels what it exerts" in capsys.readouterr().err
+    twice = ["--wrench", f"{link}=0,0,100,0,0,0"] * 2
+    assert feasible("--trajectory", file, *twice) == 1
+    assert f"--wrench is given twice for link '{link}': give the sum" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -180,6 +197,10 @@ def test_wrench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (
             "time," + ",".join(f"position.{j}" for j in JOINTS) + "\n" + "0,0,0,0,0,0,0\n1,0,0,0,0,0,0\n",
             "there are 2 samples: give at least 3",
+        ),
+        (
+            "time," + ",".join(f"position.{j}" for j in JOINTS) + "\n" + "0,0,0,0,0,0,0\n",
+            "there is 1 sample: give at least 3",
         ),
         (
             "time," + ",".join(f"position.{j}" for j in JOINTS) + "\n" + "0,0,0,0,0,0,0\n0,0,0,0,0,0,0\n",
@@ -212,8 +233,17 @@ def test_bad_trajectories(
         ("joints: {joint_1: {power: -5}}", "its power limit is -5, with which it cannot move"),
         ("joints: {joint_1: {curve: [[0, 0], [1, 5]]}}", "begins with the effort 0"),
         ("joints: {joint_1: {curve: [[1, 5], [1, 4]]}}", "has the speed 1 after 1"),
-        ("joints: {joint_1: {curve: [[0, 5], [1]]}}", "a point has 1 numbers: give [speed, effort]"),
+        ("joints: {joint_1: {curve: [[0, 5], [1]]}}", "a point has 1 number: give [speed, effort]"),
         ("joints: {joint_1: {curve: []}}", "has no points"),
+        ("joints: {joint_1: {curve: [[0, .inf]]}}", "it is '.inf': write a finite number"),
+        ("joints: {joint_1: {position: [1]}}", "it has 1 number: give least and greatest, none where"),
+        ("joints: {joint_1: {position: [.inf, 2]}}", "its least value is inf: give a number, or none"),
+        ("joints: {joint_1: {position: [-1, -.inf]}}", "its greatest value is -inf: give a number, or none"),
+        ("joints: {joint_1: {position: [.nan, 2]}}", "it is '.nan': write a finite number, or none"),
+        ("joints: {joint_1: {velocity: -.inf}}", "its greatest value is -inf: give a number, or none"),
+        ("joints: {joint_1: {velocity: .nan}}", "it is '.nan': write a finite number, or none"),
+        ("joints: {joint_1: {effort: nan}}", "it is 'nan': write a finite number, or none"),
+        ("joints: {joint_1: {power: [1]}}", "it is no number: write a finite number"),
         ("joints: {joint_1: {curve: [[0, -5]]}}", "has the point [0, -5]"),
         ("joints: {joint_1: {curve: [[0, 5]], effort: 3}}", "it has both 'effort' and 'curve'"),
         ("joints: {joint_9: {effort: 3}}", "it is no joint with an actuator: the joints are 'joint_1'"),
@@ -241,9 +271,12 @@ def test_limits_that_no_time_will_keep(tmp_path: Path, capsys: pytest.CaptureFix
     data = json.loads(capsys.readouterr().out)
     assert data["time_scaling"] is None
     assert "in no time whatever" in data["verdict"]
-    assert feasible("--trajectory", file, "--limits", str(limits), "--out", str(out)) == 1
-    assert "there is nothing to write to" in capsys.readouterr().err
-    assert not out.exists()
+    for options in (["--json"], []):
+        assert feasible("--trajectory", file, "--limits", str(limits), "--out", str(out), *options) == 1
+        said = capsys.readouterr()
+        assert f"dyn: error: there is nothing to write to '{out}': " in said.err
+        assert "in no time whatever" in (json.loads(said.out)["verdict"] if options else said.out)
+        assert not out.exists()
 
 
 def test_the_trajectory_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -285,3 +318,143 @@ def test_limits_of_data_are_those_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "limits.yaml"
     file.write_text(json.dumps(data))
     assert read_limits(data, robot) == read_limits(file, robot)
+
+
+@pytest.mark.parametrize("nothing", ["none", "null", "~", "None", ".inf", "+.inf", ".Inf"])
+def test_limits_are_lifted(nothing: str, tmp_path: Path) -> None:
+    robot = dyn_core.load_robot(RX90)
+    file = tmp_path / "limits.yaml"
+    entries = ("velocity", "effort", "power", "braking_power", "continuous_effort")
+    file.write_text(
+        f"joints:\n  joint_1: {{{', '.join(f'{entry}: {nothing}' for entry in entries)}}}\n"
+        f"  joint_2: {{position: [none, 1.0], curve: {'none' if 'inf' in nothing.lower() else nothing}}}\n"
+        f"  joint_3: {{position: [-1.0, {nothing}]}}\n"
+        f"  joint_4: {{position: {'[-.inf, .inf]' if 'inf' in nothing.lower() else nothing}}}\n"
+        "  joint_5: {position: [-.inf, 0.5]}\n"
+    )
+    found = read_limits(file, robot)
+    first = found.of_joints[0]
+    assert first.velocity == first.power == first.braking_power == first.continuous_effort == math.inf
+    assert first.curve.efforts == (math.inf,)
+    assert math.isfinite(first.upper)
+    assert found.of_joints[1].curve.efforts == (math.inf,)
+    assert found.lower[1:5].tolist() == [-math.inf, -1.0, -math.inf, -math.inf]
+    assert found.upper[1:5].tolist() == [1.0, math.inf, math.inf, 0.5]
+    assert math.isfinite(found.velocity[1])
+
+
+def test_data_lift_limits() -> None:
+    robot = dyn_core.load_robot(RX90)
+    found = read_limits({"joints": {"joint_1": {"velocity": None, "position": [-math.inf, 1.0]}}}, robot)
+    assert found.velocity[0] == math.inf
+    assert (found.lower[0], found.upper[0]) == (-math.inf, 1.0)
+
+
+def test_limits_that_are_not_known_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_motion(tmp_path / "fast.csv", 4.0, ALL)
+    limits, page = tmp_path / "limits.yaml", tmp_path / "report.html"
+    nothing = "{position: none, velocity: none, effort: none}"
+    limits.write_text("joints:\n" + "".join(f"  {joint}: {nothing}\n" for joint in JOINTS))
+    options = ["--trajectory", file, "--limits", str(limits)]
+    assert feasible(*options, "--report", str(page)) == 0
+    out = capsys.readouterr().out
+    said = (
+        "The motion keeps all limits that are known at its 401 samples.\n"
+        "No limit is known of: position of all joints; velocity of all joints; effort of all joints.\n"
+    )
+    assert out.startswith(said)
+    assert all(line in page.read_text() for line in said.splitlines())
+    limits.write_text("joints:\n  joint_2: {effort: none}\n  joint_3: {effort: none, velocity: none}\n")
+    assert feasible(*options, "--json") == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["unlimited"]["effort"] == ["joint_2", "joint_3"]
+    assert data["unlimited"]["velocity"] == ["joint_3"]
+    assert "position" not in data["unlimited"]
+    assert data["unlimited"]["power"] == list(JOINTS)
+    assert feasible(*options) == 1
+    out = capsys.readouterr().out
+    assert "\nNo limit is known of: velocity of 'joint_3'; effort of 'joint_2', 'joint_3'.\n" in out
+
+
+def test_an_urdf_without_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    urdf = tmp_path / "rx90.urdf"
+    urdf.write_text(re.sub("<limit[^>]*/>", '<limit effort="0" velocity="0"/>', Path(RX90).read_text()))
+    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
+    assert main(["feasible", str(urdf), "--trajectory", file]) == 0
+    out = capsys.readouterr().out
+    assert "feasible: it keeps all limits" not in out
+    assert (
+        "No limit is known of: position of all joints; velocity of all joints; effort of all joints." in out
+    )
+
+
+def test_continuous_effort_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A motion that the motors can make once, and not again and again."""
+    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
+    limits, page = tmp_path / "limits.yaml", tmp_path / "report.html"
+    assert feasible("--trajectory", file, "--json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["repeatable"] is True
+    assert data["overheating"] == []
+    rms = data["motors"][1]["rms_effort"]
+    limits.write_text(f"joints: {{joint_2: {{continuous_effort: {rms * (1.0 + 1e-6)!r}}}}}")
+    assert feasible("--trajectory", file, "--limits", str(limits)) == 0
+    limits.write_text(f"joints: {{joint_2: {{continuous_effort: {0.8 * rms!r}}}}}")
+    options = ["--trajectory", file, "--limits", str(limits)]
+    capsys.readouterr()
+    assert feasible(*options, "--report", str(page)) == 1
+    said = (
+        f"It cannot be repeated for ever without pauses: joint 'joint_2' needs {rms:.4g} N m in the root "
+        f"mean square, {0.2 * rms:.3g} N m beyond the {0.8 * rms:.4g} N m that it bears for ever."
+    )
+    out = capsys.readouterr().out
+    assert out.startswith(f"The motion is feasible: it keeps all limits at its 401 samples.\n{said}\n")
+    assert escape(said) in page.read_text()
+    assert feasible(*options, "--json") == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["feasible"] is True
+    assert data["time_scaling"] == 1.0
+    assert data["repeatable"] is False
+    assert data["overheating"] == [
+        {"joint": "joint_2", "value": rms, "limit": pytest.approx(0.8 * rms), "unit": "N m"}
+    ]
+
+
+def test_a_limit_of_nothing_has_no_sign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Motors that have no torque left at speed, where torques of either sign are asked for."""
+    file = write_motion(tmp_path / "fast.csv", 1.0, ALL)
+    limits = tmp_path / "limits.yaml"
+    nothing = "{curve: [[0, 900], [0.01, 0]], velocity: 9}"
+    limits.write_text("joints:\n" + "".join(f"  {joint}: {nothing}\n" for joint in JOINTS))
+    assert feasible("--trajectory", file, "--limits", str(limits)) == 1
+    out = capsys.readouterr().out
+    assert "beyond its limit of 0 N m" in out
+    assert "-0 N m" not in out
+    assert feasible("--trajectory", file, "--limits", str(limits), "--json") == 1
+    assert ": -0.0" not in capsys.readouterr().out
+
+
+def test_the_motion_from_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Path(write_motion(tmp_path / "slow.csv", 0.2, ALL))
+    assert feasible("--trajectory", str(file)) == 0
+    expected = capsys.readouterr().out
+
+    def given(data: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    given(file.read_bytes())
+    assert feasible("--trajectory", "-") == 0
+    assert capsys.readouterr().out == expected
+    given(b"time,nonsense\n0,0\n")
+    assert feasible("--trajectory", "-") == 1
+    assert "dyn: error: standard input: line 1, column 'nonsense': " in capsys.readouterr().err
+    given(b"time,\xff\n")
+    assert feasible("--trajectory", "-") == 1
+    assert "dyn: error: standard input: it is not UTF-8" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", None)
+    assert feasible("--trajectory", "-") == 1
+    assert "dyn: error: standard input: it is closed: give a motion" in capsys.readouterr().err
+    assert main(["feasible", "-", "--trajectory", "-"]) == 1
+    assert "standard input is either the robot or the motion" in capsys.readouterr().err

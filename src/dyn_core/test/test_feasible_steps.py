@@ -401,6 +401,21 @@ def test_wrenches_of_any_link_and_kind(arm: Feasibility) -> None:
         arm.nearest(q, qd, q + dt * qd, qd, dt, {"nowhere": np.zeros(6)})
 
 
+def test_a_step_that_leads_out_of_range_says_so(arm: Feasibility) -> None:
+    """The wished position is within it; the one that the velocities lead to is not."""
+    n, dt = arm.robot.dof, 1e-3
+    q, qd = np.zeros(n), np.zeros(n)
+    q[0] = arm.limits.upper[0] - 2e-5
+    qd[0], q_next = 0.02, q.copy()
+    q_next[0] = arm.limits.upper[0]
+    qd_next = qd.copy()
+    qd_next[0] = 0.04
+    step = arm.nearest(q, qd, q_next, qd_next, dt)
+    assert not step.feasible
+    assert [(e.joint, e.quantity) for e in step.asked] == [("joint_1", "position")]
+    assert step.asked[0].amount == pytest.approx(1e-5, rel=1e-6)
+
+
 def test_a_joint_outside_of_its_limits_goes_no_further(arm: Feasibility) -> None:
     """The stated reaction to a start outside: back is allowed, further out is not."""
     n, dt = arm.robot.dof, 4e-3

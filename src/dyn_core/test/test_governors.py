@@ -12,12 +12,18 @@ import pytest
 
 import dyn_core
 from dyn_core.control.motion import Motion
+from dyn_core.control.plan import planned
 from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
 from dyn_core.errors import DynError
-from dyn_core.feasibility.actuator_limits import ActuatorLimit, ActuatorLimits, actuator_limits
+from dyn_core.feasibility.actuator_limits import (
+    ActuatorLimit,
+    ActuatorLimits,
+    actuator_limits,
+    described_limit,
+)
 from dyn_core.feasibility.drive_torques import DriveTorques
 from dyn_core.feasibility.feasibility import Feasibility
-from dyn_core.feasibility.reference_governor import ReferenceGovernor
+from dyn_core.feasibility.reference_governor import InfeasibleReference, ReferenceGovernor
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 from dyn_core.feasibility.trajectory_governor import TrajectoryGovernor, scaled_points
 from dyn_core.model.robot import Robot
@@ -128,6 +134,82 @@ def test_what_no_time_will_mend(robot: Robot, governor: TrajectoryGovernor) -> N
         DynError, match=r"the velocity of joint 'joint_1' jumps from 0 to 0\.5 .* no actuator"
     ):
         governor.governed(replace(some, qd=qd, qdd=np.full((3, 6), math.nan)), 0.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("period", [0.005, 0.1])
+def test_speeds_are_kept_between_samples(seed: int, period: float, robot: Robot) -> None:
+    """At the extremes of each piece, found by NumPy's roots, however far the samples are from each other."""
+    random = np.random.default_rng(seed)
+    given = {
+        name: replace(described_limit(robot, name), velocity=v, curve=TorqueSpeedCurve.constant(1e5))
+        for name, v in zip(robot.coordinate_names, random.uniform(0.2, 2.0, 6), strict=True)
+    }
+    limits = actuator_limits(robot, given)
+    governor = TrajectoryGovernor(DriveTorques(robot), limits, period=period)
+    times = np.cumsum(random.uniform(0.05, 0.4, 12))
+    q = random.uniform(-0.5, 0.5, (12, 6))
+    qd, qdd = random.uniform(-2, 2, (12, 6)), random.uniform(-9, 9, (12, 6))
+    qd[[0, -1]] = qdd[[0, -1]] = 0.0
+    names = robot.coordinate_names
+    accelerations = qdd.tolist() if seed % 2 else None
+    points = trajectory_points(names, names, times, q.tolist(), qd.tolist(), accelerations)
+    governed = governor.governed(points, 0.0)
+    assert governed.factor > 1.0
+    part = max(extremes(governed.trajectory.rows[:, 6:12]) / limits.velocity)
+    # No faster than it may be, and no slower than it has to be.
+    assert part <= 1.0 + 2e-9
+    assert part == pytest.approx(1.0, rel=2e-9)
+    # What is said of the wish is its greatest speed, not that of the nearest sample.
+    wished = extremes(planned(points, 0.0).rows[:, 6:12])
+    for j, name in enumerate(names):
+        said = [abs(f.excess.value) for f in governed.failures if f.excess.joint == name]
+        assert max(said, default=limits.velocity[j]) == pytest.approx(max(wished[j], limits.velocity[j]))
+
+
+def extremes(rows: np.ndarray) -> np.ndarray:
+    """Greatest size of polynomials (k, n, powers) for u from 0 to 1, over the pieces, (n,)."""
+    found = np.zeros(rows.shape[:2])
+    for place in np.ndindex(found.shape):
+        polynomial = np.polynomial.Polynomial(rows[place])
+        roots = polynomial.deriv().roots()
+        u = [0.0, 1.0, *(x.real for x in roots if abs(x.imag) < 1e-9 and 0.0 < x.real < 1.0)]
+        found[place] = np.abs(polynomial(np.array(u))).max()
+    return found.max(axis=0)
+
+
+def test_positions_are_kept_between_samples(robot: Robot) -> None:
+    """A swing beyond the range that is over before the next sample."""
+    limits = actuator_limits(robot)
+    governor = TrajectoryGovernor(DriveTorques(robot), limits, period=0.5)
+    upper = limits.upper[0]
+    q, qd = np.zeros((4, 6)), np.zeros((4, 6))
+    q[1:3, 0] = upper - 0.002
+    qd[1, 0], qd[2, 0] = 0.1, -0.1
+    names = robot.coordinate_names
+    # The cubic of 0.2 s between these goes on by 0.1 * 0.2 / 4 = 0.005 rad.
+    points = trajectory_points(names, names, [0.0, 5.0, 5.2, 10.0], q.tolist(), qd.tolist())
+    with pytest.raises(DynError) as refused:
+        governor.governed(points, 0.0)
+    assert str(refused.value).startswith(
+        f"at 5.1 s joint 'joint_1' asks for the position {upper + 0.003:.4g} rad, 0.003 rad beyond its limit "
+        f"of {upper:.4g} rad: slower it would be so, too"
+    )
+
+
+def test_the_limit_that_is_named_is_the_real_one(robot: Robot, governor: TrajectoryGovernor) -> None:
+    """What is let pass beyond it, as splines overshoot, and where the joint begins, is another matter."""
+    upper = governor.limits.upper[0]
+    q = np.zeros((2, 6))
+    q[0, 0], q[1, 0] = upper + 0.05, upper + 0.1
+    names = robot.coordinate_names
+    points = trajectory_points(names, names, [0.0, 5.0], q.tolist(), np.zeros((2, 6)).tolist())
+    with pytest.raises(
+        DynError, match=rf"position {upper + 0.1:.4g} rad, 0\.1 rad beyond its limit of {upper:.4g} rad:"
+    ):
+        governor.governed(points, 0.0)
+    inside = replace(points, q=np.array([q[0], 0.0 * q[1]]))
+    assert governor.governed(inside, 0.0).failures == ()
 
 
 def test_loops() -> None:
@@ -374,3 +456,21 @@ def test_noise_of_stamps_does_not_take_a_stream_off_its_path(steps: Feasibility,
     assert kept.furthest < 1e-9
     assert kept.lag == pytest.approx(exact.lag, rel=0.1)
     np.testing.assert_array_equal(kept.out.q, GOAL)
+
+
+def test_refused_in_the_place_of_slowed(steps: Feasibility) -> None:
+    """What comes after a jump is refused as well: it would be the jump, a period later."""
+    governor, zero, there = ReferenceGovernor(steps, timeout=0.1, slow=False), np.zeros(6), 0.5 * GOAL
+    assert governor.take(0.0, zero, zero).unchanged
+    assert governor.take(0.01, zero, zero).unchanged
+    for k in range(2, 50):
+        with pytest.raises(InfeasibleReference, match="joint 'joint_1' asks for the velocity"):
+            governor.take(0.01 * k, there, zero)
+    assert governor.take(0.5, zero, zero).unchanged
+    with pytest.raises(InfeasibleReference):
+        governor.take(0.51, there, zero)
+    assert governor.take(1.0, there, zero).unchanged
+    too_fast = ReferenceGovernor(steps, slow=False)
+    with pytest.raises(InfeasibleReference, match="joint 'joint_1' asks for the velocity"):
+        too_fast.take(0.0, zero, 2.0 * steps.limits.velocity)
+    assert too_fast.take(0.01, zero, zero).unchanged

@@ -101,7 +101,9 @@ def governing(robot: Robot, settings: GovernorSettings) -> Governing:
         robot,
         limits,
         trajectories,
-        ReferenceGovernor(steps, settings.timeout, settings.greatest_lag),
+        ReferenceGovernor(
+            steps, settings.timeout, settings.greatest_lag, slow=settings.on_infeasible == "slow"
+        ),
         JointReader(names, "joint state", others=True),
         JointReader(names, "reference", others=False, passive=agreement.names),
         agreement,

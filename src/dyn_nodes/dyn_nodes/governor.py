@@ -33,7 +33,7 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError, Robot
-from dyn_core.feasibility.reference_governor import GovernedReference
+from dyn_core.feasibility.reference_governor import GovernedReference, InfeasibleReference
 from dyn_msgs.msg import Intervention, JointReference
 from dyn_nodes import intervention, qos
 from dyn_nodes.diagnostics import Failure
@@ -204,6 +204,10 @@ class Governor(RobotNode[Governing]):
             given = read_motion(message, using.wishes)
             check_passive(using.agreement, given)
             governed = using.references.take(self._seconds(stamp_ns), given.q, given.qd, using.measured)
+        except InfeasibleReference as problem:
+            of = problem.excess
+            self._refuse_reference(Rejection(of.sentence, f"{of.joint} {of.quantity}"), stamp_ns)
+            return
         except (DynError, Rejection) as problem:
             self._refuse_reference(problem, stamp_ns)
             return
@@ -212,12 +216,6 @@ class Governor(RobotNode[Governing]):
         if governed.unchanged:
             self._late = None
             self._pass("references", self._references, raw)
-            return
-        if governed.asked and self._settings.on_infeasible == "refuse":
-            using.references.reset()
-            first = governed.asked[0]
-            refusal = Rejection(first.sentence, f"{first.joint} {first.quantity}")
-            self._refuse_reference(refusal, stamp_ns)
             return
         self._send(using, governed, stamp_ns)
         if self._timer is not None and self._timer.is_canceled():

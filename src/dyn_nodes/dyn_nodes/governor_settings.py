@@ -9,8 +9,9 @@ from typing import Literal, get_args
 
 from rclpy.node import Node
 
-from dyn_core import ActuatorLimits, DynError, Robot, TorqueSpeedCurve, actuator_limits, read_limits
-from dyn_core.errors import listed
+from dyn_core import ActuatorLimits, DynError, Robot, TorqueSpeedCurve, actuator_limits
+from dyn_core.feasibility.actuator_limits import described_limit, why_unlimited
+from dyn_core.feasibility.limits_file import given_limits
 from dyn_nodes.max_age import MAX_AGE_S, declared_max_age
 from dyn_nodes.parameters import PART, declare, declare_by_joint
 
@@ -62,18 +63,13 @@ class GovernorSettings:
 
     def limits(self, robot: Robot) -> ActuatorLimits:
         """Answer the limits for a robot; DynError where they do not fit it."""
-        found = read_limits(self.limits_file, robot) if self.limits_file else actuator_limits(robot)
-        of_joints = dict(zip(found.joint_names, found.of_joints, strict=True))
+        given = given_limits(self.limits_file, robot) if self.limits_file else {}
         for kind, values in self.of_joints.items():
             for name, value in values.items():
-                if name not in of_joints:
-                    raise DynError(
-                        f"parameter limits.{name}.{kind} is for no joint with an actuator: "
-                        f"the joints are {listed(found.joint_names)}",
-                        element=f"joint '{name}'",
-                    )
-                limit = of_joints[name]
-                of_joints[name] = (
+                if why := why_unlimited(robot, name):
+                    raise DynError(f"parameter limits.{name}.{kind}: this {why}", element=f"joint '{name}'")
+                limit = given.get(name, described_limit(robot, name))
+                given[name] = (
                     replace(limit, curve=TorqueSpeedCurve.constant(value))
                     if kind == "effort"
                     else replace(
@@ -83,7 +79,7 @@ class GovernorSettings:
                         braking_power=value if kind == "braking_power" else limit.braking_power,
                     )
                 )
-        return actuator_limits(robot, of_joints).scaled(self.effort_scale, self.velocity_scale)
+        return actuator_limits(robot, given).scaled(self.effort_scale, self.velocity_scale)
 
 
 def declared_governor(node: Node) -> GovernorSettings:

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.numbers import numbers
 from dyn_core.cli.output_file import whole_file, write_whole
 from dyn_core.cli.robot_options import dynamic_robot_of
+from dyn_core.cli.standard_input import SHOWN, STANDARD_INPUT, stream_of_input
 from dyn_core.cli.table import table
-from dyn_core.errors import DynError, ModelWarning
+from dyn_core.errors import DynError, ModelWarning, shortened
 from dyn_core.feasibility.actuator_limits import actuator_limits
 from dyn_core.feasibility.assessment import Assessment, assess_motion
 from dyn_core.feasibility.assessment_report import assessment_page
@@ -23,11 +25,14 @@ from dyn_core.feasibility.assessment_tables import (
     assessment_entries,
     bearing_rows,
     percent,
+    repeated,
+    unlimited,
     verdict,
 )
 from dyn_core.feasibility.limits_file import read_limits
-from dyn_core.feasibility.sampled_motion import SampledMotion, read_motion
+from dyn_core.feasibility.sampled_motion import PLURALS, SampledMotion, read_motion
 from dyn_core.model.refuse_springs import refuse_springs
+from dyn_core.model.robot import Robot
 from dyn_core.simulation.run import Sample
 from dyn_core.simulation.states_csv import Lines, header
 
@@ -43,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         required=True,
         metavar="FILE",
         help="CSV as dyn excite writes it: time, position.<joint>, and perhaps velocity.<joint> and "
-        "acceleration.<joint>, which are differences otherwise",
+        "acceleration.<joint>, which are differences otherwise; - for standard input",
     )
     parser.add_argument(
         "--limits",
@@ -67,30 +72,57 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def feasible(arguments: Namespace) -> Answer:
     """Assess the motion, write what was asked for, and answer what was found."""
+    if arguments.trajectory == arguments.robot == STANDARD_INPUT:
+        raise DynError("standard input is either the robot or the motion: give a file for one of them")
     robot = dynamic_robot_of(arguments)
     refuse_springs(robot, "a motion that is given")
     limits = (
         actuator_limits(robot) if arguments.limits is None else read_limits(Path(arguments.limits), robot)
     )
-    motion = read_motion(arguments.trajectory, robot)
+    wrenches = _wrenches(arguments.wrench, robot)
+    is_stream = arguments.trajectory == STANDARD_INPUT
+    shown = SHOWN if is_stream else arguments.trajectory
+    motion = read_motion(stream_of_input("a motion") if is_stream else arguments.trajectory, robot)
     for written in (arguments.out, arguments.report):
-        if written is not None and Path(written).resolve() == Path(arguments.trajectory).resolve():
+        if written is not None and not is_stream and Path(written).resolve() == Path(shown).resolve():
             raise DynError(f"this would replace the motion in '{written}': give another file")
     if motion.derived:
-        what = " and ".join(
-            {"velocity": "velocities", "acceleration": "accelerations"}[d] for d in motion.derived
-        )
-        message = f"{arguments.trajectory}: no {what} for all joints, they are differences"
+        what = " and ".join(PLURALS[d] for d in motion.derived)
+        message = f"{shown}: no {what} for all joints, they are differences"
         warnings.warn(message, ModelWarning, stacklevel=2)
-    for sentence in motion.contradictions(robot.coordinate_names):
-        warnings.warn(f"{arguments.trajectory}: {sentence}", ModelWarning, stacklevel=2)
-    found = assess_motion(robot, motion, limits, dict(map(_wrench, arguments.wrench)))
+    found = assess_motion(robot, motion, limits, wrenches)
     if arguments.report is not None:
-        write_whole(arguments.report, assessment_page(found, arguments.trajectory))
+        write_whole(arguments.report, assessment_page(found, shown))
+    done = 0 if found.repeatable else NOT_FEASIBLE
     if arguments.out is not None:
-        _write_slower(arguments.out, found)
+        if found.slower is None:
+            print(
+                f"dyn: error: there is nothing to write to '{arguments.out}': {found.blocked}",
+                file=sys.stderr,
+            )
+        else:
+            _write_slower(arguments.out, found, found.slower)
     text = json.dumps(assessment_entries(found), indent=2) if arguments.json else "\n".join(_text(found))
-    return Answer(text, 0 if found.feasible else NOT_FEASIBLE)
+    return Answer(text, done)
+
+
+def _wrenches(texts: Sequence[str], robot: Robot) -> dict[str, list[float]]:
+    """Answer the wrenches by link; DynError where one has no effect, or is there twice."""
+    found: dict[str, list[float]] = {}
+    for text in texts:
+        link, values = _wrench(text)
+        if not robot.link_frame(link).body:
+            raise DynError(
+                f"--wrench '{shortened(text, 60)}': link '{link}' does not move, so that no motor feels what "
+                "it exerts: give a link that a joint moves",
+                element=f"link '{link}'",
+            )
+        if link in found:
+            raise DynError(
+                f"--wrench is given twice for link '{link}': give the sum", element=f"link '{link}'"
+            )
+        found[link] = values
+    return found
 
 
 def _wrench(text: str) -> tuple[str, list[float]]:
@@ -100,10 +132,7 @@ def _wrench(text: str) -> tuple[str, list[float]]:
     return link.strip(), numbers("--wrench", values, 6)
 
 
-def _write_slower(path: str, found: Assessment) -> None:
-    slower = found.slower
-    if slower is None or found.slower_torques is None:
-        raise DynError(f"there is nothing to write to '{path}': {found.blocked}")
+def _write_slower(path: str, found: Assessment, slower: SampledMotion) -> None:
     lines = Lines(found.limits.joint_names)
     with whole_file(path) as file:
         file.write(header(found.limits.joint_names))
@@ -120,6 +149,9 @@ def _rows(slower: SampledMotion, found: Assessment) -> Iterator[Sample]:
 
 def _text(found: Assessment) -> Iterator[str]:
     yield verdict(found)
+    for sentence in (repeated(found), unlimited(found)):
+        if sentence:
+            yield sentence
     for failure in found.failures[:MOST_FAILURES]:
         yield f"  {failure.sentence}"
     if len(found.failures) > MOST_FAILURES:

@@ -42,6 +42,16 @@ class PassiveAgreement:
             programs = [passive_positions(robot)]
             (self._follow,) = compiled_or_none(robot, programs, "auto") or runnables(programs, "python")
 
+    def followed(self, q: Array) -> Array | None:
+        """Answer where the loops put the passive joints (rad or m), (N, m); None where they do not close.
+
+        Args:
+            q: positions of the actuated joints (rad or m), (N, n).
+        """
+        followed = np.empty((len(q), len(self.names)))
+        closed = self._follow.function.into(np.ascontiguousarray(q), followed) is None
+        return followed if closed else None
+
     def apart(self, q: Array, names: Sequence[str], passive: Array) -> Array | None:
         """Answer how far positions of passive joints are from where the loops put them (rad or m), (N, k).
 
@@ -53,8 +63,8 @@ class PassiveAgreement:
             names: passive joints, some or all.
             passive: their positions (rad or m), (N, k).
         """
-        followed = np.empty((len(q), len(self.names)))
-        if self._follow.function.into(np.ascontiguousarray(q), followed) is not None:
+        followed = self.followed(q)
+        if followed is None:
             return None
         apart: Array = passive - followed[:, [self.names.index(name) for name in names]]
         for k, name in enumerate(names):

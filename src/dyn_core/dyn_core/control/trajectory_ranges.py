@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from dyn_core.control.piece_extremes import hull, turning_points
 from dyn_core.control.trajectory import Trajectory
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
@@ -22,16 +22,6 @@ MARGIN = 1.1
 jumps, as planners make them, are faster than the motion in between by some percent."""
 PEAK = 1.875
 """Greatest speed over the mean one of the quintic from rest to rest."""
-
-_NEGLIGIBLE = 1e-14
-"""Part of the greatest coefficient that a leading one has to have: below, it changes nothing at u <= 1."""
-
-
-@lru_cache(maxsize=2)
-def _bernstein(count: int) -> Array:
-    """From coefficients of powers of u to values between which the polynomial is for u from 0 to 1."""
-    powers = range(count)
-    return np.array([[math.comb(j, i) / math.comb(count - 1, i) for j in powers] for i in powers])
 
 
 class _Excess(NamedTuple):
@@ -98,31 +88,18 @@ def _first_outside(
     trajectory: Trajectory, rows: Array, derivatives: Array, least: Array, greatest: Array
 ) -> _Excess | None:
     """Answer the first polynomial, of (k, n, powers), that leaves its bounds, (k, n), where it does most."""
-    hull = rows @ _bernstein(rows.shape[-1])
+    values = hull(rows)
     # Whatever keeps within these bounds, as nearly all pieces do, needs no roots.
-    suspects = np.argwhere((hull.min(axis=-1) < least) | (hull.max(axis=-1) > greatest))
-    for piece, joint in suspects.tolist():
+    suspects = np.argwhere((values.min(axis=-1) < least) | (values.max(axis=-1) > greatest))
+    turning = turning_points(derivatives[suspects[:, 0], suspects[:, 1]])
+    for (piece, joint), at in zip(suspects.tolist(), turning, strict=True):
         begin, duration = trajectory.knots[piece], trajectory.durations[piece]
         u_end = min((trajectory.knots[piece + 1] - begin) / duration, 1.0)
-        u = _candidates(derivatives[piece, joint], u_end)
-        values = (u[:, None] ** np.arange(float(rows.shape[-1]))) @ rows[piece, joint]
-        beyond = np.maximum(values - greatest[piece, joint], least[piece, joint] - values)
+        u = np.concatenate(((0.0, u_end), np.minimum(at, u_end)))
+        found = (u[:, None] ** np.arange(float(rows.shape[-1]))) @ rows[piece, joint]
+        beyond = np.maximum(found - greatest[piece, joint], least[piece, joint] - found)
         worst = int(beyond.argmax())
         if beyond[worst] > 0.0:
             time = begin - trajectory.start + float(u[worst]) * duration
-            return _Excess(piece, joint, time, float(values[worst]))
+            return _Excess(piece, joint, time, float(found[worst]))
     return None
-
-
-def _candidates(derivative: Array, u_end: float) -> Array:
-    """Answer the u from 0 to `u_end` among which the extrema are: roots of a derivative, and the ends.
-
-    All of them are on the piece: one that is no root, such as the real part of a complex one, does no harm.
-    """
-    size = float(np.abs(derivative).max())
-    if size == 0.0:
-        return np.array((0.0, u_end))
-    scaled = derivative / size
-    degree = int(np.flatnonzero(np.abs(scaled) > _NEGLIGIBLE)[-1])
-    roots = np.roots(scaled[degree::-1]).real
-    return np.concatenate(((0.0, u_end), np.clip(roots, 0.0, u_end)))

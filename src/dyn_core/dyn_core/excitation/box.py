@@ -11,6 +11,7 @@ import numpy as np
 
 from dyn_core.errors import DynError, listed, shortened
 from dyn_core.facade.arrays import Array
+from dyn_core.model.followers import range_of_leader
 from dyn_core.model.robot import Robot
 
 CLEARANCE = 1e-3
@@ -125,7 +126,7 @@ def _in_coordinates(robot: Robot, box: ForbiddenBox) -> CoordinateBox | None:
                     continue  # it stands in the range for ever
                 return None
             j = mimic.leader
-            low, high = sorted((x - mimic.offset) / mimic.multiplier for x in (low, high))
+            low, high = range_of_leader(mimic, low, high)
         if j not in place:
             raise DynError(
                 f"box '{box.name}' names joint '{shortened(name, 40)}', which is passive and follows the "

@@ -13,6 +13,7 @@ from dyn_core.errors import DynError, listed
 from dyn_core.excitation.box import CoordinateBox
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.facade.arrays import Array
+from dyn_core.model.followers import followers, range_of_leader, speed_of_leader
 from dyn_core.model.joint import Joint, Sigma
 from dyn_core.model.robot import Robot
 
@@ -161,14 +162,11 @@ def _range(robot: Robot, j: int, scale: float, notes: _Notes) -> tuple[float, fl
         shown = "pi rad" if joint.sigma is Sigma.REVOLUTE else f"{upper:g} m"
         notes.add(joint, f"no range of positions: {shown} to either side of 0")
     bounds = f"its range is {lower:g} to {upper:g} {joint.position_unit}"
-    for follower in robot.joints:
-        mimic = follower.mimic
-        if mimic is None or mimic.leader != j or mimic.multiplier == 0.0:
-            continue
+    for follower, mimic in followers(robot, j):
         least, most = follower.limits.lower, follower.limits.upper
         if least is None or most is None:
             continue
-        ends = sorted((x - mimic.offset) / mimic.multiplier for x in (least, most))
+        ends = range_of_leader(mimic, least, most)
         lower, upper = max(lower, ends[0]), min(upper, ends[1])
         bounds += f", and '{follower.name}', which mimics it, allows {ends[0]:g} to {ends[1]:g}"
     if not lower < upper:
@@ -187,8 +185,7 @@ def _speed(robot: Robot, j: int, notes: _Notes) -> float:
     if speed >= UNLIMITED:
         speed = SPEED[joint.sigma]
         notes.add(joint, f"no velocity limit: {speed:g} {joint.position_unit}/s")
-    for follower in robot.joints:
-        mimic = follower.mimic
-        if mimic is not None and mimic.leader == j and mimic.multiplier != 0.0 and follower.limits.velocity:
-            speed = min(speed, follower.limits.velocity / abs(mimic.multiplier))
+    for follower, mimic in followers(robot, j):
+        if follower.limits.velocity:
+            speed = min(speed, speed_of_leader(mimic, follower.limits.velocity))
     return speed

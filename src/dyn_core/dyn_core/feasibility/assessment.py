@@ -18,6 +18,7 @@ from dyn_core.feasibility.excess import Excess
 from dyn_core.feasibility.failures import Failure, failures
 from dyn_core.feasibility.feasibility import check_actuated
 from dyn_core.feasibility.motor_sizing import MotorLoad, motor_loads
+from dyn_core.feasibility.overheating import Overheating, overheatings
 from dyn_core.feasibility.sampled_motion import SampledMotion
 from dyn_core.feasibility.time_scaling import Scaling, greatest_rate
 from dyn_core.model.robot import Robot
@@ -39,6 +40,7 @@ class Assessment:
         bearings: what it asks of each bearing.
         slower_torques: the torques with that scaling; None where there is none.
         blocked: why no time scaling will do, in a sentence; empty where one does.
+        overheating: motors that would get too hot if the motion were repeated for ever.
     """
 
     robot: Robot
@@ -51,11 +53,17 @@ class Assessment:
     bearings: tuple[BearingLoad, ...]
     slower_torques: Array | None
     blocked: str
+    overheating: tuple[Overheating, ...]
 
     @property
     def feasible(self) -> bool:
-        """Whether all limits are kept as it is."""
+        """Whether the motors can make it once: at all samples, all limits that there are are kept."""
         return not self.failures
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether they can make it again and again for ever, without a pause, as far as limits say."""
+        return self.feasible and not self.overheating
 
     @property
     def factor(self) -> float | None:
@@ -101,10 +109,11 @@ def assess_motion(
     out = next((failure for failure in found if failure.excess.quantity == "position"), None)
     blocked = ""
     if out is not None:
-        blocked = f"{out.excess.sentence}, however slowly it moves"
+        blocked = f"{out.reason}, however slowly it moves"
     elif not scaling.rate:
         blocked = _cannot_hold(limits, times, rated.c, scaling)
     slower = None if blocked else rated.at(scaling.rate)
+    loads = motor_loads(limits, times, qd, torques)
     return Assessment(
         robot,
         limits,
@@ -112,10 +121,11 @@ def assess_motion(
         torques,
         found,
         scaling,
-        motor_loads(limits, times, qd, torques),
+        loads,
         bearing_loads(robot, times, q, qd, qdd, wrenches),
         slower,
         blocked,
+        overheatings(limits, loads),
     )
 
 

@@ -18,6 +18,8 @@ from dyn_core.feasibility.assessment_tables import (
     MOTOR_HEAD,
     bearing_rows,
     motor_rows,
+    repeated,
+    unlimited,
     verdict,
 )
 from dyn_core.report.curve import Curve
@@ -38,7 +40,9 @@ def _body(assessment: Assessment, source: str) -> Iterator[str]:
     motion = assessment.motion
     duration = motion.times[-1] - motion.times[0]
     yield f'<p class="quiet">{escape(source)}: {len(motion.times)} samples, {duration:.4g} s</p>'
-    yield f"<p>{escape(verdict(assessment))}</p>"
+    for sentence in (verdict(assessment), repeated(assessment), unlimited(assessment)):
+        if sentence:
+            yield f"<p>{escape(sentence)}</p>"
     if motion.derived:
         what = " and ".join(
             {"velocity": "velocities", "acceleration": "accelerations"}[d] for d in motion.derived
@@ -56,13 +60,14 @@ def _section(title: str, body: Iterator[str]) -> str:
 
 def _failures(assessment: Assessment) -> Iterator[str]:
     if assessment.feasible:
-        yield "<p>Nowhere.</p>"
+        yield "<p>At none of the samples.</p>"
         return
     yield table(
         ("joint", "quantity", "from (s)", "to (s)", "worst at (s)", "value", "limit", "beyond by", "unit"),
         (
             (
-                failure.excess.joint,
+                failure.excess.joint
+                + (f" (limit of {failure.limit_of}, which mimics it)" if failure.limit_of else ""),
                 failure.excess.quantity,
                 *(f"{time:.4g}" for time in (failure.begin, failure.end, failure.time)),
                 *(f"{x:.4g}" for x in (failure.excess.value, failure.excess.limit, failure.excess.amount)),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from dyn_core.errors import counted, listed
 from dyn_core.feasibility.assessment import Assessment
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 
@@ -22,10 +23,17 @@ BEARING_HEAD = (
 )
 
 
+SHOWN = ("position", "velocity", "effort")
+"""Quantities of which it is said where they have no limit. Others, no URDF has: tables have a dash there."""
+
+
 def verdict(assessment: Assessment) -> str:
     """Answer in a sentence whether the motion can be made."""
     if assessment.feasible:
-        return "The motion is feasible: it keeps all limits."
+        samples = counted(len(assessment.motion.times), "sample")
+        if unlimited(assessment):
+            return f"The motion keeps all limits that are known at its {samples}."
+        return f"The motion is feasible: it keeps all limits at its {samples}."
     if assessment.blocked:
         return f"The motion is not feasible, in no time whatever: {assessment.blocked}."
     joint = assessment.scaling.joint
@@ -37,6 +45,25 @@ def verdict(assessment: Assessment) -> str:
         f"The motion is not feasible in its time: it needs {assessment.factor:.6g} times as long, "
         f"because of joint '{name}' at {at:.4g} s."
     )
+
+
+def unlimited(assessment: Assessment) -> str:
+    """Answer in a sentence which joints have no limit of position, velocity or effort; empty for none."""
+    everyone = assessment.limits.joint_names
+    missing = [
+        f"{quantity} of {'all joints' if names == everyone and len(names) > 1 else listed(names)}"
+        for quantity in SHOWN
+        if (names := assessment.limits.unlimited.get(quantity, ()))
+    ]
+    return f"No limit is known of: {'; '.join(missing)}." if missing else ""
+
+
+def repeated(assessment: Assessment) -> str:
+    """Answer in a sentence what would get too hot if the motion were repeated; empty for nothing."""
+    if not assessment.overheating:
+        return ""
+    hot = "; ".join(one.sentence for one in assessment.overheating)
+    return f"It cannot be repeated for ever without pauses: {hot}."
 
 
 def motor_rows(assessment: Assessment) -> list[tuple[str, ...]]:
@@ -92,6 +119,7 @@ def assessment_entries(assessment: Assessment) -> dict[str, Any]:
         "robot": assessment.robot.name,
         "joint_names": list(limits.joint_names),
         "feasible": assessment.feasible,
+        "repeatable": assessment.repeatable,
         "time_scaling": assessment.factor,
         "verdict": verdict(assessment),
         "samples": len(motion.times),
@@ -101,8 +129,11 @@ def assessment_entries(assessment: Assessment) -> dict[str, Any]:
             {
                 "joint": name,
                 "lower": _finite(limit.lower),
+                "lower_of": limit.lower_of or name,
                 "upper": _finite(limit.upper),
+                "upper_of": limit.upper_of or name,
                 "velocity": _finite(limit.velocity),
+                "velocity_of": limit.velocity_of or name,
                 "curve": _curve(limit.curve),
                 "power": _finite(limit.power),
                 "braking_power": _finite(limit.braking_power),
@@ -110,6 +141,7 @@ def assessment_entries(assessment: Assessment) -> dict[str, Any]:
             }
             for name, limit in zip(limits.joint_names, limits.of_joints, strict=True)
         ],
+        "unlimited": {quantity: list(names) for quantity, names in limits.unlimited.items()},
         "failures": [
             {
                 "joint": failure.excess.joint,
@@ -119,11 +151,13 @@ def assessment_entries(assessment: Assessment) -> dict[str, Any]:
                 "time": failure.time,
                 "value": failure.excess.value,
                 "limit": failure.excess.limit,
+                "limit_of": failure.limit_of or failure.excess.joint,
                 "amount": failure.excess.amount,
                 "unit": failure.excess.unit,
             }
             for failure in assessment.failures
         ],
+        "overheating": [asdict(one) for one in assessment.overheating],
         "motors": [asdict(load) for load in assessment.motors],
         "bearings": [asdict(load) for load in assessment.bearings],
     }

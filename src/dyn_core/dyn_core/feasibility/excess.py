@@ -53,8 +53,8 @@ class Excess:
     def sentence(self) -> str:
         """What is wrong, in a sentence without a full stop."""
         return (
-            f"joint '{self.joint}' asks for the {self.quantity} {self.value:.4g} {self.unit}, "
-            f"{self.amount:.3g} {self.unit} beyond its limit of {self.limit:.4g} {self.unit}"
+            f"joint '{self.joint}' asks for the {self.quantity} {self.value + 0.0:.4g} {self.unit}, "
+            f"{self.amount:.3g} {self.unit} beyond its limit of {self.limit + 0.0:.4g} {self.unit}"
             f"{', to be where its velocities do not lead' if self.jumps else ''}"
         )
 

@@ -42,7 +42,7 @@ class FeasibleStep:
 
         Velocities and torques are those that the joint needs to get to the wished position, too.
         """
-        names = ("wished_q", "asked_qd", "qd", "asked_torques")
+        names = ("asked_q", "asked_qd", "qd", "asked_torques")
         found = excesses(self._limits, bounds(self._limits, *map(self._vector, names)))
         jumps = self._vector("asked_torques") != self._vector("wished_torques")
         jumping = {name for name, jump in zip(self._limits.joint_names, jumps, strict=True) if jump}

@@ -13,29 +13,42 @@
         braking_power: 600.0              # W
         continuous_effort: 110.0          # N m or N
 
-What a joint does not have here is that of the robot's description.
+What a joint does not have here is that of the robot's description. ``none``, or ``.inf``, takes a limit away,
+``position: [-.inf, 2.0]`` one end of a range. Joints that mimic others have `position` and `velocity`.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from dyn_core.errors import DynError, listed, shortened
+from dyn_core.errors import DynError, counted, shortened
 from dyn_core.feasibility.actuator_limits import (
     ActuatorLimit,
     ActuatorLimits,
     actuator_limits,
     described_limit,
+    mimicking,
+    why_unlimited,
 )
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve, checked_curve
+from dyn_core.io.number import finite_number
 from dyn_core.io.source import path_text, read_text
-from dyn_core.io.yaml_text import Node, as_node, parse_yaml
+from dyn_core.io.yaml_text import Node, Scalar, as_node, parse_yaml
 from dyn_core.io.yaml_values import entries, fail, items, number
 from dyn_core.model.robot import Robot
 
-ENTRIES = ("position", "velocity", "effort", "curve", "power", "braking_power", "continuous_effort")
+OF_MOTION = ("position", "velocity")
+OF_ACTUATOR = ("effort", "curve", "power", "braking_power", "continuous_effort")
+ENTRIES = (*OF_MOTION, *OF_ACTUATOR)
+NONE = ("", "none", "null", "~")
+INFINITE = re.compile(r"([+-]?)\.?inf", re.IGNORECASE)
+
+T = TypeVar("T")
 
 
 def read_limits(source: str | os.PathLike[str] | Mapping[str, object], robot: Robot) -> ActuatorLimits:
@@ -44,54 +57,66 @@ def read_limits(source: str | os.PathLike[str] | Mapping[str, object], robot: Ro
     Raises:
         DynError: the file cannot be read or used; the message names file, line and joint.
     """
+    return _in_file(source, lambda root: actuator_limits(robot, _limits(root, robot)))
+
+
+def given_limits(
+    source: str | os.PathLike[str] | Mapping[str, object], robot: Robot
+) -> dict[str, ActuatorLimit]:
+    """Answer the limits of the joints that a file names, as `actuator_limits` takes them."""
+    return _in_file(source, lambda root: _limits(root, robot))
+
+
+def _in_file(source: str | os.PathLike[str] | Mapping[str, object], made: Callable[[Node], T]) -> T:
     if not isinstance(source, str | os.PathLike):
-        return _limits(as_node(source), robot)
+        return made(as_node(source))
     path = path_text(source)
     text = read_text(source, "YAML", "YAML")
     try:
-        return _limits(parse_yaml(text), robot)
+        return made(parse_yaml(text))
     except DynError as error:
         raise error.in_file(path) from error
 
 
-def _limits(root: Node, robot: Robot) -> ActuatorLimits:
+def _limits(root: Node, robot: Robot) -> dict[str, ActuatorLimit]:
     given = entries("the file", root, ("joints",))
     if "joints" not in given:
         raise DynError("there is no entry 'joints': give limits by name of a joint there")
-    limits = {}
-    for name, node in entries("joints", given["joints"]).items():
-        owner = f"joint '{shortened(name, 40)}'"
-        if name not in robot.coordinate_names:
-            raise fail(
-                owner,
-                node,
-                f"it is no joint with an actuator: the joints are {listed(robot.coordinate_names)}",
-            )
-        limits[name] = _limit(owner, node, described_limit(robot, name))
-    return actuator_limits(robot, limits)
+    return {
+        name: _limit(f"joint '{shortened(name, 40)}'", node, robot, name)
+        for name, node in entries("joints", given["joints"]).items()
+    }
 
 
-def _limit(owner: str, node: Node, limit: ActuatorLimit) -> ActuatorLimit:
+def _limit(owner: str, node: Node, robot: Robot, name: str) -> ActuatorLimit:
+    if why := why_unlimited(robot, name):
+        raise fail(owner, node, f"it {why}")
     given = entries(owner, node, ENTRIES)
+    limit = described_limit(robot, name)
+    if robot.joint(name).mimic is not None:
+        for what in OF_ACTUATOR:
+            if what in given:
+                raise fail(
+                    owner,
+                    given[what],
+                    f"it {mimicking(robot, name)} and has no actuator of its own, so it has no '{what}': "
+                    "give 'position' and 'velocity' alone",
+                )
     if "effort" in given and "curve" in given:
         raise fail(owner, node, "it has both 'effort' and 'curve': give one of them")
     if "position" in given:
-        ends = [number(f"{owner}, position", end) for end in items(f"{owner}, position", given["position"])]
-        if len(ends) != 2:
-            raise fail(
-                owner, given["position"], f"its position has {len(ends)} numbers: give least and greatest"
-            )
-        limit = replace(limit, lower=ends[0], upper=ends[1])
+        lower, upper = _range(f"{owner}, position", given["position"])
+        limit = replace(limit, lower=lower, upper=upper)
     if "effort" in given:
-        effort = number(f"{owner}, effort", given["effort"])
-        limit = replace(limit, curve=TorqueSpeedCurve.constant(effort))
+        limit = replace(
+            limit, curve=TorqueSpeedCurve.constant(_greatest(f"{owner}, effort", given["effort"]))
+        )
     if "curve" in given:
-        points = [_point(f"{owner}, curve", point) for point in items(f"{owner}, curve", given["curve"])]
-        limit = replace(limit, curve=checked_curve(owner, points))
+        limit = replace(limit, curve=_curve(owner, given["curve"]))
     numbers = {
-        name: number(f"{owner}, {name}", given[name])
-        for name in ("velocity", "power", "braking_power", "continuous_effort")
-        if name in given
+        what: _greatest(f"{owner}, {what}", given[what])
+        for what in ("velocity", "power", "braking_power", "continuous_effort")
+        if what in given
     }
     return replace(
         limit,
@@ -102,9 +127,55 @@ def _limit(owner: str, node: Node, limit: ActuatorLimit) -> ActuatorLimit:
     )
 
 
+def _range(owner: str, node: Node) -> tuple[float, float]:
+    if _is_none(node):
+        return -math.inf, math.inf
+    ends = items(owner, node)
+    if len(ends) != 2:
+        raise fail(
+            owner,
+            node,
+            f"it has {counted(len(ends), 'number')}: give least and greatest, none where there is no limit",
+        )
+    return _limit_or(-math.inf, owner, ends[0]), _limit_or(math.inf, owner, ends[1])
+
+
+def _curve(owner: str, node: Node) -> TorqueSpeedCurve:
+    if _is_none(node):
+        return TorqueSpeedCurve.constant(math.inf)
+    return checked_curve(
+        owner, [_point(f"{owner}, curve", point) for point in items(f"{owner}, curve", node)]
+    )
+
+
+def _greatest(owner: str, node: Node) -> float:
+    return _limit_or(math.inf, owner, node)
+
+
+def _limit_or(nothing: float, owner: str, node: Node) -> float:
+    """Answer a number, and `nothing`, which is infinite, where the node says that there is no limit."""
+    if _is_none(node):
+        return nothing
+    text = node.text.strip() if isinstance(node, Scalar) else ""
+    if found := INFINITE.fullmatch(text):
+        value = math.copysign(math.inf, -1.0 if found[1] == "-" else 1.0)
+        if value != nothing:
+            end = "greatest" if nothing > 0.0 else "least"
+            raise fail(owner, node, f"its {end} value is {value:g}: give a number, or none for no limit")
+        return nothing
+    if text and finite_number(text) is None:
+        shown = shortened(text, 40)
+        raise fail(owner, node, f"it is '{shown}': write a finite number, or none where there is no limit")
+    return number(owner, node)
+
+
+def _is_none(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.text.strip().lower() in NONE
+
+
 def _point(owner: str, node: Node) -> tuple[float, float]:
     values = items(owner, node)
     if len(values) != 2:
-        raise fail(owner, node, f"a point has {len(values)} numbers: give [speed, effort]")
+        raise fail(owner, node, f"a point has {counted(len(values), 'number')}: give [speed, effort]")
     speed, effort = (number(owner, value) for value in values)
     return speed, effort

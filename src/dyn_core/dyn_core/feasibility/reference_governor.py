@@ -51,6 +51,19 @@ JOINED = 1e-5
 """Distance from the path (rad or m), and speed (per s), at which they are back."""
 
 
+class InfeasibleReference(Exception):
+    """A reference that is refused, as the actuators cannot make the step to it.
+
+    Attributes:
+        excess: what it asks for first.
+    """
+
+    def __init__(self, excess: Excess) -> None:
+        """Say what it asks for."""
+        super().__init__(excess.sentence)
+        self.excess = excess
+
+
 @dataclass(frozen=True, eq=False)
 class GovernedReference:
     """What goes out for a reference.
@@ -97,11 +110,15 @@ class ReferenceGovernor:
         steps: what is feasible.
         timeout: time after which a reference begins a new stream (s).
         most: greatest lag at which references are still taken (s).
+        slow: whether a stream that is not feasible is slowed down; else such references are refused.
     """
 
-    def __init__(self, steps: Feasibility, timeout: float = 0.2, most: float = 10.0) -> None:
+    def __init__(
+        self, steps: Feasibility, timeout: float = 0.2, most: float = 10.0, *, slow: bool = True
+    ) -> None:
         """Begin without references."""
         self.steps = steps
+        self.slow = slow
         self.timeout = timeout
         self.most = most
         self.reset()
@@ -145,6 +162,8 @@ class ReferenceGovernor:
         Raises:
             DynError: a position is out of range, which no rate mends, or what goes out is too late already;
                 what was taken before stays.
+            InfeasibleReference: it is not feasible, and nothing is slowed down. The next ones are refused as
+                well, until one can be reached from the last that was not, or until they pause.
         """
         dt = t - self._t
         follows = 0.0 < dt <= self.timeout
@@ -160,15 +179,20 @@ class ReferenceGovernor:
             return self._begin(t, q, qd)
         since = t - self._positions.t[-1]
         if qd is None:
-            qd = (q - self._path.q[-1]) / since
+            qd = (q - self._positions.q[-1]) / since
         self._positions.append(t, q)
         if not self.behind:
             step = self._step_to(q, qd, dt)
+            if not (step.feasible or self.slow):
+                # The next one is looked at as if the last that went through had come now.
+                self._t = t
+                self._positions.begin(t, self._q, self._qd)
+                raise InfeasibleReference(step.asked[0])
             if step.feasible:
                 self._path.append(since, q, qd)
                 self._s, self._t, self._q, self._qd = self._path.s[-1], t, q, qd
                 self._path.forget_before(self._s)
-                self._rate = self._most = 1.0
+                self._rate, self._most, self._jump = 1.0, 1.0, None
                 return GovernedReference(q, qd, step.qdd, True, (), 1.0, 0.0, 0.0)
         self._path.append(since, q, qd)
         return self.advance(t)
@@ -226,16 +250,18 @@ class ReferenceGovernor:
 
     def _begin(self, t: float, q: Array, qd: Array | None) -> GovernedReference:
         qd = np.zeros(len(q)) if qd is None else qd
+        limits = self.steps.limits
+        with np.errstate(divide="ignore"):
+            rate = float(np.min(limits.velocity / np.abs(qd), initial=1.0))
+        asked = () if rate == 1.0 else excesses(limits, bounds(limits, q, qd, qd, 0.0 * qd))
+        if asked and not self.slow:
+            raise InfeasibleReference(asked[0])
         self.reset()
         self._path.append(math.inf, q, qd)
         self._positions.begin(t, q, qd)
         self._s, self._t, self._q, self._qd = 0.0, t, q, qd
-        limits = self.steps.limits
-        with np.errstate(divide="ignore"):
-            rate = float(np.min(limits.velocity / np.abs(qd), initial=1.0))
-        if rate == 1.0:
+        if not asked:
             return GovernedReference(q, qd, np.zeros(len(q)), True, (), 1.0, 0.0, 0.0)
-        asked = excesses(limits, bounds(limits, q, qd, qd, 0.0 * qd))
         self._rate = self._most = rate
         self._qd = rate * qd
         return self._answer(np.zeros(len(q)), asked)

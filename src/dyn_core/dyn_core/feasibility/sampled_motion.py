@@ -7,22 +7,30 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import BinaryIO, Literal
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
+from dyn_core.errors import DynError, counted, listed
 from dyn_core.facade.arrays import Array
-from dyn_core.io.number_table import TIME, NumberTable, at_line, read_number_table
+from dyn_core.feasibility.contradictions import contradictions
+from dyn_core.feasibility.following_columns import check_following, following_names
+from dyn_core.io.number_table import TIME, NumberTable, at_line, read_number_stream, read_number_table
+from dyn_core.io.source import path_text
 from dyn_core.model.robot import Robot
 
 QUANTITIES = ("position", "velocity", "acceleration", "effort")
-APART = 0.5
-"""The part by which given derivatives may differ from differences, which sparse samples make inexact."""
+PLURALS = {"velocity": "velocities", "acceleration": "accelerations"}
+LEAST = {"velocity": (0.01, 0.02), "acceleration": (0.1, 0.5)}
+"""What contradictions at least are, as changes and as rates: sensors make smaller ones, which torques hardly
+show (rad and rad/s, m and m/s; the same per s)."""
+STANDARD_INPUT = "standard input"
+"""What messages call a stream."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampledMotion:
-    """How the joints should move.
+    """How the joints should move. Whether velocities are those of positions, `read_motion` looks at.
 
     Attributes:
         times: times (s), increasing, (m,).
@@ -38,26 +46,6 @@ class SampledMotion:
     qdd: Array
     derived: tuple[str, ...] = ()
 
-    def contradictions(self, joint_names: Sequence[str]) -> list[str]:
-        """Answer a sentence about each joint whose velocities or accelerations are of another motion."""
-        steps = np.diff(self.times)[:, None]
-        found = []
-        for what, of, values, rates in (
-            ("velocities", "positions", self.q, self.qd),
-            ("accelerations", "velocities", self.qd, self.qdd),
-        ):
-            changes = np.diff(values, axis=0)
-            expected = 0.5 * steps * (rates[:-1] + rates[1:])
-            apart, change, given = (
-                np.sqrt(np.mean(x**2, axis=0)) for x in (changes - expected, changes, expected)
-            )
-            found += [
-                f"the {what} of joint '{joint_names[j]}' are not those of its {of}: between samples these "
-                f"change by {change[j]:.3g}, where the {what} make {given[j]:.3g} of it (root mean squares)"
-                for j in np.flatnonzero(apart > APART * np.maximum(change, given)).tolist()
-            ]
-        return found
-
     def slower(self, factor: float) -> SampledMotion:
         """Answer the same path, run through in `factor` times the time."""
         begin = self.times[0]
@@ -70,21 +58,40 @@ class SampledMotion:
         )
 
 
-def read_motion(path: str | os.PathLike[str], robot: Robot) -> SampledMotion:
+def read_motion(path: str | os.PathLike[str] | BinaryIO, robot: Robot) -> SampledMotion:
     """Answer the motion in a CSV file as ``dyn excite`` and ``dyn simulate`` write them.
 
     Its columns are ``time`` (s), and for each joint ``position.<joint>`` and perhaps ``velocity.<joint>`` and
-    ``acceleration.<joint>``; columns of efforts and of passive joints are passed over. Velocities and
-    accelerations that are not there for all joints are made by central differences.
+    ``acceleration.<joint>``. Velocities and accelerations that are not there for all joints are made by
+    central differences. Columns of efforts are passed over; those of joints that follow others, because they
+    mimic them or close loops, are compared with what these say, but for velocities of passive joints.
+
+    Args:
+        path: path of the file, or a stream that is standard input.
+        robot: the robot.
 
     Raises:
-        DynError: the file cannot be read or used; the message names file, line and column.
+        DynError: the file cannot be read or used, or contradicts itself; the message names line and column.
     """
     needed = "position.<joint> for each joint"
-    table = read_number_table(path, "positions", partial(_check_names, robot), needed)
-    if len(table.times) < 3:
+    check = partial(_check_names, robot)
+    if isinstance(path, str | os.PathLike):
+        shown = path_text(path)
+        table = read_number_table(path, "positions", check, needed)
+    else:
+        shown = STANDARD_INPUT
+        table = read_number_stream(path, shown, "positions", check, needed)
+    try:
+        return _motion(table, robot)
+    except DynError as error:
+        raise error.in_file(shown) from error
+
+
+def _motion(table: NumberTable, robot: Robot) -> SampledMotion:
+    count = len(table.times)
+    if count < 3:
         raise DynError(
-            f"{os.fspath(path)}: there are {len(table.times)} samples: give at least 3, "
+            f"there {'is' if count == 1 else 'are'} {counted(count, 'sample')}: give at least 3, "
             "of which the motion between them can be seen"
         )
     q, qd, qdd = (_columns(table, quantity, robot.coordinate_names) for quantity in QUANTITIES[:3])
@@ -93,17 +100,48 @@ def read_motion(path: str | os.PathLike[str], robot: Robot) -> SampledMotion:
     if qd is None:
         qd = np.gradient(q, table.times, axis=0, edge_order=2)
         derived.append("velocity")
+    else:
+        _check_rates(table, robot, "velocity", q, qd)
     if qdd is None or derived:
         qdd = np.gradient(qd, table.times, axis=0, edge_order=2)
         derived.append("acceleration")
+    else:
+        _check_rates(table, robot, "acceleration", qd, qdd)
+    check_following(robot, table, q, qd, qdd)
     return SampledMotion(table.times.copy(), q, qd, qdd, tuple(derived))
+
+
+def _check_rates(
+    table: NumberTable,
+    robot: Robot,
+    quantity: Literal["velocity", "acceleration"],
+    values: Array,
+    rates: Array,
+) -> None:
+    """Refuse rates that are clearly not those of the values; DynError names joint, column and time."""
+    found = contradictions(table.times, values, rates, *LEAST[quantity])
+    if not found:
+        return
+    one = found[0]
+    name = robot.coordinate_names[one.joint]
+    per, what = ("/s", "positions") if quantity == "velocity" else ("/s^2", "velocities")
+    unit = f"{robot.independent_joints[one.joint].position_unit}{per}"
+    more = f", and {counted(len(found) - 1, 'more joint')} so" if len(found) > 1 else ""
+    line = int(table.lines[int(np.searchsorted(table.times, one.begin))])
+    raise at_line(
+        line,
+        f"from {one.begin:.4g} to {one.end:.4g} s it gives joint '{name}' {one.given + 0.0:.4g} {unit} in "
+        f"the mean, where its {what} change at {one.made + 0.0:.4g} {unit}{more}: give {PLURALS[quantity]} "
+        f"of the same motion in {unit}, or leave these columns out, then they are differences",
+        f"{quantity}.{name}",
+    )
 
 
 def _check_names(robot: Robot, names: Sequence[str], line: int) -> None:
     known = {
         f"{quantity}.{joint}"
         for quantity in QUANTITIES
-        for joint in (*robot.coordinate_names, *robot.passive_joint_names)
+        for joint in (*robot.coordinate_names, *following_names(robot))
     }
     for name in names:
         if name != TIME and name not in known:

@@ -52,7 +52,7 @@ class Layout:
         *("wished_qdd", "wished_torques", "least_torques", "greatest_torques", "least_qdd", "greatest_qdd"),
         *("nearest_qdd", "nearest_torques", "nearest_qd", "nearest_q"),
         *("path_qdd", "path_torques", "path_qd", "path_q", "H", "q", "qd", "wished_q", "wished_qd"),
-        *("asked_qd", "asked_torques"),
+        *("asked_q", "asked_qd", "asked_torques"),
     )
     """Vectors of n numbers; after them the rows of A, and then what is one number."""
     NUMBERS = ("wish", "nearest", "least_part", "greatest_part")
@@ -152,6 +152,7 @@ def step(
     unexplained = [_unexplained(q_next[i] - landing[i], 0.5 * h * (qd_next[i] - qd[i])) for i in range(n)]
     more_speed = [x / T for x in unexplained]
     more = _torques(A, [4.0 * x / (T * T) for x in unexplained], [0.0] * n)
+    asked_q = [_further(q_next[i], landing[i], lower[i], upper[i]) for i in range(n)]
     asked_qd = [
         _further(qd_next[i], 0.5 * (qd[i] + qd_next[i]) + more_speed[i], -fastest[i], fastest[i])
         for i in range(n)
@@ -161,8 +162,7 @@ def step(
     for i in range(n):
         for value, least, most in (
             (asked[i], u_lo[i], u_hi[i]),
-            (q_next[i], lower[i], upper[i]),
-            (landing[i], lower[i], upper[i]),
+            (asked_q[i], lower[i], upper[i]),
             (asked_qd[i], -fastest[i], fastest[i]),
         ):
             beyond = _greatest(beyond, _beyond(value, least, most))
@@ -190,7 +190,7 @@ def step(
         *(*wished, *needed, *u_lo, *u_hi, *a_lo, *a_hi),
         *(*found, *cut, *_reached(q, qd, found, h)),
         *(*slower, *_torques(A, slower, H), *_reached(q, qd, slower, h), *H),
-        *(*q, *qd, *q_next, *qd_next, *asked_qd, *asked),
+        *(*q, *qd, *q_next, *qd_next, *asked_q, *asked_qd, *asked),
         *(value for row in A for value in row),
         *(beyond, off, least_part, greatest_part),
     ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dyn_core.control.motion import Motion
+from dyn_core.control.piece_extremes import hull, turning_points
 from dyn_core.control.plan import planned, replaced
 from dyn_core.control.trajectory import Trajectory
 from dyn_core.control.trajectory_points import REST, TrajectoryPoints
@@ -103,9 +104,9 @@ class TrajectoryGovernor:
             points = self._filled(points, now, stamp, start, running)
         wished = _plan(points, now, stamp, start, running)
         begin = now if stamp is None else max(now, stamp)
-        dense = self._dense(wished, begin)
+        limits = self.limits.widened(wished.motion(begin).q, OVERSHOOT)
+        dense = self._dense(limits, wished, begin)
         self._check_jumps(wished, dense, begin, start if running is None else running.motion(begin))
-        limits = self.limits.widened(dense.q[0], OVERSHOOT)
         found = self._failures(limits, dense)
         factor, trajectory, slower = 1.0, wished, points
         present = found
@@ -132,21 +133,27 @@ class TrajectoryGovernor:
                 break
             slower = scaled_points(points, factor)
             trajectory = _plan(slower, now, stamp, start, running)
-            dense = self._dense(trajectory, begin, factor)
+            dense = self._dense(limits, trajectory, begin, factor)
             present = self._failures(limits, dense)
         raise DynError(
             f"{present[0].sentence}, even in {self._most:g} times the time: give other points",
             element=f"joint '{present[0].excess.joint}'",
         )
 
-    def _failures(self, limits: ActuatorLimits, dense: _Dense) -> tuple[Failure, ...]:
+    def _failures(self, let_pass: ActuatorLimits, dense: _Dense) -> tuple[Failure, ...]:
         torques = self._drives.rated(dense.q, dense.qd, dense.qdd).at(1.0)
-        return failures(limits, dense.times, dense.q, dense.qd, torques)
+        return failures(self.limits, dense.times, dense.q, dense.qd, torques, let_pass)
 
-    def _dense(self, trajectory: Trajectory, begin: float, factor: float = 1.0) -> _Dense:
-        """Answer samples from `begin` (s) on, as many in each piece whatever the factor."""
+    def _dense(
+        self, limits: ActuatorLimits, trajectory: Trajectory, begin: float, factor: float = 1.0
+    ) -> _Dense:
+        """Answer samples from `begin` (s) on, as many in each piece whatever the factor.
+
+        Where positions or velocities turn beyond limits between them, there is one more.
+        """
         n = len(trajectory.first)
         times, values = [], []
+        turning = _turning_beyond(limits, trajectory)
         for k, duration in enumerate(trajectory.durations):
             first, last = max(trajectory.knots[k], begin), trajectory.knots[k + 1]
             if last <= first:
@@ -154,6 +161,9 @@ class TrajectoryGovernor:
             # As many whatever rounding the factor brings.
             count = 2 + math.floor((last - first) / (factor * self._period) + 1e-6)
             t = np.linspace(first, last, count)
+            if k in turning:
+                between = trajectory.knots[k] + duration * np.array(turning[k])
+                t = np.sort(np.concatenate((t, between[(between > first) & (between < last)])))
             u = (t - trajectory.knots[k]) / duration
             times.append(t)
             values.append(u[:, None] ** np.arange(6.0) @ trajectory.rows[k].T)
@@ -206,6 +216,31 @@ class TrajectoryGovernor:
         qd[at < begin] = 0.0
         qd[-1] = 0.0
         return replace(points, qd=qd)
+
+
+def _turning_beyond(limits: ActuatorLimits, trajectory: Trajectory) -> dict[int, list[float]]:
+    """Answer by piece the u at which a position or velocity turns beyond a limit, the worst of each joint."""
+    n = len(trajectory.first)
+    q, qd, qdd = (trajectory.rows[:, i * n : (i + 1) * n] for i in range(3))
+    found: dict[int, list[float]] = {}
+    for rows, derivatives, least, greatest in (
+        (q, qd, limits.lower, limits.upper),
+        (qd, qdd, -limits.velocity, limits.velocity),
+    ):
+        values = hull(rows)
+        # Whatever keeps within these, as nearly all pieces do, needs no roots.
+        pieces, joints = np.nonzero((values.min(axis=-1) < least) | (values.max(axis=-1) > greatest))
+        if not len(pieces):
+            continue
+        u = turning_points(derivatives[pieces, joints])
+        at = np.einsum("sp,srp->sr", rows[pieces, joints], u[..., None] ** np.arange(float(rows.shape[-1])))
+        beyond = np.maximum(at - greatest[joints, None], least[joints, None] - at)
+        worst = beyond.argmax(axis=1)[:, None]
+        out = np.take_along_axis(beyond, worst, axis=1)[:, 0] > 0.0
+        turns = np.take_along_axis(u, worst, axis=1)[:, 0]
+        for piece, turn in zip(pieces[out].tolist(), turns[out].tolist(), strict=True):
+            found.setdefault(piece, []).append(turn)
+    return found
 
 
 def scaled_points(points: TrajectoryPoints, factor: float) -> TrajectoryPoints:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 import stat
@@ -11,7 +12,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -69,10 +70,7 @@ def read_number_table(
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):
             raise DynError(f"this is no regular file: give a CSV file with {what}")
-        if status.st_size > MAX_BYTES:
-            raise DynError(
-                f"the file has {status.st_size} bytes, more than the {MAX_BYTES} that are read: cut it up"
-            )
+        _check_size("the file", status.st_size)
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             return _table(csv.reader(file, strict=True), what, check, needed)
     except DynError as error:
@@ -83,6 +81,28 @@ def read_number_table(
         raise DynError("the file is not UTF-8: save it as UTF-8", file=shown) from error
     except ValueError as error:  # a null character in the path
         raise DynError(f"no such file: '{shown}'") from error
+
+
+def read_number_stream(
+    stream: BinaryIO, shown: str, what: str, check: Callable[[Sequence[str], int], None], needed: str
+) -> NumberTable:
+    """Answer the numbers in a stream, which messages call `shown`; the rest is as for `read_number_table`."""
+    try:
+        data = stream.read(MAX_BYTES + 1)
+        _check_size("it", len(data))
+        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        return _table(csv.reader(text, strict=True), what, check, needed)
+    except DynError as error:
+        raise error.in_file(shown) from error
+    except OSError as error:
+        raise DynError(f"it cannot be read: {error.strerror}", file=shown) from error
+    except UnicodeDecodeError as error:
+        raise DynError("it is not UTF-8: write it as UTF-8", file=shown) from error
+
+
+def _check_size(what: str, size: int) -> None:
+    if size > MAX_BYTES:
+        raise DynError(f"{what} has {size} bytes, more than the {MAX_BYTES} that are read: cut it up")
 
 
 def at_line(line: int, sentence: str, column: str | None = None) -> DynError:
