@@ -52,7 +52,7 @@ def test_what_takes_a_base_as_standing_still_refuses_one_that_moves(what: str) -
 def test_feasibility_refuses_a_base_that_moves() -> None:
     limits = dyn_core.actuator_limits(dyn_core.load_robot(ARM))
     with pytest.raises(
-        dyn_core.DynError, match="^what actuators can do takes the base of a robot as standing"
+        dyn_core.DynError, match=r"^what actuators can do takes the base of a robot as standing"
     ):
         Feasibility(free(), limits)
 

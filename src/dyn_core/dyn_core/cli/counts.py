@@ -22,6 +22,7 @@ from dyn_core.cli.robot_options import (
 )
 from dyn_core.errors import DynError
 from dyn_core.facade.closed import NEWTON_STEP, newton_program
+from dyn_core.facade.elastic_programs import LOADED
 from dyn_core.facade.link_functions import OF_LINKS
 from dyn_core.facade.moving_base_kinematics import OF_BASE_LINK, base_link_program
 from dyn_core.facade.moving_base_programs import base_kinds, base_program, with_base_terms
@@ -55,11 +56,11 @@ def counts(arguments: Namespace) -> Answer:
     if kind is not None:
         return _on_base(moving_base(robot, kind), arguments)
     robot = with_wanted_terms(standing(robot, arguments), arguments)
-    table = {name: traced(robot, name).operation_counts for name in kinds(robot)}
+    table = {name: traced(robot, name).operation_counts for name in kinds(robot) if name != LOADED}
     if robot.loops and structure(robot).unknown:
         table[NEWTON_STEP] = newton_program(robot).operation_counts
     terms = {"friction": arguments.friction, "rotor_inertia": arguments.rotor_inertia}
-    for name in OF_IDENTIFICATION:
+    for name in () if robot.elastic_joint_names else OF_IDENTIFICATION:  # which knows no springs
         table[name] = identification_program(robot, name, **terms).operation_counts
     if arguments.link is not None or arguments.expressed_in is not None:
         names = {name: link_and_axes(robot, arguments, name) for name in OF_LINKS}

@@ -14,7 +14,7 @@ from dyn_core.cli.evaluate_base import evaluated_on_base
 from dyn_core.cli.evaluate_link import evaluated_link
 from dyn_core.cli.functions import EVALUATED, OF_ELASTIC, OF_LINK, ON_BASE, VECTORS
 from dyn_core.cli.link_options import add_link, link_and_axes, refuse_link
-from dyn_core.cli.numbers import Once, joint_vector, shown
+from dyn_core.cli.numbers import Once, all_joints, joint_vector, shown
 from dyn_core.cli.robot_options import (
     chosen_base,
     described_robot,
@@ -22,7 +22,7 @@ from dyn_core.cli.robot_options import (
     standing,
     with_wanted_terms,
 )
-from dyn_core.errors import DynError
+from dyn_core.errors import DynError, counted, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.elastic_programs import no_springs, result_names
@@ -64,7 +64,12 @@ def evaluate(arguments: Namespace) -> Answer:
     if function in OF_ELASTIC and not robot.elastic_joint_names:
         raise no_springs(robot)
     given = {
-        name: joint_vector(f"--{name}", getattr(arguments, name), len(_joints(robot, function, name)))
+        name: joint_vector(
+            f"--{name}",
+            getattr(arguments, name),
+            len(_joints(robot, function, name)),
+            _which(robot, function, name),
+        )
         for name in ("q", "qd", "qdd", "tau")
     }
     taken = [given[name] for name in _TAKEN[function]]
@@ -101,6 +106,15 @@ def _joints(robot: Robot, function: str, vector: str) -> tuple[str, ...]:
     if function == ELASTIC and vector == "qdd":
         return tuple(name for name in robot.coordinate_names if name not in robot.elastic_joint_names)
     return robot.coordinate_names
+
+
+def _which(robot: Robot, function: str, vector: str) -> str:
+    """Answer which joints a vector is of, for a message."""
+    names = _joints(robot, function, vector)
+    if names == robot.coordinate_names:
+        return all_joints(robot)
+    rigid = counted(len(names), "rigid joint")
+    return f"{function} takes those of the {rigid} {listed(names, 12)}, and answers those of the others"
 
 
 def _names(robot: Robot, function: str) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ import math
 from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from dyn_core.errors import DynError, counted, shortened
+from dyn_core.errors import DynError, counted, listed, shortened
+from dyn_core.model.motor_of import motor_of
+from dyn_core.model.robot import Robot
 
 
 def joined(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
@@ -65,11 +67,18 @@ class Once(Action):
         setattr(namespace, self.dest, values)
 
 
-def joint_vector(option: str, text: str | None, dof: int) -> list[float]:
-    """Answer the numbers of an option, one for each joint; zeros where the option is not given."""
+def joint_vector(option: str, text: str | None, dof: int, which: str = "") -> list[float]:
+    """Answer the numbers of an option, one for each joint; zeros where the option is not given.
+
+    Args:
+        option: the option.
+        text: what was given; None for nothing.
+        dof: number of joints.
+        which: which joints these are, for a message; by default those of the robot.
+    """
     if text is None:
         return [0.0] * dof
-    return counted_numbers(option, text, dof, f"the robot has {counted(dof, 'joint')}")
+    return counted_numbers(option, text, dof, which or f"the robot has {counted(dof, 'joint')}")
 
 
 def counted_numbers(option: str, text: str, count: int, wanted: str) -> list[float]:
@@ -79,6 +88,12 @@ def counted_numbers(option: str, text: str, count: int, wanted: str) -> list[flo
     if len(values) != count:
         raise DynError(f"{option} has {counted(len(values), 'number')}, but {wanted}")
     return values
+
+
+def all_joints(robot: Robot) -> str:
+    """Answer which joints a vector is of, for `joint_vector`; "" where no motor behind a spring has one."""
+    names = robot.coordinate_names
+    return f"the robot has {counted(len(names), 'joint')}: {listed(names, 12)}" if motor_of(robot) else ""
 
 
 def numbers(option: str, text: str, count: int) -> list[float]:

@@ -26,6 +26,7 @@ from dyn_core.identification.payload import Payload, PayloadValue
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import ResultStage
 from dyn_core.logs.examine_log import read_log
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 from dyn_core.results.load_parameters import load_parameters
 from dyn_core.results.payload_entries import payload_entries
@@ -76,6 +77,7 @@ def payload(arguments: Namespace) -> Answer:
     stages = Stages(quiet=arguments.quiet)
     _check(arguments)
     robot = standing(load_robot(source_of(arguments.robot), **loading(arguments)), arguments)
+    refuse_springs(robot, "identification")
     known = None
     if arguments.parameters is not None:
         known = load_parameters(arguments.parameters)

@@ -22,6 +22,7 @@ from dyn_core.facade.load import load_robot
 from dyn_core.identification.at_rest import at_rest
 from dyn_core.identification.identified import TorqueError
 from dyn_core.logs.examine_log import read_log
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 from dyn_core.results.load_parameters import load_parameters
 from dyn_core.results.prediction import Prediction, predicted, torque_error, unfiltered_error
@@ -46,8 +47,9 @@ def predict(arguments: Namespace) -> Answer:
     """Predict, write the efforts to a file, and answer how far they are from measured ones."""
     stages = Stages(quiet=arguments.quiet)
     _check_out(arguments)
-    parameters = load_parameters(arguments.parameters)
     robot = standing(load_robot(source_of(arguments.robot), **loading(arguments)), arguments)
+    refuse_springs(robot, "a prediction along a log")
+    parameters = load_parameters(arguments.parameters)
     parameters.applied_to(robot)
     protocol = protocol_of(arguments, parameters.protocol)
     stages("reading the log")

@@ -10,7 +10,7 @@ from typing import Any
 
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.base_options import add_base_vectors, refuse_base_vectors
-from dyn_core.cli.numbers import Once, joint_vector
+from dyn_core.cli.numbers import Once, all_joints, joint_vector
 from dyn_core.cli.output_file import whole_file
 from dyn_core.cli.robot_options import chosen_base, described_robot, standing
 from dyn_core.cli.simulate_base import simulated_on_base
@@ -123,7 +123,7 @@ def _simulator(arguments: Namespace, robot: Robot) -> Simulator:
     q, qd = (
         None
         if getattr(arguments, name) is None
-        else joint_vector(f"--{name}", getattr(arguments, name), robot.dof)
+        else joint_vector(f"--{name}", getattr(arguments, name), robot.dof, all_joints(robot))
         for name in ("q", "qd")
     )
     return Simulator(with_options(robot, arguments), settings, sensors_of(arguments), q, qd)

@@ -39,6 +39,7 @@ class Loaded:
         description: what the text says, with snapped angles; None where it is a .par file.
         remarks: sentences about what had to be guessed.
         path: path of the text, fit for a message; None where it was given itself.
+        of_side_file: sentences about what is suspicious about the side file, with its path.
     """
 
     robot: Robot
@@ -46,6 +47,7 @@ class Loaded:
     description: UrdfDescription | None
     remarks: tuple[str, ...]
     path: str | None = None
+    of_side_file: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ def load_robot(
     where = "" if loaded.path is None else f"{loaded.path}: "
     for remark in (*loaded.remarks, *_impossible_inertias(loaded.description)):
         warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=2)
+    for remark in loaded.of_side_file:
+        warnings.warn(remark, ModelWarning, stacklevel=2)
     return loaded.robot
 
 
@@ -141,7 +145,9 @@ def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> L
         if options.side_path is None:
             raise
         raise error.in_file(options.side_path) from error
-    return replace(loaded, robot=with_cut_frames(robot))
+    where = "" if options.side_path is None else f"{options.side_path}: "
+    remarks = tuple(f"{where}{remark}" for remark in options.side.remarks)
+    return replace(loaded, robot=with_cut_frames(robot), of_side_file=remarks)
 
 
 def _urdf_robot(

@@ -28,7 +28,7 @@ from dyn_core.dynamics.regressor import regressor
 from dyn_core.dynamics.springs import spring_torques, with_spring_torques
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.closed import closed
-from dyn_core.facade.elastic_programs import elastic_algorithms, rigid_and_elastic
+from dyn_core.facade.elastic_programs import LOADED, elastic_algorithms, rigid_and_elastic
 from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.facade.symbolic_robot import SymbolicRobot
 from dyn_core.grouping.regroup import with_base_parameters
@@ -139,7 +139,7 @@ def _elastic_kinds(robot: Robot) -> dict[str, Kind]:
     given = {"q": n, "qd": n, "qdd": len(rigid_and_elastic(robot)[0])}
     return {
         "elastic_inverse_dynamics": Kind(algorithms, given, (n,)),
-        "loaded_elastic_dynamics": Kind(algorithms, given | {"extra": n}, (n,)),
+        LOADED: Kind(algorithms, given | {"extra": n}, (n,)),
         "spring_torques": Kind([_spring_torques], {"q": n, "qd": n}, (n,)),
         **(_motor_kind(robot) if len(motors(robot)) == len(robot.elastic_joint_names) else {}),
     }

@@ -10,7 +10,7 @@ memory. PyYAML is imported when it is needed: it is slow to import, and few robo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -64,8 +64,14 @@ def parse_yaml(text: str) -> Node:
     return reader.document or Scalar("")
 
 
-def as_node(value: object, depth: int = 0) -> Node:
-    """Answer Python data (mappings, sequences, text, numbers) as if it had been read from YAML."""
+def as_node(value: object, place: tuple[str, ...] = ()) -> Node:
+    """Answer Python data (mappings, sequences, text, numbers) as if it had been read from YAML.
+
+    Args:
+        value: the data.
+        place: keys that lead to it, for messages.
+    """
+    depth = len(place)
     if depth > MAX_DEPTH:
         raise DynError(f"the data is nested more than {MAX_DEPTH} deep")
     if value is None:
@@ -79,10 +85,12 @@ def as_node(value: object, depth: int = 0) -> Node:
     if isinstance(value, Real):
         return Scalar(repr(_float(value)))
     if isinstance(value, Mapping):
-        return Entries({str(key): as_node(item, depth + 1) for key, item in value.items()})
+        return Entries({str(key): as_node(item, (*place, str(key))) for key, item in value.items()})
     if isinstance(value, Sequence) or hasattr(value, "tolist"):
-        return Items(tuple(as_node(item, depth + 1) for item in value))  # type: ignore[attr-defined]
-    raise DynError(f"{shortened(repr(value), 40)} is neither a mapping, a list, a text nor a number")
+        items: Iterable[object] = value  # type: ignore[assignment]
+        return Items(tuple(as_node(item, (*place, str(k))) for k, item in enumerate(items)))
+    where = f"{shortened(', '.join(place))}: " if place else ""
+    raise DynError(f"{where}{shortened(repr(value), 40)} is neither a mapping, a list, a text nor a number")
 
 
 def _float(value: Real) -> float:

@@ -15,6 +15,7 @@ from dyn_core.facade.arrays import Array
 from dyn_core.io.number_table import TIME, NumberTable, at_line, read_number_table
 from dyn_core.io.source import path_text
 from dyn_core.model.robot import Robot
+from dyn_core.simulation.no_actuator import no_actuator
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +79,4 @@ def _check_passive(table: NumberTable, robot: Robot, file: str) -> None:
         if name in table.names:
             moved = np.flatnonzero(table.values[:, table.names.index(name)])
             if len(moved):
-                spring = robot.joint(name).elastic
-                sentence = "the joint is passive, it has no actuator: give 0, or leave it out"
-                if spring is not None and spring.motor:
-                    motor = robot.joints[spring.motor - 1].name
-                    sentence = f"only its spring moves the joint: give the effort of its motor, '{motor}'"
-                raise at_line(int(table.lines[moved[0]]), sentence, name).in_file(file)
+                raise at_line(int(table.lines[moved[0]]), no_actuator(robot, name), name).in_file(file)

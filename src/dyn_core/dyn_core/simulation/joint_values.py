@@ -41,7 +41,10 @@ def joint_values(name: str, values: JointValues, robot: str, joint_names: Sequen
         values = [values.get(joint, 0.0) for joint in joint_names]
     array = as_floats(name, values)
     if array.shape != (len(joint_names),):
-        raise ValueError(f"{name}: expected the shape ({len(joint_names)},), but it has {array.shape}")
+        raise ValueError(
+            f"{name}: expected the shape ({len(joint_names)},), but it has {array.shape}: give a number "
+            f"for each of the joints {listed(joint_names, 12)}, in this order"
+        )
     numbers = array.tolist()
     if not all(map(math.isfinite, numbers)):
         joint, value = next(

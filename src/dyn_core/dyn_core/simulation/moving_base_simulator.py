@@ -31,6 +31,7 @@ from dyn_core.simulation.joint_values import JointValues, joint_values
 from dyn_core.simulation.momentum_dynamics import momentum_programs
 from dyn_core.simulation.moving_base_settings import MovingBaseSettings
 from dyn_core.simulation.moving_state import MovingState
+from dyn_core.simulation.no_actuator import refuse_efforts
 
 
 class _Inner(NamedTuple):
@@ -182,17 +183,17 @@ class MovingBaseSimulator:
     def set_effort(self, effort: JointValues) -> None:
         """Replace the efforts of the actuators (N m or N), until they are replaced again.
 
-        Those of passive joints are 0, whatever is given for them; others are cut at their limits, where
-        the settings say so.
+        They are cut at their limits, where the settings say so; for passive joints there is 0.
 
         Args:
             effort: in the order of the joints, or by name, 0 for the others.
 
         Raises:
             ValueError: the number of efforts is not that of the joints, or one is not finite.
-            DynError: there is no such joint.
+            DynError: there is no such joint, or a passive joint has an effort.
         """
         command = self._of_joints("effort", effort)
+        refuse_efforts(self.base.robot, command.tolist())
         self._tau = np.clip(command, -self._strengths, self._strengths)
         self._command = command
 
