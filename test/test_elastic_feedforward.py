@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,7 +55,7 @@ def _duration(seconds: float) -> Duration:
 class Arm:
     """The node in the mode inverse_dynamics, with what it publishes beside torques."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, **parameters: Any) -> None:
         self.motors: list[JointState] = []
         self.answers: list[JointTrajectory] = []
         node = graph.node
@@ -63,7 +65,8 @@ class Arm:
         )
         sent = node.create_publisher(JointTrajectory, "feedforward/joint_trajectory", qos.EACH_MESSAGE)
         self.send = sent.publish
-        graph.feedforward(mode="inverse_dynamics", rate=100.0, ramp_up=0.0, **ARM)
+        given = ARM | parameters
+        graph.feedforward(mode="inverse_dynamics", rate=100.0, ramp_up=0.0, **given)
         graph.wait_for(
             lambda: (
                 sent.get_subscription_count() == 1
@@ -105,6 +108,7 @@ def test_torques_and_motors_along_a_trajectory(graph: Graph, arm: Arm, robot: dy
         torques = by_stamp.get((motor.header.stamp.sec, motor.header.stamp.nanosec))
         if torques is not None:
             seen += 1
+            assert list(motor.effort) == list(torques.total)
             wanted = terms.of(motion)
             np.testing.assert_allclose(torques.gravity, wanted.gravity, rtol=0.0, atol=1e-3)
             np.testing.assert_allclose(torques.inertial, wanted.inertial, rtol=0.0, atol=0.05)
@@ -125,14 +129,67 @@ def _begin(trajectory: Any, terms: ElasticTerms, seen: JointState) -> float:
     return low
 
 
-def test_references_are_not_smooth_enough(graph: Graph, arm: Arm) -> None:
+NOT_SMOOTH = (
+    "~/reference: a reference that moves has no third and fourth derivative, which elastic joints need: send "
+    "a trajectory, or references at rest, with velocities and accelerations of 0"
+)
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [((), ()), ([0.0] * 6, ()), ([0.1] + [0.0] * 5, [0.0] * 6), ([0.0] * 6, [0.0] * 5 + [0.1])],
+    ids=["positions", "no accelerations", "a velocity", "an acceleration"],
+)
+def test_references_that_move_are_not_smooth_enough(rates: Any, graph: Graph, arm: Arm) -> None:
     graph.torques_for(NAMES, START)
-    graph.refer(NAMES, START)
+    graph.refer(NAMES, START, *rates)
     graph.wait_for(lambda: graph.diagnosis("references refused") == "1")
-    assert graph.diagnostics[-1].message == (
-        "~/reference: a reference has no third and fourth derivative, which elastic joints need: send a "
-        "trajectory"
+    assert graph.diagnostics[-1].message == NOT_SMOOTH
+    assert not arm.motors
+
+
+def test_references_at_rest_hold_links_and_lead_motors(graph: Graph, arm: Arm, robot: dyn_core.Robot) -> None:
+    graph.torques_for(NAMES, START)
+    terms = ElasticTerms(dyn_core.compile_model(robot))
+    rest = [0.0] * 6
+    for step in range(3):
+        q = [value + 0.01 * step for value in START]
+        stamp = graph.refer(NAMES, q, rest, rest)
+        answer = graph.answer_to(stamp)
+        motion = Motion.at_rest(np.array(q))
+        np.testing.assert_allclose(answer.total, terms.of(motion).total, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(answer.inertial, rest, rtol=0.0, atol=1e-9)
+        graph.wait_for(lambda stamp=stamp: any(m.header.stamp == stamp for m in arm.motors))
+        (motor,) = (m for m in arm.motors if m.header.stamp == stamp)
+        assert list(motor.name) == MOTORS
+        np.testing.assert_allclose(motor.position, terms.motors(motion).q, rtol=0.0, atol=1e-12)
+        assert list(motor.velocity) == rest
+        assert list(motor.effort) == list(answer.total)
+    graph.refer(NAMES, q)  # and then one that may move
+    graph.wait_for(lambda: graph.diagnosis("references refused") == "1")
+    # A trajectory goes on from there.
+    arm.send(message(GOAL))
+    graph.wait_for(lambda: graph.diagnosis("trajectories used") == "1")
+    graph.wait_for(lambda: len(arm.motors) > 10)
+
+
+def test_motors_that_would_be_too_fast(graph: Graph, tmp_path: Path) -> None:
+    """Springs of a hundredth of the stiffness: the motor has to wind them up in a tenth of a second."""
+    side = tmp_path / "soft.yaml"
+    side.write_text(SIDE.read_text().replace("e+4,", "e+2,"))
+    arm = Arm(graph, side_file=str(side))
+    graph.torques_for(NAMES, START)
+    quick = message([value + 0.02 for value in START])
+    quick.points[0].time_from_start = _duration(0.1)
+    arm.send(quick)
+    graph.wait_for(lambda: graph.diagnosis("trajectories refused") == "1")
+    assert re.fullmatch(
+        r"~/joint_trajectory: the motor 'joint_\d_motor' would be at \d+\.\d+ rad/s to be ahead of its "
+        r"spring, 0\.\d+ s after the beginning, and may be at \d\.\d+ rad/s: give the trajectory more time",
+        graph.diagnostics[-1].message,
     )
+    arm.send(message(START))
+    graph.wait_for(lambda: graph.diagnosis("trajectories used") == "1")
 
 
 def test_a_trajectory_of_which_some_points_have_velocities_is_refused(graph: Graph, arm: Arm) -> None:

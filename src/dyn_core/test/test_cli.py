@@ -189,7 +189,7 @@ def test_a_full_disk_ends_in_a_sentence(arguments: list[str]) -> None:
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("where", ["main._parser", "main._print", "counts.dynamic_robot_of"])
+@pytest.mark.parametrize("where", ["main._parser", "main._print", "counts.described_robot"])
 def test_an_interrupt_ends_every_command_in_a_sentence(
     where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -117,13 +117,6 @@ def test_springs_are_beside_the_terms_and_named(capsys: pytest.CaptureFixture[st
     assert second == "springs of 'lift': K (dq - rest) + D d(dq)/dt, see dyn mdh"
 
 
-def test_a_base_that_moves_is_said_to_stand_still(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    side = tmp_path / "rrp.yaml"
-    side.write_text("base: free\n")
-    lines = printed(capsys, str(ROBOTS / "rrp.urdf"), "--loops", str(side)).splitlines()
-    assert lines[1] == "of a base that stands still, though its side file says that it moves: 'free'"
-
-
 def test_customised_text_has_one_operation_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, str(ROBOTS / "rx90.urdf"), "--base-parameters")
     assert "C2 = cos(q2)" in text.splitlines()

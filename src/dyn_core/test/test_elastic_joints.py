@@ -76,15 +76,30 @@ def test_the_rotor_inertia_of_the_joint_is_that_of_its_motor() -> None:
     assert again.joints == robot.joints
 
 
-@pytest.mark.parametrize("side", ["", "elastic: {}", "elastic:"])
-def test_without_springs_nothing_changes(side: str) -> None:
-    assert dyn_core.load_robot(urdf(), loops=side or None) == dyn_core.load_robot(urdf())
+@pytest.mark.parametrize("side", [None, "elastic: {}", {"elastic": None}])
+def test_without_springs_nothing_changes(side) -> None:
+    assert dyn_core.load_robot(urdf(), loops=side) == dyn_core.load_robot(urdf())
+
+
+def test_nothing_below_elastic_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "side.yaml"
+    path.write_text("passive: []\nelastic:\n")
+    sentence = (
+        "elastic (line 2): nothing is in it, and no joint is elastic: name joints below it, or leave it out"
+    )
+    for side, said in ((path, f"{path}: {sentence}"), (path.read_text(), sentence)):
+        with pytest.warns(dyn_core.ModelWarning) as caught:
+            robot = dyn_core.load_robot(urdf(), loops=side)
+        assert [str(warning.message) for warning in caught] == [said]
+        assert robot == dyn_core.load_robot(urdf(), loops="passive: []")
+    assert any("nothing is in it" in str(finding) for finding in dyn_core.check_robot(urdf(), loops=path))
 
 
 def spring(entries: str, joint: str = "j2") -> str:
     return f"elastic:\n  {joint}: {{{entries}}}"
 
 
+STIFFNESS = "write a finite number (N m/rad, or N/m for a prismatic joint)"
 LOOP = "loops:\n- {name: c, type: spherical, parent: {link: l0}, child: {link: l3}}\n"
 CASES = {
     "zero": (
@@ -99,11 +114,54 @@ CASES = {
     ),
     "NaN": (
         spring("stiffness: .nan"),
-        "elastic of joint 'j2', stiffness (line 2): it is '.nan': write a finite number",
+        f"elastic of joint 'j2', stiffness (line 2): it is '.nan': {STIFFNESS}",
     ),
     "infinite": (
         spring("stiffness: .inf"),
-        "elastic of joint 'j2', stiffness (line 2): it is '.inf': write a finite number",
+        f"elastic of joint 'j2', stiffness (line 2): it is '.inf': {STIFFNESS}",
+    ),
+    "a truth": (
+        spring("stiffness: true"),
+        f"elastic of joint 'j2', stiffness (line 2): it is 'true': {STIFFNESS}",
+    ),
+    "empty": (
+        spring("stiffness: "),
+        f"elastic of joint 'j2', stiffness (line 2): it is empty: {STIFFNESS}",
+    ),
+    "list": (
+        spring("stiffness: [1, 2]"),
+        f"elastic of joint 'j2', stiffness (line 2): it is no number: {STIFFNESS}",
+    ),
+    "list of joints": (
+        "elastic:\n- j2\n",
+        "elastic (line 2): it must be a mapping, as in 'elbow: {stiffness: 2.0e+4}'",
+    ),
+    "number alone": (
+        "elastic:\n  j2: 2e4",
+        "elastic of joint 'j2' (line 2): it must be a mapping, as in '{stiffness: 2.0e+4, damping: 5.0}'",
+    ),
+    "twice": (
+        spring("stiffness: 1") + "\n  j2: {stiffness: 2}",
+        "line 3: 'j2' is there twice: keep one",
+    ),
+    "motor alone": (
+        spring("stiffness: 1, motor: 0.1"),
+        "elastic of joint 'j2', motor (line 2): it must be a mapping, as in '{inertia: 1.0e-4, gear: 100}'",
+    ),
+    "gear without end": (
+        spring("stiffness: 1, motor: {gear: .inf}"),
+        "elastic of joint 'j2', motor, gear (line 2): it is '.inf': write a finite number (the speed of the "
+        "motor over that of the joint)",
+    ),
+    "huge gear": (
+        spring("stiffness: 1, motor: {gear: 1e200, inertia: 1}"),
+        "elastic of joint 'j2' (line 2): the inertia of its motor is inf at the joint: it is the inertia 1 "
+        "kg m^2 times the square of the gear 1e+200: check both",
+    ),
+    "motor by name": (
+        "rotor_inertia: {j2_motor: 1}\n" + spring("stiffness: 1, motor: {}"),
+        "rotor_inertia: 'j2_motor' is the motor behind the spring of joint 'j2', which a side file calls by "
+        "the name of the joint: what is given for 'j2' goes over to its motor",
     ),
     "no stiffness": (
         spring("rest: 1"),
@@ -120,7 +178,7 @@ CASES = {
     ),
     "rest": (
         spring("stiffness: 1, rest: there"),
-        "elastic of joint 'j2', rest (line 2): it is 'there': write a finite number",
+        "elastic of joint 'j2', rest (line 2): it is 'there': write a finite number (rad or m)",
     ),
     "gear": (
         spring("stiffness: 1, motor: {gear: 0}"),
@@ -133,29 +191,34 @@ CASES = {
     ),
     "no inertia": (
         spring("stiffness: 1, motor: {gear: 5}"),
-        "elastic: joint 'j2': the inertia of its motor is 0 at the joint: give motor: {inertia, gear}",
+        "elastic of joint 'j2' (line 2): the inertia of its motor is 0 at the joint: give motor: {inertia, "
+        "gear}",
     ),
     "two inertias": (
         "rotor_inertia: {j2: 0.5}\n" + spring("stiffness: 1, motor: {inertia: 0.1}"),
-        "elastic: joint 'j2': the inertia of its motor is given twice, as 0.1 kg m^2 at the shaft and as "
+        "elastic of joint 'j2' (line 3): the inertia of its motor is given twice, as 0.1 kg m^2 at the "
+        "shaft and as "
         "a rotor inertia of 0.5 at the joint: take one out",
     ),
     "rotor": (
         "rotor_inertia: {j2: 0.5}\n" + spring("stiffness: 1"),
-        "elastic: joint 'j2': it has a rotor inertia of 0.5, but an elastic joint has no rotor: take it "
+        "elastic of joint 'j2' (line 3): it has a rotor inertia of 0.5, but an elastic joint has no rotor: "
+        "take it "
         "out, or, if a motor drives it through the spring, give its motor",
     ),
     "passive motor": (
         "passive: [j2]\n" + spring("stiffness: 1, motor: {inertia: 0.1}"),
-        "elastic: joint 'j2': it has a motor, but is named in passive, too: take it out of one of them",
+        "elastic of joint 'j2' (line 3): it has a motor, but is named in passive, too: take it out of one "
+        "of them",
     ),
     "no joint": (
         spring("stiffness: 1", "j9"),
-        "elastic: the robot has no moving joint 'j9': its joints are 'j1', 'j2', 'j3'",
+        "elastic (line 2): the robot has no moving joint 'j9': its joints are 'j1', 'j2', 'j3'",
     ),
     "loop": (
         LOOP + spring("stiffness: 1"),
-        "elastic: joint 'j2': the robot has loops ('c'), and elastic joints of robots with loops are not "
+        "elastic of joint 'j2' (line 4): the robot has loops ('c'), and elastic joints of robots with "
+        "loops are not "
         "modelled: take out the loops, or the spring",
     ),
     "cut joint": (
@@ -174,6 +237,22 @@ def test_mistakes(case: str) -> None:
     assert str(caught.value) == sentence
 
 
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (True, f"elastic of joint 'j2', stiffness: it is 'true': {STIFFNESS}"),
+        (None, f"elastic of joint 'j2', stiffness: it is empty: {STIFFNESS}"),
+        (float("nan"), f"elastic of joint 'j2', stiffness: it is 'nan': {STIFFNESS}"),
+        ([1.0], f"elastic of joint 'j2', stiffness: it is no number: {STIFFNESS}"),
+        (1j, "elastic, j2, stiffness: 1j is neither a mapping, a list, a text nor a number"),
+    ],
+)
+def test_mistakes_in_python(value: object, sentence: str) -> None:
+    with pytest.raises(dyn_core.DynError) as caught:
+        dyn_core.load_robot(urdf(), loops={"elastic": {"j2": {"stiffness": value}}})
+    assert str(caught.value) == sentence
+
+
 IN_THE_URDF = {
     "interface": '<ros2_control type="system" name="c"><joint name="j2">'
     '<command_interface name="effort"/></joint></ros2_control>',
@@ -186,7 +265,8 @@ def test_an_elastic_joint_that_is_actuated(more: str) -> None:
     with pytest.raises(dyn_core.DynError) as caught:
         dyn_core.load_robot(urdf(more), loops=spring("stiffness: 1"))
     assert str(caught.value) == (
-        "elastic: joint 'j2': the URDF gives it an actuator, but an elastic joint has none: take the "
+        "elastic of joint 'j2' (line 2): the URDF gives it an actuator, but an elastic joint has none: "
+        "take the "
         "actuator out, or, if a motor drives it through the spring, give its motor"
     )
     robot = dyn_core.load_robot(urdf(more), loops=spring("stiffness: 1, motor: {inertia: 0.1}"))
@@ -200,7 +280,7 @@ def test_a_mimic_has_no_spring() -> None:
     with pytest.raises(dyn_core.DynError) as caught:
         dyn_core.load_robot(text, loops=spring("stiffness: 1", "j1"))
     assert str(caught.value) == (
-        "elastic: joint 'j1' mimics another and has no position of its own: name that one"
+        "elastic (line 2): joint 'j1' mimics another and has no position of its own: name that one"
     )
 
 
@@ -209,7 +289,8 @@ def test_names_that_are_taken() -> None:
     with pytest.raises(dyn_core.DynError) as caught:
         dyn_core.load_robot(text, loops=spring("stiffness: 1, motor: {inertia: 1}"))
     assert str(caught.value) == (
-        "elastic: joint 'j2': its motor becomes the joint 'j2_motor', whose name is taken: rename that one"
+        "elastic of joint 'j2' (line 2): its motor becomes the joint 'j2_motor', whose name is taken: "
+        "rename that one"
     )
 
 
@@ -272,6 +353,24 @@ def test_the_table_shows_springs(capsys: pytest.CaptureFixture[str]) -> None:
     frames = json.loads(capsys.readouterr().out)["frames"]
     assert frames[0]["elastic"] == {"stiffness": 6e7, "rest": 0.0, "damping": 2e4, "motor": 0, "gear": 1.0}
     assert "elastic" not in frames[4]
+
+
+def test_check_finds_in_drives_behind_springs_what_it_finds_in_others() -> None:
+    text = (
+        urdf(armature="0.5").replace('effort="40"', 'effort="1"', 1).replace('effort="40"', 'effort="0"', 1)
+    )
+    text = text.replace('velocity="3"', 'velocity="90"', 1)
+    side = "elastic:\n" + "".join(f"  {j}: {{stiffness: 1e4, motor: {{}}}}\n" for j in ("j1", "j2", "j3"))
+    side += "rotor_inertia: {j1: 0.5, j3: 0.5}\n"
+    rigid = [
+        str(finding) for finding in dyn_core.check_robot(text, loops="rotor_inertia: {j1: 0.5, j3: 0.5}")
+    ]
+    found = [str(finding) for finding in dyn_core.check_robot(text, loops=side)]
+    for word in ("an effort limit of 0", "looks like degrees/s", "dry friction", "gravity takes up to"):
+        assert any(word in finding for finding in rigid), word
+    of_springs = [finding for finding in found if "spring" in finding]
+    assert len(of_springs) == 2
+    assert [finding for finding in found if "spring" not in finding] == rigid
 
 
 def test_check_tells_of_springs() -> None:

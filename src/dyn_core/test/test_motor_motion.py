@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from dyn_core import SimulationSettings, Simulator
 from dyn_core.cli.main import main
 from dyn_core.control.elastic_terms import ElasticTerms
 from dyn_core.control.motion import Motion
+from dyn_core.control.motor_speeds import check_motor_speeds
 from dyn_core.control.plan import planned, replaced
 from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.terms import Switches
@@ -267,6 +269,33 @@ def test_ranges_between_the_points() -> None:
     check_ranges(trajectory, NAMES, {"joint_1": Limits(upper=furthest + 1e-4)}, speed)
     with pytest.raises(dyn_core.DynError, match=r"the trajectory takes joint 'joint_1' to"):
         check_ranges(trajectory, NAMES, {"joint_1": Limits(upper=furthest - 2e-3)}, speed)
+
+
+def test_motors_may_be_no_faster_than_their_joints() -> None:
+    """As by the greatest of many more samples."""
+    side = (ROBOTS / "rx90_elastic.yaml").read_text().replace("e+4,", "e+2,")
+    robot = dyn_core.load_robot(ROBOTS / "rx90.urdf", loops=side)
+    terms = ElasticTerms(dyn_core.compile_model(robot))
+    goal = trajectory_points(NAMES, NAMES, [0.0, 0.5], [[0.0] * 6, [0.1] * 6])
+    trajectory = planned(goal, 0.0, for_springs=True)
+    times = np.linspace(0.0, 0.5, 2001)
+    peak = np.abs(terms.motors(trajectory.smooth_motions(times)).qd).max(axis=0)
+    assert peak.max() > 2.0 * np.abs(trajectory.sample_many(times).qd).max()  # of the links
+    check_motor_speeds(terms, trajectory, np.full(6, np.inf))
+    check_motor_speeds(terms, trajectory, peak / 1.1 * 1.001)
+    fastest = int(peak.argmax())
+    with pytest.raises(dyn_core.DynError) as caught:
+        check_motor_speeds(terms, trajectory, np.where(np.arange(6) == fastest, 0.97 * peak / 1.1, np.inf))
+    found = re.fullmatch(
+        rf"the motor 'joint_{fastest + 1}_motor' would be at (\S+) rad/s to be ahead of its spring, \S+ s "
+        r"after the beginning, and may be at (\S+) rad/s: give the trajectory more time",
+        str(caught.value),
+    )
+    assert found
+    assert 0.97 * peak.max() < float(found[1]) <= peak.max() * 1.001
+    assert float(found[2]) == pytest.approx(0.97 / 1.1 * peak.max(), rel=1e-3)
+    standing = Trajectory.standing(np.zeros(6), 0.0)
+    check_motor_speeds(terms, standing, np.zeros(6))
 
 
 def test_a_simulated_arm_follows_without_any_control() -> None:

@@ -223,3 +223,18 @@ def test_states_and_mistakes() -> None:
     with pytest.raises(dyn_core.DynError, match="the simulation of robot 'arm' diverges near 0 s"):
         fast.step(1.0)
     assert fast.state is state
+
+
+def test_passive_joints_get_no_effort() -> None:
+    second = dyn_core.load_robot(ARM).joint_names[1]
+    robot = dyn_core.load_robot(ARM, gravity=NOTHING, loops={"passive": [second]})
+    simulator = MovingBaseSimulator(robot, "free")
+    simulator.set_effort([1.0, 0.0])
+    before = simulator.acceleration
+    with pytest.raises(dyn_core.DynError) as caught:
+        simulator.set_effort([1.0, 3.0])
+    assert str(caught.value) == (
+        f"effort: joint '{second}' is given 3 N, but the joint is passive, it has no actuator: give 0, or "
+        "leave it out"
+    )
+    np.testing.assert_array_equal(simulator.acceleration, before)

@@ -203,9 +203,59 @@ def test_positions_by_name_let_springs_rest() -> None:
     simulator = Simulator(robot)
     simulator.set_state({"joint_2": 0.5})
     assert simulator.state.q[-1] == 0.4
-    simulator.set_effort({"joint_2": 5.0, "joint_2_motor": 6.0})
-    assert simulator.at_effort_limit == ("joint_2",)  # only its spring moves it
-    assert simulator.effort.tolist() == [0.0] * 6 + [6.0]
+    simulator.set_state({"joint_2": 0.5}, {"joint_2": 0.3, "joint_1": 0.1})
+    assert simulator.state.qd.tolist() == [0.1, 0.3, 0.0, 0.0, 0.0, 0.0, 0.3]
+    simulator.set_state({"joint_2_motor": 0.5}, {"joint_2_motor": 0.3})
+    assert simulator.state.qd.tolist() == [0.0, 0.3, 0.0, 0.0, 0.0, 0.0, 0.3]
+    for bad, sentence in (({"joint_2": "far"}, "q: expected numbers"), ({"knee": 1.0}, "no joint 'knee'")):
+        with pytest.raises((ValueError, dyn_core.DynError), match=sentence):
+            simulator.set_state(bad)
+
+
+def test_springs_rest_also_where_limits_keep_a_joint_from_0() -> None:
+    side = {
+        "elastic": {
+            "joint_2": {"stiffness": 1e4, "motor": {"inertia": 1.0}},
+            "joint_3": {"stiffness": 1e4, "rest": 9.0},
+        }
+    }
+    text = (ROBOTS / "rx90.urdf").read_text()
+    lower = text.split('name="joint_2"')[1].split('lower="')[1].split('"')[0]
+    robot = dyn_core.load_robot(text.replace(f'lower="{lower}"', 'lower="0.2"'), loops=side)
+    upper = robot.joint("joint_3").limits.upper
+    for q in (None, {}, {"joint_1": 0.3}):
+        begins = dict(zip(robot.coordinate_names, Simulator(robot, q=q).state.q.tolist(), strict=True))
+        assert (begins["joint_2"], begins["joint_2_motor"], begins["joint_3"]) == (0.2, 0.2, upper)
+
+
+SPRUNG = {
+    "joint_2": {"stiffness": 1e4, "rest": 0.1, "motor": {"inertia": 1.0}},
+    "joint_3": {"stiffness": 1e4},
+}
+
+
+@pytest.mark.parametrize("integrator", ["auto", "rk4"])
+def test_efforts_of_joints_that_only_springs_move(integrator: Any) -> None:
+    robot = dyn_core.load_robot(ROBOTS / "rx90.urdf", loops={"elastic": SPRUNG})
+    simulator = Simulator(robot, SimulationSettings(1e-4, integrator))
+    simulator.set_effort({"joint_2_motor": 6.0, "joint_2": 0.0})
+    motor = "only its spring moves the joint: give the effort of its motor, 'joint_2_motor'"
+    lumped = "only its spring moves the joint, it has no actuator: give 0, or leave it out"
+    for name, value, why in (("joint_2", 5.0, motor), ("joint_3", -0.5, lumped)):
+        given = [0.0] * 7
+        given[robot.coordinate_names.index(name)] = value
+        for effort in ({name: value}, {"joint_2_motor": 1.0, name: value}, given, np.array(given)):
+            with pytest.raises(dyn_core.DynError) as caught:
+                simulator.set_effort(effort)
+            assert str(caught.value) == f"effort: joint '{name}' is given {value:g} N m, but {why}"
+            assert caught.value.element == f"joint '{name}'"
+    assert simulator.effort.tolist() == simulator.command.tolist() == [0.0] * 6 + [6.0]  # as before
+    with pytest.raises(ValueError, match="expected the shape") as short:
+        simulator.set_effort([0.0] * 6)
+    assert str(short.value) == (
+        "effort: expected the shape (7,), but it has (6,): give a number for each of the joints 'joint_1', "
+        "'joint_2', 'joint_3', 'joint_4', 'joint_5', 'joint_6', 'joint_2_motor', in this order"
+    )
 
 
 @pytest.mark.parametrize("name", ["rrp", "sdt"])

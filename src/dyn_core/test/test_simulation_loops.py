@@ -210,6 +210,23 @@ def test_passive_joints_stop_at_their_limits(integrator: Any) -> None:
     assert np.abs(all_joints(simulator)[1]).max() < 0.05  # it lies against them
 
 
+def test_accelerations_are_those_that_stops_leave() -> None:
+    """Five-bar at rest on the stops of its elbows, and while one elbow slides along its stop."""
+    simulator = Simulator(example("five_bar"))
+    h, off = simulator.settings.step, []
+    for _ in range(1200):
+        given, before, stopped = simulator.acceleration, simulator.state, simulator.at_stop
+        after = simulator.step()
+        if len(stopped) == 1 and simulator.at_stop == stopped:
+            off.append(float(np.abs(given - (after.qd - before.qd) / h).max()))
+    assert len(off) > 20
+    # Where a joint comes to rest in a step, it has another acceleration at its beginning.
+    assert np.quantile(off, 0.9) < 0.5, off
+    assert simulator.at_stop == ("left_elbow", "right_elbow")
+    np.testing.assert_allclose(simulator.acceleration, 0.0, atol=1e-6)
+    np.testing.assert_allclose(simulator.passive_acceleration, 0.0, atol=1e-6)
+
+
 def test_passive_joints_pass_their_limits_where_there_are_to_be_none() -> None:
     simulator = fall(five_bar(damping=0.2, elbow=(0.5, 1.4)), 300, position_limits=False)
     assert simulator.passive_state.q[0] > 1.5

@@ -188,10 +188,18 @@ def test_robots_that_cannot_be_simulated() -> None:
 def test_passive_joints_get_no_effort() -> None:
     robot = dyn_core.load_robot(dyn_core.write_urdf(two_links()), loops={"passive": ["elbow"]})
     one = Simulator(robot)
-    one.set_effort([3.0, 4.0])
+    for effort in ([3.0, 4.0], {"elbow": 4.0}):
+        with pytest.raises(DynError) as caught:
+            one.set_effort(effort)
+        assert str(caught.value) == (
+            "effort: joint 'elbow' is given 4 N m, but the joint is passive, it has no actuator: give 0, or "
+            "leave it out"
+        )
+    np.testing.assert_array_equal(one.effort, [0.0, 0.0])
+    one.set_effort([3.0, 0.0])
     np.testing.assert_array_equal(one.effort, [3.0, 0.0])
-    np.testing.assert_array_equal(one.command, [3.0, 4.0])
-    assert one.at_effort_limit == ("elbow",)
+    np.testing.assert_array_equal(one.command, [3.0, 0.0])
+    assert one.at_effort_limit == ()
     model = dyn_core.compile_model(robot)
     np.testing.assert_allclose(
         one.acceleration, model.forward_dynamics([0, 0], [0, 0], [3.0, 0.0]), rtol=1e-9

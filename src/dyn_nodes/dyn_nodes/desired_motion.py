@@ -224,6 +224,11 @@ class DesiredMotion:
         """Answer the motion of the trajectory at a time (s) with all derivatives; None without one."""
         return None if self._trajectory is None else self._trajectory.smooth_motion(t)
 
+    @property
+    def speed(self) -> Array:
+        """Greatest speeds of the joints (rad/s or m/s), (n,); infinite where they are not known."""
+        return self._jumps.speed
+
     def fresh(self, now: float) -> bool:
         """Whether what is desired may still be used at a time of the steady clock (s)."""
         return self.kind is not Kind.REFERENCE or now - self._reference_at <= self._timeout

@@ -14,7 +14,7 @@ Publishes:
     ~/torques (dyn_msgs/JointTorques): torques with what they are made of.
     ~/commands (std_msgs/Float64MultiArray): the same torques in the order of a controller.
     ~/joint_trajectory_effort (trajectory_msgs/JointTrajectory): each trajectory with its efforts.
-    ~/motor_reference (sensor_msgs/JointState): where motors behind springs have to be, along a trajectory.
+    ~/motor_reference (sensor_msgs/JointState): where motors behind springs have to be, and their torques.
     ~/model_info (dyn_msgs/ModelInfo, transient_local): the model in use.
     /diagnostics (diagnostic_msgs/DiagnosticArray): messages used and refused, and what is wrong.
 Services:
@@ -30,6 +30,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import Imu, JointState
@@ -48,15 +49,18 @@ from dyn_nodes.desired_motion import Kind
 from dyn_nodes.diagnostics import Failure
 from dyn_nodes.feedforward_settings import declared_settings
 from dyn_nodes.joint_reader import JointReader
+from dyn_nodes.joint_state_bytes import Stamp
 from dyn_nodes.model_service import ModelService
 from dyn_nodes.model_source import LoadedModel, compiled
 from dyn_nodes.motion_message import GivenMotion, controller_motion, measured_motion, reference_motion
 from dyn_nodes.motor_message import motor_reference
+from dyn_nodes.output_stage import Output
 from dyn_nodes.parameter_interface import ParameterInterface
 from dyn_nodes.passive_reference import check_passive
 from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_source import DescribedRobot
+from dyn_nodes.standing_base import refuse_moving_base
 from dyn_nodes.torque_maker import Running
 from dyn_nodes.torque_node import Publishing, TorqueNode, nanoseconds_of
 from dyn_nodes.torque_source import TorqueSource
@@ -129,6 +133,11 @@ class Feedforward(TorqueNode[TorqueSource]):
             # What a planar or floating joint at the root would say of the base, messages do.
             robot = moving_base(described.robot, "given").robot
             described = replace(described, robot=robot)
+        refuse_moving_base(
+            described.robot,
+            "base.source 'none'",
+            "set base.source to imu or odometry to be told of its motion",
+        )
         source = TorqueSource(compiled(described, "runtime"), self._settings)
         return self.running(source.loaded.robot, source)
 
@@ -205,6 +214,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             output = running.maker.refer(given, t, self.steady())
             if output is not None:
                 self.answer(running, output, stamp)
+                self._lead_motors(running, t, output, stamp)
         except Rejection as problem:
             self.withhold("references refused", topic, problem)
             return
@@ -248,17 +258,18 @@ class Feedforward(TorqueNode[TorqueSource]):
                 output = running.maker.advance(due, now)
                 if output is not None:
                     self.answer(running, output, self.stamp_at(due))
-                    self._lead_motors(running, due)
+                    self._lead_motors(running, due, output, self.stamp_at(due))
         except Rejection as problem:
             self.withhold("torques withheld", "~/torques", problem)
 
-    def _lead_motors(self, running: Running[TorqueSource], t: float) -> None:
-        """Publish where motors behind springs have to be at time t (s) of a trajectory."""
-        motors = running.maker.motors(t)
-        if motors is not None:
-            stamp = self.stamp_at(t)
+    def _lead_motors(
+        self, running: Running[TorqueSource], t: float, output: Output, stamp: Time | Stamp
+    ) -> None:
+        """Publish where motors behind springs have to be at time t (s), with torques that are sent."""
+        led = running.maker.motors(t, output)
+        if led is not None:
             names = list(running.maker.loaded.model.motor_joint_names)
-            self._motors.publish(motor_reference(names, motors, stamp.sec, stamp.nanosec))
+            self._motors.publish(motor_reference(names, *led, stamp.sec, stamp.nanosec))
 
     # Diagnostics.
 

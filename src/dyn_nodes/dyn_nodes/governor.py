@@ -49,6 +49,7 @@ from dyn_nodes.process import run
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.robot_source import DescribedRobot
+from dyn_nodes.standing_base import refuse_moving_base
 from dyn_nodes.torque_node import nanoseconds_of
 from dyn_nodes.trajectory_message import points_of
 
@@ -135,6 +136,7 @@ class Governor(RobotNode[Governing]):
 
     def prepare(self, described: DescribedRobot) -> Governing:
         """Compile the dynamics of a robot; DynError where the parameters do not fit it."""
+        refuse_moving_base(described.robot, "the governor")
         return governing(described.robot, self._settings)
 
     def use(self, prepared: Governing) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dyn_core.model.motor_of import motor_of
 from dyn_core.model.robot import Robot
 from dyn_nodes.outputs import command_order
 from dyn_nodes.plausible import culprit, plausible
@@ -22,8 +23,15 @@ class CommandOrder:
     """
 
     def __init__(self, robot: Robot, command_joints: Sequence[str]) -> None:
-        """Take the names, or all actuated joints; DynError where they will not do."""
-        self._columns = command_order(robot, command_joints)
+        """Take the names, or all actuated joints; DynError where they will not do.
+
+        The place of a motor behind a spring is that of the joint that it moves, as in the arrays of the node
+        `feedforward` and of controllers, which know the joints of the links; either name stands for it.
+        """
+        motors = motor_of(robot)
+        driven = {*robot.actuated_joint_names, *motors}.difference(motors.values())
+        given = command_joints or [name for name in robot.coordinate_names if name in driven]
+        self._columns = command_order(robot, [motors.get(name, name) for name in given])
         self.names = tuple(robot.coordinate_names[j] for j in self._columns)
         self._dof = robot.dof
 
@@ -38,6 +46,14 @@ class CommandOrder:
         efforts = np.zeros(self._dof)
         efforts[self._columns] = values
         return efforts
+
+
+def with_motors(robot: Robot, names: Sequence[str]) -> list[str]:
+    """Answer names of joints with those of motors for joints behind springs, unless both are named."""
+    motors = motor_of(robot)
+    if not motors:
+        return list(names)
+    return [motors[name] if name in motors and motors[name] not in names else name for name in names]
 
 
 def named_efforts(

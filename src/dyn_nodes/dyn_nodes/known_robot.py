@@ -17,6 +17,7 @@ from dyn_nodes.identification_settings import IdentificationNodeSettings
 from dyn_nodes.joint_reader import JointReader
 from dyn_nodes.model_source import compiled
 from dyn_nodes.robot_source import DescribedRobot
+from dyn_nodes.standing_base import refuse_moving_base
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def known_robot(
         if error == 0.0:
             raise DynError(f"parameter joints.{joint}.max_tracking_error is 0: give a number > 0")
     refuse_springs(described.robot, "identification")
+    refuse_moving_base(described.robot, "identification")
     coordinate_boxes(described.robot, settings.boxes)
     loaded = compiled(described, "runtime")
     robot = loaded.robot

@@ -12,6 +12,7 @@ from dyn_core import DynError, Robot, compile_model
 from dyn_core.control.joint_gains import joint_gains
 from dyn_core.errors import listed
 from dyn_core.loops.solution import assembled
+from dyn_nodes.standing_base import refuse_moving_base
 
 KINDS = ("p", "i", "d")
 
@@ -66,6 +67,9 @@ class PidGains:
                 raise DynError(
                     f"natural_frequency and {kind} are given, and each says what {kind} is: leave one at 0"
                 )
+        if robot.base != "given":  # of which the joints feel what they feel on one that stands
+            refuse_moving_base(robot, "natural_frequency", "give p and d in its place")
+        robot = robot.with_fixed_base()
         q = np.array([assembled(robot)]) if robot.loops else np.zeros((1, robot.dof))
         kp, kd, _ = joint_gains(compile_model(robot), q, self.natural_frequency, self.damping)
         return {"p": kp.tolist(), "d": kd.tolist()}

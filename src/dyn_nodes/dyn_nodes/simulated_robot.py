@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import dyn_core
 from dyn_core import DynError
+from dyn_core.simulation.springs import with_both_ends
 from dyn_nodes.link_wrench import LinkWrench
 from dyn_nodes.rejection import Rejection
 
@@ -61,10 +62,17 @@ class SimulatedRobot:
         return age is not None and 0.0 < self._command_timeout < age
 
     def command(self, efforts: NDArray[np.float64]) -> None:
-        """Exert efforts (N m or N), shape (n,), from now on; a Rejection while there is a fault."""
+        """Exert efforts (N m or N), shape (n,), from now on.
+
+        Raises:
+            Rejection: there is a fault, or a joint has an effort and no actuator.
+        """
         if self.fault is not None:
             raise Rejection("commands are refused until the simulation is reset: it has diverged")
-        self.simulator.set_effort(efforts)
+        try:
+            self.simulator.set_effort(efforts)
+        except DynError as problem:
+            raise Rejection(str(problem), f"{problem.element} has no actuator") from problem
         self._commanded_at = self._now
         self.braked = False
 
@@ -102,7 +110,10 @@ class SimulatedRobot:
         self.braked = self._brakes
 
     def place(self, q: Mapping[str, float], qd: Mapping[str, float]) -> None:
-        """Put joints at positions (rad or m) with velocities (rad/s or m/s); others stay as they are."""
+        """Put joints at positions (rad or m) with velocities (rad/s or m/s); others stay as they are.
+
+        A motor behind a spring goes with its joint, and a joint with its motor, where only one is named.
+        """
         names, state = self.simulator.joint_names, self.simulator.state
         unknown = sorted({*q, *qd} - set(names))
         if unknown and unknown[0] in self.simulator.passive_joint_names:
@@ -111,6 +122,8 @@ class SimulatedRobot:
             )
         if unknown:
             raise DynError(f"the robot has no joint '{unknown[0]}': its joints are {', '.join(names)}")
+        q = with_both_ends(self.simulator.robot, q)
+        qd = with_both_ends(self.simulator.robot, qd, velocities=True)
         positions = [q.get(name, value) for name, value in zip(names, state.q.tolist(), strict=True)]
         velocities = [qd.get(name, value) for name, value in zip(names, state.qd.tolist(), strict=True)]
         self.simulator.set_state(positions, velocities)

@@ -45,6 +45,7 @@ from dyn_nodes.simulation_inputs import SimulationInputs
 from dyn_nodes.simulation_loop import LIMITS, SimulationLoop, time_message
 from dyn_nodes.simulation_parameters import SimulationParameters
 from dyn_nodes.simulation_services import SimulationServices
+from dyn_nodes.standing_base import refuse_moving_base
 
 _TICK_S = 0.01
 """Longest time between two looks at the clock."""
@@ -129,6 +130,7 @@ class Simulation(RobotNode[RunningSimulation]):
 
     def prepare(self, described: DescribedRobot) -> RunningSimulation:
         """Make the simulator of a robot; DynError where the parameters do not fit it."""
+        refuse_moving_base(described.robot, "the simulation")
         order = CommandOrder(described.robot, self._given.command_joints)
         robot, warnings = self._given.robot(described.robot)
         simulator = robot.simulator

@@ -6,12 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
+from dyn_core import Robot
+from dyn_core.errors import listed
+from dyn_core.model.motor_of import motor_of
 from dyn_msgs.msg import JointTorques
 from dyn_nodes import qos
-from dyn_nodes.joint_efforts import named_efforts
+from dyn_nodes.joint_efforts import named_efforts, with_motors
 from dyn_nodes.link_wrench import link_wrench
 from dyn_nodes.rejection import Rejection
 from dyn_nodes.robot_node import RobotNode
@@ -49,12 +54,28 @@ class SimulationInputs:
         self._command("~/commands", lambda running: running.order.efforts(message.data))
 
     def _on_torques(self, message: JointTorques) -> None:
-        self._command(
-            "~/torques",
-            lambda running: named_efforts(
-                "torques", running.robot.simulator.joint_names, message.name, message.total
-            ),
-        )
+        self._command("~/torques", lambda running: self._exerted(running.robot.simulator.robot, message))
+
+    def _exerted(self, robot: Robot, message: JointTorques) -> NDArray[np.float64]:
+        """Answer the efforts that actuators exert of those that feedforward asks of all joints.
+
+        Of a joint behind a spring it is the torque of its motor. Those of passive joints, which it tells as
+        well, are left out, and that is said.
+        """
+        names = with_motors(robot, message.name)
+        efforts = named_efforts("torques", robot.coordinate_names, names, message.total)
+        motors = motor_of(robot)
+        lost = [
+            j
+            for j, joint in enumerate(robot.independent_joints)
+            if efforts[j] and joint.mu != 1 and joint.name not in motors
+        ]
+        if lost:
+            efforts[lost] = 0.0
+            which = listed(robot.coordinate_names[j] for j in lost)
+            problem = Rejection(f"no actuator moves {which}: such efforts are not exerted, all others are")
+            self._node.refuse("efforts without actuators", "~/torques", problem)
+        return efforts
 
     def _command(self, topic: str, efforts: Callable[[RunningSimulation], Any]) -> None:
         running = self._active()

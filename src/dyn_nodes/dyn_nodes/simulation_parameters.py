@@ -95,7 +95,7 @@ class SimulationParameters:
         q = {joint.name: _nearest_to_zero(joint.limits) for joint in described.independent_joints}
         if not settings.position_limits:
             q = dict.fromkeys(q, 0.0)
-        if described.loops:  # which begin in their assembly
+        if described.loops or described.elastic_joint_names:  # in their assembly; where springs rest
             q = {}
         q.update(self._initial["position"])
         qd = self._initial["velocity"]

@@ -17,6 +17,7 @@ from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.elastic_terms import ElasticTerms
 from dyn_core.control.loop_guard import LoopGuard
 from dyn_core.control.motion import Motion
+from dyn_core.control.motor_speeds import check_motor_speeds
 from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.terms import Switches, Terms, TorqueTerms
 from dyn_core.control.trajectory import Samples, Trajectory
@@ -175,11 +176,11 @@ class TorqueSource:
         Raises:
             Rejection: the reference cannot be used, or the torques cannot be sent.
         """
-        if self.has_springs and self._mode == "inverse_dynamics":
+        if self.has_springs and self._mode == "inverse_dynamics" and not _rests(given):
             raise Rejection(
-                "a reference has no third and fourth derivative, which elastic joints need: send a "
-                "trajectory",
-                "references are not smooth enough for elastic joints",
+                "a reference that moves has no third and fourth derivative, which elastic joints need: send "
+                "a trajectory, or references at rest, with velocities and accelerations of 0",
+                "references that move are not smooth enough for elastic joints",
             )
         self.live.update(now)
         before = None if self.desired.follows(now) else self._place(t)
@@ -189,7 +190,10 @@ class TorqueSource:
 
     def planned(self, points: TrajectoryPoints, t: float, stamp: float | None, now: float) -> Trajectory:
         """Answer the trajectory through points from the present motion; DynError where there is none."""
-        return self.desired.planned(points, t, stamp, now, self._beginning(now))
+        trajectory = self.desired.planned(points, t, stamp, now, self._beginning(now))
+        if isinstance(self._terms, ElasticTerms):
+            check_motor_speeds(self._terms, trajectory, self.desired.speed)
+        return trajectory
 
     def follow(self, trajectory: Trajectory, t: float, now: float) -> None:
         """Follow a trajectory from now on: time t of stamps, `now` of the steady clock (s)."""
@@ -205,10 +209,15 @@ class TorqueSource:
         """Answer the motion along a trajectory at N times (s), with all derivatives that torques need."""
         return trajectory.smooth_motions(times) if self.has_springs else trajectory.sample_many(times)
 
-    def motors(self, t: float) -> Motion | None:
-        """Answer how the motors behind springs have to move at time t (s); None where nothing is desired."""
-        terms, desired = self._terms, self.desired.smooth_at(t)
-        return terms.motors(desired) if isinstance(terms, ElasticTerms) and desired is not None else None
+    def motors(self, t: float, output: Output) -> tuple[Motion, Array] | None:
+        """Answer how motors behind springs have to move at time t (s), and with which torques that are sent.
+
+        None where no joint has a spring, or nothing is desired.
+        """
+        terms, desired = self._terms, self.desired.smooth_at(t) or self.desired.at(t)
+        if not isinstance(terms, ElasticTerms) or desired is None:
+            return None
+        return terms.motors(desired), output.total[terms.driven]
 
     def efforts(self, samples: Samples | SmoothMotion) -> tuple[Array, str | None]:
         """Answer the torques of N motions, (N, n), and a sentence where a limit is met.
@@ -376,6 +385,12 @@ class TorqueSource:
         """Compute with the present motion of the base; a Rejection where it is not known."""
         if self.base is not None and self._driven is not None:
             self._driven.feel(self.base.present(now))
+
+
+def _rests(given: GivenMotion) -> bool:
+    """Whether a reference says that the joints stand still."""
+    rates = (given.qd, given.qdd)
+    return all(values is not None and not values.any() for values in rates)
 
 
 def _finite(

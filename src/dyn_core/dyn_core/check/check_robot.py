@@ -23,6 +23,7 @@ from dyn_core.check.loops import closure
 from dyn_core.check.loops import loops as loop_gaps
 from dyn_core.check.mimics import mimics
 from dyn_core.check.missing_mass import grouped_parameters, mass_of_base, shapes_without_mass
+from dyn_core.check.moving_base import moving_base
 from dyn_core.check.names import names
 from dyn_core.check.place import finding_of_error
 from dyn_core.check.remarks import remarks
@@ -40,6 +41,7 @@ from dyn_core.check.unread import (
 )
 from dyn_core.errors import DynError
 from dyn_core.facade.load import Loaded, read_robot
+from dyn_core.geometry.build_elastic import without_springs
 from dyn_core.io.snap import Snap
 from dyn_core.io.source import path_text
 from dyn_core.io.xml import parse_xml
@@ -57,11 +59,18 @@ CHECKS: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
         inertia_matrices,
     ),
     *(ranges, zero_outside, units, unknown, holding_torques, friction_beyond_effort),
-    *(friction, rotor_inertia, passive_joints, springs, mimics, loop_gaps, closure),
+    *(friction, rotor_inertia, passive_joints, springs, mimics, loop_gaps, closure, moving_base),
     *(degrees, axes, near_axes, collinear_axes, snapped_values, roundings_left),
     *(repeated, unread_attributes, unread_children, unread_top, unread_gazebo, unknown_joints),
 )
 """Each finds the cases of one thing; none depends on another."""
+
+
+OF_DRIVES = (
+    *(ranges, zero_outside, units, unknown, holding_torques, friction_beyond_effort),
+    *(friction, rotor_inertia),
+)
+"""Those that look at what moves a joint: for them a motor behind a spring is that of its joint."""
 
 
 class Report(NamedTuple):
@@ -123,8 +132,11 @@ def findings(subject: Subject) -> tuple[Finding, ...]:
     """Answer what all checks find, sorted, with lines."""
     place = _places(subject)
     lines = _lines(subject)
+    driven = replace(subject, robot=without_springs(subject.robot))
     with np.errstate(all="ignore"):  # the checks look for themselves at what overflows
-        found = dict.fromkeys(finding for check in CHECKS for finding in check(subject))
+        found = dict.fromkeys(
+            finding for check in CHECKS for finding in check(driven if check in OF_DRIVES else subject)
+        )
 
     def rank(finding: Finding) -> tuple[int, int]:
         first = (finding.kind, finding.names[0]) if finding.names else ("robot", "")
@@ -135,7 +147,7 @@ def findings(subject: Subject) -> tuple[Finding, ...]:
 
 def _subject(loaded: Loaded) -> Subject:
     xml = None if loaded.description is None else parse_xml(loaded.text)
-    return Subject(loaded.robot, loaded.description, xml, loaded.remarks)
+    return Subject(loaded.robot, loaded.description, xml, (*loaded.remarks, *loaded.of_side_file))
 
 
 def _places(subject: Subject) -> dict[tuple[str, str], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from dyn_core.cli.answer import Answer
@@ -14,7 +14,10 @@ from dyn_core.errors import DynError
 from dyn_core.grouping.base_parameters import BaseParameters
 from dyn_core.grouping.determine import Method, base_parameters
 from dyn_core.grouping.effects import Mount
+from dyn_core.model.always_zero import always_zero
+from dyn_core.model.motor_of import motor_of
 from dyn_core.model.parameter_unit import parameter_unit
+from dyn_core.model.robot import Robot
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,10 +46,13 @@ def base(arguments: Namespace) -> Answer:
     robot = robot_of(arguments)
     if arguments.symbols and arguments.method != "symbolic":
         raise DynError("--symbols goes with --method symbolic")
-    found = base_parameters(robot, arguments.method, arguments.mount, symbols=arguments.symbols)
+    zero = always_zero(robot)
+    found = base_parameters(robot, arguments.method, arguments.mount, symbols=arguments.symbols, without=zero)
     values = found.values(dict(zip(robot.parameter_names, robot.parameters, strict=True))).tolist()
     units = [parameter_unit(name, robot) for name in found.kept]
-    return Answer((_json if arguments.json else _text)(found, values, units))
+    if arguments.json:
+        return Answer(_json(found, values, units))
+    return Answer("\n".join([_text(found, values, units), *_springs(robot)]))
 
 
 def _text(found: BaseParameters, values: list[float], units: list[str]) -> str:
@@ -64,6 +70,15 @@ def _text(found: BaseParameters, values: list[float], units: list[str]) -> str:
     if found.by_numbers:
         lines.append(f"of these by numbers, as no rule says so: {_listed(found.by_numbers)}")
     return "\n".join(lines)
+
+
+def _springs(robot: Robot) -> Iterator[str]:
+    """Say what springs have to do with base parameters."""
+    if robot.elastic_joint_names:
+        what = "stiffness and damping are no part of them, and elastic joints have no rotors"
+        if motor_of(robot):
+            what += "; motors behind springs have rotors, and no bodies"
+        yield f"springs: {what}"
 
 
 def _listed(names: Iterable[str]) -> str:

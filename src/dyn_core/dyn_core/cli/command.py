@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.robot_options import add_parameters, add_robot, add_terms
+from dyn_core.cli.robot_options import add_base, add_parameters, add_robot, add_terms
 
 AddArguments: TypeAlias = Callable[[argparse.ArgumentParser], None]
 
@@ -29,6 +29,8 @@ class Command:
         parameters: whether its robot takes identified parameters.
         terms: whether friction and rotors can be left out.
         json: whether it can print JSON.
+        base: whether the base of its robot can be said to stand still, or to move, too; None: it does not
+            matter.
     """
 
     name: str
@@ -41,12 +43,15 @@ class Command:
     parameters: bool = False
     terms: bool = False
     json: bool = True
+    base: Literal["standing", "moving"] | None = "standing"
 
     def add_to(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         """Add the subcommand to those of a parser."""
         parser = commands.add_parser(self.name, help=self.help, description=self.description)
         if self.robot:
             add_robot(parser, gravity=self.gravity)
+        if self.robot and self.base is not None:
+            add_base(parser, moving=self.base == "moving")
         if self.parameters:
             add_parameters(parser)
         if self.terms:

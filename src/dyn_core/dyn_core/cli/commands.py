@@ -44,6 +44,7 @@ COMMANDS = (
         "1986), a line for each joint: angles in rad, lengths in m.",
         run=mdh,
         gravity=False,
+        base=None,
     ),
     Command(
         name="loops",
@@ -78,6 +79,7 @@ COMMANDS = (
         add_arguments=evaluate_arguments,
         parameters=True,
         terms=True,
+        base="moving",
     ),
     Command(
         name="counts",
@@ -89,6 +91,7 @@ COMMANDS = (
         add_arguments=counts_arguments,
         parameters=True,
         terms=True,
+        base="moving",
     ),
     Command(
         name="base",
@@ -119,6 +122,7 @@ COMMANDS = (
         parameters=True,
         terms=True,
         json=False,
+        base="moving",
     ),
     Command(
         name="check",
@@ -126,6 +130,7 @@ COMMANDS = (
         description="List what is suspicious about a robot, the worst first; exit code 1 for an error.",
         run=check,
         add_arguments=check_arguments,
+        base=None,
     ),
     Command(
         name="simulate",
@@ -135,6 +140,7 @@ COMMANDS = (
         run=simulate,
         add_arguments=simulate_arguments,
         parameters=True,
+        base="moving",
     ),
     Command(
         name="excite",

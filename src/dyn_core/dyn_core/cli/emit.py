@@ -5,12 +5,30 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
+from functools import partial
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.functions import EMITTED, OF_ELASTIC, OF_IDENTIFICATION, OF_LINK, OF_LOOPS, OF_MOTORS
-from dyn_core.cli.link_options import add_link, link_and_axes, link_program, refuse_link
+from dyn_core.cli.base_options import only_on_base
+from dyn_core.cli.evaluate_base import check_function
+from dyn_core.cli.functions import (
+    EMITTED,
+    EMITTED_ON_BASE,
+    OF_ELASTIC,
+    OF_IDENTIFICATION,
+    OF_LINK,
+    OF_LOOPS,
+    OF_MOTORS,
+    ON_BASE,
+)
+from dyn_core.cli.link_options import add_link, link_and_axes, link_of, link_program, refuse_link
 from dyn_core.cli.output_file import write_whole
-from dyn_core.cli.robot_options import dynamic_robot_of
+from dyn_core.cli.robot_options import (
+    chosen_base,
+    described_robot,
+    refuse_grouping,
+    standing,
+    with_wanted_terms,
+)
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program
 from dyn_core.dynamics.motor_motion import motors
@@ -18,17 +36,27 @@ from dyn_core.dynamics.unresisted import no_forward_dynamics
 from dyn_core.facade.closed import newton_program
 from dyn_core.facade.elastic_programs import no_motors, no_springs, result_names
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
+from dyn_core.facade.moving_base_arguments import refuse_given
+from dyn_core.facade.moving_base_kinematics import OF_BASE_LINK
+from dyn_core.facade.moving_base_programs import coordinate_inertia, with_base_terms
+from dyn_core.facade.moving_base_sources import base_link_source, base_source
+from dyn_core.facade.moving_base_unresisted import NEEDED, refuse_unresisted, unresisted_on_base
 from dyn_core.facade.programs import kinds, traced
 from dyn_core.facade.unresisted_coordinates import unresisted_coordinates
+from dyn_core.geometry.moving_base import moving_base
 from dyn_core.identification.programs import identification_program
+from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
+
+_KNOWN = tuple(dict.fromkeys((*EMITTED, *ON_BASE, *EMITTED_ON_BASE)))
+_PUSHED = "pushed_"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Let the command take a function, a language and a file."""
     parser.add_argument(
-        "--function", required=True, choices=EMITTED, metavar="FUNCTION", help=", ".join(EMITTED)
+        "--function", required=True, choices=_KNOWN, metavar="FUNCTION", help=", ".join(_KNOWN)
     )
     add_link(parser)
     parser.add_argument("--lang", required=True, choices=LANGUAGES, metavar="LANG", help=", ".join(LANGUAGES))
@@ -37,12 +65,41 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def emit(arguments: Namespace) -> Answer:
     """Answer the source, or write it to the file that was asked for and answer nothing."""
-    robot = dynamic_robot_of(arguments)
-    text = emitted(_program(robot, arguments), robot, arguments.lang)
+    program, robot = _program_and_robot(arguments)
+    text = emitted(program, robot, arguments.lang)
     if arguments.output is None:
         return Answer(text.removesuffix("\n"))
     write_whole(arguments.output, text)
     return Answer("")
+
+
+def _program_and_robot(arguments: Namespace) -> tuple[Program, Robot]:
+    """Answer the program that was asked for, and the robot whose joints it is of."""
+    robot = described_robot(arguments)
+    kind = chosen_base(robot, arguments)
+    if kind is not None:
+        base = moving_base(robot, kind)
+        return _on_base(base, arguments), base.robot
+    if arguments.function not in EMITTED:
+        raise only_on_base(arguments.function)
+    robot = with_wanted_terms(standing(robot, arguments), arguments)
+    return _program(robot, arguments), robot
+
+
+def _on_base(described: MovingBase, arguments: Namespace) -> Program:
+    """Answer the program of a robot whose base moves."""
+    function: str = arguments.function
+    refuse_grouping(arguments)
+    check_function(function, described.kind, (*ON_BASE, *EMITTED_ON_BASE, *OF_BASE_LINK))
+    base = with_base_terms(described, arguments.friction, arguments.rotor_inertia)
+    if function in OF_BASE_LINK:
+        return base_link_source(base, function, link_of(base.robot, arguments, function))
+    refuse_link(arguments, function)
+    needed = function.removeprefix(_PUSHED)
+    refuse_given(base, needed)
+    if needed in NEEDED:
+        refuse_unresisted(base, needed, unresisted_on_base(base, partial(coordinate_inertia, base))[needed])
+    return base_source(base, function)
 
 
 def _program(robot: Robot, arguments: Namespace) -> Program:

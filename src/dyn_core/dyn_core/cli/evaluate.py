@@ -9,24 +9,33 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from dyn_core.cli.answer import Answer
+from dyn_core.cli.base_options import add_base_vectors, only_on_base, refuse_base_vectors
+from dyn_core.cli.evaluate_base import evaluated_on_base
 from dyn_core.cli.evaluate_link import evaluated_link
-from dyn_core.cli.functions import EVALUATED, OF_ELASTIC, OF_LINK, VECTORS
+from dyn_core.cli.functions import EVALUATED, OF_ELASTIC, OF_LINK, ON_BASE, VECTORS
 from dyn_core.cli.link_options import add_link, link_and_axes, refuse_link
-from dyn_core.cli.numbers import Once, joint_vector, shown
-from dyn_core.cli.robot_options import dynamic_robot_of
-from dyn_core.errors import DynError
+from dyn_core.cli.numbers import Once, all_joints, joint_vector, shown
+from dyn_core.cli.robot_options import (
+    chosen_base,
+    described_robot,
+    refuse_grouping,
+    standing,
+    with_wanted_terms,
+)
+from dyn_core.errors import DynError, counted, listed
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile import compile_model
 from dyn_core.facade.elastic_programs import no_springs, result_names
 from dyn_core.model.robot import Robot
 
 ELASTIC = "elastic_inverse_dynamics"
+_VECTORS_OF_BASE = ("pose", "V", "Vd", "F")
 _TAKEN = EVALUATED | OF_ELASTIC | OF_LINK
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Let the command take a function and a state."""
-    functions = tuple(_TAKEN)
+    functions = tuple(dict.fromkeys((*_TAKEN, *ON_BASE)))
     parser.add_argument("function", choices=functions, metavar="FUNCTION", help=", ".join(functions))
     add_link(parser)
     for option, what in VECTORS.items():
@@ -36,17 +45,31 @@ def add_arguments(parser: ArgumentParser) -> None:
             metavar="X ...",
             help=f"joint {what} in tree order, SI units (default: zeros)",
         )
+    add_base_vectors(parser, _VECTORS_OF_BASE)
 
 
 def evaluate(arguments: Namespace) -> Answer:
     """Answer the value of a function in one state."""
     function = arguments.function
+    robot = described_robot(arguments)
+    kind = chosen_base(robot, arguments)
+    if kind is not None:
+        refuse_grouping(arguments)
+        return evaluated_on_base(robot, kind, arguments)
+    refuse_base_vectors(arguments, _VECTORS_OF_BASE)
+    if function not in _TAKEN:
+        raise only_on_base(function)
     _check_options(arguments)
-    robot = dynamic_robot_of(arguments)
+    robot = with_wanted_terms(standing(robot, arguments), arguments)
     if function in OF_ELASTIC and not robot.elastic_joint_names:
         raise no_springs(robot)
     given = {
-        name: joint_vector(f"--{name}", getattr(arguments, name), len(_joints(robot, function, name)))
+        name: joint_vector(
+            f"--{name}",
+            getattr(arguments, name),
+            len(_joints(robot, function, name)),
+            _which(robot, function, name),
+        )
         for name in ("q", "qd", "qdd", "tau")
     }
     taken = [given[name] for name in _TAKEN[function]]
@@ -83,6 +106,15 @@ def _joints(robot: Robot, function: str, vector: str) -> tuple[str, ...]:
     if function == ELASTIC and vector == "qdd":
         return tuple(name for name in robot.coordinate_names if name not in robot.elastic_joint_names)
     return robot.coordinate_names
+
+
+def _which(robot: Robot, function: str, vector: str) -> str:
+    """Answer which joints a vector is of, for a message."""
+    names = _joints(robot, function, vector)
+    if names == robot.coordinate_names:
+        return all_joints(robot)
+    rigid = counted(len(names), "rigid joint")
+    return f"{function} takes those of the {rigid} {listed(names, 12)}, and answers those of the others"
 
 
 def _names(robot: Robot, function: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from dyn_core.excitation.export import FORMS, sample_times, summary
 from dyn_core.excitation.margins import Margin
 from dyn_core.excitation.search import Progress
 from dyn_core.excitation.settings import ExcitationSettings
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 START = "--start"
@@ -104,6 +105,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def excite(arguments: Namespace) -> Answer:
     """Search, write the trajectory to a file if one was asked for, and answer what it is like."""
     robot = robot_of(arguments)
+    refuse_springs(robot, "excitation")
     settings = _settings(arguments, robot)
     rate = RATE if arguments.rate is None else numbers("--rate", arguments.rate, 1)[0]
     form = _form(arguments)

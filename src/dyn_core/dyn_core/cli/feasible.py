@@ -31,6 +31,7 @@ from dyn_core.feasibility.assessment_tables import (
 )
 from dyn_core.feasibility.limits_file import read_limits
 from dyn_core.feasibility.sampled_motion import PLURALS, SampledMotion, read_motion
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.run import Sample
 from dyn_core.simulation.states_csv import Lines, header
@@ -74,6 +75,7 @@ def feasible(arguments: Namespace) -> Answer:
     if arguments.trajectory == arguments.robot == STANDARD_INPUT:
         raise DynError("standard input is either the robot or the motion: give a file for one of them")
     robot = dynamic_robot_of(arguments)
+    refuse_springs(robot, "a motion that is given")
     limits = (
         actuator_limits(robot) if arguments.limits is None else read_limits(Path(arguments.limits), robot)
     )

@@ -47,6 +47,22 @@ OF_IDENTIFICATION: dict[str, tuple[str, ...]] = {
 OF_LOOPS = ("newton_step",)
 """Functions of robots with loops."""
 
+ON_BASE: dict[str, tuple[str, ...]] = {
+    "inverse_dynamics": ("pose", "V", "q", "qd", "qdd"),
+    "forward_dynamics": ("pose", "V", "q", "qd", "tau"),
+    "inverse_dynamics_given_base": ("pose", "V", "Vd", "q", "qd", "qdd"),
+    "forward_dynamics_given_base": ("pose", "V", "Vd", "q", "qd", "tau"),
+    "inertia_matrix": ("q",),
+    "bias_forces": ("pose", "V", "q", "qd"),
+    "momentum": ("pose", "V", "q", "qd"),
+    "centre_of_mass": ("pose", "q"),
+    "energy": ("pose", "V", "q", "qd"),
+}
+"""Functions of robots on a moving base."""
+
+EMITTED_ON_BASE = ("pushed_inverse_dynamics", "pushed_forward_dynamics", "external_forces")
+"""Those that only programs have names for: models take forces and wrenches beside the others."""
+
 EMITTED = (
     *EVALUATED,
     *OF_ELASTIC,

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from dyn_core.check.finding import Severity
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.numbers import Once, numbers
 from dyn_core.cli.progress import Stages
-from dyn_core.cli.robot_options import loading
+from dyn_core.cli.robot_options import loading, standing
 from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
 from dyn_core.cli.standard_input import source_of
 from dyn_core.cli.table import table
@@ -83,6 +84,7 @@ def identify(arguments: Namespace) -> Answer:
     target = check_place(arguments.out, FILES, MARK, force=arguments.force)
     stages = Stages(quiet=arguments.quiet)
     loaded = read_robot(source_of(arguments.robot), **loading(arguments))
+    loaded = replace(loaded, robot=standing(loaded.robot, arguments))
     result = make_result(
         loaded,
         arguments.log,

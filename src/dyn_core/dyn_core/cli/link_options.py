@@ -41,13 +41,27 @@ def add_link(parser: ArgumentParser) -> None:
 
 def link_and_axes(robot: Robot, arguments: Namespace, function: str) -> tuple[str, str]:
     """Answer the names of the link and of the link whose axes count; DynError where they cannot be used."""
+    link = _named_link(robot, arguments, function)
+    axes = robot.link_names[0] if arguments.expressed_in is None else arguments.expressed_in
+    return link, robot.link_frame(axes).name
+
+
+def link_of(robot: Robot, arguments: Namespace, function: str) -> str:
+    """Answer the name of the link of a robot on a moving base, on the axes of the world."""
+    if arguments.expressed_in is not None:
+        raise DynError(
+            f"{function} of a robot on a moving base is on the axes of the world: leave out --expressed-in"
+        )
+    return _named_link(robot, arguments, function)
+
+
+def _named_link(robot: Robot, arguments: Namespace, function: str) -> str:
     if arguments.link is None:
         raise DynError(
             f"{function} is a function of a link: name it with --link; "
             f"the links of robot '{robot.name}' are {listed(robot.link_names)}"
         )
-    axes = robot.link_names[0] if arguments.expressed_in is None else arguments.expressed_in
-    return robot.link_frame(arguments.link).name, robot.link_frame(axes).name
+    return robot.link_frame(arguments.link).name
 
 
 def refuse_link(arguments: Namespace, function: str) -> None:

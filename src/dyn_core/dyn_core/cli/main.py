@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from dyn_core.cli.answer import Answer
+from dyn_core.cli.base_options import OF_BASE
 from dyn_core.cli.commands import COMMANDS
 from dyn_core.cli.excite import START
 from dyn_core.cli.functions import VECTORS
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    options = (*VECTORS, *OF_PLATFORM, GRAVITY, START)
+    options = (*VECTORS, *OF_BASE, *OF_PLATFORM, GRAVITY, START)
     parser = _parser()
     parsed, unread = parser.parse_known_args(joined(arguments, options))
     if unread:

@@ -8,16 +8,22 @@ from argparse import Namespace
 from dataclasses import asdict
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.robot_options import robot_of
+from dyn_core.cli.robot_options import described_robot
+from dyn_core.geometry.moving_base import declared_base
 from dyn_core.model.mdh_table import FIXED, SIGMA
 from dyn_core.model.robot import Robot
 
 
 def mdh(arguments: Namespace) -> Answer:
     """Answer the table of the geometric parameters."""
-    robot = robot_of(arguments)
+    robot = described_robot(arguments)
+    base = declared_base(robot)
     if not arguments.json:
-        return Answer(robot.mdh_table())
+        return Answer(
+            "\n".join(
+                [robot.mdh_table(), *([] if base is None else ["", f"link '{base.link}' is {base.words}"])]
+            )
+        )
     frames: list[dict[str, object]] = [
         {
             "j": j,
@@ -30,7 +36,12 @@ def mdh(arguments: Namespace) -> Answer:
         }
         for j, joint in enumerate(robot.joints, start=1)
     ]
-    return Answer(json.dumps({"robot": robot.name, "frames": frames + _cut_frames(robot)}, indent=2))
+    answer = {
+        "robot": robot.name,
+        **({} if base is None else {"base": base._asdict()}),
+        "frames": frames + _cut_frames(robot),
+    }
+    return Answer(json.dumps(answer, indent=2))
 
 
 def _cut_frames(robot: Robot) -> list[dict[str, object]]:

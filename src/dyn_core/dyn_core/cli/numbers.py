@@ -7,7 +7,9 @@ import math
 from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from dyn_core.errors import DynError, counted, shortened
+from dyn_core.errors import DynError, counted, listed, shortened
+from dyn_core.model.motor_of import motor_of
+from dyn_core.model.robot import Robot
 
 
 def joined(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
@@ -65,17 +67,33 @@ class Once(Action):
         setattr(namespace, self.dest, values)
 
 
-def joint_vector(option: str, text: str | None, dof: int) -> list[float]:
-    """Answer the numbers of an option, one for each joint; zeros where the option is not given."""
+def joint_vector(option: str, text: str | None, dof: int, which: str = "") -> list[float]:
+    """Answer the numbers of an option, one for each joint; zeros where the option is not given.
+
+    Args:
+        option: the option.
+        text: what was given; None for nothing.
+        dof: number of joints.
+        which: which joints these are, for a message; by default those of the robot.
+    """
     if text is None:
         return [0.0] * dof
+    return counted_numbers(option, text, dof, which or f"the robot has {counted(dof, 'joint')}")
+
+
+def counted_numbers(option: str, text: str, count: int, wanted: str) -> list[float]:
+    """Answer the numbers of an option; where there are not so many, `wanted` ends the sentence."""
     words = text.replace(",", " ").split()
     values = [_finite(option, word) for word in words]
-    if len(values) != dof:
-        raise DynError(
-            f"{option} has {counted(len(values), 'number')}, but the robot has {counted(dof, 'joint')}"
-        )
+    if len(values) != count:
+        raise DynError(f"{option} has {counted(len(values), 'number')}, but {wanted}")
     return values
+
+
+def all_joints(robot: Robot) -> str:
+    """Answer which joints a vector is of, for `joint_vector`; "" where no motor behind a spring has one."""
+    names = robot.coordinate_names
+    return f"the robot has {counted(len(names), 'joint')}: {listed(names, 12)}" if motor_of(robot) else ""
 
 
 def numbers(option: str, text: str, count: int) -> list[float]:

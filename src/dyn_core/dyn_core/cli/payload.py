@@ -12,7 +12,7 @@ from dyn_core.cli.identify import FRICTIONS
 from dyn_core.cli.numbers import Once
 from dyn_core.cli.output_file import write_whole
 from dyn_core.cli.progress import Stages
-from dyn_core.cli.robot_options import loading
+from dyn_core.cli.robot_options import loading, standing
 from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
 from dyn_core.cli.standard_input import source_of
 from dyn_core.cli.table import table
@@ -26,6 +26,7 @@ from dyn_core.identification.payload import Payload, PayloadValue
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import ResultStage
 from dyn_core.logs.examine_log import read_log
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 from dyn_core.results.load_parameters import load_parameters
 from dyn_core.results.payload_entries import payload_entries
@@ -75,7 +76,8 @@ def payload(arguments: Namespace) -> Answer:
     """Identify what a link holds, write the file, and answer what it is."""
     stages = Stages(quiet=arguments.quiet)
     _check(arguments)
-    robot = load_robot(source_of(arguments.robot), **loading(arguments))
+    robot = standing(load_robot(source_of(arguments.robot), **loading(arguments)), arguments)
+    refuse_springs(robot, "identification")
     known = None
     if arguments.parameters is not None:
         known = load_parameters(arguments.parameters)

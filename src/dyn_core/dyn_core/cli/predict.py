@@ -13,7 +13,7 @@ import numpy as np
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.output_file import whole_file
 from dyn_core.cli.progress import Stages
-from dyn_core.cli.robot_options import loading
+from dyn_core.cli.robot_options import loading, standing
 from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
 from dyn_core.cli.standard_input import source_of
 from dyn_core.cli.table import table
@@ -22,6 +22,7 @@ from dyn_core.facade.load import load_robot
 from dyn_core.identification.at_rest import at_rest
 from dyn_core.identification.identified import TorqueError
 from dyn_core.logs.examine_log import read_log
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 from dyn_core.results.load_parameters import load_parameters
 from dyn_core.results.prediction import Prediction, predicted, torque_error, unfiltered_error
@@ -46,8 +47,9 @@ def predict(arguments: Namespace) -> Answer:
     """Predict, write the efforts to a file, and answer how far they are from measured ones."""
     stages = Stages(quiet=arguments.quiet)
     _check_out(arguments)
+    robot = standing(load_robot(source_of(arguments.robot), **loading(arguments)), arguments)
+    refuse_springs(robot, "a prediction along a log")
     parameters = load_parameters(arguments.parameters)
-    robot = load_robot(source_of(arguments.robot), **loading(arguments))
     parameters.applied_to(robot)
     protocol = protocol_of(arguments, parameters.protocol)
     stages("reading the log")

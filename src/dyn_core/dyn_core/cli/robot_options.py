@@ -9,13 +9,17 @@ from typing import Any
 
 from dyn_core.cli.numbers import Once, numbers, tolerance
 from dyn_core.cli.standard_input import source_of
+from dyn_core.errors import DynError
 from dyn_core.facade.load import load_robot
 from dyn_core.facade.programs import grouped, with_terms
 from dyn_core.io.snap import checked_snap
+from dyn_core.model.base_kind import BaseKind
 from dyn_core.model.robot import Robot
 from dyn_core.results.load_parameters import load_parameters
 
 GRAVITY = "--gravity"
+STANDING = "fixed"
+"""What --base is for a base that stands still."""
 
 
 def add_robot(parser: ArgumentParser, gravity: bool) -> None:
@@ -24,7 +28,8 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
     parser.add_argument(
         "--loops",
         metavar="FILE",
-        help="side file (YAML) with loops, passive joints, rotor inertias, friction and springs",
+        help="side file (YAML) with loops, passive joints, rotor inertias, friction, springs, and whether "
+        "the base moves",
     )
     parser.add_argument(
         "--snap",
@@ -53,6 +58,54 @@ def add_parameters(parser: ArgumentParser) -> None:
     )
 
 
+def add_base(parser: ArgumentParser, moving: bool) -> None:
+    """Let a command take what the base does.
+
+    Args:
+        parser: the parser of the command.
+        moving: whether the command has something to say of a base that moves.
+    """
+    kinds = {
+        STANDING: "it stands still",
+        "free": "it moves in all ways, as forces say",
+        "planar": "in a plane",
+        "given": "as something else moves it",
+    }
+    chosen = kinds if moving else {STANDING: "it stands still, whatever the side file says"}
+    words = ", ".join(f"{kind}: {meaning}" for kind, meaning in chosen.items())
+    default = " (default: what the side file says, else fixed)" if moving else ""
+    parser.add_argument(
+        "--base", action=Once, choices=tuple(chosen), metavar="KIND", help=f"the base; {words}{default}"
+    )
+
+
+def chosen_base(robot: Robot, arguments: Namespace) -> BaseKind | None:
+    """Answer how the base moves, as the command line or else the side file says; None: it stands still."""
+    if arguments.base == STANDING:
+        return None
+    kind: BaseKind | None = arguments.base or robot.base
+    return kind
+
+
+def refuse_grouping(arguments: Namespace) -> None:
+    """DynError where parameters are to be grouped of a robot whose base moves."""
+    if arguments.base_parameters:
+        raise DynError(
+            "--base-parameters keeps the torques of the joints, and not what moves the base: "
+            f"leave it out, or give --base {STANDING}"
+        )
+
+
+def standing(robot: Robot, arguments: Namespace) -> Robot:
+    """Answer a robot on a base that stands still; DynError where nothing but this command says so."""
+    if robot.base is not None and arguments.base is None:
+        raise DynError(
+            f"the side file of robot '{robot.name}' says that its base moves (base: {robot.base}), and this "
+            f"command knows none that does: give --base {STANDING} for a base that is held"
+        )
+    return robot.with_fixed_base()
+
+
 def loading(arguments: Namespace) -> dict[str, Any]:
     """Answer how the robot is to be loaded, as arguments of `load_robot`; DynError for a mistake in them."""
     given = getattr(arguments, "gravity", None)
@@ -65,7 +118,12 @@ def loading(arguments: Namespace) -> dict[str, Any]:
 
 
 def robot_of(arguments: Namespace) -> Robot:
-    """Answer the robot that the command line describes."""
+    """Answer the robot that the command line describes, on a base that stands still."""
+    return standing(described_robot(arguments), arguments)
+
+
+def described_robot(arguments: Namespace) -> Robot:
+    """Answer the robot that the command line describes, whatever its base does."""
     options = loading(arguments)
     robot = load_robot(source_of(arguments.robot), **options)
     file = getattr(arguments, "parameters", None)
@@ -89,6 +147,11 @@ def add_terms(parser: ArgumentParser) -> None:
 
 
 def dynamic_robot_of(arguments: Namespace) -> Robot:
-    """Answer the robot with the terms that the command line wants."""
-    robot = with_terms(robot_of(arguments), arguments.friction, arguments.rotor_inertia)
+    """Answer the robot, on a base that stands still, with the terms that the command line wants."""
+    return with_wanted_terms(robot_of(arguments), arguments)
+
+
+def with_wanted_terms(robot: Robot, arguments: Namespace) -> Robot:
+    """Answer a robot on a base that stands still with the terms that the command line wants."""
+    robot = with_terms(robot, arguments.friction, arguments.rotor_inertia)
     return grouped(robot, arguments.base_parameters, gravity_changes=False)

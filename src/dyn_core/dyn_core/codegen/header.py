@@ -26,6 +26,23 @@ _INPUTS = {
     "in the frame of that link and about its origin: six numbers each",
 }
 
+_OF_BASE = {
+    ("pose", 7): "position (m) of link '{}' in the world, and its orientation, a quaternion x, y, z, w of "
+    "length 1",
+    ("pose", 3): "x, y (m) and angle (rad) of link '{}' in the plane of the base",
+    ("V", 6): "velocity of the origin of link '{}' (m/s), and its angular velocity (rad/s), on its axes",
+    ("V", 3): "velocity of link '{}' along x and y of the plane (m/s), which turn with it, and about the "
+    "normal (rad/s)",
+    ("Vd", 6): "acceleration of the origin of link '{}' (m/s^2), that of a point, and its angular "
+    "acceleration (rad/s^2), on its axes",
+    ("Vd", 3): "acceleration of link '{}' along x and y of the plane (m/s^2), which turn with it, that of a "
+    "point, and about the normal (rad/s^2)",
+    ("F", 6): "force (N) and moment (N m) on link '{}', on its axes and about its origin",
+    ("F", 3): "forces on link '{}' along x and y of the plane (N), which turn with it, and moment about the "
+    "normal (N m)",
+}
+"""Inputs of functions of a robot on a moving base, by name and length."""
+
 _OF_JOINTS = ("q", "qd", "qdd", "jerk", "snap")
 
 
@@ -45,11 +62,13 @@ def header(program: Program, robot: Robot) -> list[str]:
     lines.append("")
     for name, vector in program.inputs.items():
         of = _joints(program, robot) if name in _OF_JOINTS and len(vector) < robot.dof else ""
-        lines.append(f"{name} ({len(vector)}): {_INPUTS[name]}{of}")
+        meaning = _OF_BASE.get((name, len(vector)))
+        told = _INPUTS[name] if meaning is None else meaning.format(_plain(robot.link_names[0]))
+        lines.append(f"{name} ({len(vector)}): {told}{of}")
         if name == UNKNOWNS and program.closure is not None:
             lines.extend(_passive(program.closure, robot))
         if name == "w":
-            lines.extend(_links(robot))
+            lines.extend(_links(robot, len(vector)))
     lines.append(f"result ({' x '.join(map(str, program.shape))}){_order(program)}")
     if program.columns:
         lines.append(f"columns ({len(program.columns)}): {' '.join(map(_plain, program.columns))}")
@@ -92,12 +111,13 @@ def _passive(closure: Closure, robot: Robot) -> list[str]:
     ]
 
 
-def _links(robot: Robot) -> list[str]:
-    """The links whose wrenches the function takes, with their places."""
-    width = max((len(_plain(link.name)) for link in robot.child_links), default=0)
+def _links(robot: Robot, size: int) -> list[str]:
+    """The links whose wrenches the function takes, with their places; that of a moving base comes first."""
+    links = robot.child_links if size == 6 * len(robot.joints) else (robot.link_frames[0], *robot.child_links)
+    width = max((len(_plain(link.name)) for link in links), default=0)
     return [
         f"  {k:3} {_plain(link.name):<{width}}  (w {6 * k - 5} to {6 * k})"
-        for k, link in enumerate(robot.child_links, start=1)
+        for k, link in enumerate(links, start=1)
     ]
 
 

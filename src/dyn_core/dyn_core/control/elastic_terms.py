@@ -27,6 +27,7 @@ class ElasticTerms:
     Attributes:
         model: the model.
         switches: which terms are computed.
+        driven: places of the joints that motors move, in the order of `Model.motor_joint_names`.
     """
 
     def __init__(
@@ -48,9 +49,9 @@ class ElasticTerms:
         self.switches = Switches() if switches is None else switches
         names = model.link_joint_names
         driven = {joint.elastic.motor: joint.name for joint in model.robot.joints if joint.elastic}
-        self._driven = [names.index(driven[number]) for number in motors(model.robot)]
+        self.driven = [names.index(driven[number]) for number in motors(model.robot)]
         v0 = joint_values("the velocity of the Coulomb transition", names, coulomb_velocity, least=0.0)
-        friction = SmoothFriction(model, np.concatenate((v0, v0[self._driven])))
+        friction = SmoothFriction(model, np.concatenate((v0, v0[self.driven])))
         self._friction_torques = friction.torques if friction.v0.any() else model.friction_torques
         self._links = len(names)
 
@@ -75,8 +76,8 @@ class ElasticTerms:
         )
         rates = qd
         if friction_velocity is not None:
-            beyond = motor_qd - whole.qd[..., self._driven]
-            of_motors = friction_velocity[..., self._driven] + beyond
+            beyond = motor_qd - whole.qd[..., self.driven]
+            of_motors = friction_velocity[..., self.driven] + beyond
             rates = np.concatenate((friction_velocity, of_motors), axis=-1)
         model, wanted = self.model, self.switches
         zero = np.zeros(whole.q.shape)
@@ -107,7 +108,7 @@ class ElasticTerms:
     def _at_motors(self, torques: Array) -> Array:
         """Torques of links, with those of motors added to those of the joints that they move."""
         answer: Array = torques[..., : self._links].copy()
-        answer[..., self._driven] += torques[..., self._links :]
+        answer[..., self.driven] += torques[..., self._links :]
         return answer
 
     def _refuse(self, motion: SmoothMotion, friction_velocity: Array | None, total: Array) -> None:

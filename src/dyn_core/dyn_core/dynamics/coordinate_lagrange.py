@@ -13,6 +13,7 @@ from dyn_core.dynamics.lagrange_form import Christoffel, LagrangeForm, lagrange_
 from dyn_core.errors import DynError, listed
 from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.coupling import coordinate_inertia, coordinate_torques
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
 
 
@@ -24,9 +25,10 @@ def coordinate_lagrange(robot: Robot, q: Sequence[Scalar]) -> LagrangeForm:
         q: n positions of the joints of the tree (rad or m).
 
     Raises:
-        DynError: the robot has loops.
+        DynError: the robot has loops, or its side file says that its base moves.
     """
     refuse_loops(robot)
+    refuse_moving_base(robot, "the Lagrange form")
     A, b, Q = lagrange_form(robot, q, robot.gravity_0)
     if all(joint.mimic is None for joint in robot.joints):
         return LagrangeForm(A, b, Q)

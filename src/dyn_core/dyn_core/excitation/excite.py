@@ -26,6 +26,7 @@ from dyn_core.excitation.spectrum import own_parts
 from dyn_core.facade.one_thread import one_thread
 from dyn_core.facade.programs import traced
 from dyn_core.facade.run_by import run_by
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
@@ -55,6 +56,7 @@ def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report
         DynError: no trajectory keeps the limits; the message names joint or box, and the value.
     """
     refuse_springs(robot, "excitation")
+    refuse_moving_base(robot, "excitation")
     limits = motion_limits(robot, settings)
     loops = loop_limits(robot, settings)
     boxes = coordinate_boxes(robot, settings.boxes)

@@ -111,14 +111,12 @@ def _equation(name: str, text: str) -> str:
 
 
 def _heading(robot: Robot) -> list[str]:
-    """Answer what the matrices mean, what springs add, and that a base which moves stands still here."""
+    """Answer what the matrices mean, and what springs add."""
     lines = [f"Lagrange form of robot '{robot.name}': tau = A qdd + B [qd qd] + C [qd^2] + Q"]
     if robot.elastic_joint_names:
         lines[0] += " + springs"
         springs = listed(robot.elastic_joint_names)
         lines.append(f"springs of {springs}: K (dq - rest) + D d(dq)/dt, see dyn mdh")
-    if robot.base is not None:
-        lines.append(f"of a base that stands still, though its side file says that it moves: '{robot.base}'")
     return lines
 
 

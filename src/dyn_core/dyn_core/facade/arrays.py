@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.errors import listed
 from dyn_core.linalg.scalar import Scalar
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -21,13 +23,24 @@ def as_floats(name: str, value: npt.ArrayLike) -> Array:
         raise ValueError(f"{name}: expected numbers, {error}") from error
 
 
-def joint_vectors(dof: int, **values: npt.ArrayLike) -> tuple[Array, ...]:
-    """Answer joint vectors, all of the shape (dof,) or all of one shape (N, dof)."""
+def joint_vectors(
+    dof: int, names: Callable[[], Sequence[str]] = tuple, /, **values: npt.ArrayLike
+) -> tuple[Array, ...]:
+    """Answer joint vectors, all of the shape (dof,) or all of one shape (N, dof).
+
+    Args:
+        dof: number of joints.
+        names: answers their names, where messages are to tell them.
+        values: the vectors, by name.
+    """
     arrays = {name: as_floats(name, value) for name, value in values.items()}
     first = next(iter(arrays))
     for name, array in arrays.items():
         if array.ndim not in (1, 2) or array.shape[-1] != dof:
-            raise ValueError(f"{name}: expected the shape ({dof},) or (N, {dof}), but it has {array.shape}")
+            which = f": of the joints {listed(names(), 12)}" if names() else ""
+            raise ValueError(
+                f"{name}: expected the shape ({dof},) or (N, {dof}), but it has {array.shape}{which}"
+            )
         if array.shape != arrays[first].shape:
             raise ValueError(
                 f"{name}: expected the shape {arrays[first].shape} of {first}, but it has {array.shape}"

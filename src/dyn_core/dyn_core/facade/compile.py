@@ -19,6 +19,7 @@ from dyn_core.facade.programs import Kind, Method, grouped, kinds, traced, tunab
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.facade.search import Search
 from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
 
 _log = logging.getLogger("dyn_core")
@@ -59,9 +60,11 @@ def compile_model(
             recursion that gives inertia matrix and bias torques together.
 
     Raises:
+        DynError: the side file of the robot says that its base moves: see `compile_moving_base`.
         NoCompiler: the backend ``"c"`` was asked for, and nothing can be compiled here.
     """
     check_options(robot, parameters, backend)
+    refuse_moving_base(robot, "compile_model", "compile_moving_base")
     if method not in ("auto", "mrnea"):
         raise ValueError(f"method: expected 'auto' or 'mrnea', but it is {method!r}")
     for link in links:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from dyn_core.codegen.program import Program, trace
 from dyn_core.codegen.staging import staged
@@ -15,7 +16,7 @@ from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.free_base import composite_wrenches
 from dyn_core.errors import DynError
 from dyn_core.expr.graph import Graph
-from dyn_core.facade.arrays import Array
+from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.facade.compile import compiled_or_none
 from dyn_core.facade.model import Model
 from dyn_core.facade.programs import with_terms
@@ -55,6 +56,8 @@ class DrivenBase:
         Raises:
             DynError: the robot has loops, or elastic joints.
         """
+        if not isinstance(model, Model):
+            raise ValueError(f"model: expected what compile_model answers, but it is {type(model).__name__}")
         robot = model.robot
         refuse_springs(robot, "a base that moves")
         if robot.loops:
@@ -90,8 +93,9 @@ class DrivenBase:
         """What the base feels: specific force, angular velocity and angular acceleration, (9,)."""
         return np.array(self._motion)
 
-    def feel(self, motion: Array) -> None:
+    def feel(self, motion: npt.ArrayLike) -> None:
         """Compute with another motion of the base from now on, (9,); ValueError where it is none."""
+        motion = as_floats("motion", motion)
         if motion.shape != (MOTION,) or not np.isfinite(motion).all():
             raise ValueError(f"motion: expected {MOTION} finite numbers, but it is {motion.tolist()}")
         self._motion[:] = motion

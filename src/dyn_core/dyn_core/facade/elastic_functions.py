@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from dyn_core.dynamics.motor_motion import motors
 from dyn_core.dynamics.unresisted import Inertia, no_forward_dynamics
+from dyn_core.errors import listed
 from dyn_core.facade.arrays import Array, as_floats, checked_out, joint_vectors
-from dyn_core.facade.elastic_programs import no_motors, no_springs, rigid_and_elastic
+from dyn_core.facade.elastic_programs import LOADED, no_motors, no_springs, rigid_and_elastic
 from dyn_core.facade.runnable import Runnable
 from dyn_core.model.robot import Robot
 
@@ -60,19 +61,20 @@ class ElasticFunctions:
             raise no_springs(self.robot)
         if self._uncontrolled:
             raise no_forward_dynamics(self.robot, self._uncontrolled)
-        state = joint_vectors(self.robot.dof, q=q, qd=qd)
+        state = joint_vectors(self.robot.dof, self._joints_with_motors, q=q, qd=qd)
         samples = state[0].shape[:-1]
         given = as_floats("qdd", qdd)
         wanted = (*samples, len(self.rigid_joint_names))
         if given.shape != wanted:
             raise ValueError(
-                f"qdd: expected the shape {wanted} of the rigid joints, but it has {given.shape}"
+                f"qdd: expected the shape {wanted} of the rigid joints, but it has {given.shape}: these are "
+                f"{listed(self.rigid_joint_names, 12)}, the accelerations of the others are answered"
             )
         out = checked_out(out, state[0].shape)
         external = self._external_torques(state[0], wrenches)
         if external is None:
             return self._functions["elastic_inverse_dynamics"].run(self._prepared, *state, given, out=out)
-        loaded = self._functions["loaded_elastic_dynamics"]
+        loaded = self._functions[LOADED]
         return loaded.run(self._prepared, *state, given, -external, out=out)
 
     @property
@@ -114,7 +116,9 @@ class ElasticFunctions:
         if "motor_motion" not in self._functions:
             raise no_motors(self.robot)
         links = len(self.link_joint_names)
-        vectors = joint_vectors(links, q=q, qd=qd, qdd=qdd, jerk=jerk, snap=snap)
+        vectors = joint_vectors(
+            links, lambda: self.link_joint_names, q=q, qd=qd, qdd=qdd, jerk=jerk, snap=snap
+        )
         runnable = self._functions["motor_motion"]
         out = checked_out(out, (*vectors[0].shape[:-1], *runnable.shape))
         return runnable.run(self._prepared, *vectors, out=out)
@@ -129,12 +133,16 @@ class ElasticFunctions:
             qd: velocities.
             out: array for the result.
         """
-        vectors = joint_vectors(self.robot.dof, q=q, qd=qd)
+        vectors = joint_vectors(self.robot.dof, self._joints_with_motors, q=q, qd=qd)
         out = checked_out(out, vectors[0].shape)
         if not self.elastic_joint_names:
             out[...] = 0.0
             return out
         return self._functions["spring_torques"].run(self._prepared, *vectors, out=out)
+
+    def _joints_with_motors(self) -> tuple[str, ...]:
+        """Names of the joints for messages about vectors, whose length surprises where motors have joints."""
+        return self.robot.coordinate_names if self.elastic_joint_names else ()
 
     # What `Model` has.
 

@@ -21,6 +21,9 @@ from dyn_core.model.robot import Robot
 Vector: TypeAlias = Sequence[Scalar]
 Algorithm: TypeAlias = Callable[..., Vector]
 
+LOADED = "loaded_elastic_dynamics"
+"""What `elastic_inverse_dynamics` calls where there are wrenches; users know the one name."""
+
 
 def no_springs(robot: Robot) -> DynError:
     """Answer the error for a robot of which elastic joints are asked for, and that has none."""

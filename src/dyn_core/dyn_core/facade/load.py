@@ -39,6 +39,7 @@ class Loaded:
         description: what the text says, with snapped angles; None where it is a .par file.
         remarks: sentences about what had to be guessed.
         path: path of the text, fit for a message; None where it was given itself.
+        of_side_file: sentences about what is suspicious about the side file, with its path.
     """
 
     robot: Robot
@@ -46,6 +47,7 @@ class Loaded:
     description: UrdfDescription | None
     remarks: tuple[str, ...]
     path: str | None = None
+    of_side_file: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,9 @@ def load_robot(
 
     Args:
         source: path of a URDF file or of a file whose name ends in .par, or the text of either.
-        loops: the side file of the robot, with its loops, passive joints, rotor inertias, friction and
-            springs (see `dyn_core.io.side_file`): path of a YAML file, YAML text, or what it would hold.
+        loops: the side file of the robot, with its loops, passive joints, rotor inertias, friction,
+            springs, and how its base moves (see `dyn_core.io.side_file`): path of a YAML file, YAML text,
+            or what it would hold.
         gravity: acceleration of gravity in the frame of the root link (m/s^2); by default that of the
             .par file, and (0, 0, -9.81) with a URDF.
         snap: which angles and axes are taken for roundings of multiples of pi/4 and of zero, and
@@ -89,6 +92,8 @@ def load_robot(
     where = "" if loaded.path is None else f"{loaded.path}: "
     for remark in (*loaded.remarks, *_impossible_inertias(loaded.description)):
         warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=2)
+    for remark in loaded.of_side_file:
+        warnings.warn(remark, ModelWarning, stacklevel=2)
     return loaded.robot
 
 
@@ -140,7 +145,9 @@ def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> L
         if options.side_path is None:
             raise
         raise error.in_file(options.side_path) from error
-    return replace(loaded, robot=with_cut_frames(robot))
+    where = "" if options.side_path is None else f"{options.side_path}: "
+    remarks = tuple(f"{where}{remark}" for remark in options.side.remarks)
+    return replace(loaded, robot=with_cut_frames(robot), of_side_file=remarks)
 
 
 def _urdf_robot(

@@ -15,6 +15,7 @@ from dyn_core.codegen.staging import staged
 from dyn_core.dynamics.unresisted import no_forward_dynamics
 from dyn_core.facade.arrays import Array, checked_out, joint_vectors
 from dyn_core.facade.elastic_functions import ElasticFunctions, with_rigid_joints_held
+from dyn_core.facade.elastic_programs import LOADED
 from dyn_core.facade.lagrange_functions import LagrangeFunctions
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.loop_functions import LoopFunctions
@@ -127,7 +128,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
         if function in OF_LAGRANGE:
             return self._lagrange_program(function).operation_counts
         if function not in self._functions:
-            known = ", ".join((*self._functions, *OF_LAGRANGE))
+            known = ", ".join((*(name for name in self._functions if name != LOADED), *OF_LAGRANGE))
             raise ValueError(f"there is no function '{function}': choose one of {known}")
         made_of = with_terms(self.robot, self.friction, self.rotor_inertia)
         if self._tuning is None:
@@ -170,7 +171,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
                 a batch.
             out: array for the result.
         """
-        vectors = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
+        vectors = joint_vectors(self.robot.dof, self._joints_with_motors, q=q, qd=qd, qdd=qdd)
         out = checked_out(out, vectors[0].shape)
         external = self._external_torques(vectors[0], wrenches)
         torques = self._functions["inverse_dynamics"].run(self._prepared, *vectors)
@@ -199,7 +200,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
         """
         if self._unresisted:
             raise no_forward_dynamics(self.robot, self._unresisted)
-        vectors = joint_vectors(self.robot.dof, q=q, qd=qd, tau=tau)
+        vectors = joint_vectors(self.robot.dof, self._joints_with_motors, q=q, qd=qd, tau=tau)
         out = checked_out(out, vectors[0].shape)
         external = self._external_torques(vectors[0], wrenches)
         q, qd, tau = vectors
@@ -260,12 +261,12 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
             return self._answer("friction_torques", out, qd=qd)
         if self.robot.loops:
             return self._answer("friction_torques", out, qd=qd, q=q)
-        joint_vectors(self.robot.dof, qd=qd, q=q)
+        joint_vectors(self.robot.dof, self._joints_with_motors, qd=qd, q=q)
         return self._answer("friction_torques", out, qd=qd)
 
     def _answer(self, function: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
         """Check the arguments, compute, and write the result where it is wanted."""
-        arrays = joint_vectors(self.robot.dof, **vectors)
+        arrays = joint_vectors(self.robot.dof, self._joints_with_motors, **vectors)
         runnable = self._functions[function]
         out = checked_out(out, (*arrays[0].shape[:-1], *runnable.shape))
         return runnable.run(self._prepared, *arrays, out=out)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
+from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.facade.external import external_wrenches
 from dyn_core.facade.moving_base_programs import UNIT
@@ -53,6 +54,15 @@ def refuse_lengths(pose: Array) -> None:
         where = "" if pose.ndim == 1 else f" of sample {k}"
         raise ValueError(
             f"pose: the quaternion (x, y, z, w){where} has the length {samples[k]:g}: give one of length 1"
+        )
+
+
+def refuse_given(base: MovingBase, function: str) -> None:
+    """Raise DynError where a function is one of a free base, and the motion of this one is given."""
+    if base.kind == "given" and function in ("inverse_dynamics", "forward_dynamics"):
+        raise DynError(
+            f"the motion of the base '{base.link.name}' of '{base.robot.name}' is given: "
+            f"use {function}_given_base, or compile the model with base='free' or 'planar'"
         )
 
 

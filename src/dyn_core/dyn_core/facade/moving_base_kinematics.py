@@ -13,7 +13,7 @@ from dyn_core.codegen.program import Program, trace
 from dyn_core.dynamics.base_motion import base_motion, screw_at_0, twist_of
 from dyn_core.facade.arrays import Array, checked_out
 from dyn_core.facade.moving_base_arguments import base_arguments
-from dyn_core.facade.moving_base_programs import input_sizes
+from dyn_core.facade.moving_base_programs import Guard, input_sizes
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.geometry.base_placement import base_placement
 from dyn_core.geometry.joint_placement import joint_placement
@@ -47,15 +47,14 @@ class BaseKinematics:
         self, pose: npt.ArrayLike, q: npt.ArrayLike, link: str, out: Array | None = None
     ) -> Array:
         """Placement of a link in the world: 4 x 4, or (N, 4, 4)."""
-        return self._of_link(_placement, link, (4, 4), out, pose=pose, q=q)
+        return self._of_link("forward_kinematics", link, out, pose=pose, q=q)
 
     def jacobian(self, pose: npt.ArrayLike, q: npt.ArrayLike, link: str, out: Array | None = None) -> Array:
         """Matrix J of the velocity of a link, [linear; angular] = J [V; qd]: 6 x (k + n), or (N, ...).
 
         The velocity is that of the origin of the link, on the axes of the world.
         """
-        shape = (6, self.base.freedom + self.base.robot.dof)
-        return self._of_link(_jacobian, link, shape, out, pose=pose, q=q)
+        return self._of_link("jacobian", link, out, pose=pose, q=q)
 
     def link_velocity(
         self,
@@ -67,7 +66,7 @@ class BaseKinematics:
         out: Array | None = None,
     ) -> Array:
         """Velocity of a link, [linear; angular] on the axes of the world (m/s, rad/s): (6,) or (N, 6)."""
-        return self._of_link(_velocity, link, (6,), out, pose=pose, V=V, q=q, qd=qd)
+        return self._of_link("link_velocity", link, out, pose=pose, V=V, q=q, qd=qd)
 
     def link_acceleration(
         self,
@@ -81,31 +80,40 @@ class BaseKinematics:
         out: Array | None = None,
     ) -> Array:
         """Acceleration of a link, [linear; angular] on the axes of the world: (6,) or (N, 6)."""
-        return self._of_link(_acceleration, link, (6,), out, pose=pose, V=V, Vd=Vd, q=q, qd=qd, qdd=qdd)
+        return self._of_link("link_acceleration", link, out, pose=pose, V=V, Vd=Vd, q=q, qd=qd, qdd=qdd)
 
-    def _of_link(
-        self,
-        algorithm: Callable[..., Vector],
-        link: str,
-        shape: tuple[int, ...],
-        out: Array | None,
-        **vectors: npt.ArrayLike,
-    ) -> Array:
+    def _of_link(self, function: str, link: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
         arrays = base_arguments(self.base, input_sizes(self.base), **vectors)
-        key = (algorithm.__name__, link)
+        key = (function, link)
         runnable = self._of_links.get(key)
         if runnable is None:
-            program = self._link_program(algorithm, link, shape, tuple(vectors))
+            program = base_link_program(self.base, function, link)
             runnable = self._of_links.setdefault(key, runnables([program], self.backend)[0])
-        return runnable.run((), *arrays, out=checked_out(out, (*arrays[0].shape[:-1], *shape)))
+        return runnable.run((), *arrays, out=checked_out(out, (*arrays[0].shape[:-1], *runnable.shape)))
 
-    def _link_program(
-        self, algorithm: Callable[..., Vector], link: str, shape: tuple[int, ...], names: Sequence[str]
-    ) -> Program:
-        frame = self.base.robot.link_frame(link)
-        sizes = input_sizes(self.base)
-        taken = {name: sizes[name] for name in names}
-        return trace(algorithm.__name__.strip("_"), partial(algorithm, self.base, frame), taken, shape)
+
+def base_link_program(base: MovingBase, function: str, link: str, guard: Guard | None = None) -> Program:
+    """Answer a function of a link as a program: one of `OF_BASE_LINK`.
+
+    Args:
+        base: the robot and its base.
+        function: name of the function.
+        link: name of the link.
+        guard: what becomes of the results where a quaternion is not of length 1; by default nothing.
+
+    Raises:
+        DynError: there is no such link.
+    """
+    frame = base.robot.link_frame(link)
+    sizes = input_sizes(base)
+    taken = {name: sizes[name] for name in OF_BASE_LINK[function]}
+    shape = (6, base.freedom + base.robot.dof) if function == "jacobian" else _SHAPES[function]
+
+    def algorithm(base: MovingBase, *vectors: Vector) -> Vector:
+        return _ALGORITHMS[function](base, frame, *vectors)
+
+    guarded = partial(guard, algorithm) if guard and base.kind != "planar" else algorithm
+    return trace(function, partial(guarded, base), taken, shape)
 
 
 def _placement(base: MovingBase, frame: LinkFrame, pose: Vector, q: Vector) -> Vector:
@@ -163,3 +171,24 @@ def _jacobian(base: MovingBase, frame: LinkFrame, pose: Vector, q: Vector) -> Ve
         columns.append(Screw((x, y, z), (wx, wy, wz)))
     turned = [(*mat3.mul_vec(R, c.linear), *mat3.mul_vec(R, c.angular)) for c in columns]
     return [column[row] for row in range(6) for column in turned]
+
+
+OF_BASE_LINK: dict[str, tuple[str, ...]] = {
+    "forward_kinematics": ("pose", "q"),
+    "jacobian": ("pose", "q"),
+    "link_velocity": ("pose", "V", "q", "qd"),
+    "link_acceleration": ("pose", "V", "Vd", "q", "qd", "qdd"),
+}
+"""Functions of a link, and what each takes."""
+
+_ALGORITHMS: dict[str, Callable[..., Vector]] = {
+    "forward_kinematics": _placement,
+    "jacobian": _jacobian,
+    "link_velocity": _velocity,
+    "link_acceleration": _acceleration,
+}
+_SHAPES: dict[str, tuple[int, ...]] = {
+    "forward_kinematics": (4, 4),
+    "link_velocity": (6,),
+    "link_acceleration": (6,),
+}

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.codegen.program import Program
-from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array, checked_out
 from dyn_core.facade.model_parameters import ModelParameters
-from dyn_core.facade.moving_base_arguments import base_arguments, packed_on_bodies
+from dyn_core.facade.moving_base_arguments import base_arguments, packed_on_bodies, refuse_given
 from dyn_core.facade.moving_base_kinematics import BaseKinematics
 from dyn_core.facade.moving_base_programs import input_sizes, with_base_terms
 from dyn_core.facade.moving_base_unresisted import NEEDED, refuse_unresisted, unresisted_on_base
@@ -356,10 +355,5 @@ class MovingBaseModel(BaseKinematics, ModelParameters):
 
     def _refuse(self, function: str) -> None:
         """Raise DynError where a function has no answer for this robot."""
-        robot = self.base.robot.name
-        if self.base.kind == "given" and not function.endswith("_given_base"):
-            raise DynError(
-                f"the motion of the base '{self.base_link}' of '{robot}' is given: "
-                f"use {function}_given_base, or compile the model with base='free' or 'planar'"
-            )
+        refuse_given(self.base, function)
         refuse_unresisted(self.base, function, self._unresisted[function])

@@ -48,6 +48,8 @@ from dyn_core.model.standard_parameters import INERTIAL, parametrised
 
 Vector = Sequence[Scalar]
 Algorithm = Callable[..., Vector]
+Guard = Callable[..., Vector]
+"""Takes an algorithm, the robot and its base, a pose and the other inputs, and answers the results."""
 
 UNIT = 1e-3
 """How far from 1 the length of a quaternion may be: what single precision and printed digits leave."""
@@ -133,6 +135,7 @@ def base_program(
     documentation: str = "",
     graph: Graph | None = None,
     parameters: tuple[Expr, ...] = (),
+    guard: Guard | None = None,
 ) -> Program:
     """Answer a function of the model as a program.
 
@@ -142,6 +145,7 @@ def base_program(
         documentation: signature and text that `help` shows.
         graph: the graph of other symbols of the robot; None where there are none.
         parameters: those symbols; what depends on them alone costs nothing.
+        guard: what becomes of the results where a quaternion is not of length 1; by default the first is NaN.
     """
     kind = base_kinds(base)[name]
     sizes = input_sizes(base)
@@ -150,7 +154,7 @@ def base_program(
 
     def candidates() -> Iterator[Program]:
         for algorithm in kind.algorithms:
-            chosen = partial(_guarded, algorithm, base) if guarded else partial(algorithm, base)
+            chosen = partial(guard or _guarded, algorithm, base) if guarded else partial(algorithm, base)
             taken = {key: sizes[key] for key in kind.inputs}
             program = trace(name, chosen, taken, kind.shape, documentation, graph)
             yield replace(program, guarded=int(guarded))
@@ -201,9 +205,13 @@ def with_base_terms(base: MovingBase, friction: bool, rotor_inertia: bool) -> Mo
 def _guarded(algorithm: Algorithm, base: MovingBase, pose: Vector, *others: Vector) -> Vector:
     """Results, of which the first is NaN where the quaternion of the pose is not of length 1."""
     first, *results = algorithm(base, pose, *others)
+    return [larger(off_unit(pose), 2.0 * UNIT, math.nan, first), *results]
+
+
+def off_unit(pose: Vector) -> Scalar:
+    """How far the squared length of the quaternion of a pose is from 1; 2 `UNIT` is the most."""
     x, y, z, w = pose[3:]
-    off = abs(squared_length((x, y, z, w)) - 1.0)
-    return [larger(off, 2.0 * UNIT, math.nan, first), *results]
+    return abs(squared_length((x, y, z, w)) - 1.0)
 
 
 def gravity_at_base(base: MovingBase, pose: Vector) -> Vec3:

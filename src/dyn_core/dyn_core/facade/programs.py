@@ -28,7 +28,7 @@ from dyn_core.dynamics.regressor import regressor
 from dyn_core.dynamics.springs import spring_torques, with_spring_torques
 from dyn_core.expr.graph import Graph
 from dyn_core.facade.closed import closed
-from dyn_core.facade.elastic_programs import elastic_algorithms, rigid_and_elastic
+from dyn_core.facade.elastic_programs import LOADED, elastic_algorithms, rigid_and_elastic
 from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.facade.symbolic_robot import SymbolicRobot
 from dyn_core.grouping.regroup import with_base_parameters
@@ -38,6 +38,7 @@ from dyn_core.linalg.vector import dot
 from dyn_core.loops.coordinates import configuration
 from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.model.joint import Friction, Sigma
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import PER_JOINT
 
@@ -139,7 +140,7 @@ def _elastic_kinds(robot: Robot) -> dict[str, Kind]:
     given = {"q": n, "qd": n, "qdd": len(rigid_and_elastic(robot)[0])}
     return {
         "elastic_inverse_dynamics": Kind(algorithms, given, (n,)),
-        "loaded_elastic_dynamics": Kind(algorithms, given | {"extra": n}, (n,)),
+        LOADED: Kind(algorithms, given | {"extra": n}, (n,)),
         "spring_torques": Kind([_spring_torques], {"q": n, "qd": n}, (n,)),
         **(_motor_kind(robot) if len(motors(robot)) == len(robot.elastic_joint_names) else {}),
     }
@@ -175,6 +176,7 @@ def tunable(symbolic: SymbolicRobot, name: str, documentation: str = "", method:
 def _candidates(
     robot: Robot, name: str, documentation: str, graph: Graph | None, method: Method
 ) -> Iterator[Program]:
+    refuse_moving_base(robot, f"the function {name}", "compile_moving_base")
     kind = kinds(robot)[name]
     only = kind.in_one_pass if method == "mrnea" else None
     for algorithm in kind.algorithms if only is None else [only]:

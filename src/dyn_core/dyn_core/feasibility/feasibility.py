@@ -21,6 +21,7 @@ from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
 from dyn_core.feasibility.feasible_step import FeasibleStep
 from dyn_core.feasibility.nearest_point import nearest_point
 from dyn_core.feasibility.step_program import NONE, ROWS, Layout, step_program
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
@@ -272,6 +273,7 @@ def check_actuated(robot: Robot) -> None:
     passive = robot.passive_joint_names
     if not robot.dof:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to ask of it")
+    refuse_moving_base(robot, "what actuators can do")
     refuse_springs(robot, "a motion that is given")
     if passive and not robot.loops:
         raise DynError(

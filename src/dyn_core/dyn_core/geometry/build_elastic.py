@@ -45,8 +45,10 @@ def with_springs(
     if not springs:
         return robot
     if robot.loops:
+        name, spring = next(iter(springs.items()))
         raise _fail(
-            next(iter(springs)),
+            name,
+            spring,
             f"the robot has loops ('{robot.loops[0].name}'), and elastic joints of robots with loops are not "
             "modelled: take out the loops, or the spring",
         )
@@ -57,15 +59,15 @@ def with_springs(
             continue
         spring = springs[joint.name]
         if spring.motor is None:
-            _check_unmoved(joint, joint.name in driven)
+            _check_unmoved(joint, spring, joint.name in driven)
             joints[j - 1] = replace(joint, mu=0, elastic=_elasticity(spring))
             continue
         if joint.name in passive:
             raise _fail(
-                joint.name, "it has a motor, but is named in passive, too: take it out of one of them"
+                joint.name, spring, "it has a motor, but is named in passive, too: take it out of one of them"
             )
         number = len(robot.joints) + len(motors) + 1
-        motor = _motor(robot, joint, spring.motor)
+        motor = _motor(robot, joint, spring, spring.motor)
         motors.append(motor)
         placement = next(frame.T_body_link for frame in robot.link_frames if frame.body == j)
         frames.append(LinkFrame(f"{motor.name}_link", number, placement))
@@ -101,43 +103,54 @@ def _elasticity(spring: SideSpring) -> Elasticity:
     return Elasticity(spring.stiffness, spring.rest, spring.damping)
 
 
-def _check_unmoved(joint: Joint, driven: bool) -> None:
+def _check_unmoved(joint: Joint, spring: SideSpring, driven: bool) -> None:
     """DynError where a joint that only its spring can move has an actuator."""
     if driven:
         raise _fail(
             joint.name,
+            spring,
             "the URDF gives it an actuator, but an elastic joint has none: take the actuator out, or, if a "
             "motor drives it through the spring, give its motor",
         )
     if joint.Ia != 0.0:
         raise _fail(
             joint.name,
+            spring,
             f"it has a rotor inertia of {joint.Ia:g}, but an elastic joint has no rotor: take it out, or, "
             "if a motor drives it through the spring, give its motor",
         )
 
 
-def _motor(robot: Robot, joint: Joint, motor: SideMotor) -> Joint:
+def _motor(robot: Robot, joint: Joint, spring: SideSpring, motor: SideMotor) -> Joint:
     """Answer the joint of the motor of a series-elastic joint."""
     name = motor_name(joint.name)
     if name in {other.name for other in robot.joints} or f"{name}_link" in robot.link_names:
-        raise _fail(joint.name, f"its motor becomes the joint '{name}', whose name is taken: rename that one")
+        what = f"its motor becomes the joint '{name}', whose name is taken: rename that one"
+        raise _fail(joint.name, spring, what)
     Ia = joint.Ia
     if motor.inertia is not None:
         if Ia != 0.0:
             raise _fail(
                 joint.name,
+                spring,
                 f"the inertia of its motor is given twice, as {motor.inertia:g} kg m^2 at the shaft and as a "
                 f"rotor inertia of {Ia:g} at the joint: take one out",
             )
-        Ia = motor.inertia * motor.gear**2
+        Ia = motor.inertia * motor.gear * motor.gear
     if not 0.0 < Ia < math.inf:
-        raise _fail(
-            joint.name, f"the inertia of its motor is {Ia:g} at the joint: give motor: {{inertia, gear}}"
-        )
+        why = "give motor: {inertia, gear}"
+        if motor.inertia is not None:
+            why = (
+                f"it is the inertia {motor.inertia:g} kg m^2 times the square of the gear {motor.gear:g}: "
+                "check both"
+            )
+        raise _fail(joint.name, spring, f"the inertia of its motor is {Ia:g} at the joint: {why}")
     limits = Limits(velocity=joint.limits.velocity, effort=joint.limits.effort)
     return replace(joint, name=name, mu=1, Ia=Ia, limits=limits)
 
 
-def _fail(joint: str, what: str) -> DynError:
-    return DynError(f"elastic: joint '{joint}': {what}", element=f"joint '{joint}'")
+def _fail(joint: str, spring: SideSpring, what: str) -> DynError:
+    where = f" (line {spring.line})" if spring.line else ""
+    return DynError(
+        f"elastic of joint '{joint}'{where}: {what}", element=f"joint '{joint}'", line=spring.line or None
+    )

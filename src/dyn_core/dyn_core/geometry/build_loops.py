@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dyn_core.errors import DynError, listed, shortened
-from dyn_core.geometry.build_elastic import with_springs
+from dyn_core.geometry.build_elastic import motor_name, with_springs
 from dyn_core.geometry.path import lineage
 from dyn_core.geometry.rotations import placement
 from dyn_core.io.description import UrdfLoop, UrdfLoopEnd
@@ -108,17 +108,35 @@ def with_side_file(robot: Robot, side: SideFile, driven: Sequence[str] = ()) -> 
         driven: names that the URDF gives an actuator.
     """
     _are_not_cut(robot, side)
+    for entry in ("rotor_inertia", "friction", "assembly", "passive", "elastic"):
+        _are_no_motors(robot, side, entry, getattr(side, entry) or ())
     _are_joints(robot, "rotor_inertia", side.rotor_inertia)
     _are_joints(robot, "friction", side.friction)
     _are_coordinates(robot, "assembly", side.assembly)
     _are_coordinates(robot, "passive", side.passive or ())
-    _are_coordinates(robot, "elastic", side.elastic)
+    for name, spring in side.elastic.items():
+        _are_coordinates(robot, f"elastic (line {spring.line})" if spring.line else "elastic", (name,))
     passive = None if side.passive is None else frozenset(side.passive)
     joints = tuple(_joint(joint, side, passive) for joint in robot.joints)
     assembly = tuple((name, side.assembly[name]) for name in robot.joint_names if name in side.assembly)
     robot = replace(robot, joints=joints, assembly=assembly, base=side.base)
     robot = with_loops(robot, side.loops, driven)
+    _refuse_beside_base(robot, side)
     return with_springs(robot, side.elastic, side.passive or (), driven)
+
+
+def _refuse_beside_base(robot: Robot, side: SideFile) -> None:
+    """DynError where the base moves, and loops or springs are there, which is not modelled together."""
+    for names, what in (
+        ([loop.name for loop in robot.loops], "closes loop"),
+        (list(side.elastic), "has the elastic joint"),
+    ):
+        if side.base is not None and names:
+            raise DynError(
+                f"base: it says that the base moves ({side.base}), but robot '{robot.name}' {what} "
+                f"{listed(names)}, and the two are not modelled together: leave out one of them",
+                element="base",
+            )
 
 
 _NO_ACTUATOR = (
@@ -171,6 +189,19 @@ def _friction(friction: Friction, side: SideFriction) -> Friction:
         Fs=friction.Fs if side.coulomb is None else side.coulomb,
         Fo=friction.Fo if side.offset is None else side.offset,
     )
+
+
+def _are_no_motors(robot: Robot, side: SideFile, entry: str, names: Iterable[str]) -> None:
+    """DynError where a motor is named, which a side file knows by the joint that it moves."""
+    moved = {motor_name(joint): joint for joint, spring in side.elastic.items() if spring.motor is not None}
+    for name in names:
+        if name in moved and name not in robot.joint_names:
+            raise DynError(
+                f"{entry}: '{name}' is the motor behind the spring of joint '{moved[name]}', which a side "
+                "file "
+                f"calls by the name of the joint: what is given for '{moved[name]}' goes over to its motor",
+                element=f"joint '{name}'",
+            )
 
 
 def _are_joints(robot: Robot, entry: str, names: Iterable[str]) -> None:

@@ -59,7 +59,9 @@ def moving_base(robot: Robot, kind: BaseKind | None = None) -> MovingBase:
     Raises:
         DynError: nothing says how the base moves, or the robot cannot be such a tree.
     """
-    if kind is not None and kind not in BASE_KINDS:
+    if not isinstance(robot, Robot):
+        raise ValueError(f"robot: expected what load_robot answers, but it is {type(robot).__name__}")
+    if kind is not None and not (isinstance(kind, str) and kind in BASE_KINDS):
         raise ValueError(f"base: expected 'free', 'planar', 'given' or None, but it is {kind!r}")
     refuse_springs(robot, "a model with a moving base")
     if robot.loops:
@@ -71,6 +73,8 @@ def moving_base(robot: Robot, kind: BaseKind | None = None) -> MovingBase:
     root = _root_joint(robot)
     if kind is None:
         kind = robot.base or (_KIND[root.type] if root else None)
+    if root is not None:
+        _check(robot, root)
     if kind is None:
         raise DynError(
             f"robot '{robot.name}' has no planar or floating joint at its root, and its side file no 'base', "
@@ -79,9 +83,49 @@ def moving_base(robot: Robot, kind: BaseKind | None = None) -> MovingBase:
     plane = _plane_at_root(robot, root) if kind == "planar" and root and root.type == "planar" else None
     tree = robot if root is None else _tree_on(robot, root)
     T_root_0 = _clean(tree.T_root_0)
-    tree = replace(tree, T_root_0=T_root_0)
+    tree = replace(tree, T_root_0=T_root_0, base=None)
     T_world_plane, R_link_plane = plane or (IDENTITY, mat3.IDENTITY)
     return MovingBase(tree, kind, T_world_plane, R_link_plane)
+
+
+class DeclaredBase(NamedTuple):
+    """What the description of a robot says of a base that moves.
+
+    Attributes:
+        kind: how it moves.
+        link: name of the link that is the base.
+        source: what says so: the side file, or the joint at the root.
+    """
+
+    kind: BaseKind
+    link: str
+    source: str
+
+    @property
+    def words(self) -> str:
+        """How it moves, and what says so: ``a free base, by the side file``."""
+        return f"a {self.kind} base, by the {self.source}"
+
+
+def declared_base(robot: Robot) -> DeclaredBase | None:
+    """Answer how the description of a robot says that its base moves; None where it does not say.
+
+    A joint at the root that cannot be that of a base is the chain of simple joints that it is otherwise.
+    """
+    root = _root_joint(robot)
+    if robot.base is None:
+        try:
+            kind = None if root is None else moving_base(robot).kind
+        except DynError:
+            kind = None
+    else:
+        kind = robot.base
+    if kind is None:
+        return None
+    body = 0 if root is None else root.parts
+    link = next(frame.name for frame in robot.link_frames if frame.body == body)
+    source = f"{root.type} joint '{root.name}'" if root and robot.base is None else "side file"
+    return DeclaredBase(kind, link, source)
 
 
 def _root_joint(robot: Robot) -> _RootJoint | None:
@@ -90,7 +134,7 @@ def _root_joint(robot: Robot) -> _RootJoint | None:
         if part == names[0] and _is_chain(robot.joints, stem, joint_type):
             massless = all(body == InertialParameters() for body in robot.bodies[1 : len(names)])
             if massless:
-                return _checked(robot, _RootJoint(joint_type, stem))
+                return _RootJoint(joint_type, stem)
     return None
 
 
@@ -104,8 +148,8 @@ def _is_chain(joints: Sequence[Joint], stem: str, joint_type: str) -> bool:
     )
 
 
-def _checked(robot: Robot, root: _RootJoint) -> _RootJoint:
-    """Answer the root joint; DynError where it has what a base that moves freely does not have."""
+def _check(robot: Robot, root: _RootJoint) -> None:
+    """DynError where the root joint is not all that the root carries, or has what a base does not have."""
     owner = f"joint '{root.name}'"
     for joint in robot.joints[root.parts :]:
         if joint.antecedent < root.parts:
@@ -115,13 +159,18 @@ def _checked(robot: Robot, root: _RootJoint) -> _RootJoint:
                 element=f"joint '{joint.name}'",
             )
     for joint in robot.joints[: root.parts]:
-        if joint.friction != Friction() or joint.Ia != 0.0 or joint.mimic is not None:
-            raise DynError(
-                f"robot '{robot.name}': joint '{joint.name}' of the {root.type} {owner} has friction, a "
-                "rotor or a mimic, which a base that moves does not have: remove it",
-                element=f"joint '{joint.name}'",
-            )
-    return root
+        for has, what in (
+            (joint.friction != Friction(), "friction"),
+            (joint.Ia != 0.0, "a rotor inertia"),
+            (joint.mimic is not None, "a mimic"),
+        ):
+            if has:
+                raise DynError(
+                    f"robot '{robot.name}': joint '{joint.name}' of the {root.type} {owner} has {what}, "
+                    "which a base that moves does not have: leave it out, in the side file or wherever it "
+                    "is given",
+                    element=f"joint '{joint.name}'",
+                )
 
 
 def _tree_on(robot: Robot, root: _RootJoint) -> Robot:

@@ -7,6 +7,7 @@ Columns that depend on those before them belong to parameters that are grouped.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -109,7 +110,9 @@ def _random_base(
     return LinkMotion(w, wd, mat3.add(mat3.skew(wd), mat3.skew_squared(w)), vector(size))
 
 
-def numeric_relations(robot: Robot, mount: Mount, seed: int, rotors: bool = True) -> Relations:
+def numeric_relations(
+    robot: Robot, mount: Mount, seed: int, rotors: bool = True, without: Sequence[int] = ()
+) -> Relations:
     """Answer the grouping relations of a robot from its regressor in random states.
 
     Args:
@@ -117,11 +120,13 @@ def numeric_relations(robot: Robot, mount: Mount, seed: int, rotors: bool = True
         mount: how the base is mounted.
         seed: of the random numbers.
         rotors: whether there are inertias of rotors.
+        without: columns of parameters that are always 0.
     """
     units = units_of(robot.joints, size_of(robot))
     W = random_regressor(robot, mount, seed) * units
     if not rotors:
         W[:, len(PER_BODY) - 1 :: len(PER_BODY)] = 0.0
+    W[:, list(without)] = 0.0
     found = dependent_columns(W)
     return tidied(robot, settled(Relations(found.columns, found.relations), units))
 

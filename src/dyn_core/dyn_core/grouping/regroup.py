@@ -15,6 +15,7 @@ from dyn_core.grouping.base_parameters import PER_BODY
 from dyn_core.grouping.determine import relations
 from dyn_core.grouping.effects import Mount
 from dyn_core.linalg.scalar import Scalar
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import PER_JOINT, parameter_values, parametrised
 
@@ -30,6 +31,7 @@ def with_base_parameters(robot: Robot, mount: Mount = "fixed") -> Robot:
         robot: the robot.
         mount: as for `base_parameters`: ``"tilted"`` where the direction of gravity is to change.
     """
+    refuse_moving_base(robot, "grouping of parameters, which keeps no forces on a base,")
     found = relations(robot, "symbolic", mount)
     values = parameter_values(robot.joints, robot.bodies[1:])
     grouped: list[Scalar] = list(values)

@@ -25,6 +25,7 @@ from dyn_core.identification.motor_coupling import MotorCoupling, coupling_colum
 from dyn_core.identification.passive_friction import passive_friction
 from dyn_core.loops.coordinates import configuration
 from dyn_core.loops.structure import structure
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
@@ -64,6 +65,7 @@ def base_columns(robot: Robot, couplings: Sequence[MotorCoupling] = ()) -> BaseC
         couplings: motors that move several joints, whose parameters come after the others.
     """
     refuse_springs(robot, "identification")
+    refuse_moving_base(robot, "identification")
     found = _with_friction(base_parameters(robot), passive_friction(robot))
     places = [robot.parameter_names.index(name) for name in found.kept]
     program = trace(

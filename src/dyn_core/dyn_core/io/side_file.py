@@ -17,14 +17,14 @@
     elastic:
       sway: {stiffness: 1.0e6, rest: 0.01, damping: 20.0}   # a spring in the place of an actuator
       joint_2: {stiffness: 2.0e4, motor: {inertia: 1.0e-4, gear: 100}}  # a spring behind a motor
-    base: free                    # how the base moves, for compile_moving_base: free, planar or given
+    base: free                    # how the base moves: free, planar or given
 
 Names and frames are those of the URDF. ``xyz``, ``rpy`` and ``axis`` default to zero, zero and z.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -70,17 +70,22 @@ class SideSpring:
         rest: where it is at rest (rad or m).
         damping: N m s/rad or N s/m.
         motor: what is behind it; None where it takes the place of an actuator.
+        line: where it is in the file; 0 where there is none.
     """
 
     stiffness: float
     rest: float = 0.0
     damping: float = 0.0
     motor: SideMotor | None = None
+    line: int = 0
 
 
 @dataclass(frozen=True)
 class SideFile:
-    """What a side file says, by joint name; `passive` is None where it does not say."""
+    """What a side file says, by joint name; `passive` is None where it does not say.
+
+    `remarks` are sentences about what nobody can have meant, such as a heading with nothing below it.
+    """
 
     loops: tuple[UrdfLoop, ...] = ()
     passive: tuple[str, ...] | None = None
@@ -89,6 +94,7 @@ class SideFile:
     friction: dict[str, SideFriction] = field(default_factory=dict)
     elastic: dict[str, SideSpring] = field(default_factory=dict)
     base: BaseKind | None = None
+    remarks: tuple[str, ...] = ()
 
 
 def side_file(root: Node) -> SideFile:
@@ -111,22 +117,36 @@ def side_file(root: Node) -> SideFile:
         assembly=_by_joint("assembly", given, number),
         rotor_inertia=_by_joint("rotor_inertia", given, not_negative),
         friction=_by_joint("friction", given, _friction),
-        elastic=_by_joint("elastic", given, _spring),
+        elastic=_by_joint("elastic", given, _spring, "elbow: {stiffness: 2.0e+4}"),
         base=_base(given["base"]) if "base" in given else None,
+        remarks=tuple(_remarks(given)),
     )
 
 
+def _remarks(given: dict[str, Node]) -> Iterator[str]:
+    node = given.get("elastic")
+    if isinstance(node, Scalar) and not node.text and node.line:
+        yield (
+            f"elastic (line {node.line}): nothing is in it, and no joint is elastic: name joints below it, "
+            "or "
+            "leave it out"
+        )
+
+
 def _base(node: Node) -> BaseKind:
-    kind = name("base", node)
+    kind = node.text.strip() if isinstance(node, Scalar) else None
     for known in BASE_KINDS:
         if kind == known:
             return known
-    raise fail("base", node, f"it is '{shortened(kind, 40)}': use one of {listed(BASE_KINDS)}")
+    given = "no word" if kind is None else f"'{shortened(kind, 40)}'" if kind else "empty"
+    raise fail("base", node, f"it is {given}: use one of {listed(BASE_KINDS)}, or leave it out")
 
 
-def _by_joint(entry: str, given: dict[str, Node], read: Callable[[str, Node], Value]) -> dict[str, Value]:
+def _by_joint(
+    entry: str, given: dict[str, Node], read: Callable[[str, Node], Value], example: str = "name: value"
+) -> dict[str, Value]:
     """Answer a mapping from joint names, of which each value is read by `read`."""
-    values = entries(entry, given.get(entry, NOTHING))
+    values = entries(entry, given.get(entry, NOTHING), example=example)
     return {joint: read(f"{entry} of joint '{shortened(joint, 40)}'", node) for joint, node in values.items()}
 
 
@@ -144,10 +164,12 @@ def _friction(owner: str, node: Node) -> SideFriction:
 
 
 def _spring(owner: str, node: Node) -> SideSpring:
-    given = entries(owner, node, ("stiffness", "rest", "damping", "motor"))
+    known = ("stiffness", "rest", "damping", "motor")
+    given = entries(owner, node, known, "{stiffness: 2.0e+4, damping: 5.0}")
+    unit = "N m/rad, or N/m for a prismatic joint"
     if "stiffness" not in given:
-        raise fail(owner, node, "it has no stiffness: add one (N m/rad, or N/m for a prismatic joint)")
-    stiffness = number(f"{owner}, stiffness", given["stiffness"])
+        raise fail(owner, node, f"it has no stiffness: add one ({unit})")
+    stiffness = number(f"{owner}, stiffness", given["stiffness"], unit)
     if stiffness <= 0.0:
         raise fail(
             f"{owner}, stiffness",
@@ -156,20 +178,22 @@ def _spring(owner: str, node: Node) -> SideSpring:
         )
     return SideSpring(
         stiffness=stiffness,
-        rest=number(f"{owner}, rest", given["rest"]) if "rest" in given else 0.0,
-        damping=not_negative(f"{owner}, damping", given["damping"]) if "damping" in given else 0.0,
+        rest=number(f"{owner}, rest", given["rest"], "rad or m") if "rest" in given else 0.0,
+        damping=not_negative(f"{owner}, damping", given["damping"], "N m s/rad or N s/m")
+        if "damping" in given
+        else 0.0,
         motor=_motor(f"{owner}, motor", given["motor"]) if "motor" in given else None,
+        line=node.line,
     )
 
 
 def _motor(owner: str, node: Node) -> SideMotor:
-    given = entries(owner, node, ("inertia", "gear"))
-    gear = number(f"{owner}, gear", given["gear"]) if "gear" in given else 1.0
+    given = entries(owner, node, ("inertia", "gear"), "{inertia: 1.0e-4, gear: 100}")
+    ratio = "the speed of the motor over that of the joint"
+    gear = number(f"{owner}, gear", given["gear"], ratio) if "gear" in given else 1.0
     if gear == 0.0:
-        raise fail(
-            f"{owner}, gear", given["gear"], "it is 0: give the speed of the motor over that of the joint"
-        )
-    inertia = number(f"{owner}, inertia", given["inertia"]) if "inertia" in given else None
+        raise fail(f"{owner}, gear", given["gear"], f"it is 0: give {ratio}")
+    inertia = number(f"{owner}, inertia", given["inertia"], "kg m^2") if "inertia" in given else None
     if inertia is not None and inertia <= 0.0:
         raise fail(f"{owner}, inertia", given["inertia"], f"it is {inertia:g}: give a number > 0 (kg m^2)")
     return SideMotor(inertia, gear)

@@ -9,15 +9,18 @@ memory. PyYAML is imported when it is needed: it is slow to import, and few robo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 from dyn_core.errors import DynError, shortened
 
 MAX_CHARACTERS = 200_000
 MAX_DEPTH = 20
+_MOST_WHOLE = 10**15
+"""Whole numbers below it are shown as they are given."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +64,41 @@ def parse_yaml(text: str) -> Node:
     return reader.document or Scalar("")
 
 
-def as_node(value: object, depth: int = 0) -> Node:
-    """Answer Python data (mappings, sequences, text, numbers) as if it had been read from YAML."""
+def as_node(value: object, place: tuple[str, ...] = ()) -> Node:
+    """Answer Python data (mappings, sequences, text, numbers) as if it had been read from YAML.
+
+    Args:
+        value: the data.
+        place: keys that lead to it, for messages.
+    """
+    depth = len(place)
     if depth > MAX_DEPTH:
         raise DynError(f"the data is nested more than {MAX_DEPTH} deep")
     if value is None:
         return Scalar("")
     if isinstance(value, str):
         return Scalar(value)
-    if isinstance(value, Real) and not isinstance(value, bool):
-        return Scalar(repr(float(value)))
+    if isinstance(value, bool):
+        return Scalar(str(value).lower())
+    if isinstance(value, Integral) and abs(int(value)) < _MOST_WHOLE:
+        return Scalar(str(int(value)))
+    if isinstance(value, Real):
+        return Scalar(repr(_float(value)))
     if isinstance(value, Mapping):
-        return Entries({str(key): as_node(item, depth + 1) for key, item in value.items()})
+        return Entries({str(key): as_node(item, (*place, str(key))) for key, item in value.items()})
     if isinstance(value, Sequence) or hasattr(value, "tolist"):
-        return Items(tuple(as_node(item, depth + 1) for item in value))  # type: ignore[attr-defined]
-    raise DynError(f"{shortened(repr(value), 40)} is neither a mapping, a list, a text nor a number")
+        items: Iterable[object] = value  # type: ignore[assignment]
+        return Items(tuple(as_node(item, (*place, str(k))) for k, item in enumerate(items)))
+    where = f"{shortened(', '.join(place))}: " if place else ""
+    raise DynError(f"{where}{shortened(repr(value), 40)} is neither a mapping, a list, a text nor a number")
+
+
+def _float(value: Real) -> float:
+    """Answer a number as a float, infinite where it is too great for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _yaml() -> Any:

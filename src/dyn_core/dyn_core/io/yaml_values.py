@@ -19,12 +19,21 @@ def fail(owner: str, at: Node, what: str) -> DynError:
     return DynError(f"{place}: {what}", element=owner, line=at.line or None)
 
 
-def entries(owner: str, node: Node, known: tuple[str, ...] = ()) -> dict[str, Node]:
-    """Answer a mapping, which has no other keys than those `known`, where some are given."""
+def entries(
+    owner: str, node: Node, known: tuple[str, ...] = (), example: str = "name: value"
+) -> dict[str, Node]:
+    """Answer a mapping, which has no other keys than those `known`, where some are given.
+
+    Args:
+        owner: what the node belongs to, for messages.
+        node: the node.
+        known: the keys that there can be; empty for any.
+        example: what such a mapping looks like, for messages.
+    """
     if node == Scalar("", node.line):
         return {}
     if not isinstance(node, Entries):
-        raise fail(owner, node, "it must be a mapping, as in 'name: value'")
+        raise fail(owner, node, f"it must be a mapping, as in '{example}'")
     for key in node.values:
         if known and key not in known:
             raise fail(owner, node, f"it has no entry '{shortened(key, 40)}': use {listed(known, 12)}")
@@ -47,18 +56,24 @@ def name(owner: str, node: Node) -> str:
     return node.text.strip()
 
 
-def number(owner: str, node: Node) -> float:
-    """Answer a finite number."""
+def number(owner: str, node: Node, unit: str = "") -> float:
+    """Answer a finite number; messages say which unit it has, where one is given."""
     value = finite_number(node.text) if isinstance(node, Scalar) else None
     if value is None:
-        shown = f"'{shortened(node.text, 40)}'" if isinstance(node, Scalar) else "no number"
-        raise fail(owner, node, f"it is {shown}: write a finite number")
+        wanted = f"a finite number ({unit})" if unit else "a finite number"
+        raise fail(owner, node, f"it is {_shown(node)}: write {wanted}")
     return value
 
 
-def not_negative(owner: str, node: Node) -> float:
+def _shown(node: Node) -> str:
+    if not isinstance(node, Scalar):
+        return "no number"
+    return f"'{shortened(node.text, 40)}'" if node.text else "empty"
+
+
+def not_negative(owner: str, node: Node, unit: str = "") -> float:
     """Answer a number that must not be negative."""
-    value = number(owner, node)
+    value = number(owner, node, unit)
     if value < 0.0:
         raise fail(owner, node, f"it is {value:g}: it cannot be negative")
     return value

@@ -40,7 +40,8 @@ class Robot:
         loops: the joints that were cut so that the tree remains.
         assembly: positions by joint (rad or m) near one configuration in which the loops are closed.
         snapped: what was taken for a rounding when the description was read.
-        base: how a side file says that the base moves, for `compile_moving_base`; None where it does not say.
+        base: how a side file says that the base moves; None where it does not say. What takes a base as
+            standing still refuses such a robot: see `with_fixed_base`.
     """
 
     name: str
@@ -222,6 +223,13 @@ class Robot:
         bodies = list(self.bodies)
         bodies[frame.body] = merge(bodies[frame.body], payload_parameters(frame, mass, centre, inertia))
         return replace(self, bodies=tuple(bodies))
+
+    def with_fixed_base(self) -> Robot:
+        """Answer the same robot on a base that stands still, whatever its side file says of it.
+
+        A planar or floating joint at its root stays the chain of simple joints that it is.
+        """
+        return replace(self, base=None)
 
     def mdh_table(self) -> str:
         """Answer the table of the geometric parameters as text: angles in rad, lengths in m.

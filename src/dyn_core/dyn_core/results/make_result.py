@@ -33,6 +33,7 @@ from dyn_core.identification.stages import Progress, ResultStage
 from dyn_core.identification.units import unit_of
 from dyn_core.logs.examine_log import read_log
 from dyn_core.logs.log import Log
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 from dyn_core.results.friction_curves import friction_curves
 from dyn_core.results.identified_urdf import identified_urdf
@@ -74,6 +75,7 @@ def make_result(
     robot = loaded.robot
     if not robot.dof:
         raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to identify")
+    refuse_springs(robot, "identification")  # before the log, in which nobody looks for motors
     progress(ResultStage.READING)
     log = read_log(log_path, mapping, robot)
     files = {"log": log_path, "map": mapping, "side file": side_file}

@@ -12,6 +12,7 @@ from dyn_core.identification.friction import FrictionModel
 from dyn_core.identification.known_arm import KnownArm
 from dyn_core.identification.motor_coupling import MotorCoupling
 from dyn_core.identification.units import unit_of
+from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 from dyn_core.results.kinematics_hash import kinematics_hash
 from dyn_core.signals.protocol import Protocol
@@ -159,6 +160,7 @@ class ParameterSet:
                 f"these are the parameters of robot '{shortened(self.robot_name, 40)}', but this one is "
                 f"'{shortened(robot.name, 40)}': identify it too"
             )
+        refuse_springs(robot, "a file of identified parameters")
         if robot.description_hash not in self.descriptions:
             raise DynError(self._other_description(robot))
         names = set(robot.parameter_names)

@@ -24,8 +24,10 @@ SMALL = 1e-2
 
 
 def exponential(u: Vec3) -> Quaternion:
-    """Rotation by the angle |u| (rad) about u."""
+    """Rotation by the angle |u| (rad) about u; NaN where that is not finite."""
     half = 0.5 * math.sqrt(vec3.dot(u, u))
+    if not half < math.inf:
+        return (math.nan,) * 4
     square = half * half
     ratio = (
         0.5 * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)))
@@ -60,7 +62,8 @@ def pose_rate(pose: Array, shift: Sequence[float], V: Sequence[float]) -> list[f
         V: velocity of the base, (6,), or (3,) in a plane (m/s, rad/s).
     """
     if len(pose) == 3:
-        c, s = math.cos(pose[2]), math.sin(pose[2])
+        angle = pose[2] if math.isfinite(pose[2]) else math.nan
+        c, s = math.cos(angle), math.sin(angle)
         return [c * V[0] - s * V[1], s * V[0] + c * V[1], V[2]]
     x, y, z, w = pose[3:].tolist()
     linear = turned((x, y, z, w), (V[0], V[1], V[2]))

@@ -43,6 +43,8 @@ def with_model_error(robot: Robot, relative: float, seed: int = 0) -> Robot:
         u = relative * random.uniform(-1.0, 1.0, 11)
         bodies[j] = _other_body(bodies[j], u[:7])
         joints[j - 1] = _other_drive(joints[j - 1], u[7:])
+    # The last one, for the others to be the same whether the base moves, and its mass matters, or not.
+    bodies[0] = _other_body(bodies[0], relative * random.uniform(-1.0, 1.0, 7))
     return replace(robot, bodies=tuple(bodies), joints=tuple(joints))
 
 

@@ -6,6 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
+from itertools import compress
+from numbers import Real
+from operator import gt
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +27,11 @@ from dyn_core.model.coupling import coordinate_torques, joint_rates
 from dyn_core.model.moving_base import MovingBase
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.base_pose import moved_pose, pose_rate
+from dyn_core.simulation.joint_values import JointValues, joint_values
 from dyn_core.simulation.momentum_dynamics import momentum_programs
 from dyn_core.simulation.moving_base_settings import MovingBaseSettings
 from dyn_core.simulation.moving_state import MovingState
+from dyn_core.simulation.no_actuator import refuse_efforts
 
 
 class _Inner(NamedTuple):
@@ -58,8 +63,8 @@ class MovingBaseSimulator:
         settings: MovingBaseSettings | None = None,
         pose: npt.ArrayLike | None = None,
         V: npt.ArrayLike | None = None,
-        q: npt.ArrayLike | None = None,
-        qd: npt.ArrayLike | None = None,
+        q: JointValues | None = None,
+        qd: JointValues | None = None,
     ) -> None:
         """Compile what is needed, and put the robot at its initial state at time 0, without efforts.
 
@@ -69,13 +74,15 @@ class MovingBaseSimulator:
             settings: how it is simulated; by default as `MovingBaseSettings()` says.
             pose: initial pose of the base; by default at the origin of the world.
             V: initial velocity of the base; by default 0.
-            q: initial positions (rad or m); by default 0.
-            qd: initial velocities (rad/s or m/s); by default 0.
+            q: initial positions (rad or m), in the order of the joints or by name; by default 0.
+            qd: initial velocities (rad/s or m/s), likewise; by default 0.
 
         Raises:
             DynError: the motion of the base is given, or no inertia resists the base or a joint.
         """
         of_robot = moving_base(robot, base)
+        if settings is not None and not isinstance(settings, MovingBaseSettings):
+            raise ValueError(f"settings: expected MovingBaseSettings, but it is {type(settings).__name__}")
         if of_robot.kind == "given":
             raise DynError(
                 f"robot '{robot.name}': a base whose motion is given is not simulated: "
@@ -84,15 +91,15 @@ class MovingBaseSimulator:
         self.settings = settings or MovingBaseSettings()
         self.base: MovingBase = with_base_terms(of_robot, self.settings.friction, self.settings.rotor_inertia)
         self.joint_names = self.base.robot.coordinate_names
+        n, k = self.base.robot.dof, self.base.freedom
         loose = unresisted_on_base(self.base, partial(coordinate_inertia, self.base))
         refuse_unresisted(self.base, "forward_dynamics", loose["forward_dynamics"])
         self._compile()
-        joints = self.base.robot.independent_joints
-        limits = [joint.limits.effort if self.settings.effort_limits else None for joint in joints]
-        self._strengths = np.array([math.inf if x is None else x for x in limits])
+        efforts = self._limits("effort") if self.settings.effort_limits else [math.inf] * n
+        actuated = [joint.mu == 1 for joint in self.base.robot.independent_joints]
+        self._strengths = np.array([x if has else 0.0 for x, has in zip(efforts, actuated, strict=True)])
         self._Fs = [joint.friction.Fs for joint in self.base.robot.joints]
-        n, k = self.base.robot.dof, self.base.freedom
-        self._tau, self._F = np.zeros(n), np.zeros(k)
+        self._command, self._tau, self._F = np.zeros(n), np.zeros(n), np.zeros(k)
         self._w: Array | None = None
         here = (
             np.zeros(self.base.pose_size) if pose is None else self._vector("pose", pose, self.base.pose_size)
@@ -104,8 +111,8 @@ class MovingBaseSimulator:
             0.0,
             here,
             np.zeros(k) if V is None else self._vector("V", V, k),
-            np.zeros(n) if q is None else self._vector("q", q, n),
-            np.zeros(n) if qd is None else self._vector("qd", qd, n),
+            np.zeros(n) if q is None else self._of_joints("q", q),
+            np.zeros(n) if qd is None else self._of_joints("qd", qd),
         )
         self._initial = self._state
 
@@ -141,13 +148,54 @@ class MovingBaseSimulator:
         k = self.base.freedom
         return np.array(self._rates(self._inner)[k:-k])
 
-    def set_effort(self, effort: npt.ArrayLike) -> None:
+    @property
+    def command(self) -> Array:
+        """Efforts that were asked for (N m or N)."""
+        return np.array(self._command)
+
+    @property
+    def effort(self) -> Array:
+        """Efforts that the actuators exert (N m or N): 0 for passive joints, within limits for others."""
+        return np.array(self._tau)
+
+    @property
+    def too_fast(self) -> tuple[str, ...]:
+        """Names of the joints that are faster now than their limit, which nothing enforces."""
+        limits = self._limits("velocity")
+        return tuple(compress(self.joint_names, map(gt, map(abs, self._state.qd.tolist()), limits)))
+
+    @property
+    def at_effort_limit(self) -> tuple[str, ...]:
+        """Names of the joints whose effort was cut at their limit, which is 0 for passive joints."""
+        cut = map(gt, map(abs, self._command.tolist()), self._strengths.tolist())
+        return tuple(compress(self.joint_names, cut))
+
+    @property
+    def beyond_limits(self) -> tuple[str, ...]:
+        """Names of the joints that are beyond a limit of their positions now, which nothing enforces."""
+        limits = [joint.limits for joint in self.base.robot.independent_joints]
+        return tuple(
+            name
+            for name, limit, q in zip(self.joint_names, limits, self._state.q.tolist(), strict=True)
+            if (limit.lower is not None and q < limit.lower) or (limit.upper is not None and q > limit.upper)
+        )
+
+    def set_effort(self, effort: JointValues) -> None:
         """Replace the efforts of the actuators (N m or N), until they are replaced again.
 
-        They are cut at the limits of the joints, where the settings say so.
+        They are cut at their limits, where the settings say so; for passive joints there is 0.
+
+        Args:
+            effort: in the order of the joints, or by name, 0 for the others.
+
+        Raises:
+            ValueError: the number of efforts is not that of the joints, or one is not finite.
+            DynError: there is no such joint, or a passive joint has an effort.
         """
-        tau = self._vector("effort", effort, len(self.joint_names))
-        self._tau = np.clip(tau, -self._strengths, self._strengths)
+        command = self._of_joints("effort", effort)
+        refuse_efforts(self.base.robot, command.tolist())
+        self._tau = np.clip(command, -self._strengths, self._strengths)
+        self._command = command
 
     def set_force(self, F: npt.ArrayLike) -> None:
         """Replace the forces on the base, on its axes (N, N m), until they are replaced again."""
@@ -162,25 +210,30 @@ class MovingBaseSimulator:
             wrenches: by link, ``[force; moment]`` (N, N m) on the link, on the axes of its frame and
                 about its origin, with which they move; none for other links.
         """
+        if not isinstance(wrenches, Mapping):
+            raise ValueError(
+                f"wrenches: expected a mapping from names of links, but it is {type(wrenches).__name__}"
+            )
         for link, value in wrenches.items():
             self._vector(f"wrenches['{link}']", value, 6)
         by_links = {link: -as_floats("wrenches", value) for link, value in wrenches.items()}
         self._w = packed_on_bodies(self.base, by_links, ()) if by_links else None
 
-    def set_state(self, pose: npt.ArrayLike, V: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike) -> None:
+    def set_state(self, pose: npt.ArrayLike, V: npt.ArrayLike, q: JointValues, qd: JointValues) -> None:
         """Put base and joints at a state, at the present time."""
-        n, k = self.base.robot.dof, self.base.freedom
+        k = self.base.freedom
         self._put(
             self._state.time,
             self._vector("pose", pose, self.base.pose_size),
             self._vector("V", V, k),
-            self._vector("q", q, n),
-            self._vector("qd", qd, n),
+            self._of_joints("q", q),
+            self._of_joints("qd", qd),
         )
 
     def reset(self) -> None:
         """Go back to the initial state at time 0, without efforts, forces and wrenches."""
-        self._tau, self._F, self._w = np.zeros_like(self._tau), np.zeros_like(self._F), None
+        self._command, self._tau = np.zeros_like(self._tau), np.zeros_like(self._tau)
+        self._F, self._w = np.zeros_like(self._F), None
         s = self._initial
         self._put(s.time, s.pose.copy(), s.V.copy(), s.q.copy(), s.qd.copy())
 
@@ -194,8 +247,10 @@ class MovingBaseSimulator:
             DynError: the simulation diverges; the state stays.
         """
         length = self.settings.step if duration is None else duration
-        if not 0.0 < length < math.inf:
+        if not isinstance(length, Real) or not 0.0 < length < math.inf:
             raise ValueError(f"duration: expected a finite number of seconds > 0, but it is {length!r}")
+        if not self._state.time + length > self._state.time:
+            raise ValueError(f"duration: {length:g} s after {self._state.time:g} s are no time at all")
         inner, h = self._inner, length / self.settings.substeps
         for _ in range(self.settings.substeps):
             inner = self._runge_kutta(inner, h)
@@ -286,3 +341,10 @@ class MovingBaseSimulator:
         if not np.isfinite(array).all():
             raise ValueError(f"{name}: expected finite numbers, but it is {array.tolist()}")
         return array
+
+    def _of_joints(self, name: str, values: JointValues) -> Array:
+        return np.array(joint_values(name, values, self.base.robot.name, self.joint_names))
+
+    def _limits(self, kind: str) -> list[float]:
+        values = [getattr(joint.limits, kind) for joint in self.base.robot.independent_joints]
+        return [math.inf if value is None else value for value in values]

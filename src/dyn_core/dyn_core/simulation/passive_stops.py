@@ -16,7 +16,7 @@ import numpy as np
 
 from dyn_core.facade.arrays import Array
 from dyn_core.simulation.mechanism import Load, Mechanism
-from dyn_core.simulation.passive_joints import BEYOND
+from dyn_core.simulation.passive_joints import AT_LIMIT, BEYOND
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
 from dyn_core.simulation.stop_torques import stop_torques
 
@@ -61,6 +61,30 @@ def within_stops(
         if more.keys() <= signs.keys():
             return after
         signs = more | signs
+
+
+def held_back(mechanism: Mechanism, q: Array, qd: Array, load: Load, h: float, free: Array) -> Array:
+    """Answer accelerations (rad/s^2 or m/s^2) with what stops exert on passive joints that are at them.
+
+    Args:
+        mechanism: the robot.
+        q: positions (rad or m).
+        qd: velocities (rad/s or m/s).
+        load: what acts on the joints.
+        h: the step (s) that they are those of.
+        free: accelerations where nothing holds passive joints.
+    """
+    passive = mechanism.passive
+    here = passive.motion(q, qd).q
+    if not any(
+        x >= upper - AT_LIMIT or x <= lower + AT_LIMIT
+        for x, lower, upper in zip(here, passive.lower, passive.upper, strict=True)
+    ):
+        return free
+    rates = qd + h * free
+    after = q + h * rates, rates
+    held = within_stops(mechanism, q, qd, here, load, h, after, passive.motion(*after).q)
+    return free if held is after else (held[1] - qd) / h
 
 
 def _pushed(

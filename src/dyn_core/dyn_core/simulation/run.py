@@ -49,6 +49,12 @@ def steps_in(duration: float, step: float) -> int:
     return max(1, math.ceil(count - ON_TIME))
 
 
+def row_begins(table: EffortTable, step: float) -> list[float]:
+    """Answer from which step each row of efforts holds: the first that does not begin before it."""
+    begins: list[float] = np.ceil((table.times - table.times[0]) / step - ON_TIME).tolist()
+    return begins
+
+
 def run(simulator: Simulator, table: EffortTable, steps: int) -> Iterator[Sample]:
     """Answer steps + 1 samples from the present state on; its time is that of the first row.
 
@@ -56,7 +62,7 @@ def run(simulator: Simulator, table: EffortTable, steps: int) -> Iterator[Sample
     """
     step = simulator.settings.step
     start = float(table.times[0])
-    begins = np.ceil((table.times - start) / step - ON_TIME).tolist()
+    begins = row_begins(table, step)
     row = -1
     loops = bool(simulator.passive_joint_names)
     for k in range(steps + 1):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from operator import ge, gt, le, or_
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +18,24 @@ from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import with_terms
 from dyn_core.loops.solution import assembled
+from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.advance import advance
 from dyn_core.simulation.decay import fastest_decay
+from dyn_core.simulation.joint_values import JointValues, joint_values
 from dyn_core.simulation.mechanism import Load, mechanism
+from dyn_core.simulation.no_actuator import refuse_efforts
 from dyn_core.simulation.passive_joints import AT_LIMIT, PassiveState
+from dyn_core.simulation.passive_stops import held_back
 from dyn_core.simulation.programs import compiled_programs
 from dyn_core.simulation.runge_kutta import Mode, present_mode
 from dyn_core.simulation.sensors import Measurement, Sensors, SensorSettings
 from dyn_core.simulation.settings import Method, SimulationSettings, chosen_method
-from dyn_core.simulation.springs import at_rest, warn_of_swinging
+from dyn_core.simulation.springs import at_rest, warn_of_swinging, with_both_ends
 from dyn_core.simulation.state import State
 
 STABLE = 2.5
 """Decay within a step of the Runge-Kutta method that it can follow, somewhat less than its limit of 2.785."""
-
-JointValues: TypeAlias = npt.ArrayLike | Mapping[str, float]
-"""One number for each joint, in the order of the joints, or numbers by name, 0 for the others."""
 
 
 class Simulator:
@@ -68,17 +68,20 @@ class Simulator:
             sensors: what its sensors are like; by default they are exact.
             q: initial positions (rad or m); by default 0, or what is nearest to it between the limits, and
                 of a robot with loops those of its assembly; of elastic joints those in which their springs
-                are at rest, also where positions are given by name.
-            qd: initial velocities (rad/s or m/s); by default 0.
+                are at rest, also where positions are given by name: a motor follows its joint.
+            qd: initial velocities (rad/s or m/s); by default 0, and by name, of a motor behind a spring, that
+                of its joint.
 
         Raises:
             DynError: a joint moves no inertia, the robot has no joints that move, or the initial positions
-                are not between the limits, or such that the loops do not close.
+                are not between the limits, or such that the loops do not close; or the side file says that
+                the base moves.
 
         Warns:
             ModelWarning: viscous friction is too strong, or a spring too stiff, for the integrator with such
                 steps.
         """
+        refuse_moving_base(robot, "Simulator", "MovingBaseSimulator")
         self.robot = robot
         self.joint_names = robot.coordinate_names
         self._dof = robot.dof
@@ -98,17 +101,17 @@ class Simulator:
         self.passive_joint_names = self._programs.passive.names
         self._mechanism = mechanism(robot, self._programs, self.settings)
         efforts = self._limits("effort") if self.settings.effort_limits else [math.inf] * robot.dof
-        actuated = [joint.mu == 1 for joint in robot.independent_joints]
-        self._strengths = [most if has else 0.0 for most, has in zip(efforts, actuated, strict=True)]
+        self._strengths = efforts
+        self._has_passive = any(joint.mu != 1 for joint in robot.independent_joints)
         self._velocity_limits = self._limits("velocity")
         self._sensor_settings = sensors or SensorSettings()
         none = np.zeros(robot.dof)
         lower, upper = self._mechanism.lower, self._mechanism.upper
-        self._default = np.minimum(np.maximum(at_rest(robot, {}), lower), upper)
+        self._default = at_rest(robot, {}, lower, upper)
         if robot.loops:
             self._default = np.array(assembled(robot))
         positions = self._default if q is None else self._positions(q)
-        rates = none if qd is None else self._vector("qd", qd)
+        rates = none if qd is None else self._rates(qd)
         self._check_positions(positions)
         self._initial = self._state = State(0.0, positions.copy(), rates.copy())
         self._since, self._length, self._steps = 0.0, 0.0, 0
@@ -147,7 +150,7 @@ class Simulator:
 
     @property
     def effort(self) -> Array:
-        """Efforts that the actuators exert (N m or N): 0 for passive joints, within limits for others."""
+        """Efforts that the actuators exert (N m or N), within their limits: 0 for passive joints."""
         return np.array(self._load.tau)
 
     @property
@@ -155,7 +158,12 @@ class Simulator:
         """Accelerations that the present efforts and wrenches give now (rad/s^2 or m/s^2)."""
         if self._mode is None:
             self._mode = present_mode(self._mechanism, self._state.q, self._state.qd, self._load)
-        return np.array(self._mode.dynamics[: self._dof])
+        free = np.array(self._mode.dynamics[: self._dof])
+        if not self._mechanism.passive_stops:
+            return free
+        return held_back(
+            self._mechanism, self._state.q, self._state.qd, self._load, self._mechanism.step, free
+        )
 
     @property
     def too_fast(self) -> tuple[str, ...]:
@@ -164,7 +172,7 @@ class Simulator:
 
     @property
     def at_effort_limit(self) -> tuple[str, ...]:
-        """Names of the joints whose effort was cut at their limit, which is 0 for passive joints."""
+        """Names of the joints whose effort was cut at their limit."""
         return self._names(map(gt, map(abs, self._command.tolist()), self._strengths))
 
     @property
@@ -179,14 +187,19 @@ class Simulator:
     def set_effort(self, effort: JointValues) -> None:
         """Replace the efforts of the actuators (N m or N), until they are replaced again.
 
-        Those of passive joints are 0, whatever is given for them; others are cut at their limits, where
-        the settings say so.
+        They are cut at their limits, where the settings say so. Passive joints have no actuator, and joints
+        behind springs are moved by their motors, which are joints of their own: for them there is 0.
+
+        Args:
+            effort: one for each of `joint_names`, in their order, or efforts by name, 0 for other joints.
 
         Raises:
             ValueError: the number of efforts is not that of the joints, or one is not finite.
-            DynError: there is no such joint.
+            DynError: there is no such joint, or it has an effort and no actuator.
         """
         command = self._vector("effort", effort)
+        if self._has_passive:
+            refuse_efforts(self.robot, command.tolist())
         limited = zip(command.tolist(), self._strengths, strict=True)
         tau = np.array([min(max(x, -most), most) for x, most in limited])
         self._command = command.copy()
@@ -243,7 +256,7 @@ class Simulator:
             DynError: a position is not between the limits, there is no such joint, or the loops do not close.
         """
         positions = self._positions(q)
-        rates = np.zeros(self._dof) if qd is None else self._vector("qd", qd)
+        rates = np.zeros(self._dof) if qd is None else self._rates(qd)
         self._check_positions(positions)
         self._place(State(self._state.time, positions.copy(), rates.copy()))
 
@@ -306,8 +319,16 @@ class Simulator:
         if isinstance(q, Mapping) and self.robot.loops:
             q = dict(zip(self.joint_names, self._default.tolist(), strict=True)) | dict(q)
         elif isinstance(q, Mapping) and self.robot.elastic_joint_names:
-            q = dict(zip(self.joint_names, at_rest(self.robot, q).tolist(), strict=True)) | dict(q)
+            self._vector("q", q)  # refuses what is no position
+            q = at_rest(self.robot, q, self._mechanism.lower, self._mechanism.upper)
         return self._vector("q", q)
+
+    def _rates(self, qd: JointValues) -> Array:
+        """Answer velocities in the order of the joints; a motor that is not named turns with its joint."""
+        if isinstance(qd, Mapping) and self.robot.elastic_joint_names:
+            self._vector("qd", qd)  # refuses what is no velocity
+            qd = with_both_ends(self.robot, qd, velocities=True)
+        return self._vector("qd", qd)
 
     def _vector(self, name: str, values: JointValues) -> Array:
         """Answer finite numbers in the order of the joints."""
@@ -319,23 +340,7 @@ class Simulator:
                     f"'{self.robot.name}': give values for {listed(self.joint_names)} only",
                     element=f"joint '{unknown[0]}'",
                 )
-            if unknown:
-                raise DynError(
-                    f"{name}: robot '{self.robot.name}' has no joint {listed(unknown)} that moves by itself: "
-                    f"its joints are {listed(self.joint_names)}",
-                    element=f"joint '{unknown[0]}'",
-                )
-            values = [values.get(joint, 0.0) for joint in self.joint_names]
-        array = as_floats(name, values)
-        if array.shape != (self._dof,):
-            raise ValueError(f"{name}: expected the shape ({self._dof},), but it has {array.shape}")
-        numbers = array.tolist()
-        if not all(map(math.isfinite, numbers)):
-            joint, value = next(
-                pair for pair in zip(self.joint_names, numbers, strict=True) if not math.isfinite(pair[1])
-            )
-            raise ValueError(f"{name}: that of joint '{joint}' is {value}: give a finite number")
-        return array
+        return joint_values(name, values, self.robot.name, self.joint_names)
 
     def _wrench(self, link: str, value: npt.ArrayLike) -> Array:
         self.robot.link_frame(link)

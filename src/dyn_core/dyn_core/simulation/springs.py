@@ -5,40 +5,69 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dyn_core.dynamics.oscillations import oscillations
 from dyn_core.errors import ModelWarning
 from dyn_core.facade.arrays import Array
+from dyn_core.model.motor_of import motor_of
 from dyn_core.model.robot import Robot
 
 STABLE = 2.5
 """Angle within a step of the Runge-Kutta method that it can follow, somewhat less than its limit of 2.828."""
 
 
-def at_rest(robot: Robot, given: Mapping[str, float]) -> Array:
+def at_rest(
+    robot: Robot,
+    given: Mapping[str, float],
+    lower: Sequence[float] | None = None,
+    upper: Sequence[float] | None = None,
+) -> Array:
     """Answer positions in which springs are at rest, as far as they are not given, and 0 for other joints.
 
-    A motor follows its joint, where that is given, and the joint its motor elsewhere.
+    A motor follows its joint, where that is given, and the joint its motor elsewhere. What follows nothing is
+    nearest to there between its limits.
+
+    Args:
+        robot: the robot.
+        given: positions by name (rad or m).
+        lower: least positions of the coordinates (rad or m); None for none.
+        upper: greatest positions; None for none.
     """
-    positions = {name: given.get(name, 0.0) for name in robot.coordinate_names}
-    for joint in robot.joints:
-        spring = joint.elastic
-        if spring is None:
-            continue
-        if spring.motor == 0:
-            positions[joint.name] = given.get(joint.name, spring.rest)
-            continue
-        motor = robot.joints[spring.motor - 1].name
-        if joint.name in given:
-            positions[motor] = given.get(motor, given[joint.name] - spring.rest)
+    positions = with_both_ends(robot, given)
+    motors = set(motor_of(robot).values())
+    for k, joint in enumerate(robot.independent_joints):
+        if joint.name not in positions and joint.name not in motors:
+            spring = joint.elastic
+            wanted = spring.rest if spring is not None and spring.motor == 0 else 0.0
+            low = -math.inf if lower is None else lower[k]
+            high = math.inf if upper is None else upper[k]
+            positions[joint.name] = min(max(wanted, low), high)
+    positions = with_both_ends(robot, positions)
+    return np.array([positions[name] for name in robot.coordinate_names], dtype=np.float64)
+
+
+def with_both_ends(robot: Robot, given: Mapping[str, float], *, velocities: bool = False) -> dict[str, float]:
+    """Answer values by name with those of motors whose joint is named, and of joints whose motor is.
+
+    Args:
+        robot: the robot.
+        given: positions (rad or m), which let springs rest; or velocities (rad/s or m/s), which keep them as
+            long as they are.
+        velocities: whether they are velocities.
+    """
+    values = dict(given)
+    for joint, motor in motor_of(robot).items():
+        spring = robot.joint(joint).elastic
+        assert spring is not None
+        rest = 0.0 if velocities else spring.rest
+        if joint in given:
+            values.setdefault(motor, given[joint] - rest)
         elif motor in given:
-            positions[joint.name] = given[motor] + spring.rest
-        else:
-            positions[motor] = -spring.rest
-    return np.array(list(positions.values()), dtype=np.float64)
+            values[joint] = given[motor] + rest
+    return values
 
 
 def warn_of_swinging(robot: Robot, step: float, substeps: int) -> None:

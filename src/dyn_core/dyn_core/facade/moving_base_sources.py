@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of a robot on a moving base as programs to be written as source code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from dyn_core.codegen.identifier import identifier
+from dyn_core.codegen.program import Program
+from dyn_core.facade.moving_base_entries import column_names, input_entries
+from dyn_core.facade.moving_base_kinematics import base_link_program
+from dyn_core.facade.moving_base_programs import UNIT, Vector, base_program, off_unit
+from dyn_core.linalg.scalar import larger
+from dyn_core.model.moving_base import MovingBase
+
+_MEANING = {
+    "inverse_dynamics": "acceleration of the base and torques that give accelerations of the joints",
+    "forward_dynamics": "accelerations of the base and of the joints that torques give",
+    "pushed_inverse_dynamics": "the same as inverse_dynamics, with forces F on the base",
+    "pushed_forward_dynamics": "the same as forward_dynamics, with forces F on the base",
+    "inverse_dynamics_given_base": "forces on the base and torques that give accelerations",
+    "forward_dynamics_given_base": "forces on a base that moves as given, and accelerations of the joints",
+    "inertia_matrix": "inertia matrix A of base and joints",
+    "bias_forces": "forces on the base and torques where nothing accelerates, H",
+    "external_forces": "what wrenches that links exert add to forces on the base and torques",
+    "momentum": "linear momentum, and angular momentum about the centre of mass, on the axes of the world",
+    "centre_of_mass": "centre of mass in the world",
+    "energy": "kinetic and potential energy",
+    "forward_kinematics": "placement in the world, lengths in m, 4 x 4, of link",
+    "jacobian": "[linear; angular] = J [V; qd], on the axes of the world, of link",
+    "link_velocity": "[linear (m/s); angular (rad/s)] on the axes of the world, of link",
+    "link_acceleration": "[linear (m/s^2); angular (rad/s^2)] on the axes of the world, of link",
+}
+
+
+def base_source(base: MovingBase, function: str) -> Program:
+    """Answer a function as a program that is named after the kind of the base, and says what it computes."""
+    program = base_program(base, function, guard=_infinite)
+    return replace(
+        program,
+        name=_name(base, function),
+        documentation=_documentation(base, program, _MEANING[function]),
+        columns=column_names(base, function),
+    )
+
+
+def base_link_source(base: MovingBase, function: str, link: str) -> Program:
+    """Answer a function of a link as a program that is named after base and link, and says what it computes.
+
+    Raises:
+        DynError: there is no such link.
+    """
+    program = base_link_program(base, function, link, _infinite)
+    columns: tuple[str, ...] = ()
+    if function == "jacobian":
+        columns = column_names(base, "inertia_matrix")
+    return replace(
+        program,
+        name="_".join(filter(None, (_name(base, function), identifier(link)))),
+        documentation=_documentation(base, program, f"{_MEANING[function]} '{link}'"),
+        columns=columns,
+    )
+
+
+def _infinite(algorithm: Callable[..., Vector], base: MovingBase, pose: Vector, *others: Vector) -> Vector:
+    """Results, of which the first is not finite where the quaternion of the pose is not of length 1.
+
+    Not every language can write down NaN; all can divide by 0.
+    """
+    first, *results = algorithm(base, pose, *others)
+    unit = larger(off_unit(pose), 2.0 * UNIT, 0.0, 1.0)
+    return [first + (1.0 / unit - 1.0), *results]
+
+
+def _name(base: MovingBase, function: str) -> str:
+    """A name that no function of the same robot on a base that stands has."""
+    return f"{base.kind}_base_{function}"
+
+
+def _documentation(base: MovingBase, program: Program, meaning: str) -> str:
+    guarded = "pose" in program.inputs and len(input_entries(base, "pose")) > 3
+    unit = f"; the first result is not finite where the quaternion is not of length 1 within {UNIT:g}"
+    return f"{base.kind} base '{base.link.name}': {meaning}{unit if guarded else ''}"
