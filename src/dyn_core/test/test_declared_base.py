@@ -197,14 +197,16 @@ def test_values_by_name() -> None:
         named.set_effort({"j2": np.nan})
 
 
-def test_efforts_of_passive_joints_are_none() -> None:
-    """What has no actuator is given no effort, whatever is asked for; what was cut is told of."""
+def test_what_has_no_actuator_takes_no_effort_and_what_was_cut_is_told_of() -> None:
     robot = dyn_core.load_robot(ARM, loops={"passive": ["j1"]})
     simulator = MovingBaseSimulator(robot, "free", SETTINGS)
-    simulator.set_effort([5.0, 20.0])
+    with pytest.raises(dyn_core.DynError, match="joint 'j1' is given 5 N m, but the joint is passive"):
+        simulator.set_effort([5.0, 20.0])
+    np.testing.assert_array_equal(simulator.effort, [0.0, 0.0])
+    simulator.set_effort([0.0, 20.0])
     np.testing.assert_array_equal(simulator.effort, [0.0, 9.0])
-    np.testing.assert_array_equal(simulator.command, [5.0, 20.0])
-    assert simulator.at_effort_limit == ("j1", "j2")
+    np.testing.assert_array_equal(simulator.command, [0.0, 20.0])
+    assert simulator.at_effort_limit == ("j2",)
     simulator.set_effort([0.0, -9.0])
     assert simulator.at_effort_limit == ()
     simulator.reset()

@@ -11,9 +11,9 @@ from typing import Any
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.base_options import add_base_vectors, refuse_base_vectors
 from dyn_core.cli.numbers import Once, all_joints, joint_vector
-from dyn_core.cli.output_file import whole_file
 from dyn_core.cli.robot_options import chosen_base, described_robot, standing
 from dyn_core.cli.simulate_base import simulated_on_base
+from dyn_core.cli.simulation_file import write_simulation
 from dyn_core.cli.simulation_options import efforts_of, sensors_of, step_of, steps_of, with_options
 from dyn_core.cli.simulation_progress import FASTER, WEAKER, Progress, Watch
 from dyn_core.errors import DynError
@@ -96,17 +96,15 @@ def simulate(arguments: Namespace) -> Answer:
             "is at a limit of its positions": lambda: simulator.at_stop,
         }
     )
-    progress = Progress(steps, simulator.settings.step)
-    with whole_file(arguments.out) as file:
-        file.write(header(simulator.joint_names, simulator.passive_joint_names))
-        lines = Lines(simulator.joint_names, simulator.passive_joint_names)
-        for k, sample in enumerate(run(simulator, table, steps)):
-            if k % arguments.every == 0:
-                file.write(lines.line(sample))
-            watch.look(simulator.state.time)
-            progress.after(k)
-    watch.warn()
-    took = progress.end()
+    took = write_simulation(
+        arguments,
+        header(simulator.joint_names, simulator.passive_joint_names),
+        Lines(simulator.joint_names, simulator.passive_joint_names).line,
+        run(simulator, table, steps),
+        lambda: simulator.state.time,
+        watch,
+        Progress(steps, simulator.settings.step),
+    )
     return Answer(json.dumps(_summary(simulator, steps, took), indent=2) if arguments.json else "")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.base_options import base_vector
 from dyn_core.cli.numbers import joint_vector
-from dyn_core.cli.output_file import whole_file
+from dyn_core.cli.simulation_file import write_simulation
 from dyn_core.cli.simulation_options import (
     efforts_of,
     sensors_of,
@@ -64,17 +64,15 @@ def simulated_on_base(robot: Robot, kind: BaseKind, arguments: Namespace) -> Ans
             "is beyond a limit of its positions, at which nothing stops it": lambda: simulator.beyond_limits,
         }
     )
-    progress = Progress(steps, simulator.settings.step)
-    with whole_file(arguments.out) as file:
-        file.write(moving_header(simulator.base))
-        lines = MovingLines(simulator.base)
-        for k, sample in enumerate(moving_run(simulator, table, sensors, steps)):
-            if k % arguments.every == 0:
-                file.write(lines.line(sample))
-            watch.look(simulator.state.time)
-            progress.after(k)
-    watch.warn()
-    took = progress.end()
+    took = write_simulation(
+        arguments,
+        moving_header(simulator.base),
+        MovingLines(simulator.base).line,
+        moving_run(simulator, table, sensors, steps),
+        lambda: simulator.state.time,
+        watch,
+        Progress(steps, simulator.settings.step),
+    )
     return Answer(json.dumps(_summary(simulator, steps, took), indent=2) if arguments.json else "")
 
 
