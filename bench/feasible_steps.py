@@ -20,7 +20,7 @@ def print_feasible_steps(bars: Bars) -> None:
     zero, dt = np.zeros(6), 0.002
     near, far = np.full(6, 1e-3), np.array([1.0, 0.5, 0.3, 0.1, 0.2, 0.3])
     steps = dyn_core.Feasibility(robot)
-    load = {robot.link_names[-1]: np.array([0.0, 0.0, -20.0, 0.1, 0.2, 0.0])}
+    load = {"tool0": np.array([0.0, 0.0, -20.0, 0.1, 0.2, 0.0])}
     needed = partial(dyn_core.compile_model(robot).inverse_dynamics, q, zero, zero)
     calls = {
         "nearest, a feasible wish": partial(steps.nearest, q, zero, q, near, dt),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -22,11 +22,11 @@ from dyn_core.facade.link_programs import (
     velocity,
 )
 from dyn_core.facade.loop_programs import cut_reaction
-from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import Runnable, runnables, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.facade.tuning import Tuning
+from dyn_core.facade.wrench_row import WrenchRow
 from dyn_core.model.robot import Robot
 
 OF_LINKS: Mapping[str, Callable[[Robot, str, str], Program]] = {
@@ -192,7 +192,7 @@ class LinkFunctions:
         vectors = joint_vectors(self.robot.dof, q=q, qd=qd, qdd=qdd)
         samples = vectors[0].shape[:-1]
         out = checked_out(out, (*samples, 6))
-        w = packed_wrenches(self.robot, wrenches, samples)
+        w = self._wrench_row(wrenches, samples)
         if w is None:
             w = np.zeros((*samples, 6 * len(self.robot.joints)))
         runnable = self._made(("reaction_wrench", joint), partial(self._reaction, joint))
@@ -214,6 +214,10 @@ class LinkFunctions:
     def compiled_links(self) -> tuple[str, ...]:
         """Names of the links of which functions have been compiled."""
         return tuple(dict.fromkeys(key[1] for key in self._of_links if key[0] in OF_LINKS))
+
+    @cached_property
+    def _wrench_row(self) -> WrenchRow:
+        return WrenchRow(self.robot)
 
     @property
     def _prepared(self) -> list[Array]:

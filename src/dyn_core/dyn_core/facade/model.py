@@ -20,7 +20,6 @@ from dyn_core.facade.lagrange_functions import LagrangeFunctions
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
 from dyn_core.facade.loop_functions import LoopFunctions
 from dyn_core.facade.model_parameters import ModelParameters
-from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import Method, grouped, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, without_detours
 from dyn_core.facade.symbolic_robot import symbolic_robot
@@ -274,7 +273,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions, ModelParameters)
     def _external_torques(self, q: Array, wrenches: Mapping[str, npt.ArrayLike] | None) -> Array | None:
         """What wrenches add to the torques; None where there are none."""
         samples = q.shape[:-1]
-        w = packed_wrenches(self.robot, wrenches, samples)
+        w = self._wrench_row(wrenches, samples)
         if w is None:
             return None
         return self._functions["external_torques"].run(self._prepared, q, w)

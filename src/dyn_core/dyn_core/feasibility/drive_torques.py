@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.facade.arrays import Array
-from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import traced, with_terms
 from dyn_core.facade.run_by import run_by
+from dyn_core.facade.wrench_row import WrenchRow
 from dyn_core.model.robot import Robot
 
 RATES = (1.0, 0.5, 0.25)
@@ -54,6 +54,7 @@ class DriveTorques:
         self.robot = robot
         made_of = with_terms(robot, friction, rotor_inertia)
         self._needed = run_by(made_of, traced(made_of, "inverse_dynamics"))
+        self._row = WrenchRow(robot)
         self._external = run_by(made_of, traced(made_of, "external_torques"))
 
     def rated(
@@ -70,7 +71,7 @@ class DriveTorques:
         rows = [self._needed(q, rate * qd, rate * rate * qdd) for rate in RATES]
         # Three values of a polynomial of degree 2 give its coefficients, for loops as for trees.
         a, b, c = np.tensordot(np.linalg.inv(np.vander(RATES)), np.stack(rows), 1)
-        w = packed_wrenches(self.robot, wrenches, q.shape[:-1])
+        w = self._row(wrenches, q.shape[:-1])
         if w is not None:
             c = c + self._external(q, w)
         return RatedTorques(a, b, c)

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from dyn_core.control.vectors import check_vector
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array, as_floats
-from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import traced, with_terms
 from dyn_core.facade.run_by import runnable_by
 from dyn_core.facade.runnable import Runnable
+from dyn_core.facade.wrench_row import WrenchRow
 from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
 from dyn_core.feasibility.feasible_step import FeasibleStep
 from dyn_core.feasibility.nearest_point import nearest_point
@@ -73,6 +73,7 @@ class Feasibility:
         self._check_limits()
         self._terms = {"friction": friction, "rotor_inertia": rotor_inertia}
         made_of = with_terms(robot, friction, rotor_inertia)
+        self._row = WrenchRow(robot)
         external = runnable_by(made_of, traced(made_of, "external_torques"))
         self._external: Callable[..., Array] = external.function.bind(self._general(external, 1), [])
         self._points = points = self.limits.points
@@ -241,7 +242,7 @@ class Feasibility:
         times = self._times
         if dt != times[0] or catch_up != times[1]:
             self._times = times = (dt, catch_up, _times(dt, catch_up))
-        w = packed_wrenches(self.robot, wrenches, ())
+        w = self._row(wrenches, ())
         external = self._free if w is None else self._external(q, w)
         values = self._call(q, qd, q_next, qd_next, external, self._limits, times[2])
         if values.item(self._wish) != values.item(self._wish):

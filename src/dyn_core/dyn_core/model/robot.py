@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from dyn_core.errors import DynError, listed
 from dyn_core.linalg import mat3
@@ -131,11 +130,6 @@ class Robot:
         """Child link of each joint of the tree, in the order of the joints: the first link of its body."""
         first = {frame.body: frame for frame in reversed(self.link_frames)}
         return tuple(first[j] for j in range(1, len(self.joints) + 1))
-
-    @cached_property
-    def child_link_places(self) -> dict[str, int]:
-        """Where each of `child_links` is among them, by name."""
-        return {frame.name: k for k, frame in enumerate(self.child_links)}
 
     @property
     def limits(self) -> dict[str, Limits]:

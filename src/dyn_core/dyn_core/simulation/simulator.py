@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from dyn_core.errors import DynError, ModelWarning, listed
 from dyn_core.facade.arrays import Array, as_floats
-from dyn_core.facade.packed_wrenches import packed_wrenches
 from dyn_core.facade.programs import with_terms
+from dyn_core.facade.wrench_row import WrenchRow
 from dyn_core.loops.solution import assembled
 from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.robot import Robot
@@ -219,7 +219,7 @@ class Simulator:
             DynError: there is no such link.
         """
         by_links = {link: -self._wrench(link, value) for link, value in wrenches.items()}
-        self._load = Load(self._load.tau, packed_wrenches(self.robot, by_links, ()))
+        self._load = Load(self._load.tau, WrenchRow(self.robot)(by_links, ()))
         self._mode = None
 
     def set_payload(
