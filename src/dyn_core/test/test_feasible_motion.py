@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,12 @@ import pytest
 from pinocchio_oracle import Oracle
 
 import dyn_core
-from dyn_core.feasibility.actuator_limits import ActuatorLimit, ActuatorLimits, actuator_limits
+from dyn_core.feasibility.actuator_limits import (
+    ActuatorLimit,
+    ActuatorLimits,
+    actuator_limits,
+    described_limit,
+)
 from dyn_core.feasibility.assessment import Assessment, assess_motion
 from dyn_core.feasibility.drive_torques import RatedTorques
 from dyn_core.feasibility.motor_sizing import rms
@@ -89,6 +95,40 @@ def test_the_smallest_scaling_is_the_smallest(robot: Robot, fast: Assessment) ->
     again = assess_motion(robot, fast.slower)
     assert again.feasible
     np.testing.assert_allclose(again.torques, fast.slower_torques, rtol=1e-9, atol=1e-9)
+
+
+HURRIED = (1e2, 1e4, 1e6)
+
+
+@pytest.mark.parametrize("hurry", HURRIED)
+def test_the_scaling_is_the_same_of_motions_that_are_much_too_fast(robot: Robot, hurry: float) -> None:
+    """What gravity and Coulomb friction ask for is not lost in torques that are `hurry`^2 as large."""
+    curve = TorqueSpeedCurve((0.0, 1.0, 3.0), (320.0, 300.0, 120.0))
+    by_hand = {
+        "joint_1": replace(described_limit(robot, "joint_1"), power=150.0, braking_power=90.0),
+        "joint_2": replace(described_limit(robot, "joint_2"), curve=curve, power=200.0),
+    }
+    model = dyn_core.compile_model(robot)
+    for given in ({}, by_hand):
+        limits = actuator_limits(robot, given)
+        expected = assess_motion(robot, motion(4.0), limits).factor
+        assert expected is not None
+        found = assess_motion(robot, motion(4.0).slower(1.0 / hurry), limits)
+        assert found.factor == pytest.approx(hurry * expected, rel=1e-12)
+        slower = found.slower
+        assert slower is not None
+        assert found.slower_torques is not None
+        torques = model.inverse_dynamics(slower.q, slower.qd, slower.qdd)
+        np.testing.assert_allclose(found.slower_torques, torques, rtol=1e-11, atol=1e-9)
+        assert within(limits, slower.qd, torques)
+
+
+def test_the_torques_of_a_motion_that_is_much_too_fast_are_those_of_the_model(robot: Robot) -> None:
+    """Where it is fast, and where it turns and hardly moves."""
+    wild = motion(4.0).slower(1e-6)
+    wild.qdd[0] = 0.0
+    expected = dyn_core.compile_model(robot).inverse_dynamics(wild.q, wild.qd, wild.qdd)
+    np.testing.assert_allclose(assess_motion(robot, wild).torques, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -252,6 +292,9 @@ def test_loops(name: str) -> None:
     less = found.motion.slower(found.factor * 0.999)
     assert not within(found.limits, less.qd, model.inverse_dynamics(less.q, less.qd, less.qdd))
     assert {load.joint for load in found.bearings} == {joint.name for joint in loops.joints}
+    for hurry in HURRIED:
+        hurried = assess_motion(loops, found.motion.slower(1.0 / hurry), found.limits)
+        assert hurried.factor == pytest.approx(hurry * found.factor, rel=1e-12)
 
 
 def assembly(robot: Robot) -> np.ndarray:

@@ -136,6 +136,21 @@ def test_what_no_time_will_mend(robot: Robot, governor: TrajectoryGovernor) -> N
         governor.governed(replace(some, qd=qd, qdd=np.full((3, 6), math.nan)), 0.0)
 
 
+@pytest.mark.parametrize("duration", [4e-3, 1e-3, 1e-5])
+def test_one_that_is_much_too_fast_is_said_to_be_so(
+    robot: Robot, governor: TrajectoryGovernor, duration: float
+) -> None:
+    """The joints can hold themselves; it is the time that is too short."""
+    with pytest.raises(DynError, match=r"even in 100 times the time: give other points"):
+        governor.governed(quintic(robot, duration), 0.0)
+    patient = TrajectoryGovernor(DriveTorques(robot), governor.limits, most=1e9)
+    expected = governor.governed(quintic(robot, 0.4), 0.0).factor * 0.4
+    # Samples are as many whatever the factor, and a short trajectory has few.
+    assert patient.governed(quintic(robot, duration), 0.0).factor * duration == pytest.approx(
+        expected, rel=0.05
+    )
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("period", [0.005, 0.1])
 def test_speeds_are_kept_between_samples(seed: int, period: float, robot: Robot) -> None:

@@ -15,8 +15,11 @@ from dyn_core.facade.run_by import run_by
 from dyn_core.facade.wrench_row import WrenchRow
 from dyn_core.model.robot import Robot
 
-RATES = (1.0, 0.5, 0.25)
-"""Rates at which torques are computed; one more for loops would say nothing new."""
+CREEP = 1e-150
+"""Rate at which speeds have a direction, for Coulomb friction, and no other effect that numbers show."""
+USUAL = 1.0
+"""Speeds, and roots of accelerations, that faster samples are slowed down to (rad/s or m/s; with `sqrt` of
+these per s): inertial and other torques are of one order of size there, so that none is lost in another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +71,20 @@ class DriveTorques:
             qdd: accelerations (rad/s^2 or m/s^2).
             wrenches: by link name, what it exerts on its environment, as for `Model.inverse_dynamics`.
         """
-        rows = [self._needed(q, rate * qd, rate * rate * qdd) for rate in RATES]
-        # Three values of a polynomial of degree 2 give its coefficients, for loops as for trees.
-        a, b, c = np.tensordot(np.linalg.inv(np.vander(RATES)), np.stack(rows), 1)
+        slow = _usual_rates(qd, qdd)
+        qd, qdd = slow * qd, slow * slow * qdd
+        # What does not depend on the rate is computed by itself: at low rates it is all that there is.
+        c = self._needed(q, CREEP * qd, np.zeros_like(qdd))
+        full, half = self._needed(q, qd, qdd) - c, self._needed(q, 0.5 * qd, 0.25 * qdd) - c
+        a, b = (2.0 * full - 4.0 * half) / slow**2, (4.0 * half - full) / slow
         w = self._row(wrenches, q.shape[:-1])
         if w is not None:
             c = c + self._external(q, w)
         return RatedTorques(a, b, c)
+
+
+def _usual_rates(qd: Array, qdd: Array) -> Array:
+    """Answer by sample the greatest rate up to 1 at which it is no faster than `USUAL`, (m, 1)."""
+    fastest = np.maximum(np.abs(qd), np.sqrt(np.abs(qdd))).max(axis=1, keepdims=True)
+    rates: Array = USUAL / np.maximum(fastest, USUAL)
+    return rates

@@ -18,8 +18,6 @@ from dyn_core.facade.arrays import Array
 from dyn_core.feasibility.actuator_limits import ActuatorLimits
 from dyn_core.feasibility.drive_torques import RatedTorques
 
-SLOWEST = 1e-3
-"""Rate below which a motion counts as one that cannot be made at all."""
 ROUNDING = 1e-9
 """Part of a limit that rounding may take."""
 
@@ -56,7 +54,7 @@ def greatest_rate(limits: ActuatorLimits, qd: Array, torques: RatedTorques) -> S
     with np.errstate(divide="ignore", invalid="ignore"):
         slower = np.where(speed > limits.velocity, limits.velocity / speed, 1.0)
     found = _least(slower, Scaling(1.0))
-    while found.rate > SLOWEST:
+    while found.rate > 0.0:
         lower = np.minimum(_next_of_torque(limits, speed, torques, found.rate), found.rate)
         for sign, power in ((1.0, limits.power), (-1.0, limits.braking_power)):
             lower = np.minimum(lower, _next_of_power(sign * qd, power, torques, found.rate))
