@@ -496,3 +496,16 @@ def test_robots_with_loops_move_by_their_actuated_joints(name: str, effort: floa
     assert np.abs(needed).max() <= effort * 0.95 * (1.0 + 1e-9)
     path = steps.on_path(q, qd, q, qd + 1.0, 1e-3)
     np.testing.assert_allclose(path.qd, path.part * (qd + 1.0))
+
+
+def test_wrenches_that_are_not_finite_are_named() -> None:
+    robot = dyn_core.load_robot(Path(__file__).resolve().parents[3] / "config" / "robots" / "rx90.urdf")
+    steps, zero = dyn_core.Feasibility(robot), np.zeros(6)
+    link = robot.link_names[-1]
+    for exerted in (
+        np.array([0.0, np.nan, 0, 0, 0, 0]),
+        [0.0, np.nan, 0, 0, 0, 0],
+        [0.0, 0, np.inf, 0, 0, 0],
+    ):
+        with pytest.raises(ValueError, match=rf"wrenches\['{link}'\]: expected finite numbers, but they are"):
+            steps.nearest(zero, zero, zero, zero, 0.01, {link: exerted})

@@ -151,6 +151,41 @@ def test_one_that_is_much_too_fast_is_said_to_be_so(
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"period": 0.0}, r"period: expected a finite time > 0, but it is 0\.0"),
+        ({"period": -1.0}, r"period: expected a finite time > 0, but it is -1\.0"),
+        ({"period": math.nan}, "period: expected a finite time > 0, but it is nan"),
+        ({"most": 0.5}, r"most: expected a finite number of 1 or more, but it is 0\.5"),
+        ({"most": math.inf}, "most: expected a finite number of 1 or more, but it is inf"),
+    ],
+)
+def test_settings_that_will_not_do(given: dict[str, float], sentence: str, robot: Robot) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        TrajectoryGovernor(DriveTorques(robot), actuator_limits(robot), **given)
+
+
+def test_a_motion_that_begins_from_nowhere(robot: Robot, governor: TrajectoryGovernor) -> None:
+    """All points have velocities; it is the motion that the joints have at the beginning that is missing."""
+    points = quintic(robot, 4.0)
+    with pytest.raises(
+        DynError,
+        match=r"velocity of joint 'joint_1' jumps from 0 to 0\.4688 at present, 2 s after its first point "
+        r"was due, which no actuator can do: give the motion that the joints have now \(start\), or a stamp "
+        "that is not past",
+    ):
+        governor.governed(points, 12.0, stamp=10.0)
+    under_way = planned(points, 10.0).motion(12.0)
+    assert governor.governed(points, 12.0, stamp=10.0, start=under_way).unchanged
+    moving = points.qd.copy()
+    moving[0, 0] = 0.3
+    with pytest.raises(
+        DynError, match=r"jumps from 0 to 0\.3 0 s after the trajectory begins, .*: give the motion that"
+    ):
+        governor.governed(replace(points, qd=moving), 0.0)
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("period", [0.005, 0.1])
 def test_speeds_are_kept_between_samples(seed: int, period: float, robot: Robot) -> None:

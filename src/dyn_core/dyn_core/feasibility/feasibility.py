@@ -10,7 +10,7 @@ from copy import copy
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.control.vectors import check_vector
+from dyn_core.control.vectors import check_vector, is_finite
 from dyn_core.errors import DynError, listed
 from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.facade.programs import traced, with_terms
@@ -246,7 +246,7 @@ class Feasibility:
         external = self._free if w is None else self._external(q, w)
         values = self._call(q, qd, q_next, qd_next, external, self._limits, times[2])
         if values.item(self._wish) != values.item(self._wish):
-            self._refuse(q, qd, q_next, qd_next)
+            self._refuse(wrenches, q, qd, q_next, qd_next)
         values.flags.writeable = False
         return values
 
@@ -260,9 +260,12 @@ class Feasibility:
 
         return general
 
-    def _refuse(self, *vectors: npt.ArrayLike) -> None:
+    def _refuse(self, wrenches: Mapping[str, npt.ArrayLike] | None, *vectors: npt.ArrayLike) -> None:
         for name, value in zip(_VECTORS, vectors, strict=True):
             check_vector(name, self.limits.joint_names, np.asarray(value, dtype=np.float64))
+        for link, exerted in (wrenches or {}).items():
+            if not is_finite(numbers := np.asarray(exerted, dtype=np.float64)):
+                raise ValueError(f"wrenches['{link}']: expected finite numbers, but they are {numbers}")
         raise DynError(
             f"robot '{self.robot.name}' has no finite accelerations here: "
             "a joint moves no inertia, or the numbers are too large"

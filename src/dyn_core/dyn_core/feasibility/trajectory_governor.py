@@ -24,6 +24,8 @@ from dyn_core.feasibility.time_scaling import greatest_rate
 MORE = 1.02
 """How much slower a trajectory is made at least, where one that begins in motion is not feasible yet."""
 ROUNDS = 200
+ALL_OR_NONE = "give all points velocities, and the last one 0, or none of them"
+"""What helps where velocities jump between points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,15 @@ class TrajectoryGovernor:
     def __init__(
         self, drives: DriveTorques, limits: ActuatorLimits, *, period: float = 0.005, most: float = 100.0
     ) -> None:
-        """Look at trajectories every `period` (s), and make them at most `most` times as slow."""
+        """Look at trajectories every `period` (s), and make them at most `most` times as slow.
+
+        Raises:
+            ValueError: the period is not above 0, or `most` is below 1.
+        """
+        if not (math.isfinite(period) and period > 0.0):
+            raise ValueError(f"period: expected a finite time > 0, but it is {period}")
+        if not (math.isfinite(most) and most >= 1.0):
+            raise ValueError(f"most: expected a finite number of 1 or more, but it is {most}")
         self.limits = limits
         self._drives = drives
         self._period = period
@@ -189,10 +199,17 @@ class TrajectoryGovernor:
         k, j = np.unravel_index(int(jumps.argmax()), jumps.shape)
         if jumps[k, j] > REST:
             name = self.limits.joint_names[j]
+            where, remedy = f"{times[k]:.4g} s after the trajectory begins", ALL_OR_NONE
+            if k == 0 and start is None:
+                remedy = (
+                    "give the motion that the joints have then (start), or let the first point be at rest"
+                )
+                if trajectory.start < begin:
+                    where = f"at present, {begin - trajectory.start:.4g} s after its first point was due"
+                    remedy = "give the motion that the joints have now (start), or a stamp that is not past"
             raise DynError(
                 f"the velocity of joint '{name}' jumps from {speeds[k, j]:.4g} to {speeds[k + 1, j]:.4g} "
-                f"{times[k]:.4g} s after the trajectory begins, which no actuator can do: "
-                "give all points velocities, and the last one 0, or none of them",
+                f"{where}, which no actuator can do: {remedy}",
                 element=f"joint '{name}'",
             )
 
