@@ -170,6 +170,27 @@ def test_velocities_and_accelerations_that_are_not_there_are_differences(
         assert found["time_scaling"] == pytest.approx(expected["time_scaling"], rel=1e-3)
 
 
+def test_accelerations_without_velocities_are_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which differences of positions with few digits would spoil."""
+    whole = write_motion(tmp_path / "whole.csv", 2.0, ALL)
+    feasible("--trajectory", whole, "--json")
+    expected = json.loads(capsys.readouterr().out)
+    file = Path(write_motion(tmp_path / "part.csv", 2.0, ("position", "acceleration")))
+    head, *rows = file.read_text().splitlines()
+    rounded = [[t, *(f"{float(x):.5f}" for x in row)] for t, *row in (line.split(",") for line in rows)]
+    file.write_text("\n".join([head, *map(",".join, rounded)]) + "\n")
+    feasible("--trajectory", str(file), "--json")
+    said = capsys.readouterr()
+    assert "part.csv: no velocities for all joints, they are differences" in said.err
+    assert json.loads(said.out)["time_scaling"] == pytest.approx(expected["time_scaling"], rel=1e-3)
+    spoilt = [[*row[:7], *(str(57.3 * float(x)) for x in row[7:])] for row in rounded]
+    file.write_text("\n".join([head, *map(",".join, spoilt)]) + "\n")
+    assert feasible("--trajectory", str(file)) == 1
+    assert "column 'acceleration.joint_1': from " in capsys.readouterr().err
+
+
 def test_wrench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
     feasible("--trajectory", file, "--json")
@@ -248,6 +269,19 @@ def test_bad_trajectories(
         ("joints: {joint_1: {curve: [[0, 5]], effort: 3}}", "it has both 'effort' and 'curve'"),
         ("joints: {joint_9: {effort: 3}}", "it is no joint with an actuator: the joints are 'joint_1'"),
         ("joints: {joint_1: {force: 3}}", "it has no entry 'force'"),
+        (
+            "joints: {joint_1: {continuous_effort: 400}}",
+            "joint 'joint_1': its continuous effort 400, that it bears for ever, is above its effort limit, "
+            "320: change one of them",
+        ),
+        (
+            "joints: {joint_1: {effort: 30, continuous_effort: 31}}",
+            "joint 'joint_1': its continuous effort 31, that it bears for ever, is above its effort limit, 30",
+        ),
+        (
+            "joints: {joint_1: {curve: [[0, 50], [1, 90]], continuous_effort: 60}}",
+            "effort 60, that it bears for ever, is above the effort of its curve at a standstill, 50: change one",
+        ),
         ("limits: {}", "it has no entry 'limits': use 'joints'"),
         ("{}", "there is no entry 'joints'"),
     ],
@@ -260,6 +294,38 @@ def test_bad_limits(text: str, sentence: str, tmp_path: Path, capsys: pytest.Cap
     said = capsys.readouterr()
     assert f"dyn: error: {limits}: " in said.err
     assert sentence in said.err
+
+
+@pytest.mark.parametrize("effort", ["effort: 60", "effort: none", "curve: [[0, 60], [1, 10]]"])
+def test_continuous_effort_may_be_all_that_there_is(effort: str, tmp_path: Path) -> None:
+    file = tmp_path / "limits.yaml"
+    file.write_text(f"joints: {{joint_1: {{{effort}, continuous_effort: 60}}}}")
+    assert read_limits(file, dyn_core.load_robot(RX90)).continuous_effort[0] == 60.0
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("joints:\n", "joints (line 1): nothing is in it, and no limit is changed: name joints"),
+        ("joints: {}\n", "joints (line 1): nothing is in it"),
+        (
+            "joints:\n  joint_1: {power: 900}\n  joint_2: {}\n",
+            "joint 'joint_2' (line 3): nothing is in it, and its limits are those of the robot's "
+            "description: give some of position, velocity, ",
+        ),
+        ("joints:\n  joint_2:\n", "joint 'joint_2' (line 2): nothing is in it"),
+    ],
+)
+def test_limits_that_say_nothing(
+    text: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
+    limits = tmp_path / "limits.yaml"
+    limits.write_text(text)
+    assert feasible("--trajectory", file, "--limits", str(limits)) == 0
+    assert f"dyn: warning: {limits}: {sentence}" in capsys.readouterr().err
+    with pytest.warns(dyn_core.ModelWarning, match="^joint 'joint_2': nothing is in it"):
+        read_limits({"joints": {"joint_2": {}}}, dyn_core.load_robot(RX90))
 
 
 def test_limits_that_no_time_will_keep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

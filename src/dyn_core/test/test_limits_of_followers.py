@@ -178,6 +178,14 @@ def test_followers_have_no_actuator(gripper: Robot, entry: str) -> None:
         actuator_limits(gripper, {"b": ActuatorLimit(curve=TorqueSpeedCurve.constant(3.0))})
 
 
+def test_unknown_joints_are_told_all_that_can_be_named(gripper: Robot) -> None:
+    with pytest.raises(
+        DynError,
+        match=r"it is no joint with an actuator: the joints are 'a', and with range and speed alone 'b'$",
+    ):
+        read_limits({"joints": {"x": {"velocity": 1.0}}}, gripper)
+
+
 def swing(amplitude: float, w: float) -> SampledMotion:
     t = np.linspace(0.0, 2.0 * math.pi / w, 201)
     q = amplitude * np.sin(w * t)[:, None]

@@ -90,6 +90,18 @@ class ActuatorLimit:
                     "give a number > 0, or none where there is no limit",
                     element=owner,
                 )
+        most = self.curve.efforts[0]
+        if most < self.continuous_effort < math.inf:
+            where = (
+                "the effort of its curve at a standstill"
+                if len(self.curve.speeds) > 1
+                else "its effort limit"
+            )
+            raise DynError(
+                f"{owner}: its continuous effort {self.continuous_effort:g}, that it bears for ever, is above "
+                f"{where}, {most:g}: change one of them",
+                element=owner,
+            )
 
 
 @dataclass(frozen=True)
@@ -257,14 +269,22 @@ def why_unlimited(robot: Robot, name: str) -> str:
     names = robot.coordinate_names
     joint = next((joint for joint in robot.joints if joint.name == name), None)
     if joint is None or joint.mimic is None:
-        return "" if name in names else f"is no joint with an actuator: the joints are {listed(names)}"
+        return "" if name in names else f"is no joint with an actuator: {_limited(robot)}"
     leader = joint.mimic.leader
     if not leader or robot.joints[leader - 1].name in names:
         return ""
     return (
         f"{mimicking(robot, name)}, which is passive, and limits of passive joints are not looked at: "
-        f"the joints are {listed(names)}"
+        f"{_limited(robot)}"
     )
+
+
+def _limited(robot: Robot) -> str:
+    """Answer in words which joints can have limits."""
+    names = robot.coordinate_names
+    others = [joint.name for joint in robot.joints if joint.mimic and not why_unlimited(robot, joint.name)]
+    more = f", and with range and speed alone {listed(others)}" if others else ""
+    return f"the joints are {listed(names)}{more}"
 
 
 def mimicking(robot: Robot, name: str) -> str:

@@ -22,11 +22,12 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from dyn_core.errors import DynError, counted, shortened
+from dyn_core.errors import DynError, ModelWarning, counted, shortened
 from dyn_core.feasibility.actuator_limits import (
     ActuatorLimit,
     ActuatorLimits,
@@ -56,6 +57,9 @@ def read_limits(source: str | os.PathLike[str] | Mapping[str, object], robot: Ro
 
     Raises:
         DynError: the file cannot be read or used; the message names file, line and joint.
+
+    Warns:
+        ModelWarning: nothing is in it, or in what it has of a joint.
     """
     return _in_file(source, lambda root: actuator_limits(robot, _limits(root, robot)))
 
@@ -69,13 +73,38 @@ def given_limits(
 
 def _in_file(source: str | os.PathLike[str] | Mapping[str, object], made: Callable[[Node], T]) -> T:
     if not isinstance(source, str | os.PathLike):
-        return made(as_node(source))
+        return _made(as_node(source), made, "")
     path = path_text(source)
     text = read_text(source, "YAML", "YAML")
     try:
-        return made(parse_yaml(text))
+        return _made(parse_yaml(text), made, f"{path}: ")
     except DynError as error:
         raise error.in_file(path) from error
+
+
+def _made(root: Node, made: Callable[[Node], T], where: str) -> T:
+    found = made(root)
+    for remark in _remarks(root):
+        warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=4)
+    return found
+
+
+def _remarks(root: Node) -> Iterator[str]:
+    """Answer what is empty, and so limits nothing."""
+    joints = entries("the file", root)["joints"]
+    of_joints = entries("joints", joints)
+    if not of_joints:
+        yield f"joints{_line(joints)}: nothing is in it, and no limit is changed: name joints below it"
+    for name, node in of_joints.items():
+        if not entries(name, node):
+            yield (
+                f"joint '{shortened(name, 40)}'{_line(node)}: nothing is in it, and its limits are those of "
+                f"the robot's description: give some of {', '.join(ENTRIES)}, or leave the joint out"
+            )
+
+
+def _line(node: Node) -> str:
+    return f" (line {node.line})" if node.line else ""
 
 
 def _limits(root: Node, robot: Robot) -> dict[str, ActuatorLimit]:

@@ -102,7 +102,7 @@ def _motion(table: NumberTable, robot: Robot) -> SampledMotion:
         derived.append("velocity")
     else:
         _check_rates(table, robot, "velocity", q, qd)
-    if qdd is None or derived:
+    if qdd is None:
         qdd = np.gradient(qd, table.times, axis=0, edge_order=2)
         derived.append("acceleration")
     else:
