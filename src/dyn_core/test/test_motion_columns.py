@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from measured import EMPS_MAP, EMPS_URDF, dataset, ur10
 
 import dyn_core
 from dyn_core.errors import DynError
@@ -238,3 +239,98 @@ def test_both_values_are_said(hand: Robot, tmp_path: Path) -> None:
     )
     del (columns := of_lead(t, q, qd))["velocity.lead"]
     assert read_motion(written(tmp_path / "m.csv", t, columns), hand).qd == pytest.approx(0.25)
+
+
+def scaled(columns: list[np.ndarray], which: int, factor: float) -> list[np.ndarray]:
+    return [factor * values if k == which else values for k, values in enumerate(columns)]
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.77, 0.85, 1.15, 1.3, 1.8, 2.0])
+@pytest.mark.parametrize(("which", "column"), [(1, "velocity"), (2, "acceleration")])
+@pytest.mark.parametrize("clean", [True, False])
+def test_multiples_are_contradictions_and_the_wrong_column_is_named(
+    factor: float, which: int, column: str, clean: bool, hand: Robot, tmp_path: Path
+) -> None:
+    """Of a swing, of one stroke from rest to rest, and, without noise, of a steady speed."""
+    random = np.random.default_rng(2)
+    t = np.linspace(0.0, 2.0, 601)
+    u = t / 2.0
+    stroke = [
+        8.0 * (10.0 * u**3 - 15.0 * u**4 + 6.0 * u**5),
+        8.0 * (30.0 * u**2 - 60.0 * u**3 + 30.0 * u**4) / 2.0,
+        8.0 * (60.0 * u - 180.0 * u**2 + 120.0 * u**3) / 4.0,
+    ]
+    steady = [0.6 * t, 0.6 + 0.0 * t, 0.0 * t]
+    for values in (sines(t, 0.5, 9.0), stroke, *([steady] if clean and which == 1 else [])):
+        if not clean:
+            values = [x + d * random.normal(size=601) for x, d in zip(values, (1e-4, 0.02, 0.3), strict=True)]
+        read_motion(written(tmp_path / "m.csv", t, of_lead(t, *values)), hand)
+        with pytest.raises(DynError, match=rf"column '{column}\.lead': from "):
+            read_motion(written(tmp_path / "m.csv", t, of_lead(t, *scaled(values, which, factor))), hand)
+
+
+@pytest.mark.parametrize(
+    ("per_period", "factor", "which"),
+    [(7, 0.5, 1), (7, 2.0, 1), (7, 0.5, 2), (7, 2.0, 2), (10, 1.3, 1), (12, 1.3, 1), (12, 1.3, 2)],
+)
+def test_the_column_that_is_wrong_is_named_of_sparse_samples(
+    per_period: int, factor: float, which: int, hand: Robot, tmp_path: Path
+) -> None:
+    """With ten in a period it is only the accelerations that say so, and the positions agree with these."""
+    t = 0.1 * np.arange(80)
+    values = scaled(sines(t, 0.7, 2.0 * math.pi / (0.1 * per_period)), which, factor)
+    unit = "" if which == 1 else r"\^2"
+    with pytest.raises(
+        DynError,
+        match=rf"column '{('velocity', 'acceleration')[which - 1]}\.lead': from .* of the same motion in "
+        rf"rad/s{unit}, or",
+    ) as refused:
+        read_motion(written(tmp_path / "m.csv", t, of_lead(t, *values)), hand)
+    assert ("and its positions agree with these: give velocities" in str(refused.value)) == (per_period == 10)
+
+
+@pytest.mark.parametrize("factor", [0.55, 0.8, 1.3, 1.8])
+@pytest.mark.parametrize("quantity", ["velocity", "acceleration"])
+def test_multiples_of_followers_are_contradictions(
+    factor: float, quantity: str, hand: Robot, tmp_path: Path
+) -> None:
+    columns = {
+        name: 10.0 * x
+        for name, x in led(TIMES).items()
+        if name == "position.lead" or not name.startswith("position")
+    }
+    read_motion(written(tmp_path / "m.csv", TIMES, columns), hand)
+    columns[f"{quantity}.turn"] = factor * columns[f"{quantity}.turn"]
+    with pytest.raises(DynError, match=rf"column '{quantity}\.turn': joint 'turn' has .*, but joint 'lead'"):
+        read_motion(written(tmp_path / "m.csv", TIMES, columns), hand)
+
+
+@pytest.mark.parametrize("every", [1, 2, 5, 10, 25, 50, 125])
+def test_a_measured_log_is_no_contradiction(every: int, tmp_path: Path) -> None:
+    """All samples of the UR10 log, and few; and twice its velocities are."""
+    robot = ur10()
+    log = dyn_core.read_log(dataset("ur10_unisa") / "ur10_exciting_trajectory.db3", robot=robot)
+    t, q, qd = (np.asarray(x)[::every] for x in (log.time, log.q, log.qd))
+    columns = {f"position.{name}": x for name, x in zip(robot.coordinate_names, q.T, strict=True)}
+    columns |= {f"velocity.{name}": x for name, x in zip(robot.coordinate_names, qd.T, strict=True)}
+    read_motion(written(tmp_path / "m.csv", t, columns), robot)
+    if every <= 50:
+        columns["velocity.elbow_joint"] = 1.3 * columns["velocity.elbow_joint"]
+        with pytest.raises(DynError, match=r"column 'velocity\.elbow_joint'"):
+            read_motion(written(tmp_path / "m.csv", t, columns), robot)
+
+
+@pytest.mark.parametrize("every", [1, 10, 100])
+@pytest.mark.parametrize("file", ["DATA_EMPS.mat", "DATA_EMPS_PULSES.mat"])
+def test_a_measured_axis_is_no_contradiction(every: int, file: str, tmp_path: Path) -> None:
+    """With velocities and accelerations that are differences of all its samples."""
+    log = dyn_core.read_log(dataset("emps") / file, EMPS_MAP)
+    t, q = np.asarray(log.time), np.asarray(log.q)[:, 0]
+    qd = np.gradient(q, t)
+    values = [x[::every] for x in (q, qd, np.gradient(qd, t))]
+    names = ("position.screw", "velocity.screw", "acceleration.screw")
+    robot = dyn_core.load_robot(EMPS_URDF)
+    read_motion(written(tmp_path / "m.csv", t[::every], dict(zip(names, values, strict=True))), robot)
+    spoilt = dict(zip(names, scaled(values, 1, 1.3), strict=True))
+    with pytest.raises(DynError, match=r"column 'velocity\.screw'"):
+        read_motion(written(tmp_path / "m.csv", t[::every], spoilt), robot)

@@ -4,7 +4,8 @@
 Measured values are noisy, sparse samples are no integral, and impacts make velocities jump. So changes of the
 values are compared with integrals of the rates over a time in which the values move, not over one sample, and
 have to differ most of the time; what noise makes of both is estimated from differences of higher order, in
-which a motion has next to no part.
+which a motion has next to no part. Rates that are a multiple of the real ones, as with a wrong gear ratio,
+differ less than that: their factor is looked at by itself.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core.facade.arrays import Array
+from dyn_core.feasibility.gain import gain
 
 APART = 0.5
 """The part by which changes and integrals may differ: trapezoids of a sine with four samples in a period are
@@ -27,6 +29,10 @@ NOISE = 2.0
 """How many times what noise makes of it a difference has to be, where there are many samples."""
 FEW = 10.0
 """Number of samples with which it has to be twice as many times: of few, noise is hard to tell."""
+CLEAN = 1e-3
+"""Part of rates that noise is at most where they are computed, and have no offset."""
+LATE = 3.0
+"""Samples by which rates may be late: of a motion that has few, that looks like a factor."""
 ORDER = 3
 """Order of the differences that noise is estimated from."""
 
@@ -81,11 +87,12 @@ def contradictions(
     for j in range(values.shape[1]):
         moving = [int(np.argmax(x[:, j] >= HALF * x[:, j].max())) for x in (changed, integrated)]
         telling = [k for k in moving if matters[k, j]]
-        if (
-            telling
-            and different[moving, j].all()
-            and all(_mostly(values[:, j], integral[:, j], int(lags[k])) for k in moving)
-        ):
+        if not telling:
+            continue
+        others = different[moving, j].all() and all(
+            _mostly(values[:, j], integral[:, j], int(lags[k])) for k in moving
+        )
+        if others or _scaled(times, values[:, j], rates[:, j], integral[:, j], int(lags[max(moving)])):
             lag = int(lags[telling[0]])
             change, area = (x[lag:, j] - x[:-lag, j] for x in (values, integral))
             worst = int(np.abs(change - area).argmax())
@@ -105,6 +112,27 @@ def _mostly(values: Array, integral: Array, lag: int) -> bool:
     moving = size > STILL * size.max()
     different = np.abs(change - area)[moving] > APART * size[moving]
     return bool(np.count_nonzero(different) > HALF * len(different))
+
+
+def _scaled(times: Array, values: Array, rates: Array, integral: Array, lag: int) -> bool:
+    """Whether integrals over so many samples are clearly multiples of the changes."""
+    if lag < 2:
+        return False
+    area = integral[lag:] - integral[:-lag]
+    found = gain(area, values[lag:] - values[:-lag], offset=not is_clean(rates))
+    if found is None:
+        return False
+    # Trapezoids of half as many samples are off by four times as much.
+    rough = np.concatenate(([0.0], np.cumsum(0.5 * np.diff(times[::2]) * (rates[:-2:2] + rates[2::2]))))
+    off = integral[::2] - rough
+    half = lag // 2
+    sparse = float(_rms(off[half:] - off[:-half]) / _rms(area))
+    return found.is_off(sparse + LATE / len(times))
+
+
+def is_clean(rates: Array) -> bool:
+    """Whether rates (m,) have next to no noise, and so come from no sensor."""
+    return bool(_noise(rates[:, None])[0] <= CLEAN * _rms(rates))
 
 
 def _rms(values: Array) -> Array:

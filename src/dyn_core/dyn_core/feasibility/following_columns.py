@@ -15,6 +15,8 @@ import numpy as np
 from dyn_core.control.passive_agreement import TOLERANCE, PassiveAgreement
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
+from dyn_core.feasibility.contradictions import is_clean
+from dyn_core.feasibility.gain import gain
 from dyn_core.io.number_table import NumberTable, at_line
 from dyn_core.model.joint import Sigma
 from dyn_core.model.robot import Robot
@@ -74,7 +76,8 @@ def check_following(robot: Robot, table: NumberTable, q: Array, qd: Array, qdd: 
             )
             apart = given - expected
             room = max(LEAST[quantity], APART * max(_rms(given), _rms(expected)))
-            if _rms(apart) > room:
+            factor = gain(given, expected, offset=not (is_clean(given) and is_clean(expected)))
+            if _rms(apart) > (LEAST[quantity] if factor and factor.is_off() else room):
                 raise _refused(table, column, f"{joint.position_unit}{per}", given, apart, leader)
 
 

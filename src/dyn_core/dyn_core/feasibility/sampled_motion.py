@@ -11,9 +11,10 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
+from dyn_core.control.spline_velocities import spline_velocities
 from dyn_core.errors import DynError, counted, listed
 from dyn_core.facade.arrays import Array
-from dyn_core.feasibility.contradictions import contradictions
+from dyn_core.feasibility.contradictions import Contradiction, contradictions
 from dyn_core.feasibility.following_columns import check_following, following_names
 from dyn_core.io.number_table import TIME, NumberTable, at_line, read_number_stream, read_number_table
 from dyn_core.io.source import path_text
@@ -102,6 +103,8 @@ def _motion(table: NumberTable, robot: Robot) -> SampledMotion:
         derived.append("velocity")
     else:
         _check_rates(table, robot, "velocity", q, qd)
+        if qdd is not None:
+            _check_between(table, robot, q, qd, qdd)
     if qdd is None:
         qdd = np.gradient(qd, table.times, axis=0, edge_order=2)
         derived.append("acceleration")
@@ -123,17 +126,59 @@ def _check_rates(
     if not found:
         return
     one = found[0]
-    name = robot.coordinate_names[one.joint]
     per, what = ("/s", "positions") if quantity == "velocity" else ("/s^2", "velocities")
     unit = f"{robot.independent_joints[one.joint].position_unit}{per}"
+    name = robot.coordinate_names[one.joint]
+    raise _refused(
+        table,
+        robot,
+        quantity,
+        found,
+        f"it gives joint '{name}' {one.given + 0.0:.4g} {unit} in the mean, where its {what} change at "
+        f"{one.made + 0.0:.4g} {unit}",
+    )
+
+
+def _check_between(table: NumberTable, robot: Robot, q: Array, qd: Array, qdd: Array) -> None:
+    """Refuse velocities that contradict accelerations, where these agree with the positions; DynError."""
+    found = contradictions(table.times, qd, qdd, *LEAST["acceleration"])
+    if not found:
+        return
+    # Differences of sparse samples are too small, which looks like a factor; splines are not.
+    ends = np.gradient(q, table.times, axis=0, edge_order=2)
+    made = spline_velocities(table.times, q, ends[0], ends[-1])
+    others = {one.joint for one in contradictions(table.times, made, qdd, *LEAST["acceleration"])}
+    found = [one for one in found if one.joint not in others]
+    if found:
+        one = found[0]
+        unit = f"{robot.independent_joints[one.joint].position_unit}/s^2"
+        name = robot.coordinate_names[one.joint]
+        raise _refused(
+            table,
+            robot,
+            "velocity",
+            found,
+            f"the velocity of joint '{name}' changes at {one.made + 0.0:.4g} {unit} in the mean, where its "
+            f"accelerations are {one.given + 0.0:.4g} {unit}, and its positions agree with these",
+        )
+
+
+def _refused(
+    table: NumberTable,
+    robot: Robot,
+    quantity: Literal["velocity", "acceleration"],
+    found: Sequence[Contradiction],
+    what: str,
+) -> DynError:
+    one = found[0]
+    per = "/s" if quantity == "velocity" else "/s^2"
+    unit = f"{robot.independent_joints[one.joint].position_unit}{per}"
     more = f", and {counted(len(found) - 1, 'more joint')} so" if len(found) > 1 else ""
-    line = int(table.lines[int(np.searchsorted(table.times, one.begin))])
-    raise at_line(
-        line,
-        f"from {one.begin:.4g} to {one.end:.4g} s it gives joint '{name}' {one.given + 0.0:.4g} {unit} in "
-        f"the mean, where its {what} change at {one.made + 0.0:.4g} {unit}{more}: give {PLURALS[quantity]} "
-        f"of the same motion in {unit}, or leave these columns out, then they are differences",
-        f"{quantity}.{name}",
+    return at_line(
+        int(table.lines[int(np.searchsorted(table.times, one.begin))]),
+        f"from {one.begin:.4g} to {one.end:.4g} s {what}{more}: give {PLURALS[quantity]} of the same motion in "
+        f"{unit}, or leave these columns out, then they are differences",
+        f"{quantity}.{robot.coordinate_names[one.joint]}",
     )
 
 
