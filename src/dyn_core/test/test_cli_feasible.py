@@ -276,11 +276,11 @@ def test_bad_trajectories(
         ),
         (
             "joints: {joint_1: {effort: 30, continuous_effort: 31}}",
-            "joint 'joint_1': its continuous effort 31, that it bears for ever, is above its effort limit, 30",
+            "'joint_1': its continuous effort 31, that it bears for ever, is above its effort limit, 30",
         ),
         (
             "joints: {joint_1: {curve: [[0, 50], [1, 90]], continuous_effort: 60}}",
-            "effort 60, that it bears for ever, is above the effort of its curve at a standstill, 50: change one",
+            "effort 60, that it bears for ever, is above the effort of its curve at a standstill, 50: change",
         ),
         ("limits: {}", "it has no entry 'limits': use 'joints'"),
         ("{}", "there is no entry 'joints'"),

@@ -98,8 +98,8 @@ class ActuatorLimit:
                 else "its effort limit"
             )
             raise DynError(
-                f"{owner}: its continuous effort {self.continuous_effort:g}, that it bears for ever, is above "
-                f"{where}, {most:g}: change one of them",
+                f"{owner}: its continuous effort {self.continuous_effort:g}, that it bears for ever, is "
+                f"above {where}, {most:g}: change one of them",
                 element=owner,
             )
 
