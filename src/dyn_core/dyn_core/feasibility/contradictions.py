@@ -31,6 +31,8 @@ FEW = 10.0
 """Number of samples with which it has to be twice as many times: of few, noise is hard to tell."""
 CLEAN = 1e-3
 """Part of rates that noise is at most where they are computed, and have no offset."""
+LESS = 0.1
+"""Part of the differences that do not matter elsewhere which do of multiples where rates are computed."""
 LATE = 3.0
 """Samples by which rates may be late: of a motion that has few, that looks like a factor."""
 ORDER = 3
@@ -82,15 +84,18 @@ def contradictions(
     noise = math.sqrt(2.0) * _noise(values)[None, :] + walk
     different = apart > APART * np.maximum(changed, integrated)
     clear = NOISE * (1.0 + FEW / len(times))
-    matters = (apart > clear * noise) & (apart > least_change) & (apart > least_rate * spans[:, None])
+    least = np.maximum(least_change, least_rate * spans)[:, None]
+    matters, shows = ((apart > clear * noise) & (apart > part * least) for part in (1.0, LESS))
     found = []
     for j in range(values.shape[1]):
         moving = [int(np.argmax(x[:, j] >= HALF * x[:, j].max())) for x in (changed, integrated)]
-        telling = [k for k in moving if matters[k, j]]
+        telling = [k for k in moving if (shows if is_clean(rates[:, j]) else matters)[k, j]]
         if not telling:
             continue
-        others = different[moving, j].all() and all(
-            _mostly(values[:, j], integral[:, j], int(lags[k])) for k in moving
+        others = (
+            matters[moving, j].any()
+            and different[moving, j].all()
+            and all(_mostly(values[:, j], integral[:, j], int(lags[k])) for k in moving)
         )
         if others or _scaled(times, values[:, j], rates[:, j], integral[:, j], int(lags[max(moving)])):
             lag = int(lags[telling[0]])

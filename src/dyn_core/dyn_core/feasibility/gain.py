@@ -2,8 +2,8 @@
 """The factor between two courses that should be one and the same.
 
 With ``s`` the ratio of their deviations and ``rho`` their correlation, one of them regressed on the other and
-the other on the one give the factors ``rho s`` and ``s / rho``. Whatever else is different, as by noise, delays
-and filters, takes these apart; where both are above 1, or both below, it is the factor that is wrong.
+the other on the one give the factors ``rho s`` and ``s / rho``. Whatever else is different, as by noise,
+delays and filters, takes these apart; where both are above 1, or both below, it is the factor that is wrong.
 """
 
 from __future__ import annotations

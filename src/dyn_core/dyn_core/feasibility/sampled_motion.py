@@ -176,8 +176,8 @@ def _refused(
     more = f", and {counted(len(found) - 1, 'more joint')} so" if len(found) > 1 else ""
     return at_line(
         int(table.lines[int(np.searchsorted(table.times, one.begin))]),
-        f"from {one.begin:.4g} to {one.end:.4g} s {what}{more}: give {PLURALS[quantity]} of the same motion in "
-        f"{unit}, or leave these columns out, then they are differences",
+        f"from {one.begin:.4g} to {one.end:.4g} s {what}{more}: give {PLURALS[quantity]} of the same motion "
+        f"in {unit}, or leave these columns out, then they are differences",
         f"{quantity}.{robot.coordinate_names[one.joint]}",
     )
 
