@@ -481,7 +481,7 @@ def test_a_time_that_is_not_after_the_last_is_refused(steps: Feasibility, later:
     """It would be a stream that begins anywhere."""
     governor, zero = ReferenceGovernor(steps), np.zeros(6)
     governor.take(1.0, zero, zero)
-    with pytest.raises(DynError, match=r"the reference is of .* s, which is not after the last one of 1 s"):
+    with pytest.raises(DynError, match=r"the reference is of .* s, not after the last one of 1 s"):
         governor.take(1.0 + later, GOAL, zero)
     assert not governor.take(1.002, GOAL, zero).unchanged
     governor.reset()

@@ -183,7 +183,7 @@ class ReferenceGovernor:
         dt = t - self._t
         if dt <= 0.0:
             raise DynError(
-                f"the reference is of {t:.6g} s, which is not after the last one of {self._t:.6g} s: give each "
+                f"the reference is of {t:.6g} s, not after the last one of {self._t:.6g} s: give each "
                 "a later time, or begin anew with reset()"
             )
         follows = dt <= self.timeout
