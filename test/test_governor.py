@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Duration
+from builtin_interfaces.msg import Duration, Time
 from loose_node import LooseNode, loose_node
 from robot_files import ROBOTS, ROOT
 from ros_graph import Graph
@@ -309,6 +309,34 @@ def test_positions_that_jump_are_refused_where_nothing_is_slowed(ros_environment
         assert len(sent) == 20
         assert not any(any(m.position) for m in sent)
         assert {told.action for told in loose.published["interventions"]} == {Intervention.REFUSED}
+
+
+@pytest.mark.parametrize("later", [0.0, -0.05, 0.3])
+def test_stamps_that_do_not_follow_one_another_begin_no_stream(
+    later: float, ros_environment: dict[str, str]
+) -> None:
+    """As old, older, or far in the future: a position that jumps does not get through by its stamp."""
+    zero = np.zeros(6)
+    with loose_node(Governor, description_file=RX90, max_age=0.5) as loose:
+        for _ in range(20):
+            refer(loose, zero, zero)
+            loose.pass_time(PERIOD)
+        last = loose.published["feasible_reference"][-1].header.stamp
+        nanoseconds = last.sec * 10**9 + last.nanosec + round(1e9 * later)
+        stamp = Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+        message = JointReference(
+            header=Header(stamp=stamp), name=NAMES, position=GOAL.tolist(), velocity=[0.0] * 6
+        )
+        loose.send("reference", message)
+        assert len(loose.published["feasible_reference"]) == 20
+        assert loose.published["interventions"][-1].action == Intervention.REFUSED
+        assert "stamped" in loose.published["interventions"][-1].message
+        # The stream goes on as if it had not come; after a pause another may begin, wherever.
+        sent = refer(loose, zero, zero)
+        assert loose.published["feasible_reference"][-1] == sent
+        loose.pass_time(0.3)
+        sent = refer(loose, 0.5 * GOAL, zero)
+        assert loose.published["feasible_reference"][-1] == sent
 
 
 def test_a_trajectory_after_references_begins_in_their_motion(ros_environment: dict[str, str]) -> None:

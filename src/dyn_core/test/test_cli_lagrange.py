@@ -97,7 +97,8 @@ def test_expanded_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.startswith("Lagrange form of robot 'rrp': tau = A qdd + B [qd qd] + C [qd^2] + Q\n")
     for line in (
         "q3: position of joint 'stretch' (m)",
-        "XXR2 = XX2 - YY2 + XX3 - ZZ3",
+        "XXR2 = XX2 + XX3",
+        "XX2: 0.48 kg m^2",
         "XXR2: 1.02 kg m^2",
         "g: 9.81 m/s^2",
         "A(1,1) = ZZR1 + (M3*q3**2 + 2*MZ3*q3 + XXR2)*cos(q2)**2",
@@ -107,6 +108,24 @@ def test_expanded_text(capsys: pytest.CaptureFixture[str]) -> None:
         assert line in text.splitlines()
     assert "A(2,1)" not in text
     assert "= 0\n" not in text
+
+
+@pytest.mark.parametrize("options", [[], ["--expanded"]], ids=" ".join)
+@pytest.mark.parametrize("name", ["rrp", "sdt", "pair"])
+def test_definitions_name_what_has_a_value_and_nothing_that_is_0(
+    name: str, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if options:
+        pytest.importorskip("sympy", reason="SymPy is not installed")
+    path = str(description(name, tmp_path))
+    answer = json.loads(printed(capsys, path, "--base-parameters", "--json", *options))
+    values = answer["values"]
+    assert 0.0 not in values.values()
+    grouped = {symbol: text for symbol, text in answer["definitions"].items() if symbol in values}
+    assert grouped
+    for symbol, text in grouped.items():
+        # Only what is printed: not the parameters of the robot, of which many are 0.
+        assert eval(text, {}, values) == pytest.approx(values[symbol], rel=1e-9, abs=1e-12)
 
 
 def test_springs_are_beside_the_terms_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -138,7 +157,8 @@ def test_latex(name: str, expanded: bool, tmp_path: Path, capsys: pytest.Capture
     assert any(line.startswith("% q1: position of joint") for line in lines[:begin])
     assert lines[-1] == r"\end{align*}"
     for line in lines[begin + 1 : -1]:
-        assert re.fullmatch(r"  (.+ &= .+|&\\quad [+-] .+) \\\\", line)
+        end = "" if line == lines[-2] else r" \\\\"  # at the last one it would begin an empty line
+        assert re.fullmatch(rf"  (.+ &= .+|&\\quad [+-] .+)(?<!\\){end}", line), line
         assert line.count("{") == line.count("}")
         assert "*" not in line
         plain = re.sub(r"\\(mathit\{[A-Za-z]+\}|[a-z]+|,)", "", line)
@@ -256,3 +276,4 @@ def test_a_robot_without_joints(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path = tmp_path / "stone.urdf"
     path.write_text('<robot name="stone"><link name="a"/></robot>')
     assert "Lagrange form of robot 'stone'" in printed(capsys, str(path))
+    assert printed(capsys, str(path), "--latex").endswith("\n\\begin{align*}\n\\end{align*}\n")

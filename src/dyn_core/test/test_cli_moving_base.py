@@ -166,13 +166,16 @@ MISTAKES = {
     f"{EVAL}energy{FREE} --q 1": "--q has 1 number, but the robot has 2 joints",
     f"{EVAL}energy{FREE} --tau 1 1": "energy of a robot on a moving base does not take --tau: give"
     " --pose, --V, --q, --qd",
-    f"{EVAL}inverse_dynamics{FREE} --Vd 1 1 1 1 1 1": "does not take --Vd: give --pose, --V, --q, --qd",
+    f"{EVAL}inverse_dynamics{FREE} --Vd 1 1 1 1 1 1": "does not take --Vd: give --pose, --V, --q, --qd, "
+    "--qdd, --F, or take inverse_dynamics_given_base, which does",
     f"{EVAL}energy{FREE} --q 1e200 0 --qd 1e200 1e200": "is not finite: the values given are too large",
     f"{EVAL}energy": "energy is a function of robots on a moving base, and this one stands still",
     f"{EVAL}inertia_matrix --pose 1 2 3": "--pose is of a base that moves, and this one stands",
     f"{EVAL}gravity_torques{FREE}": "gravity_torques is a function of robots whose base stands still, and "
     "this one is free: give --base fixed, or one of inverse_dynamics, forward_dynamics,",
     f"{EVAL}inverse_dynamics --base given": "the motion of the base 'hull' of 'arm' is given: use "
+    "inverse_dynamics_given_base",
+    f"{EVAL}inverse_dynamics --base given --Vd 1 1 1 1 1 1": "of 'arm' is given: use "
     "inverse_dynamics_given_base",
     f"{EVAL}inertia_matrix{FREE} --base-parameters": "--base-parameters keeps the torques of the joints, and",
     f"{EVAL}jacobian{FREE}": "jacobian is a function of a link: name it with --link; the links of",
@@ -187,6 +190,8 @@ MISTAKES = {
     "inverse_dynamics: no inertia resists the base 'a'",
     "counts {arm} --base free --forms": "--forms counts formulations for a base that stands still: give",
     "counts {arm} --base free --link tip": "robot 'arm' has no link 'tip'",
+    "mdh {arm} --loops {{base:planar}}": "no such file: '{base:planar}': give the path of a YAML file",
+    "log {arm} --robot {arm} --loops {{base:planar}}": "'{base:planar}': give the path of a YAML file",
 }
 
 

@@ -100,7 +100,15 @@ def test_forces_on_the_base_over_time(arm: str, tmp_path: Path, capsys: pytest.C
     assert "both have forces on the base: leave one of them out" in capsys.readouterr().err
     efforts.write_text("F.force_z,time\n12,0\n")
     assert main([*command, "--duration", "0.1"]) == 1
-    assert "'F.force_z'" in capsys.readouterr().err
+    of_plane = "'F.force_x', 'F.force_y', 'F.moment'"
+    assert f"'j1', 'j2', and the forces on its base {of_plane}\n" in capsys.readouterr().err
+    efforts.write_text("F.moment,time\n12,0\n")
+    command[command.index("planar")] = "free"
+    assert main([*command, "--duration", "0.1"]) == 1
+    of_space = ", ".join(f"'F.{part}_{axis}'" for part in ("force", "moment") for axis in "xyz")
+    error = capsys.readouterr().err
+    assert "line 1, column 'F.moment': this column is not one of the robot's: its joints are" in error
+    assert f"and the forces on its base {of_space}\n" in error
 
 
 def test_what_the_side_file_says(arm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

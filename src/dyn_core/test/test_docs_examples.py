@@ -10,6 +10,7 @@ from string import Template
 
 import numpy as np
 import pytest
+from planar_urdf import planar_urdf
 
 import dyn_core
 from dyn_core import Assessment, FeasibleStep, Payload
@@ -87,6 +88,30 @@ def test_lagrange(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sympy", reason="SymPy is not installed")
     monkeypatch.chdir(place)
     assert commands("lagrange.md") == 4
+
+
+def test_what_the_page_of_the_lagrange_form_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Entries of a planar arm, all of them, and some of the robot `rrp`."""
+    pytest.importorskip("sympy", reason="SymPy is not installed")
+    if not (DOCS / "lagrange.md").is_file():
+        pytest.skip("the pages are not beside this package")
+    planar = tmp_path / "planar.urdf"
+    planar.write_text(planar_urdf(2))
+    blocks = re.findall(
+        r"(?:^    [ABCQ]\([\d,]+\) = .*\n)+", (DOCS / "lagrange.md").read_text(), re.MULTILINE
+    )
+    of_planar, of_rrp = ([line.strip() for line in block.splitlines()] for block in blocks)
+
+    def entries(*command: str) -> list[str]:
+        assert main(["lagrange", *command, "--expanded"]) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if re.match(r"[ABCQ]\(", line)]
+
+    assert of_planar == entries(str(planar), "--gravity", "0", "-9.81", "0")
+    printed = entries(str(ROOT / "config" / "robots" / "rrp.urdf"))
+    assert of_rrp == [line for line in printed if line in of_rrp]
+    assert len(of_rrp) == 2
 
 
 def test_identify(identified: Path, monkeypatch: pytest.MonkeyPatch) -> None:

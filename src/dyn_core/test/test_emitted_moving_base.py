@@ -18,8 +18,8 @@ import dyn_core
 from dyn_core.cli.functions import EMITTED_ON_BASE, ON_BASE
 from dyn_core.codegen.languages import LANGUAGES, emitted
 from dyn_core.codegen.program import Program
-from dyn_core.facade.moving_base_kinematics import OF_BASE_LINK
-from dyn_core.facade.moving_base_programs import base_kinds, input_sizes
+from dyn_core.facade.moving_base_kinematics import OF_BASE_LINK, base_link_program
+from dyn_core.facade.moving_base_programs import base_kinds, base_program, input_sizes
 from dyn_core.facade.moving_base_sources import base_link_source, base_source
 from dyn_core.geometry.moving_base import moving_base
 from dyn_core.model.moving_base import MovingBase
@@ -131,7 +131,28 @@ def test_what_a_file_says(language: str) -> None:
     head = " ".join(word for word in text.split() if word not in ("//", "#", "!", "%"))
     assert "pose (7): position (m) of link 'hull' in the world, and its orientation, a quaternion" in head
     assert "columns (8): base:linear:x base:linear:y base:linear:z base:angular:x" in head
-    assert "not finite where the quaternion is not of length 1 within 0.001" in head
+    look = (
+        "not finite where the quaternion is not of length 1 within 0.001, which takes 2 add and 1 div of the"
+    )
+    assert f"{look} operations" in head
+
+
+@pytest.mark.parametrize("kind", ["free", "planar", "given"])
+def test_the_head_has_the_operations_of_the_model_and_those_of_the_look_at_the_quaternion(kind: str) -> None:
+    """Those of the model are what `dyn counts` prints."""
+    base = moving_base(dyn_core.load_robot(ARM), kind)
+    plain = {name: base_program(base, name) for name in base_kinds(base)}
+    plain |= {name: base_link_program(base, name, "slide") for name in OF_BASE_LINK}
+    for name, program in plain.items():
+        source = base_link_source(base, name, "slide") if name in OF_BASE_LINK else base_source(base, name)
+        head = " ".join(emitted(source, base.robot, "c")[:3000].split())
+        taken = re.search(r"within 0\.001, which takes ((?:\d+ \w+(?: and )?)+) of the operations", head)
+        assert (taken is not None) == (kind != "planar" and "pose" in program.inputs)
+        counts = dict(program.operation_counts)
+        for count, operation in re.findall(r"(\d+) (\w+)", taken[1] if taken else ""):
+            counts[operation] += int(count)
+        words = ", ".join(f"{count} {operation}" for operation, count in counts.items())
+        assert f"operations: {words} */" in head, name
 
 
 def test_names_are_not_those_of_a_base_that_stands() -> None:

@@ -337,7 +337,7 @@ def test_positions_that_velocities_do_not_lead_to(case: Case, steps: Feasibility
         halves = [M[:n] @ (given.wished + sign * 4.0 * x / catch_up**2) for sign in (1.0, -1.0)]
         room = [min((half - low[:n]).min(), (high[:n] - half).min()) for half in halves]
         fastest = np.maximum(limits.velocity, np.abs(given.qd))
-        speed = np.abs(0.5 * (given.qd + given.qd_next) + x / catch_up)
+        speed = np.abs(0.5 * (given.qd + given.qd_next) + 2.0 * x / catch_up)
         room.append(min((fastest - speed).min(), (fastest - np.abs(given.qd_next)).min()))
         whole = min((M[n:] @ given.wished - low[n:]).min(), (high[n:] - M[n:] @ given.wished).min())
         lower, upper = np.minimum(limits.lower, given.q), np.maximum(limits.upper, given.q)
@@ -365,7 +365,7 @@ def test_a_position_that_jumps_is_not_feasible(arm: Feasibility, dt: float) -> N
         assert step.possible
         np.testing.assert_array_equal(step.q, zero)
         speed = next(e for e in step.asked if (e.joint, e.quantity) == ("joint_1", "velocity"))
-        assert speed.value == pytest.approx(0.1 / dt, rel=1e-6)
+        assert speed.value == pytest.approx(0.2 / dt, rel=1e-6)
         assert speed.sentence.endswith(", to be where its velocities do not lead")
     assert arm.on_path(zero, zero, there, zero, dt).part == 1.0
     assert arm.nearest(zero, zero, there, zero, dt, catch_up=10.0).feasible

@@ -524,3 +524,64 @@ def test_refused_in_the_place_of_slowed(steps: Feasibility) -> None:
     with pytest.raises(InfeasibleReference, match="joint 'joint_1' asks for the velocity"):
         too_fast.take(0.0, zero, 2.0 * steps.limits.velocity)
     assert too_fast.take(0.01, zero, zero).unchanged
+
+
+@pytest.mark.parametrize("later", [0.0, -0.05])
+def test_a_time_that_is_not_after_the_last_is_refused(steps: Feasibility, later: float) -> None:
+    """It would be a stream that begins anywhere."""
+    governor, zero = ReferenceGovernor(steps), np.zeros(6)
+    governor.take(1.0, zero, zero)
+    with pytest.raises(DynError, match=r"the reference is of .* s, not after the last one of 1 s"):
+        governor.take(1.0 + later, GOAL, zero)
+    assert not governor.take(1.002, GOAL, zero).unchanged
+    governor.reset()
+    assert governor.take(0.5, GOAL, zero).unchanged
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_after_positions_out_of_range_it_goes_on_where_it_was(steps: Feasibility, slow: bool) -> None:
+    governor, zero, far = ReferenceGovernor(steps, timeout=0.05, slow=slow), np.zeros(6), np.zeros(6)
+    far[0] = 2.9
+    governor.take(0.0, zero, zero)
+    for k in range(1, 20):
+        with pytest.raises(DynError, match=r"asks for the position 2\.9 rad"):
+            governor.take(0.01 * k, far, zero)
+    if slow:
+        assert not governor.take(0.2, GOAL, zero).unchanged
+    else:
+        with pytest.raises(InfeasibleReference):
+            governor.take(0.2, GOAL, zero)
+        assert governor.take(0.21, zero, zero).unchanged
+
+
+def test_a_position_that_is_off_once_is_seen(steps: Feasibility) -> None:
+    """By more than a joint could go in one step, and back."""
+    for off, passes in ((1e-4, True), (0.02, False)):
+        kept = Kept(steps)
+        for k in range(300):
+            q, qd = smooth(0.004 * k, 3.0)
+            q[0] += off * (k == 100)
+            kept.take(0.004 * k, q, qd)
+        assert kept.unchanged == passes
+
+
+def test_what_a_governor_is_given_is_checked(steps: Feasibility) -> None:
+    zero, blind = np.zeros(6), np.array([0.0, math.nan, 0.0, 0.0, 0.0, 0.0])
+    governor = ReferenceGovernor(steps)
+    for q, qd, sentence in (
+        (blind, zero, "the q of joint 'joint_2' is nan"),
+        (zero, blind, "the qd of joint 'joint_2' is nan"),
+        (zero, math.inf * np.ones(6), "the qd of joint 'joint_1' is inf"),
+        (zero[:4], zero, r"q: expected the shape \(6,\), but it has \(4,\)"),
+        (zero, np.zeros((2, 6)), r"qd: expected the shape \(6,\), but it has \(2, 6\)"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            governor.take(0.0, q, qd)
+    with pytest.raises(ValueError, match="t: expected a finite time, but it is nan"):
+        governor.take(math.nan, zero, zero)
+    with pytest.raises(ValueError, match="begin with `take`"):
+        governor.advance(0.0)
+    assert governor.take(0.0, zero.tolist(), zero.tolist()).unchanged
+    for times in ({"timeout": -1.0}, {"timeout": 0.0}, {"most": math.nan}):
+        with pytest.raises(ValueError, match="expected a finite time > 0"):
+            ReferenceGovernor(steps, **times)

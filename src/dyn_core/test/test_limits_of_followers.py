@@ -251,3 +251,5 @@ def test_governors_keep_them(gripper: Robot) -> None:
     stream.take(0.0, np.zeros(1), np.zeros(1))
     with pytest.raises(DynError, match=r"position 0\.7 rad, its range is -0\.5 to 0\.5 rad"):
         stream.take(0.01, np.array([0.7]), np.zeros(1))
+    fast = stream.take(0.02, np.zeros(1), np.array([0.8]))
+    assert [excess.limit_of for excess in fast.asked if excess.quantity == "velocity"] == ["b"]

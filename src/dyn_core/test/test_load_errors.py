@@ -326,6 +326,15 @@ def test_empty_and_missing_files_of_other_kinds(tmp_path: Path) -> None:
         dyn_core.load_robot(tmp_path / "empty.par")
     with pytest.raises(dyn_core.DynError, match=r"'none\.yaml' is neither the path of a file nor YAML text"):
         dyn_core.load_robot(ROBOT, loops="none.yaml")
+    # A path is meant as one, even where it looks like text.
+    with pytest.raises(
+        dyn_core.DynError, match=r"^no such file: '{base: free}': give the path of a YAML file$"
+    ):
+        dyn_core.load_robot(ROBOT, loops=Path("{base: free}"))
+    with pytest.raises(
+        dyn_core.DynError, match=r"^no such file: 'none\.urdf': give the path of a URDF file$"
+    ):
+        dyn_core.load_robot(Path("none.urdf"))
 
 
 @pytest.mark.parametrize("url", ["file:///tmp/r.urdf", "package://arm/urdf/r.urdf", "https://a.b/r.urdf"])

@@ -77,7 +77,7 @@ class Governor(RobotNode[Governing]):
         self._wishes = JointStateBytes("reference")
         self._epoch = 0
         self._stamp_ns = 0
-        self._came_at = self._told_at = steady()
+        self._came_at = self._heard_at = self._told_at = steady()
         self._scaling = 1.0
         self._late: str | None = None
         self.start()
@@ -196,21 +196,19 @@ class Governor(RobotNode[Governing]):
         using = self._active
         if using is None:
             return
-        stamp_ns = 0
+        stamp_ns, in_order = 0, False
         try:
             message = self._wishes.read(raw)
             stamp_ns = nanoseconds_of(message.stamp)
             self._check_age("reference", stamp_ns)
-            if stamp_ns <= self._stamp_ns and using.references.behind:
-                raise Rejection("reference is not stamped after the last one", "reference is not in order")
+            self._check_order(using, stamp_ns)
+            in_order = True
             given = read_motion(message, using.wishes)
             check_passive(using.agreement, given)
             governed = using.references.take(self._seconds(stamp_ns), given.q, given.qd, using.measured)
-        except InfeasibleReference as problem:
-            of = problem.excess
-            self._refuse_reference(Rejection(of.sentence, f"{of.joint} {of.quantity}"), stamp_ns)
-            return
-        except (DynError, Rejection) as problem:
+        except (DynError, Rejection, InfeasibleReference) as problem:
+            if in_order and not using.references.behind:
+                self._stamp_ns = stamp_ns
             self._refuse_reference(problem, stamp_ns)
             return
         using.running = None
@@ -222,6 +220,24 @@ class Governor(RobotNode[Governing]):
         self._send(using, governed, stamp_ns)
         if self._timer is not None and self._timer.is_canceled():
             self._timer.reset()
+
+    def _check_order(self, using: Governing, stamp_ns: int) -> None:
+        """Refuse a reference that does not follow the last one; after a pause it begins a stream."""
+        now = self._steady()
+        paused = now - self._heard_at > self._settings.timeout
+        self._heard_at = now
+        if using.references.motion is None:
+            return
+        if paused and not using.references.behind:
+            using.references.reset()
+            return
+        if stamp_ns <= self._stamp_ns:
+            raise Rejection("reference is not stamped after the last one", "reference is not in order")
+        if not paused and 1e-9 * (stamp_ns - self._stamp_ns) > self._settings.timeout:
+            raise Rejection(
+                "reference is stamped long after the last one, which came just before it",
+                "reference is not in order",
+            )
 
     def _on_quiet(self) -> None:
         """Let references out that are still to be reached, when no more come in."""
@@ -240,7 +256,10 @@ class Governor(RobotNode[Governing]):
         governed = using.references.advance(self._seconds(self._stamp_ns))
         self._send(using, governed, self._stamp_ns)
 
-    def _refuse_reference(self, problem: Rejection | DynError, stamp_ns: int) -> None:
+    def _refuse_reference(self, problem: Rejection | DynError | InfeasibleReference, stamp_ns: int) -> None:
+        if isinstance(problem, InfeasibleReference):
+            of = problem.excess
+            problem = Rejection(of.sentence, f"{of.joint} {of.quantity}")
         self.refuse("references refused", "~/reference", problem)
         now = self._steady()
         if now - self._told_at >= self._settings.tell_period:

@@ -17,9 +17,11 @@ from dyn_core.cli.numbers import joint_vector, shown
 from dyn_core.errors import DynError
 from dyn_core.facade.arrays import Array
 from dyn_core.facade.compile_moving_base import compile_moving_base
+from dyn_core.facade.moving_base_arguments import refuse_given
 from dyn_core.facade.moving_base_entries import Entry, result_entries
 from dyn_core.facade.moving_base_kinematics import OF_BASE_LINK
 from dyn_core.facade.moving_base_model import MovingBaseModel
+from dyn_core.geometry.moving_base import moving_base
 from dyn_core.model.base_kind import BaseKind
 from dyn_core.model.robot import Robot
 
@@ -33,6 +35,7 @@ def evaluated_on_base(robot: Robot, kind: BaseKind, arguments: Namespace) -> Ans
     """Answer the value of a function in one state."""
     function = arguments.function
     check_function(function, kind, _TAKEN)
+    refuse_given(moving_base(robot, kind), function)
     _check_options(function, arguments)
     # One evaluation is sooner done in Python than compiled.
     terms = {"friction": arguments.friction, "rotor_inertia": arguments.rotor_inertia}
@@ -74,6 +77,9 @@ def _check_options(function: str, arguments: Namespace) -> None:
         beside = name == "qdd" and "tau" not in taken
         if getattr(arguments, name) is not None and name not in taken and not beside:
             wanted = ", ".join(f"--{name}" for name in taken)
+            given = f"{function}_given_base"
+            if name in _TAKEN.get(given, ()):
+                wanted += f", or take {given}, which does"
             raise DynError(f"{function} of a robot on a moving base does not take --{name}: give {wanted}")
 
 

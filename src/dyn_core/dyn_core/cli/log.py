@@ -36,13 +36,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def log(arguments: Namespace) -> Answer:
     """Answer what is in a log, as text or JSON; the exit code is 1 where it cannot be used."""
-    robot = None if arguments.robot is None else load_robot(source_of(arguments.robot), arguments.loops)
+    robot = None if arguments.robot is None else load_robot(source_of(arguments.robot), _side_file(arguments))
     mapping = None if arguments.map is None else Path(arguments.map)
     report = examine_log(arguments.log, mapping, robot)
     shown = path_text(arguments.log)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     text = json.dumps(_entries(report), indent=2) if arguments.json else _lines(report, shown)
     return Answer(text, int(failed))
+
+
+def _side_file(arguments: Namespace) -> Path | None:
+    """A path, so that no name of a file is taken for YAML text."""
+    return None if arguments.loops is None else Path(arguments.loops)
 
 
 def _lines(report: LogReport, shown: str) -> str:

@@ -36,7 +36,7 @@ class ExpandedLagrange:
         C: coefficients of the squares of the velocities, n x n.
         Q: gravity torques, n x 1.
         definitions: symbols that stand for expressions of others, with these as text.
-        values: values of the other symbols, positions apart (SI units).
+        values: values of the symbols, of those in definitions, too, but for positions (SI units).
     """
 
     coordinates: tuple[int, ...]

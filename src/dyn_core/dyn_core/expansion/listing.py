@@ -98,16 +98,16 @@ def listing_latex(listing: Listing, robot: Robot) -> str:
     comments = (*_heading(robot), *_positions(listing, robot), *_values(listing, robot), MEANING)
     equations = [*listing.definitions, *listing.statements]
     equations += ((f"{matrix}_{{{','.join(map(str, at))}}}", text) for matrix, at, text in listing.entries())
-    lines = [_equation(name, text) for name, text in equations]
-    return "\n".join([*(f"% {line}" for line in comments), r"\begin{align*}", *lines, r"\end{align*}"])
+    # The last line has no end of a line, which would be an empty one.
+    *lines, last = [line for name, text in equations for line in _equation(name, text)] or [""]
+    inside = filter(None, [*(rf"{line} \\" for line in lines), last])
+    return "\n".join([*(f"% {line}" for line in comments), r"\begin{align*}", *inside, r"\end{align*}"])
 
 
-def _equation(name: str, text: str) -> str:
-    """Answer an equation of ``align*``, a term that begins another line indented."""
-    return "\n".join(
-        rf"  {name} &= {line} \\" if k == 0 else rf"  &\quad {line} \\"
-        for k, line in enumerate(latex_lines(text))
-    )
+def _equation(name: str, text: str) -> list[str]:
+    """Answer the lines of an equation of ``align*``, a term that begins another line indented."""
+    first, *others = latex_lines(text)
+    return [f"  {name} &= {first}", *(rf"  &\quad {line}" for line in others)]
 
 
 def _heading(robot: Robot) -> list[str]:

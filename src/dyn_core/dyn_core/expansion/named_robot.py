@@ -152,21 +152,20 @@ class _Naming:
         values |= dict(zip(found.kept, found.values(standard).tolist(), strict=True))
         names = dict(zip(found.kept, found.names, strict=True))
         parameters = self._parameters(robot, values, names)
-        texts = (expression.split(" = ", 1) for expression in found.expressions)
-        self._values |= {name: value for name, value in found.lengths.items() if name not in self._values}
-        self._definitions += ((name, text) for name, text in texts if name != text and name in self._values)
+        least = _least(standard)
+        present = {name: value for name, value in standard.items() if abs(value) > least[name]}
+        texts = (expression.split(" = ", 1) for expression in found.expressions_of(present))
+        grouped = {name: text for name, text in texts if name != text and name in self._values}
+        self._values = {**found.lengths, **present, **self._values}
+        self._definitions += grouped.items()
         return parameters
 
     def _parameters(
         self, robot: Robot, values: Mapping[str, float], names: Mapping[str, str] = MappingProxyType({})
     ) -> list[Scalar]:
-        scale: dict[str, float] = {}
-        for name, value in values.items():
-            scale[_kind(name)] = max(scale.get(_kind(name), 0.0), abs(value))
+        least = _least(values)
         return [
-            0.0
-            if name.startswith("F")
-            else self.value(names.get(name, name), values[name], ROUNDING * scale[_kind(name)])
+            0.0 if name.startswith("F") else self.value(names.get(name, name), values[name], least[name])
             for name in robot.parameter_names
         ]
 
@@ -211,6 +210,14 @@ def _almost_parallel(joint: Joint) -> bool:
 def _rounded(component: float) -> float:
     """Answer a component of a direction, or the whole number that it is a rounding of."""
     return float(round(component)) if abs(component - round(component)) < ROUNDING else component
+
+
+def _least(values: Mapping[str, float]) -> dict[str, float]:
+    """Answer up to which size each parameter is a rounding of 0, beside the greatest of its kind."""
+    scale: dict[str, float] = {}
+    for name, value in values.items():
+        scale[_kind(name)] = max(scale.get(_kind(name), 0.0), abs(value))
+    return {name: ROUNDING * scale[_kind(name)] for name in values}
 
 
 def _kind(name: str) -> str:

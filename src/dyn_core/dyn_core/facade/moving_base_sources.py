@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dyn_core.codegen.identifier import identifier
 from dyn_core.codegen.program import Program
-from dyn_core.facade.moving_base_entries import column_names, input_entries
+from dyn_core.facade.moving_base_entries import column_names
 from dyn_core.facade.moving_base_kinematics import base_link_program
 from dyn_core.facade.moving_base_programs import UNIT, Vector, base_program, off_unit
 from dyn_core.linalg.scalar import larger
@@ -37,10 +37,11 @@ _MEANING = {
 def base_source(base: MovingBase, function: str) -> Program:
     """Answer a function as a program that is named after the kind of the base, and says what it computes."""
     program = base_program(base, function, guard=_infinite)
+    of_look = _added(program, base_program(base, function))
     return replace(
         program,
         name=_name(base, function),
-        documentation=_documentation(base, program, _MEANING[function]),
+        documentation=_documentation(base, of_look, _MEANING[function]),
         columns=column_names(base, function),
     )
 
@@ -52,13 +53,14 @@ def base_link_source(base: MovingBase, function: str, link: str) -> Program:
         DynError: there is no such link.
     """
     program = base_link_program(base, function, link, _infinite)
+    of_look = _added(program, base_link_program(base, function, link))
     columns: tuple[str, ...] = ()
     if function == "jacobian":
         columns = column_names(base, "inertia_matrix")
     return replace(
         program,
         name="_".join(filter(None, (_name(base, function), identifier(link)))),
-        documentation=_documentation(base, program, f"{_MEANING[function]} '{link}'"),
+        documentation=_documentation(base, of_look, f"{_MEANING[function]} '{link}'"),
         columns=columns,
     )
 
@@ -78,7 +80,16 @@ def _name(base: MovingBase, function: str) -> str:
     return f"{base.kind}_base_{function}"
 
 
-def _documentation(base: MovingBase, program: Program, meaning: str) -> str:
-    guarded = "pose" in program.inputs and len(input_entries(base, "pose")) > 3
-    unit = f"; the first result is not finite where the quaternion is not of length 1 within {UNIT:g}"
-    return f"{base.kind} base '{base.link.name}': {meaning}{unit if guarded else ''}"
+def _added(program: Program, plain: Program) -> str:
+    """Operations that a program has and the same without a look at the quaternion has not; empty for none."""
+    without = plain.operation_counts
+    more = {name: count - without[name] for name, count in program.operation_counts.items()}
+    return " and ".join(f"{count} {name}" for name, count in more.items() if count)
+
+
+def _documentation(base: MovingBase, of_look: str, meaning: str) -> str:
+    unit = (
+        f"; the first result is not finite where the quaternion is not of length 1 within {UNIT:g}, which "
+        f"takes {of_look} of the operations"
+    )
+    return f"{base.kind} base '{base.link.name}': {meaning}{unit if of_look else ''}"

@@ -109,7 +109,7 @@ def assess_motion(
     out = next((failure for failure in found if failure.excess.quantity == "position"), None)
     blocked = ""
     if out is not None:
-        blocked = f"{out.reason}, however slowly it moves"
+        blocked = f"{out.excess.sentence}, however slowly it moves"
     elif not scaling.rate:
         blocked = _cannot_hold(limits, times, rated.c, scaling)
     slower = None if blocked else rated.at(scaling.rate)

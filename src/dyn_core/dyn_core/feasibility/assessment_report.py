@@ -22,6 +22,7 @@ from dyn_core.feasibility.assessment_tables import (
     unlimited,
     verdict,
 )
+from dyn_core.feasibility.excess import Excess
 from dyn_core.report.curve import Curve
 from dyn_core.report.line_plot import line_plot
 from dyn_core.report.page import legend, page, table
@@ -66,8 +67,7 @@ def _failures(assessment: Assessment) -> Iterator[str]:
         ("joint", "quantity", "from (s)", "to (s)", "worst at (s)", "value", "limit", "beyond by", "unit"),
         (
             (
-                failure.excess.joint
-                + (f" (limit of {failure.limit_of}, which mimics it)" if failure.limit_of else ""),
+                _joint(failure.excess),
                 failure.excess.quantity,
                 *(f"{time:.4g}" for time in (failure.begin, failure.end, failure.time)),
                 *(f"{x:.4g}" for x in (failure.excess.value, failure.excess.limit, failure.excess.amount)),
@@ -75,6 +75,12 @@ def _failures(assessment: Assessment) -> Iterator[str]:
             )
             for failure in assessment.failures
         ),
+    )
+
+
+def _joint(excess: Excess) -> str:
+    return (
+        f"{excess.joint} (limit of {excess.limit_of}, which mimics it)" if excess.limit_of else excess.joint
     )
 
 

@@ -151,7 +151,7 @@ def assessment_entries(assessment: Assessment) -> dict[str, Any]:
                 "time": failure.time,
                 "value": failure.excess.value,
                 "limit": failure.excess.limit,
-                "limit_of": failure.limit_of or failure.excess.joint,
+                "limit_of": failure.excess.limit_of or failure.excess.joint,
                 "amount": failure.excess.amount,
                 "unit": failure.excess.unit,
             }

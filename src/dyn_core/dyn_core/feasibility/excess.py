@@ -25,6 +25,7 @@ class Excess:
         value: what it asks for (SI units).
         limit: what it may have.
         unit: unit of both.
+        limit_of: the joint that mimics this one and whose limit it is; empty for its own.
         jumps: whether it is for a position that its velocities do not lead to.
     """
 
@@ -33,6 +34,7 @@ class Excess:
     value: float
     limit: float
     unit: str
+    limit_of: str = ""
     jumps: bool = False
 
     @property
@@ -52,10 +54,11 @@ class Excess:
     @property
     def sentence(self) -> str:
         """What is wrong, in a sentence without a full stop."""
+        mimic = f", which is that of joint '{self.limit_of}', which mimics it" if self.limit_of else ""
+        jump = ", to be where its velocities do not lead" if self.jumps else ""
         return (
-            f"joint '{self.joint}' asks for the {self.quantity} {self.value + 0.0:.4g} {self.unit}, "
-            f"{self.amount:.3g} {self.unit} beyond its limit of {self.limit + 0.0:.4g} {self.unit}"
-            f"{', to be where its velocities do not lead' if self.jumps else ''}"
+            f"joint '{self.joint}' asks for the {self.quantity} {self.value:.4g} {self.unit}, "
+            f"{self.amount:.3g} {self.unit} beyond its limit of {self.limit:.4g} {self.unit}{mimic}{jump}"
         )
 
 
@@ -117,17 +120,25 @@ def unit_of(limits: ActuatorLimits, quantity: Quantity, j: int) -> str:
     )
 
 
+def excess_of(limits: ActuatorLimits, j: int, quantity: Quantity, value: float, limit: float) -> Excess:
+    """Answer what a value of joint j, counted from 0, is beyond."""
+    of_joint, limit_of = limits.of_joints[j], ""
+    if quantity == "position":
+        limit_of = of_joint.lower_of if value < of_joint.lower else of_joint.upper_of
+    elif quantity == "velocity":
+        limit_of = of_joint.velocity_of
+    # A sum with 0 has no negative zero.
+    unit = unit_of(limits, quantity, j)
+    return Excess(limits.joint_names[j], quantity, value + 0.0, limit + 0.0, unit, limit_of)
+
+
 def excesses(limits: ActuatorLimits, compared: Bounds, slack: float = 0.0) -> tuple[Excess, ...]:
     """Answer what is beyond its limit by more than `slack`, of one motion, by joint."""
     return tuple(
-        Excess(
-            name,
-            quantity,
-            float(compared.values[quantity][j]),
-            float(compared.limits[quantity][j]),
-            unit_of(limits, quantity, j),
+        excess_of(
+            limits, j, quantity, float(compared.values[quantity][j]), float(compared.limits[quantity][j])
         )
-        for j, name in enumerate(limits.joint_names)
+        for j in range(len(limits.joint_names))
         for quantity in QUANTITIES
         if compared.beyond[quantity][j] > slack
     )

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.facade.arrays import Array
-from dyn_core.feasibility.actuator_limits import ActuatorLimit, ActuatorLimits
-from dyn_core.feasibility.excess import QUANTITIES, Excess, bounds, unit_of
+from dyn_core.feasibility.actuator_limits import ActuatorLimits
+from dyn_core.feasibility.excess import QUANTITIES, Excess, bounds, excess_of
 
 ROUNDING = 1e-9
 """Part of a limit that rounding may take."""
@@ -25,27 +25,19 @@ class Failure:
         end: time of the last one (s).
         time: time at which it is worst (s).
         excess: how it is then.
-        limit_of: the joint that mimics this one and whose limit it is; empty for its own.
     """
 
     begin: float
     end: float
     time: float
     excess: Excess
-    limit_of: str = ""
-
-    @property
-    def reason(self) -> str:
-        """What is wrong when it is worst, in a sentence without a full stop."""
-        mimic = f", which is that of joint '{self.limit_of}', which mimics it" if self.limit_of else ""
-        return f"{self.excess.sentence}{mimic}"
 
     @property
     def sentence(self) -> str:
         """What is wrong and when, in a sentence without a full stop."""
         if self.begin == self.end:
-            return f"at {self.begin:.4g} s {self.reason}"
-        return f"from {self.begin:.4g} to {self.end:.4g} s, most at {self.time:.4g} s: {self.reason}"
+            return f"at {self.begin:.4g} s {self.excess.sentence}"
+        return f"from {self.begin:.4g} to {self.end:.4g} s, most at {self.time:.4g} s: {self.excess.sentence}"
 
 
 def failures(
@@ -72,26 +64,18 @@ def failures(
         return ()
     compared = judged if let_pass is None else bounds(limits, q, qd, qd, torques)
     found = []
-    for j, (name, of_joint) in enumerate(zip(limits.joint_names, limits.of_joints, strict=True)):
+    for j in range(len(limits.joint_names)):
         for quantity in QUANTITIES:
             beyond, limit = judged.beyond[quantity][:, j], judged.limits[quantity][:, j]
             with np.errstate(invalid="ignore"):
                 over = beyond > ROUNDING * (1.0 + np.where(np.isfinite(limit), np.abs(limit), 0.0))
             for first, last in stretches(over):
                 worst = first + int(beyond[first : last + 1].argmax())
-                # A sum with 0 has no negative zero.
-                value = float(compared.values[quantity][worst, j]) + 0.0
-                most = float(compared.limits[quantity][worst, j]) + 0.0
-                excess = Excess(name, quantity, value, most, unit_of(limits, quantity, j))
+                value, most = (float(of[quantity][worst, j]) for of in (compared.values, compared.limits))
+                excess = excess_of(limits, j, quantity, value, most)
                 begin, end, time = (float(times[k]) for k in (first, last, worst))
-                found.append(Failure(begin, end, time, excess, _limit_of(of_joint, excess)))
+                found.append(Failure(begin, end, time, excess))
     return tuple(found)
-
-
-def _limit_of(limit: ActuatorLimit, excess: Excess) -> str:
-    if excess.quantity == "position":
-        return limit.lower_of if excess.value < limit.lower else limit.upper_of
-    return limit.velocity_of if excess.quantity == "velocity" else ""
 
 
 def stretches(marks: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:

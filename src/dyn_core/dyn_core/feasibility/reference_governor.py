@@ -21,11 +21,13 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from dyn_core.control.motion import Motion
 from dyn_core.control.trajectory_ranges import OVERSHOOT
+from dyn_core.control.vectors import check_vector
 from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.feasibility.excess import Excess, bounds, excesses
 from dyn_core.feasibility.feasibility import Feasibility
 from dyn_core.feasibility.feasible_step import FeasibleStep
@@ -41,6 +43,8 @@ ROOM = (1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 1e-2)
 """Parts by which the rate is made smaller in turn, until the step is feasible in spite of rounding."""
 REJOIN_S = 0.1
 """Time constant with which joints that had to leave the path come back to where they left it (s)."""
+FASTER = 1.1
+"""How many times its greatest speed a joint may seem to have from one position to the next, by noise."""
 NEVER_S = 1e9
 """A time so long that a step does not look at where velocities lead (s)."""
 HALVINGS = 12
@@ -116,7 +120,10 @@ class ReferenceGovernor:
     def __init__(
         self, steps: Feasibility, timeout: float = 0.2, most: float = 10.0, *, slow: bool = True
     ) -> None:
-        """Begin without references."""
+        """Begin without references; ValueError where the times are none."""
+        for name, time in (("timeout", timeout), ("most", most)):
+            if not (math.isfinite(time) and time > 0.0):
+                raise ValueError(f"{name}: expected a finite time > 0, but it is {time}")
         self.steps = steps
         self.slow = slow
         self.timeout = timeout
@@ -149,7 +156,11 @@ class ReferenceGovernor:
         return Motion(self._q, self._qd, np.zeros(len(self._q))) if self._path.s else None
 
     def take(
-        self, t: float, q: Array, qd: Array | None = None, measured: Array | None = None
+        self,
+        t: float,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike | None = None,
+        measured: Array | None = None,
     ) -> GovernedReference:
         """Take the next reference and answer what goes out for it.
 
@@ -160,16 +171,28 @@ class ReferenceGovernor:
             measured: measured positions (rad or m), (n,); where they are out of range, so may references be.
 
         Raises:
-            DynError: a position is out of range, which no rate mends, or what goes out is too late already;
-                what was taken before stays.
-            InfeasibleReference: it is not feasible, and nothing is slowed down. The next ones are refused as
-                well, until one can be reached from the last that was not, or until they pause.
+            ValueError: a vector has another shape, or a number is not finite.
+            DynError: a position is out of range, which no rate mends, what goes out is too late already, or
+                the time is not after the last; what was taken before stays.
+            InfeasibleReference: it is not feasible, and nothing is slowed down. As after a position out of
+                range, the next one has to be reached from the last that went through, but after a pause.
         """
+        if not math.isfinite(t):
+            raise ValueError(f"t: expected a finite time, but it is {t}")
+        q, qd = self._vector("q", q), None if qd is None else self._vector("qd", qd)
         dt = t - self._t
-        follows = 0.0 < dt <= self.timeout
-        self._check_range(
-            q, [vector for vector in (measured, self._q if follows else None) if vector is not None]
-        )
+        if dt <= 0.0:
+            raise DynError(
+                f"the reference is of {t:.6g} s, not after the last one of {self._t:.6g} s: give each "
+                "a later time, or begin anew with reset()"
+            )
+        follows = dt <= self.timeout
+        try:
+            self._check_range(q, [at for at in (measured, self._q if follows else None) if at is not None])
+        except DynError:
+            if follows and not self.behind:
+                self._hold(t)
+            raise
         if follows and self.lag > self.most:
             raise DynError(
                 f"what goes out is {self.lag:.4g} s late, at most {self.most:g} s are made up for: wish "
@@ -184,9 +207,7 @@ class ReferenceGovernor:
         if not self.behind:
             step = self._step_to(q, qd, dt)
             if not (step.feasible or self.slow):
-                # The next one is looked at as if the last that went through had come now.
-                self._t = t
-                self._positions.begin(t, self._q, self._qd)
+                self._hold(t)
                 raise InfeasibleReference(step.asked[0])
             if step.feasible:
                 self._path.reach(since, q, qd)
@@ -199,6 +220,8 @@ class ReferenceGovernor:
     def advance(self, t: float) -> GovernedReference:
         """Go on along the path until t (s), with no new reference, where some are still to be reached."""
         dt = t - self._t
+        if not dt > 0.0:
+            raise ValueError(f"t: expected a time (s) after {self._t:g}, but it is {t}: begin with `take`")
         self._t = t
         if self._off:
             return self._joining(dt)
@@ -265,6 +288,12 @@ class ReferenceGovernor:
         self._qd = rate * qd
         return self._answer(np.zeros(len(q)), asked)
 
+    def _vector(self, name: str, value: npt.ArrayLike) -> Array:
+        """Answer an array of one finite number for each joint; one that is that already is itself."""
+        array = as_floats(name, value)
+        check_vector(name, self.steps.limits.joint_names, array)
+        return array
+
     def _check_range(self, q: Array, others: Sequence[Array]) -> None:
         """Refuse positions out of range, and further out than those where the joints may be."""
         limits = self.steps.limits
@@ -283,13 +312,19 @@ class ReferenceGovernor:
                 element=f"joint '{name}'",
             )
 
+    def _hold(self, t: float) -> None:
+        """Look at the next reference as if the last that went through had come at t (s)."""
+        self._t = t
+        self._positions.begin(t, self._q, self._qd)
+
     def _step_to(self, q: Array, qd: Array, dt: float) -> FeasibleStep:
         """Answer the step to a reference; it is feasible as well where its motions are so apart."""
         step = self.steps.nearest(self._q, self._qd, q, qd, dt)
         if step.feasible:
             return step
         by_velocities = self.steps.nearest(self._q, self._qd, q, qd, dt, catch_up=NEVER_S)
-        if not by_velocities.feasible:
+        too_far = np.abs(q - self._q) > FASTER * dt * np.maximum(self.steps.limits.velocity, np.abs(self._qd))
+        if too_far.any() or not by_velocities.feasible:
             return step
         T, before, middle, mean = self._positions.change()
         by_positions = self.steps.nearest(middle, before, q, mean, T)

@@ -8,9 +8,9 @@ With A and H the inertia matrix and bias torques at the present state (Kvrgic-Vi
 * the greatest part s of the wished velocities for which ``qdd = (s qd_next - qd) / dt`` keeps all limits:
   all that is limited is linear in s, so that each limit leaves an interval of it.
 
-A wish whose position is not one that its velocities lead to needs more: with x the distance between both, the
-joint has to be faster by ``x / T`` on average, and accelerate by ``4 x / T^2`` in the first half of a time T
-and brake as much in the second.
+A wish whose position is not one that its velocities lead to needs more: with x the distance between both,
+the joint has to accelerate by ``4 x / T^2`` in the first half of a time T, be faster by ``2 x / T`` in its
+middle, and brake as much in the second half.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def step(
     needed = _torques(A, wished, H)
     landing = [q[i] + 0.5 * h * (qd[i] + qd_next[i]) for i in range(n)]
     unexplained = [_unexplained(q_next[i] - landing[i], 0.5 * h * (qd_next[i] - qd[i])) for i in range(n)]
-    more_speed = [x / T for x in unexplained]
+    more_speed = [2.0 * x / T for x in unexplained]
     more = _torques(A, [4.0 * x / (T * T) for x in unexplained], [0.0] * n)
     asked_q = [_further(q_next[i], landing[i], lower[i], upper[i]) for i in range(n)]
     asked_qd = [

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,12 +53,16 @@ class BaseParameters(Combinations):
 
         Numbers have 15 digits, where they come of random states the 12 that are known.
         """
+        return self.expressions_of(self.standard_names)
+
+    def expressions_of(self, present: Collection[str]) -> tuple[str, ...]:
+        """Answer the same with these parameters alone, for a robot of which the others are 0."""
         if self.coefficients is not None:
-            return self.written(self.coefficients)
+            return self.written(self.coefficients, present)
         if self.method == "symbolic" and not self.by_numbers:
-            return self.written(self.matrix)
+            return self.written(self.matrix, present)
         known = [float(f"{x:.12g}") for x in self.matrix.flat]
-        return self.written(np.array(known).reshape(self.matrix.shape))
+        return self.written(np.array(known).reshape(self.matrix.shape), present)
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,15 +39,18 @@ class Combinations:
         """The combinations as text that Python reads, ``XXR2 = XX2 - YY2``, with numbers of 15 digits."""
         return self.written(self.matrix)
 
-    def written(self, coefficients: Matrix) -> tuple[str, ...]:
+    def written(self, coefficients: Matrix, present: Collection[str] | None = None) -> tuple[str, ...]:
         """Answer the combinations as text.
 
         Args:
             coefficients: entries of `matrix`: numbers, or polynomials with the same values.
+            present: names of the parameters that are in the text; None for all.
         """
+        there = np.array([present is None or name in present for name in self.standard_names])
+        places = [np.flatnonzero((row != 0.0) & there).tolist() for row in self.matrix]
         return tuple(
-            f"{name} = {combination(kept, self.standard_names, row, np.flatnonzero(numbers).tolist())}"
-            for name, kept, row, numbers in zip(self.names, self.kept, coefficients, self.matrix, strict=True)
+            f"{name} = {combination(kept, self.standard_names, row, at)}"
+            for name, kept, row, at in zip(self.names, self.kept, coefficients, places, strict=True)
         )
 
     @property
@@ -84,7 +87,7 @@ def grouped_name(name: str) -> str:
 
 
 def combination(first: str, names: Sequence[str], coefficients: Matrix, places: Iterable[int]) -> str:
-    """Answer a linear combination as text that begins with one of its terms, of coefficient 1.
+    """Answer a linear combination as text that begins with one of its terms, where that is in it.
 
     Args:
         first: the name that the text begins with.
@@ -92,11 +95,11 @@ def combination(first: str, names: Sequence[str], coefficients: Matrix, places: 
         coefficients: their coefficients, numbers or polynomials.
         places: places of the names that are in the text.
     """
-    terms = [first]
-    for k in places:
-        if names[k] != first:
-            factor = polynomial(coefficients[k])
-            sign, text = ("-", (-factor).text) if factor.text.startswith("-") else ("+", factor.text)
-            text = f"({text})" if len(factor.terms) > 1 else text
-            terms.append(f"{sign} {names[k]}" if text == "1" else f"{sign} {text}*{names[k]}")
-    return " ".join(terms)
+    terms = []
+    for k in sorted(places, key=lambda k: names[k] != first):
+        factor = polynomial(coefficients[k])
+        sign, text = ("-", (-factor).text) if factor.text.startswith("-") else ("+", factor.text)
+        text = f"({text})" if len(factor.terms) > 1 else text
+        terms.append(f"{sign} {names[k]}" if text == "1" else f"{sign} {text}*{names[k]}")
+    text = " ".join(terms) or "0"
+    return text.removeprefix("+ ") if text.startswith("+") else text.replace("- ", "-", 1)

@@ -34,9 +34,11 @@ def read_text(path: str | os.PathLike[str], form: str = "URDF", text_form: str =
     shown = path_text(path)
     if _URL.match(shown):
         raise DynError(f"no such file: '{shown}' is a URL: give the path of a file")
+    # What is no str cannot have been meant as text.
+    missing = _no_such_file(shown, f"{text_form} text" if isinstance(path, str) else "", form)
     if not shown:
-        raise _no_such_file(shown, text_form)
-    return _decoded(_read_bytes(Path(os.fsdecode(path)), shown, form, text_form), shown, form)
+        raise missing
+    return _decoded(_read_bytes(Path(os.fsdecode(path)), shown, form, missing), shown, form)
 
 
 def read_stream(stream: BinaryIO, shown: str, form: str = "URDF") -> str:
@@ -76,7 +78,7 @@ def path_text(path: str | os.PathLike[str]) -> str:
     return shortened(" ".join(os.fsdecode(path).split()), 200)
 
 
-def _read_bytes(path: Path, shown: str, form: str, text_form: str) -> bytes:
+def _read_bytes(path: Path, shown: str, form: str, missing: DynError) -> bytes:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -93,11 +95,14 @@ def _read_bytes(path: Path, shown: str, form: str, text_form: str) -> bytes:
             return file.read(MAX_BYTES)
     except OSError as error:
         if error.errno in _NO_SUCH_PATH:
-            raise _no_such_file(shown, text_form) from error
+            raise missing from error
         raise DynError(f"the file cannot be read: {error.strerror}", file=shown) from error
     except ValueError as error:  # a null character in the path
-        raise _no_such_file(shown, text_form) from error
+        raise missing from error
 
 
-def _no_such_file(shown: str, text_form: str) -> DynError:
-    return DynError(f"no such file: '{shown}' is neither the path of a file nor {text_form} text")
+def _no_such_file(shown: str, text: str, form: str) -> DynError:
+    """The error for a path that leads nowhere; it names the text that could have been given instead."""
+    if text:
+        return DynError(f"no such file: '{shown}' is neither the path of a file nor {text}")
+    return DynError(f"no such file: '{shown}': give the path of a {form} file")

@@ -70,8 +70,13 @@ def _check_header(robot: Robot, of_base: Sequence[str], names: Sequence[str], li
     for name in names:
         if name not in (TIME, *robot.coordinate_names, *robot.passive_joint_names, *of_base):
             followers = {joint.name for joint in robot.joints if joint.mimic}
-            why = "follows another joint" if name in followers else "is not one of the robot's"
-            raise at_line(line, f"this joint {why}: its joints are {listed(robot.coordinate_names)}", name)
+            why = f"this {'column' if of_base else 'joint'} is not one of the robot's"
+            if name in followers:
+                why = "this joint follows another joint"
+            known = f"its joints are {listed(robot.coordinate_names)}"
+            if of_base:
+                known += f", and the forces on its base {listed(of_base, len(of_base))}"
+            raise at_line(line, f"{why}: {known}", name)
 
 
 def _check_passive(table: NumberTable, robot: Robot, file: str) -> None:
