@@ -22,6 +22,8 @@ from dyn_core.codegen.program import Program
 from dyn_core.codegen.staging import staged
 from dyn_core.facade.programs import kinds, traced, tunable
 from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.feasibility.nearest_torques import source as search_source
+from dyn_core.feasibility.step_program import Layout
 from dyn_core.simulation import programs as simulated
 
 SANITIZERS = ("-O1", "-fsanitize=undefined,address", "-fno-sanitize-recover=all")
@@ -196,6 +198,48 @@ def test_whole_steps_in_python(cc: tuple[str, ...], robot: str, tmp_path: Path) 
         PYTHONMALLOC="malloc",
     )
     assert said == "made 40\n"
+
+
+def test_the_search_for_torques_in_python(cc: tuple[str, ...], tmp_path: Path) -> None:
+    """With memory that is NaN before it is written to: what is not finite has no answer."""
+    source, library = tmp_path / "search.c", tmp_path / "search.so"
+    source.write_text(search_source())
+    run(*cc, "-march=native", "-fPIC", "-shared", "-w", *include_flags(), source, "-o", library, "-lm")
+    said = run(
+        *(sys.executable, "-c", SEARCHES, library, str(len(Layout.NAMES))),
+        *map(str, (Layout.NAMES.index(name) for name in ("wished_qdd", *LIMITED))),
+        LD_PRELOAD=_runtime(cc),
+        ASAN_OPTIONS="detect_leaks=0:max_malloc_fill_size=1000000:malloc_fill_byte=255",
+        PYTHONMALLOC="malloc",
+    )
+    assert said == "found 80\n"
+
+
+LIMITED = ("least_torques", "greatest_torques", "least_qdd", "greatest_qdd")
+SEARCHES = """
+import importlib.machinery, importlib.util, sys
+import numpy as np
+loader = importlib.machinery.ExtensionFileLoader("dyn_program", sys.argv[1])
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("dyn_program", loader))
+loader.exec_module(module)
+random, found = np.random.default_rng(1), 0
+vectors, wish, *limits = map(int, sys.argv[2:])
+for n in (1, 2, 7, 30):
+    for _ in range(20):
+        values = np.zeros((vectors + n) * n + 4)
+        rows = values[: vectors * n].reshape(vectors, n)
+        root = random.normal(size=(n, n))
+        A = root @ root.T + 0.1 * np.eye(n)
+        values[vectors * n : -4] = A.ravel()
+        rows[wish], a = random.normal(size=(2, n))
+        for k, vector in zip(limits, (A @ a - 0.3, A @ a + 0.3, a - 0.3, a + 0.3)):
+            rows[k] = vector
+        answer = module.nearest_torques(values, n, 1e-3)
+        found += answer is not None and abs(answer[2] - a).max() <= 0.3 + 1e-9
+        values[-5] = np.nan
+        assert module.nearest_torques(values, n, 1e-3) is None
+print(f"found {found}")
+"""
 
 
 STEPS = """

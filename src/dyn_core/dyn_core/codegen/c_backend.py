@@ -26,9 +26,17 @@ def c_functions(programs: Sequence[Program]) -> list[ModuleType]:
 
     What is in the cache is loaded; the rest is compiled, several at once.
     """
+    return _modules([module_source(program) for program in programs])
+
+
+def c_module(source: str) -> ModuleType:
+    """Answer the module of a C source that is no program; NoCompiler where it cannot be compiled."""
+    return _modules([source])[0]
+
+
+def _modules(sources: Sequence[str]) -> list[ModuleType]:
     compiler = find_compiler(chosen_by_user())
     folder = _folder()
-    sources = [module_source(program) for program in programs]
     keys = [compiler.key(source) for source in sources]
     libraries = {key: found for key in keys if (found := cache.find(folder, key)) is not None}
     missing = {key: source for key, source in zip(keys, sources, strict=True) if key not in libraries}
@@ -42,12 +50,16 @@ def c_functions(programs: Sequence[Program]) -> list[ModuleType]:
 
 def module_source(program: Program) -> str:
     """Answer the whole C source of the module of a program."""
-    here = Path(__file__).parent / "c"
     before = ["closure.h"] if program.closure else []
     after = ["stepping.h"] if program.stepping else []
     headers = ("prelude.h", *before, "module.h", *after, "definition.h")
-    texts = [(here / name).read_text() for name in headers]
+    texts = [hand_written(name) for name in headers]
     return "\n".join((texts[0], c_source(program), *texts[1:]))
+
+
+def hand_written(name: str) -> str:
+    """Answer a file of C that is written by hand."""
+    return (Path(__file__).parent / "c" / name).read_text()
 
 
 def _compiled(compiler: Compiler, folder: Path, sources: Mapping[str, str]) -> dict[str, Path]:

@@ -19,15 +19,13 @@ from dyn_core.facade.runnable import Runnable
 from dyn_core.facade.wrench_row import WrenchRow
 from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
 from dyn_core.feasibility.feasible_step import FeasibleStep
-from dyn_core.feasibility.nearest_point import nearest_point
+from dyn_core.feasibility.nearest_torques import fastest_search
 from dyn_core.feasibility.step_program import NONE, ROWS, Layout, step_program
 from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.refuse_springs import refuse_springs
 from dyn_core.model.robot import Robot
 
 _WISHED, _NEAREST, _PATH = "wished", "nearest", "path"
-FAR = 1e20
-"""How far away a limit is that is none, such as one of power at a standstill."""
 _VECTORS = ("q", "qd", "q_next", "qd_next")
 
 
@@ -79,7 +77,8 @@ class Feasibility:
         self._points = points = self.limits.points
         runnable = runnable_by(made_of, step_program(made_of, points))
         self._call: Callable[..., Array] = runnable.function.bind(self._general(runnable, 4), [])
-        self._layout = layout = Layout(robot.dof)
+        self._search = fastest_search()
+        layout = Layout(robot.dof)
         self._limits = _packed_limits(self.limits, points)
         self._free = np.zeros(robot.dof)
         self._free.flags.writeable = False
@@ -196,37 +195,10 @@ class Feasibility:
         return self._within_all(values, dt)
 
     def _within_all(self, values: Array, dt: float) -> FeasibleStep:
-        """Answer the step of the torques nearest to the wish with which all limits are kept.
-
-        With ``y_i = (u_i - w_i) / c_i``, w the torques after the wish was limited and c those of full load,
-        they are the y of least norm.
-        """
-        layout, n = self._layout, self.robot.dof
-        least_u, most_u, least_a, most_a, H = (
-            values[layout.vector(name)]
-            for name in ("least_torques", "greatest_torques", "least_qdd", "greatest_qdd", "H")
-        )
-        A = values[layout.inertia].reshape(n, n)
-        allowed = np.maximum(np.minimum(values[layout.vector("wished_qdd")], most_a), least_a)
-        wished = A @ allowed + H
-        full = np.where(most_u - least_u < FAR, most_u - least_u, 1.0)
-        full = np.where(full > 0.0, full, 1.0)
-        to_qdd = np.linalg.inv(A) * full
-        N = np.concatenate((np.diag(full), -np.diag(full), to_qdd, -to_qdd))
-        b = np.concatenate((least_u - wished, wished - most_u, least_a - allowed, allowed - most_a))
-        length = np.linalg.norm(N, axis=1)
-        real = b > -FAR
-        y = nearest_point(N[real] / length[real, None], b[real] / length[real])
-        if y is None:
+        """Answer the step of the torques nearest to the wish with which all limits are kept."""
+        vectors = self._search(values, self.robot.dof, dt)
+        if vectors is None:
             return self._step(_NEAREST, values, math.nan, possible=False)
-        # What rounding leaves is a part of the torques, which are large where accelerations are.
-        qdd = np.minimum(np.maximum(allowed + to_qdd @ y, least_a), most_a)
-        torques = A @ qdd + H
-        q, qd = values[layout.vector("q")], values[layout.vector("qd")]
-        reached = qd + dt * qdd
-        vectors = q + 0.5 * dt * (qd + reached), reached, qdd, torques
-        for vector in vectors:
-            vector.flags.writeable = False
         return FeasibleStep(*vectors, False, True, math.nan, self.limits, values)
 
     def _computed(
