@@ -181,7 +181,10 @@ def wait_until_it_stands(
     )
     there, away = list(start), [start[0] + 0.5, *start[1:]]
     too_fast = trajectory([0.0, 0.01], [there, away], [[0.0] * len(names)] * 2, names=names)
-    waiting = ("no joint states", "nobody listens", "there is no robot", "has to stand still", "try again")
+    waiting = (
+        *("no joint states", "nobody listens", "there is no robot", "has to stand still", "try again"),
+        *("is not active", "is going on"),
+    )
     ours.graph.wait_for(lambda: not any(part in ours.run(too_fast).result().message for part in waiting))
     ours.graph.diagnostics.clear()
 
