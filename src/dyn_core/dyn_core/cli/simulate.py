@@ -15,7 +15,7 @@ from dyn_core.cli.robot_options import chosen_base, described_robot, standing
 from dyn_core.cli.simulate_base import simulated_on_base
 from dyn_core.cli.simulation_file import write_simulation
 from dyn_core.cli.simulation_options import efforts_of, sensors_of, step_of, steps_of, with_options
-from dyn_core.cli.simulation_progress import FASTER, WEAKER, Progress, Watch
+from dyn_core.cli.simulation_progress import FASTER, WEAKER, Progress, Watch, times_taken
 from dyn_core.errors import DynError
 from dyn_core.model.robot import Robot
 from dyn_core.simulation.run import run
@@ -129,16 +129,10 @@ def _simulator(arguments: Namespace, robot: Robot) -> Simulator:
 
 def _summary(simulator: Simulator, steps: int, took: float) -> dict[str, Any]:
     settings, state = simulator.settings, simulator.state
-    duration = steps * settings.step
     return {
         "robot": simulator.robot.name,
         "integrator": simulator.integrator,
-        "step": settings.step,
-        "substeps": settings.substeps,
-        "steps": steps,
-        "duration": duration,
-        "wall_time": took,
-        "real_time_factor": duration / took,
+        **times_taken(settings.step, settings.substeps, steps, took),
         "joint_names": simulator.joint_names,
         "position": state.q.tolist(),
         "velocity": state.qd.tolist(),

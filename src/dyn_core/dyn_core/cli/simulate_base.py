@@ -18,7 +18,7 @@ from dyn_core.cli.simulation_options import (
     steps_of,
     with_options,
 )
-from dyn_core.cli.simulation_progress import FASTER, WEAKER, Progress, Watch
+from dyn_core.cli.simulation_progress import FASTER, WEAKER, Progress, Watch, times_taken
 from dyn_core.errors import DynError
 from dyn_core.geometry.moving_base import moving_base
 from dyn_core.model.base_kind import BaseKind
@@ -96,17 +96,11 @@ def _check_options(robot: Robot, kind: BaseKind, arguments: Namespace) -> None:
 
 def _summary(simulator: MovingBaseSimulator, steps: int, took: float) -> dict[str, Any]:
     settings, state, base = simulator.settings, simulator.state, simulator.base
-    duration = steps * settings.step
     return {
         "robot": base.name,
         "base": {"kind": base.kind, "link": base.link.name},
         "integrator": _INTEGRATOR,
-        "step": settings.step,
-        "substeps": settings.substeps,
-        "steps": steps,
-        "duration": duration,
-        "wall_time": took,
-        "real_time_factor": duration / took,
+        **times_taken(settings.step, settings.substeps, steps, took),
         "pose": state.pose.tolist(),
         "V": state.V.tolist(),
         "joint_names": simulator.joint_names,

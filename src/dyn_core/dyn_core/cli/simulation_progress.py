@@ -17,6 +17,19 @@ FASTER = "is faster than its limit, which nothing enforces"
 WEAKER = "is given its largest effort, which is less than what was asked for"
 
 
+def times_taken(step: float, substeps: int, steps: int, took: float) -> dict[str, float]:
+    """Answer what a summary says of times: steps of so many seconds, and how long all took (s)."""
+    duration = steps * step
+    return {
+        "step": step,
+        "substeps": substeps,
+        "steps": steps,
+        "duration": duration,
+        "wall_time": took,
+        "real_time_factor": duration / took,
+    }
+
+
 class Progress:
     """Tells on standard error how far a simulation is."""
 

@@ -52,7 +52,7 @@ def module_source(program: Program) -> str:
     """Answer the whole C source of the module of a program."""
     before = ["closure.h"] if program.closure else []
     after = ["stepping.h"] if program.stepping else []
-    headers = ("prelude.h", *before, "module.h", *after, "definition.h")
+    headers = ("prelude.h", *before, "module.h", *after, "functions.h", "definition.h")
     texts = [hand_written(name) for name in headers]
     return "\n".join((texts[0], c_source(program), *texts[1:]))
 

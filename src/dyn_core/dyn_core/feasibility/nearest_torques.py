@@ -92,4 +92,4 @@ def source() -> str:
     numbers |= {"VECTORS": len(Layout.NAMES), "NUMBERS": len(Layout.NUMBERS), "STEPS": STEPS, "FAR": FAR}
     numbers |= {"ROUNDING": ROUNDING, "BLUR": BLUR, "STEEP": STEEP, "PUSHING": PUSHING}
     defined = "".join(f"#define {name} {value!r}\n" for name, value in numbers.items())
-    return defined + hand_written("nearest_torques.h")
+    return "\n".join((defined, hand_written("nearest_torques.h"), hand_written("definition.h")))

@@ -334,10 +334,10 @@ class ReferenceGovernor:
         """Answer the feasible step with the greatest rate."""
         place = partial(self._place, dt, self._path.rests_at(self._s))
         greatest = self._most
-        _, q, speed = place(greatest)
+        s, q, speed = place(greatest)
         step = self.steps.on_path(self._q, self._qd, q, greatest * speed, dt, catch_up=max(dt, GLANCE_S))
         if step.feasible:
-            return self._found(place, greatest, dt, ())
+            return _Found(step, s, greatest, ())
         asked, rate = step.asked, greatest
         for _ in range(ROUNDS):
             if math.isnan(step.part):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as a function of Python; comes after the code of the program, before definition.h.
+// A program as a function of Python; comes after the code of the program, before functions.h.
 //
 // `bind(general, prepared)` answers a function that computes at once what is given as NumPy arrays of the
 // right type, shape and order, by position or by name, with or without the array `out` by name. It hands

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The torques nearest to a wish that keep range and speed of all joints: a module by itself.
+// The torques nearest to a wish that keep range and speed of all joints: a module with definition.h.
 //
 // `nearest_torques(values, n, dt)` is `dyn_core.feasibility.nearest_torques` in C, which says what is computed:
 // with the same steps, in the same order. Numbers and places are defined before this by what they are there.
@@ -393,16 +393,3 @@ fail:
 static PyMethodDef functions[] = {
     {"nearest_torques", (PyCFunction)(void (*)(void))nearest_torques, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL}};
-
-static int execute(PyObject *Py_UNUSED(module))
-{
-    import_array1(-1);
-    return 0;
-}
-
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "dyn_program", NULL, 0, functions, slots, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_dyn_program(void) { return PyModuleDef_Init(&definition); }
