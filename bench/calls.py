@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 import dyn_core
-from dyn_core.facade.programs import traced, with_terms
 from dyn_core.facade.runnable import runnables
+from dyn_core.model.fixed_base.dynamics_programs import traced, with_terms
 
 Call: TypeAlias = Callable[[], np.ndarray]
 State: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -12,18 +12,18 @@ from pathlib import Path
 import numpy as np
 
 import dyn_core
+from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.computed_torque import TrackingGains, computed_torque
-from dyn_core.control.derivative_filter import DerivativeFilter
-from dyn_core.control.effort_limits import EffortLimits
 from dyn_core.control.fade import Fade
 from dyn_core.control.jump import JumpLimit
+from dyn_core.control.laws.base_measurement import DerivativeFilter
+from dyn_core.control.laws.pid import Pid
 from dyn_core.control.motion import Motion
 from dyn_core.control.parameter_blend import ParameterBlend
-from dyn_core.control.pid import Pid
 from dyn_core.control.plan import planned, replaced
 from dyn_core.control.rate_limit import RateLimit
 from dyn_core.control.terms import TorqueTerms
-from dyn_core.control.trajectory_points import trajectory_points
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
 from dyn_core.control.watchdog import NO_DATA, WatchSettings, watched
 
 RX90 = Path(__file__).resolve().parents[1] / "config" / "robots" / "rx90.urdf"

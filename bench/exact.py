@@ -21,7 +21,7 @@ from example_robots import EMPTY, ILL_CONDITIONED, descriptions
 from free_flyer_agreement import free_flyer_findings
 
 import dyn_core
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.traced_program import Program
 
 SAMPLES = 50
 COMPILED_REGRESSOR = 32

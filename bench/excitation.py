@@ -8,7 +8,7 @@ import time
 import numpy as np
 import simulated_truth
 from bars import EXCITATION_CONDITION, EXCITATION_S, Bars
-from robots import description
+from peer_robots import description
 
 import dyn_core
 from dyn_core.excitation.excitation import Excitation

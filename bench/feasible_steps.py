@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from alternate import compare
 from bars import FEASIBLE_US, Bars
-from robots import description
+from peer_robots import description
 
 import dyn_core
 from dyn_core.feasibility.step_program import Layout

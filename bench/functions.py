@@ -11,8 +11,8 @@ from alternate import Comparison, compare
 from bars import PINOCCHIO, Bars
 from calls import TOLERANCE, Call, Peer, State, disagreement, our_calls
 from mujoco_peer import MuJoCo
+from peer_robots import ROBOTS, description, loaded
 from pinocchio_peer import Pinocchio
-from robots import ROBOTS, description, loaded
 
 import dyn_core
 

@@ -12,10 +12,10 @@ import numpy as np
 from alternate import compare
 from bars import GROWTH, Bars
 from calls import FUNCTIONS, some_calls
+from peer_robots import loaded
 from pinocchio_peer import Pinocchio
-from robots import loaded
 
-from dyn_core.facade.programs import traced, with_terms
+from dyn_core.model.fixed_base.dynamics_programs import traced, with_terms
 
 LENGTHS = (2, 4, 8, 16, 32, 64)
 WANTED = ["inverse dynamics", "direct dynamics", "inertia matrix"]

@@ -14,9 +14,9 @@ from pinocchio_peer import Pinocchio
 from simulated_truth import SEVEN, arm, exact_motion, excitation, sensed, with_drives
 
 import dyn_core
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.recursive import RecursiveEstimator
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.online.recursive_estimator import RecursiveEstimator
+from dyn_core.identification.regressor.base_columns import base_columns
 
 SAMPLES = 100_000
 PIECE = 8192

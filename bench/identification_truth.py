@@ -23,7 +23,7 @@ from bars import WITHIN, Bars
 from estimator_study import POSITION_NOISE, PROTOCOLS, Controlled, controlled, estimates
 from identification_study import ARMS, MISTAKES, Arm, Run, arm_of, is_named, run
 
-from dyn_core.identification.estimators import Estimator
+from dyn_core.identification.estimators.estimators import Estimator
 
 WITHIN_DEVIATIONS = 3.0
 RUNS = 200

@@ -35,8 +35,8 @@ def _dyn_core(what: str, path: str) -> Callable[[], object]:
         return dyn_core.compile_model(dyn_core.load_robot(path, mimic=False), backend="c")
 
     def one_function() -> object:
-        from dyn_core.facade.programs import traced
         from dyn_core.facade.runnable import runnables
+        from dyn_core.model.fixed_base.dynamics_programs import traced
 
         robot = dyn_core.load_robot(path, mimic=False)
         return runnables([traced(robot, what.replace(" ", "_"))], "c")

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from bars import COLD_S, IMPORT_S, WARM_S, Bars
-from robots import ROBOTS, description
+from peer_robots import ROBOTS, description
 
 ROUNDS = 3
 LOADED = ("all functions", "inverse dynamics")

@@ -10,7 +10,7 @@ import pinocchio as pin
 from alternate import compare
 from bars import FREE_FLYER, Bars
 from calls import TOLERANCE, Call
-from robots import FREE_FLYERS, description, loaded
+from peer_robots import FREE_FLYERS, description, loaded
 
 import dyn_core
 

@@ -11,8 +11,8 @@ import numpy as np
 import pinocchio as pin
 
 import dyn_core
-from dyn_core.loops.cut_joint import cut_joints
-from dyn_core.loops.structure import whole_structure
+from dyn_core.algorithms.loops.loop_structure import whole_structure
+from dyn_core.robot.mdh.cut_frames import cut_joints
 
 
 class PinocchioLoops:

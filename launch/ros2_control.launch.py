@@ -10,8 +10,8 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
 from dyn_nodes import robots
-from dyn_nodes.controllers_file import effort_controller
-from dyn_nodes.given_robot import description_text, installed_package
+from dyn_nodes.common.parameter_file import effort_controller
+from dyn_nodes.common.robot_argument import description_text, installed_package
 from dyn_nodes.launch_description import (
     SWITCH,
     common_arguments,

@@ -18,7 +18,7 @@ if missing := [m for m in ("rclpy", "dyn_msgs") if importlib.util.find_spec(m) i
 
 from ros_graph import Graph
 
-from dyn_nodes.isolation import isolated_environment
+from dyn_nodes.demonstration.isolation import isolated_environment
 
 # What a shell runs in the background ignores Ctrl-C, and so do its children, of which tests interrupt some.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -23,8 +23,8 @@ from dyn_core.control.rich_motion import rich_motion
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationResult
 from dyn_msgs.srv import ApplyParameters
-from dyn_nodes import qos
-from dyn_nodes.identification import Identification
+from dyn_nodes.common import qos
+from dyn_nodes.identification.node import Identification
 
 JOINTS = ["turn", "lift", "stretch"]
 START = [0.0, 0.2, 0.15]

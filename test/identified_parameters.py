@@ -8,9 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 import dyn_core
+from dyn_core.identification.output.parameter_set import SetValue
 from dyn_core.identification.units import unit_of
 from dyn_core.results.kinematics_hash import kinematics_hash
-from dyn_core.results.parameter_set import SetValue
 from dyn_core.results.parameter_text import parameter_text
 
 

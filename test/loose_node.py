@@ -20,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 from simulated import overrides
 
-from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
 
 class LooseNode:

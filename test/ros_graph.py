@@ -25,10 +25,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
-from dyn_nodes import qos
 from dyn_nodes.child import node_process
+from dyn_nodes.common import qos
 from dyn_nodes.executor import make_executor
-from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.feedforward.node import Feedforward
 
 PATIENT_S = 30.0
 """Timeout of nodes in tests of anything but timeouts: this machine may stand still for a while."""

@@ -17,8 +17,8 @@ from std_srvs.srv import SetBool, Trigger
 
 from dyn_msgs.msg import JointTorques
 from dyn_msgs.srv import SetPayload, SetSimulationState, StepSimulation
-from dyn_nodes import qos
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.common import qos
+from dyn_nodes.simulation.node import Simulation
 
 
 def overrides(**parameters: Any) -> list[Parameter]:

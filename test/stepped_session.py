@@ -19,21 +19,21 @@ from trajectory_msgs.msg import JointTrajectory
 from dyn_core import DynError, load_robot
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import replaced
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.control.trajectory_points import TrajectoryPoints
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_nodes.apply_settings import ApplySettings
-from dyn_nodes.identification_settings import IdentificationNodeSettings
-from dyn_nodes.identification_work import EstimationSettings
-from dyn_nodes.identify_session import IdentifySession
-from dyn_nodes.joint_state_bytes import Stamp
+from dyn_nodes.common.messages.joint_state_bytes import Stamp
+from dyn_nodes.identification.computation_requests import EstimationSettings
+from dyn_nodes.identification.goal_sessions import IdentifySession
+from dyn_nodes.identification.motion_run import RunSettings
+from dyn_nodes.identification.parameters import IdentificationNodeSettings
+from dyn_nodes.identification.session import JointSample, Session, Surroundings
 from dyn_nodes.known_robot import KnownRobot, known_robot
-from dyn_nodes.motion_run import RunSettings
 from dyn_nodes.online_settings import OnlineSettings
 from dyn_nodes.robot_source import DescribedRobot
 from dyn_nodes.run_session import RunSession
-from dyn_nodes.session import JointSample, Session, Surroundings
 
 STEP_S = 0.002
 LOOK_EVERY, REFER_EVERY = 10, 2

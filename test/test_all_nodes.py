@@ -19,7 +19,7 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_msgs.msg import JointTorques
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 from dyn_nodes.compose import NODES
 
 SUBSCRIBED = {

@@ -19,13 +19,13 @@ from robot_files import ROBOTS
 from simulated import overrides
 
 from dyn_core import DynError
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.governor import Governor
-from dyn_nodes.identification import Identification
-from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.plausible import one_line
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.common.data_checks import one_line
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.governor.node import Governor
+from dyn_nodes.identification.node import Identification
+from dyn_nodes.simulation.node import Simulation
 
 NODES: dict[str, Callable[..., ManagedNode]] = {
     "feedforward": Feedforward,

@@ -21,7 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import dyn_core
 from dyn_msgs.msg import JointReference, JointTorques
-from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.feedforward.node import Feedforward
 
 NAMES = ["turn", "lift", "stretch"]
 Q = [0.1, 0.3, 0.05]

@@ -17,9 +17,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointReference, JointTorques
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
 
 NAMES = ["turn", "lift", "stretch"]
 Q = [0.1, 0.3, 0.05]

@@ -24,8 +24,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import dyn_core
 from dyn_core import DynError
 from dyn_msgs.msg import JointReference, JointTorques
-from dyn_nodes import qos
-from dyn_nodes.controller import Controller
+from dyn_nodes.common import qos
+from dyn_nodes.controller.node import Controller
 
 ACTUATED = ["left_shoulder", "right_shoulder"]
 PASSIVE = ["left_elbow", "right_elbow"]

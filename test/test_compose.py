@@ -18,8 +18,8 @@ from simulated import Simulated, hosted, overrides
 from dyn_core import DynError
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.compose import NamedNode, chosen_nodes
-from dyn_nodes.controller import Controller
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.simulation.node import Simulation
 
 CONFIG = ROOT / "config"
 FILES = [str(CONFIG / f"{name}.yaml") for name in ("simulation", "feedforward", "controller")]

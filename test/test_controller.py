@@ -22,10 +22,10 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from dyn_core import DynError
 from dyn_msgs.msg import JointReference, JointTorques
-from dyn_nodes import qos
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.common import qos
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.simulation.node import Simulation
 
 RRP = {"description_file": str(ROBOTS["rrp"])}
 JOINTS = ["turn", "lift", "stretch"]

@@ -15,15 +15,15 @@ from html_elements import Elements
 from robot_files import ROBOTS
 
 import dyn_core
+from dyn_nodes.demonstration.control_runs import controls
 from dyn_nodes.demonstration.error_table import error_table
-from dyn_nodes.demonstration.files import data_text, figures_text
 from dyn_nodes.demonstration.node_parameters import parameters
+from dyn_nodes.demonstration.output_files import data_text, figures_text
 from dyn_nodes.demonstration.passive import greatest, passive_joints, passive_motions
-from dyn_nodes.demonstration.performance import controls
 from dyn_nodes.demonstration.recording import Efforts, Recording, at_times
 from dyn_nodes.demonstration.report import Facts, report
-from dyn_nodes.demonstration.results import as_data, results
 from dyn_nodes.demonstration.scene import GREATEST_RATE, RATE_HZ, prepared
+from dyn_nodes.demonstration.tracking_errors import as_data, results
 from dyn_nodes.demonstration.wish import Wish
 
 RRP = dyn_core.load_robot(str(ROBOTS["rrp"]))

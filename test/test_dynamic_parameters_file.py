@@ -19,7 +19,7 @@ from test_feedforward_parameters import Arm, Steady, steady
 import dyn_core
 from dyn_core import DynError
 from dyn_msgs.srv import LoadModel
-from dyn_nodes.given_robot import robot_parameters
+from dyn_nodes.common.robot_argument import robot_parameters
 
 __all__ = ["context", "steady"]  # fixtures
 

@@ -19,13 +19,13 @@ from test_feedforward_trajectory import between
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import dyn_core
-from dyn_core.control.elastic_terms import ElasticTerms
+from dyn_core.control.laws.inverse_dynamics_control import ElasticTerms
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned
-from dyn_core.control.trajectory_points import trajectory_points
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
 from dyn_msgs.msg import Payload
 from dyn_msgs.srv import SetPayload
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 NAMES = [f"joint_{k}" for k in range(1, 7)]
 MOTORS = [f"{name}_motor" for name in NAMES]

@@ -15,7 +15,7 @@ from simulated import Simulated, hosted, overrides, simulated
 import dyn_core
 from dyn_core import DynError
 from dyn_nodes.joint_efforts import CommandOrder, with_motors
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.simulation.node import Simulation
 
 NAMES = [f"joint_{k}" for k in range(1, 7)]
 SIDE = """\

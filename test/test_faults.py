@@ -15,11 +15,11 @@ from ros_graph import Graph
 from torque_steps import NAMES, Q, send_state
 
 from dyn_msgs.msg import JointTorques
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
 from dyn_nodes.rcl_error import RCLError
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.simulation.node import Simulation
 
 RRP = {"description_file": str(ROBOTS["rrp"])}
 MAKERS: dict[str, tuple[Callable[..., ManagedNode], dict[str, Any]]] = {

@@ -19,7 +19,7 @@ from ros_graph import Graph
 import dyn_core
 from dyn_msgs.msg import DynamicParameters, JointTorques, Payload
 from dyn_msgs.srv import LoadModel, SetDynamicParameters, SetPayload
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 NAMES = ["turn", "lift", "stretch"]
 Q = [0.1, 0.3, 0.05]

@@ -14,7 +14,7 @@ from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_msgs.msg import JointTorques
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 NAMES = ["stretch", "turn", "lift"]
 START = {"turn": 0.1, "lift": 0.2, "stretch": 0.05}

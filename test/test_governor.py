@@ -20,11 +20,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import dyn_core
 from dyn_core.control.plan import planned
-from dyn_core.control.trajectory_points import trajectory_points
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
 from dyn_core.simulation.settings import SimulationSettings
 from dyn_msgs.msg import Intervention, JointReference, JointTorques
-from dyn_nodes.governor import Governor
-from dyn_nodes.governor_settings import GovernorSettings
+from dyn_nodes.governor.node import Governor
+from dyn_nodes.governor.parameters import GovernorSettings
 
 RX90 = str(ROBOTS["rx90"])
 NAMES = [f"joint_{k}" for k in range(1, 7)]

@@ -35,10 +35,10 @@ from trajectory_msgs.msg import JointTrajectory
 
 import dyn_core
 from dyn_core.control.rich_motion import rich_motion
-from dyn_core.identification.base_columns import base_columns
+from dyn_core.identification.regressor.base_columns import base_columns
 from dyn_msgs.msg import DynamicParameters, IdentificationProgress, IdentificationResult
 from dyn_msgs.srv import SetDynamicParameters
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 
 def moves(asked: Asked) -> Callable[[], bool]:

@@ -25,7 +25,7 @@ from dyn_core.control.ramp import smooth_step
 from dyn_core.control.rich_motion import rich_motion
 from dyn_msgs.msg import IdentificationResult
 from dyn_msgs.srv import ApplyParameters, SetDynamicParameters
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 BLEND_S = 0.5
 PERIOD_S = 0.005

@@ -35,9 +35,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_msgs.action import RunTrajectory
 from dyn_msgs.msg import IdentificationProgress
-from dyn_nodes import qos
+from dyn_nodes.common import qos
+from dyn_nodes.identification.session import Session
 from dyn_nodes.node_time import NodeTime
-from dyn_nodes.session import Session
 
 
 def moves(ours: Identified, asked: Asked) -> None:
@@ -204,7 +204,7 @@ def test_a_computation_that_is_killed_ends_the_goal(
         asked = ours.identify()
         stage = IdentificationProgress.STAGE_EXCITATION
         graph.wait_for(lambda: asked.is_over or any(f.progress.stage == stage for f in asked.feedback))
-        (child,) = children_of(os.getpid(), "identification_job")
+        (child,) = children_of(os.getpid(), "computation_process")
         # It leaves the processor to the controller of the robot.
         graph.wait_for(lambda: os.sched_getscheduler(child) == os.SCHED_BATCH)
         graph.wait_for(lambda: os.getpriority(os.PRIO_PROCESS, child) >= min(19, os.nice(0) + 10))

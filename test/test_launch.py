@@ -30,7 +30,7 @@ from std_msgs.msg import Header, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 NODES = ("simulation", "feedforward", "controller")
 COMMON = {

@@ -22,7 +22,7 @@ from stand_ins import StandIns, Started
 from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 CONTROLLERS = ROOT / "config" / "ros2_control" / "rx90_controllers.yaml"
 RX90 = [f"joint_{j}" for j in range(1, 7)]

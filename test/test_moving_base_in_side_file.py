@@ -12,12 +12,12 @@ from robot_files import ROBOTS, urdf
 from test_base_motion import ARM, DRIVING, NAMES, expected, imu, state, torques
 
 import dyn_core
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.governor import Governor
-from dyn_nodes.identification import Identification
-from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.governor.node import Governor
+from dyn_nodes.identification.node import Identification
+from dyn_nodes.simulation.node import Simulation
 
 SAYS = "parameter side_file: it says that the base of robot 'rrp' moves (base: {}), but "
 """How all sentences begin."""

@@ -18,10 +18,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_msgs.msg import DynamicParameters, JointReference, JointTorques, Payload
 from dyn_msgs.srv import SetDynamicParameters, SetPayload, SetSimulationState
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.simulation.node import Simulation
 
 RRP = {"description_file": str(ROBOTS["rrp"])}
 MAKERS: dict[str, Callable[..., ManagedNode]] = {

@@ -16,8 +16,8 @@ from robot_files import ROOT
 from ros_graph import Graph
 from simulated import hosted, overrides
 
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.compose import NODES
-from dyn_nodes.managed_node import ManagedNode
 
 BY_JOINT: dict[str, dict[str, Any]] = {
     "simulation": {"initial__turn__position": 0.1, "initial__turn__velocity": 0.2},

@@ -14,9 +14,9 @@ from torque_steps import states_for
 
 from dyn_core import load_robot
 from dyn_msgs.msg import JointTorques
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
 
 
 @pytest.mark.parametrize("make_node", [Feedforward, Controller])

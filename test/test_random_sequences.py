@@ -19,9 +19,9 @@ from sensor_msgs.msg import JointState
 from watched_arm import LIMITED, NAMES, OK, PERIOD, RAMP, SETTINGS, SLACK, D, P, WatchedArm
 
 from dyn_core import DynError
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.reload import Loaded
+from dyn_nodes.common.lifecycle.robot_source import Loaded
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
 
 stateful = pytest.importorskip("hypothesis.stateful", reason="hypothesis is not installed")
 hypothesis = pytest.importorskip("hypothesis")

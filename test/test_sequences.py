@@ -17,10 +17,10 @@ from torque_steps import NAMES, Q, largest_step, send_state, states_for
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_msgs.msg import JointReference, JointTorques
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.reload import Loaded
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.robot_source import Loaded
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
 from dyn_nodes.robot_source import DescribedRobot
 
 STEEPEST = 1.875 / 0.5 * 0.01

@@ -21,7 +21,7 @@ from simulated import Simulated, hosted, overrides, simulated
 import dyn_core
 from dyn_core import DynError, SimulationSettings, Simulator
 from dyn_msgs.msg import Payload
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.simulation.node import Simulation
 
 RRP = {"description_file": str(ROBOTS["rrp"])}
 STEPPED = {**RRP, "paused": True, "publish_clock": True}

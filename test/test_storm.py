@@ -22,10 +22,10 @@ from storm import Storm
 
 import dyn_core
 from dyn_msgs.msg import DynamicParameters, JointReference, JointTorques, Payload
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.simulation.node import Simulation
 
 MESSAGES = 3000
 PAUSES = (0.001, 0.01, 0.05, 0.3)

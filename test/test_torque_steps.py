@@ -15,9 +15,9 @@ from robot_files import ROBOTS
 from torque_steps import NAMES, Q, largest_step, send_state, states_for
 
 from dyn_msgs.msg import DynamicParameters, JointReference, JointTorques, Payload
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
 
 RAMPS = {"ramp_start": 0.5, "ramp_up": 0.5, "ramp_down": 0.5, "blend_time": 0.5}
 STEEPEST = 1.875 / 0.5 * 0.01

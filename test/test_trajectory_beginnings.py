@@ -13,7 +13,7 @@ from torque_steps import NAMES, largest_step, states_for
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_msgs.msg import JointReference
-from dyn_nodes.feedforward import Feedforward
+from dyn_nodes.feedforward.node import Feedforward
 
 HERE = [0.1, 0.3, 0.05]
 THERE = [0.1, 0.7, 0.05]

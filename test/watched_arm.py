@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from dyn_core.control.motion import Motion
 from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointReference, JointTorques, Payload
-from dyn_nodes.desired_motion import Kind
+from dyn_nodes.common.torques.desired_motion import Kind
 
 NAMES = ["turn", "lift", "stretch"]
 LIMITS = np.array([60.0, 80.0, 120.0])

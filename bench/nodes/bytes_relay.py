@@ -13,8 +13,8 @@ from typing import Any
 from rclpy.serialization import serialize_message
 from relay import Relay
 
+from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.message_bytes import STAMP, STAMP_AT
-from dyn_nodes.process import run
 
 _JOINTS = tuple(f"joint_{j}" for j in range(1, 8))
 

@@ -16,7 +16,7 @@ from nodes.latency import quantile
 from nodes.probe import RATE_HZ, Probe, Target, motion
 
 from dyn_msgs.msg import JointReference
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 GOVERNOR = ("-m", "dyn_nodes.governor")
 REFERENCE_RELAY = (str(HERE / "reference_relay.py"),)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dyn_nodes.child import node_process
-from dyn_nodes.isolation import isolated_environment
+from dyn_nodes.demonstration.isolation import isolated_environment
 
 HERE = Path(__file__).resolve().parent
 ARM = HERE / "arm.urdf"

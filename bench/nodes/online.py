@@ -18,7 +18,7 @@ from nodes.usage import processor_time
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_msgs.msg import DynamicParameters
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 
 _WARM_UP_S = 5.0
 _NODES = {"hears joint states": False, "estimates parameters": True}

@@ -26,7 +26,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_msgs.msg import JointTorques
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 from dyn_nodes.executor import make_executor
 
 RATE_HZ = 1000.0

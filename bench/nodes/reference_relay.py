@@ -9,9 +9,9 @@ from collections.abc import Callable
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from dyn_msgs.msg import JointReference
-from dyn_nodes import qos
-from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.process import run
+from dyn_nodes.common import qos
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.process import run
 
 
 class ReferenceRelay(ManagedNode):

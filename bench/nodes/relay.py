@@ -17,10 +17,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from dyn_msgs.msg import JointTorques
-from dyn_nodes import qos
-from dyn_nodes.managed_node import ManagedNode
-from dyn_nodes.parameters import declare
-from dyn_nodes.process import run
+from dyn_nodes.common import qos
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.process import run
+from dyn_nodes.common.parameters import declare
 
 
 class Relay(ManagedNode):

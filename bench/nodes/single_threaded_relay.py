@@ -8,7 +8,7 @@ import sys
 from rclpy.executors import SingleThreadedExecutor
 from relay import Relay
 
-from dyn_nodes import process
+from dyn_nodes.common.lifecycle import process
 
 if __name__ == "__main__":
     process.make_executor = SingleThreadedExecutor

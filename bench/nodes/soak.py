@@ -21,9 +21,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_msgs.msg import JointTorques
-from dyn_nodes import qos
+from dyn_nodes.common import qos
+from dyn_nodes.common.torques.effort_messages import TERMS
 from dyn_nodes.message_bytes import MessageBytes
-from dyn_nodes.outputs import TERMS
 
 _WARM_UP_S = 5.0
 _SETTLE_S = 0.2

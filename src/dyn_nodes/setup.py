@@ -22,7 +22,7 @@ setup(
     name=NAME,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
-    package_data={NAME: ["py.typed", "*.xml"]},
+    package_data={NAME: ["py.typed", "demonstration/*.xml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -44,11 +44,11 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "feedforward = dyn_nodes.feedforward:main",
-            "simulation = dyn_nodes.simulation:main",
-            "controller = dyn_nodes.controller:main",
-            "governor = dyn_nodes.governor:main",
-            "identification = dyn_nodes.identification:main",
+            "feedforward = dyn_nodes.feedforward.node:main",
+            "simulation = dyn_nodes.simulation.node:main",
+            "controller = dyn_nodes.controller.node:main",
+            "governor = dyn_nodes.governor.node:main",
+            "identification = dyn_nodes.identification.node:main",
             "compose = dyn_nodes.compose:main",
             "demo = dyn_nodes.demo:main",
         ]

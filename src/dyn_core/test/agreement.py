@@ -29,16 +29,16 @@ import numpy as np
 from pinocchio_projected import ProjectedOracle, per_sample
 
 import dyn_core
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.traced_program import Program
 from dyn_core.dynamics.unresisted import unresisted
 from dyn_core.facade.link_programs import link_jacobian, placement
-from dyn_core.facade.programs import kinds, traced, with_terms
 from dyn_core.facade.runnable import runnables
 from dyn_core.geometry.forward import link_placements
 from dyn_core.geometry.path import lineage
 from dyn_core.kinematics.jacobian import jacobian
-from dyn_core.model.coupling import coordinate_torques, joint_positions
+from dyn_core.model.fixed_base.dynamics_programs import kinds, traced, with_terms
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
+from dyn_core.robot.joint_coupling import coordinate_torques, joint_positions
 
 AGREES = 1e-9
 """Bar of an error against Pinocchio."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 import dyn_core
-from dyn_core.grouping.numeric import random_regressor
-from dyn_core.model.robot import Robot
+from dyn_core.algorithms.base_parameters.numeric_relations import random_regressor
+from dyn_core.robot.robot import Robot
 
 
 def assert_same_torques(robot: Robot, found: dyn_core.BaseParameters, mount: str = "fixed") -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 import dyn_core
-from dyn_core.cli.functions import OF_IDENTIFICATION, OF_LINK
+from dyn_core.cli.function_arguments import OF_IDENTIFICATION, OF_LINK
 from dyn_core.cli.link_options import link_program
-from dyn_core.codegen.program import Program, trace
 from dyn_core.codegen.python_backend import PythonFunction
-from dyn_core.facade.programs import kinds, traced
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.identification.programs import identification_program
-from dyn_core.linalg.scalar import larger, sign
+from dyn_core.model.fixed_base.dynamics_programs import kinds, traced
+from dyn_core.symbolic.scalar import larger, sign
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 NAMES = ("rrp", "rx90", "two_branch")

@@ -16,10 +16,10 @@ from simulated_truth import SIX, arm, excitation, sensed, true_values, with_driv
 
 import dyn_core
 from dyn_core import FrictionModel, IdentificationSettings, Protocol, Signals
-from dyn_core.identification.base_columns import BaseColumns, base_columns
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.estimation import Estimation
-from dyn_core.identification.estimators import ESTIMATORS
+from dyn_core.identification.estimators.estimation import Estimation
+from dyn_core.identification.estimators.estimators import ESTIMATORS
+from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.simulated import simulated
 from dyn_core.logs.control import Control
 

@@ -7,15 +7,15 @@ import math
 
 import numpy as np
 
-from dyn_core.geometry.mdh import transform_from_mdh
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import Transform
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.joint import Friction, Joint, Sigma
 from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.mdh_parameters import MdhParameters
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Friction, Joint, Sigma
+from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.mdh.frames import transform_from_mdh
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.vec3 import Vec3
 
 Row = tuple[int, int, float, float, float, float, float, float]
 """a(j), sigma, gamma, b, alpha, d, theta, r."""

@@ -17,9 +17,9 @@ from simulated_truth import SEVEN, SIX, arm, exact_motion, sensed, true_values, 
 
 import dyn_core
 from dyn_core import FrictionModel, IdentificationSettings, Protocol, Signals
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.estimators import Estimator
+from dyn_core.identification.estimators.estimators import Estimator
 from dyn_core.identification.pseudo_inertia import is_possible
+from dyn_core.identification.regressor.base_columns import base_columns
 
 ARMS = {"6R": SIX, "7R": SEVEN}
 

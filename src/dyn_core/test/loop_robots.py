@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import dyn_core
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 NAMES = ("five_bar", "sr400", "akr3000", "palletizer", "delta", "gough_stewart")

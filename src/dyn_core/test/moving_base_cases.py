@@ -10,8 +10,8 @@ from free_flyer_oracle import FreeFlyer
 from random_urdf import random_urdf
 
 import dyn_core
-from dyn_core.model.joint import Friction
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Friction
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True)

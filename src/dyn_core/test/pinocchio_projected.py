@@ -13,8 +13,8 @@ import numpy as np
 from pinocchio_oracle import Oracle
 
 import dyn_core
-from dyn_core.model.coupling import joint_positions, joint_rates
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
+from dyn_core.robot.joint_coupling import joint_positions, joint_rates
+from dyn_core.robot.links import InertialParameters, in_frame
 
 PINOCCHIO = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
 """Our names of Pinocchio's parameters of a body, in its order."""

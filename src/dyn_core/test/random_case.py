@@ -12,8 +12,8 @@ from random_urdf import random_urdf
 import dyn_core
 from dyn_core.dynamics.wrench import Wrench
 from dyn_core.facade.external import external_wrenches
-from dyn_core.model.joint import Friction
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Friction
+from dyn_core.robot.robot import Robot
 
 TOLERANCE = 1e-10  # relative to the greatest value
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 import dyn_core
-from dyn_core.facade.programs import kinds
 from dyn_core.geometry.forward import link_placements
 from dyn_core.kinematics.jacobian import jacobian
-from dyn_core.model.coupling import coordinate_torques, joint_positions
+from dyn_core.model.fixed_base.dynamics_programs import kinds
+from dyn_core.robot.joint_coupling import coordinate_torques, joint_positions
 
 
 def assert_same_robot(a: dyn_core.Robot, b: dyn_core.Robot, seed: int = 0) -> None:

@@ -8,10 +8,10 @@ import math
 import numpy as np
 
 import dyn_core
-from dyn_core.identification.base_columns import BaseColumns
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.regressor.base_columns import BaseColumns
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.signals.of_arrays import signals_of_arrays
-from dyn_core.signals.signals import Signals
 
 RATE = 1000.0
 DROPPED = 250

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import dyn_core
-from dyn_core.codegen.program import Program, trace
+from dyn_core.algorithms.dynamics.newton_euler import inverse_dynamics
 from dyn_core.codegen.python_backend import PythonFunction
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.dynamics.drive import drive_torques
-from dyn_core.dynamics.newton_euler import inverse_dynamics
-from dyn_core.facade.programs import traced
-from dyn_core.linalg import scalar
+from dyn_core.model.fixed_base.dynamics_programs import traced
+from dyn_core.symbolic import scalar
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 NAMES = ("rrp", "rx90", "two_branch")

@@ -17,12 +17,12 @@ from random_urdf import EXACT_ANGLES
 from simulated_truth import SIX, arm
 
 import dyn_core
+from dyn_core.algorithms.base_parameters.numeric_relations import random_regressor, random_states
 from dyn_core.facade import run_by
-from dyn_core.grouping.numeric import random_regressor, random_states
-from dyn_core.identification import base_columns as base_columns_module
-from dyn_core.identification.base_columns import BaseColumns, base_columns
 from dyn_core.identification.motor_coupling import MotorCoupling, coupling_columns
-from dyn_core.model.robot import Robot
+from dyn_core.identification.regressor import base_columns as base_columns_module
+from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
+from dyn_core.robot.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 URDFS = [*sorted(ROBOTS.glob("*.urdf")), *(path for path in descriptions() if path.name not in EMPTY)]

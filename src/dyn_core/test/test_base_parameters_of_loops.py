@@ -18,10 +18,10 @@ from planar_loop_cases import NAMES as PLANAR
 from planar_loop_cases import planar_case
 
 import dyn_core
+from dyn_core.algorithms.base_parameters.numeric_relations import random_regressor
+from dyn_core.algorithms.loops.loop_structure import structure
 from dyn_core.cli.main import main
-from dyn_core.grouping.numeric import random_regressor
-from dyn_core.loops.structure import structure
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 COUNTS = {
     "five_bar": (11, 2),

@@ -11,8 +11,8 @@ from random_drives import random_driven_urdf
 from random_urdf import EXACT_ANGLES, random_urdf
 
 import dyn_core
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
 
 seeds = st.integers(0, 2**32 - 1)
 mounts = st.sampled_from(["fixed", "tilted", "moving"])

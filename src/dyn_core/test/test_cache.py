@@ -17,7 +17,7 @@ import dyn_core
 from dyn_core.codegen import c_backend
 from dyn_core.codegen.compiler import NoCompiler
 from dyn_core.facade.compile import compiled_or_none
-from dyn_core.facade.programs import traced
+from dyn_core.model.fixed_base.dynamics_programs import traced
 
 RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
 FUNCTIONS = ("gravity_torques", "bias_torques")
@@ -65,7 +65,7 @@ def test_a_damaged_entry_is_made_again(cache: Path, damage: str) -> None:
 COMPILE = f"""
 import dyn_core
 from dyn_core.facade.compile import compiled_or_none
-from dyn_core.facade.programs import traced
+from dyn_core.model.fixed_base.dynamics_programs import traced
 robot = dyn_core.load_robot({str(RRP)!r})
 print("c" if compiled_or_none(robot, [traced(robot, name) for name in {FUNCTIONS}], "auto") else "python")
 """

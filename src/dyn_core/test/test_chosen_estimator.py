@@ -15,13 +15,13 @@ from simulated_truth import SIX, arm, exact_motion, excitation, measured, sensed
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.estimators import ESTIMATORS, IN_WORDS, Estimator
+from dyn_core.identification.estimators.estimators import ESTIMATORS, IN_WORDS, Estimator
+from dyn_core.identification.estimators.least_squares import own_columns, weighted
 from dyn_core.identification.factors import factors
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import own_columns, weighted
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.motor_coupling import MotorCoupling
+from dyn_core.identification.regressor.base_columns import base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.rows import rows_of
 from dyn_core.identification.simulated import simulated
 from dyn_core.identification.total import _noise as noise_of_rows

@@ -15,7 +15,7 @@ from dyn_process import exit_code_without_reader, started
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.cli.numbers import joined
+from dyn_core.cli.options import joined
 from dyn_core.cli.version import VERSION
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
@@ -189,7 +189,7 @@ def test_a_full_disk_ends_in_a_sentence(arguments: list[str]) -> None:
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("where", ["main._parser", "main._print", "counts.described_robot"])
+@pytest.mark.parametrize("where", ["main._parser", "main._print", "robot_commands.counts.described_robot"])
 def test_an_interrupt_ends_every_command_in_a_sentence(
     where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,7 +205,7 @@ def test_an_interrupt_ends_every_command_in_a_sentence(
     assert capsys.readouterr() == ("", "dyn: interrupted\n")
 
 
-@pytest.mark.parametrize("module", ["dyn_core.cli.main", "numpy", "dyn_core.errors"])
+@pytest.mark.parametrize("module", ["dyn_core.cli.main", "numpy", "dyn_core.core.errors"])
 def test_ctrl_c_while_modules_are_imported(module: str) -> None:
     """A library that is being imported makes anything of the exception; nothing of it is seen."""
     code = f"""

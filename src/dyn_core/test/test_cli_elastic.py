@@ -12,11 +12,11 @@ from elastic_oracle import EXAMPLES, ROBOTS, ElasticOracle, example, random_elas
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.control.elastic_terms import ElasticTerms
+from dyn_core.control.laws.inverse_dynamics_control import ElasticTerms
 from dyn_core.control.motion import Motion
+from dyn_core.identification.output.parameter_set import ParameterSet
 from dyn_core.model.always_zero import always_zero
-from dyn_core.model.robot import Robot
-from dyn_core.results.parameter_set import ParameterSet
+from dyn_core.robot.robot import Robot
 
 ARM = [str(ROBOTS / "rx90.urdf"), "--loops", str(ROBOTS / "rx90_elastic.yaml")]
 MACHINE = [str(ROBOTS / "high_speed_machine.urdf"), "--loops", str(ROBOTS / "high_speed_machine.yaml")]

@@ -12,12 +12,12 @@ import pytest
 from emitted_programs import ROBOTS, load
 
 import dyn_core
-from dyn_core.cli.functions import EVALUATED, OF_IDENTIFICATION, OF_LINK
+from dyn_core.cli.function_arguments import EVALUATED, OF_IDENTIFICATION, OF_LINK
 from dyn_core.cli.link_options import link_program
 from dyn_core.cli.main import main
-from dyn_core.codegen.languages import LANGUAGES, emitted
-from dyn_core.facade.programs import kinds, traced
+from dyn_core.codegen.languages.registry import LANGUAGES, emitted
 from dyn_core.identification.programs import identification_program
+from dyn_core.model.fixed_base.dynamics_programs import kinds, traced
 
 RRP = str(ROBOTS / "rrp.urdf")
 STATE = {"q": [0.1, -2e-3, 0.2], "qd": [1.0, -1.0, 0.5], "qdd": [3.0, 2.0, -1.0], "tau": [1.0, -2.0, 5.0]}

@@ -17,11 +17,11 @@ import yaml
 from dyn_process import interrupted, started
 
 import dyn_core
-from dyn_core.cli import excite as command
 from dyn_core.cli.main import main
+from dyn_core.cli.motion_commands import excite as command
 from dyn_core.control.plan import planned
-from dyn_core.control.trajectory_points import trajectory_points
-from dyn_core.excitation.export import sample_times
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
+from dyn_core.excitation.exciting_trajectory import sample_times
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 RRP = str(ROBOTS / "rrp.urdf")
@@ -285,7 +285,7 @@ ENDLESS = ("--duration=30", "--tries=1", "--iterations=100000")
 def searching(out: Path, *words: str, **options: object) -> subprocess.Popen[str]:
     """Start a search that goes on for long, and tells on standard output of its first step."""
     code = (
-        "import sys\nfrom dyn_core.cli import excite\nfrom dyn_core.cli.main import main\n"
+        "import sys\nfrom dyn_core.cli.motion_commands import excite\nfrom dyn_core.cli.main import main\n"
         "found = excite.found\n"
         "def telling(robot, settings, report):\n"
         "    def told(progress):\n"

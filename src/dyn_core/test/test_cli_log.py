@@ -82,7 +82,7 @@ def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C while a log that has no end is read."""
     pipe = tmp_path / "log"
     code = (
-        "import sys; from dyn_core.logs import read_csv; from dyn_core.cli.main import main\n"
+        "import sys; from dyn_core.logs.readers import csv as read_csv; from dyn_core.cli.main import main\n"
         "def endless(file):\n"
         "    print('reading', file=sys.stderr, flush=True)\n"
         "    yield b'time,position.a,effort.a\\n0,0,0\\n'\n"

@@ -13,12 +13,12 @@ from test_moving_base_model import ARM, STATE
 
 import dyn_core
 from dyn_core.cli.commands import COMMANDS
-from dyn_core.cli.functions import ON_BASE
+from dyn_core.cli.function_arguments import ON_BASE
 from dyn_core.cli.main import main
-from dyn_core.codegen.languages import LANGUAGES, emitted
-from dyn_core.facade.moving_base_kinematics import OF_BASE_LINK
-from dyn_core.facade.moving_base_programs import base_kinds
+from dyn_core.codegen.languages.registry import LANGUAGES, emitted
 from dyn_core.facade.moving_base_sources import base_link_source, base_source
+from dyn_core.model.moving_base.dynamics_programs import base_kinds
+from dyn_core.model.moving_base.link_kinematics import OF_BASE_LINK
 
 PLANAR = str(ROBOTS / "planar_base.urdf")
 RRP = str(ROBOTS / "rrp.urdf")

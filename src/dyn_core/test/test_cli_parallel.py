@@ -11,7 +11,7 @@ from parallel_cases import ROBOTS
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.geometry.rotations import rotation_from_rpy
+from dyn_core.symbolic.transform import rotation_from_rpy
 
 MOTION = {
     "--xyz": (0.0, 0.16, 0.74),

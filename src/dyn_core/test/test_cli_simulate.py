@@ -15,7 +15,7 @@ import pytest
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.io import number_table
+from dyn_core.core import number_table
 from dyn_core.simulation import states_csv
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"

@@ -22,7 +22,7 @@ from test_against_pinocchio import assert_agrees
 
 import dyn_core
 from dyn_core.geometry.forward import link_placements
-from dyn_core.model.joint import Friction, Limits
+from dyn_core.robot.joints import Friction, Limits
 
 INERTIAL = (
     '<inertial><origin xyz="0.1 -0.2 0.3" rpy="0.3 0.2 -0.4"/><mass value="2"/>'

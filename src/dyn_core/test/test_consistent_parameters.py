@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_truth import SIX, arm, exact_motion, measured, true_values, with_drives
 
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.consistent import Prior, consistent
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.expected import consistent_parameters, expected_bodies
+from dyn_core.identification.estimators.described_parameters import consistent_parameters, expected_bodies
+from dyn_core.identification.estimators.least_squares import residual_squares, system, weighted
+from dyn_core.identification.estimators.physical_consistency import Prior, consistent
 from dyn_core.identification.factors import factors
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import residual_squares, system, weighted
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.pseudo_inertia import (
     congruence,
     is_possible,
@@ -25,10 +23,12 @@ from dyn_core.identification.pseudo_inertia import (
     parameters_of,
     pseudo_inertia,
 )
+from dyn_core.identification.regressor.base_columns import base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.remarks import of_impossible
 from dyn_core.identification.rows import Rows
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
+from dyn_core.robot.links import InertialParameters, in_frame
 
 POINTS = st.lists(
     st.tuples(*[st.floats(-1.0, 1.0)] * 3, st.floats(0.1, 2.0)).map(np.array), min_size=5, max_size=8

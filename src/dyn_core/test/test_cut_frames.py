@@ -15,12 +15,12 @@ from planar_chains import FIVE_BAR, FIVE_BAR_SIDE
 import dyn_core as dyn
 from dyn_core.cli.main import main
 from dyn_core.geometry.forward import link_placements
-from dyn_core.geometry.mdh import transform_from_mdh
-from dyn_core.geometry.rotations import rotation_from_rpy
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import Transform, compose, inverse
 from dyn_core.model.loop import LoopType
-from dyn_core.model.robot import Robot
+from dyn_core.robot.mdh.frames import transform_from_mdh
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.transform import rotation_from_rpy
 
 SR400_PAR = """(* Robotname = 'SR400' *)
 NL = 8 NJ = 9 NF = 10 Type = 2

@@ -13,8 +13,8 @@ from test_side_file import urdf
 
 import dyn_core
 from dyn_core import MovingBaseSettings, MovingBaseSimulator
-from dyn_core.feasibility.feasibility import Feasibility
-from dyn_core.geometry.moving_base import declared_base
+from dyn_core.feasibility.step_feasibility import Feasibility
+from dyn_core.robot.moving_base import declared_base
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 SETTINGS = MovingBaseSettings(backend="python")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dyn_core import DynError
-from dyn_core.control.derivative_filter import DerivativeFilter
+from dyn_core.control.laws.base_measurement import DerivativeFilter
 
 NAMES = ("a", "b")
 

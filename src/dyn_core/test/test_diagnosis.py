@@ -11,14 +11,14 @@ import pytest
 from simulated_truth import SEVEN, SIX, arm, arm_urdf, exact_motion, measured, with_drives
 
 import dyn_core
-from dyn_core.check.finding import Severity
-from dyn_core.identification.base_columns import BaseColumns, base_columns
-from dyn_core.identification.delays import delay, earlier
-from dyn_core.identification.diagnosis import diagnosis
+from dyn_core.core.findings import Severity
+from dyn_core.identification.diagnosis.diagnosis import diagnosis
+from dyn_core.identification.diagnosis.signal_diagnosis import delay, earlier
 from dyn_core.identification.effort_scale import effort_scale_findings
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.signals.signals import Signals
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
+from dyn_core.logs.conditioning.signals import Signals
 
 
 @pytest.fixture(scope="module", params=[SIX, SEVEN], ids=["six", "seven"])

@@ -15,7 +15,7 @@ from planar_urdf import planar_urdf
 import dyn_core
 from dyn_core import Assessment, FeasibleStep, Payload
 from dyn_core.cli.main import main
-from dyn_core.control.trajectory_points import trajectory_points
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"

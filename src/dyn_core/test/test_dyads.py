@@ -9,8 +9,8 @@ from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, SLIDER_CRANK, SLIDER_CRANK_SI
 from test_loop_report import example
 
 import dyn_core as dyn
-from dyn_core.loops.dyad import dyads, explicit_positions
-from dyn_core.model.robot import Robot
+from dyn_core.algorithms.loops.dyads import dyads, explicit_positions
+from dyn_core.robot.robot import Robot
 
 
 def in_plane(

@@ -13,6 +13,7 @@ from random_case import Case, assert_close, random_case
 from toy_symbol import Symbol, evaluate
 
 import dyn_core
+from dyn_core.algorithms.dynamics.newton_euler import inverse_dynamics, joint_reactions
 from dyn_core.dynamics.articulated_dynamics import articulated_direct_dynamics
 from dyn_core.dynamics.bias_torques import bias_torques
 from dyn_core.dynamics.drive import drive_torques
@@ -20,7 +21,6 @@ from dyn_core.dynamics.factorisation import carriers, factorised, solved
 from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
 from dyn_core.dynamics.gravity_torques import gravity_torques
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.dynamics.newton_euler import inverse_dynamics, joint_reactions
 from dyn_core.dynamics.regressor import regressor
 from dyn_core.dynamics.unresisted import unresisted
 from dyn_core.dynamics.wrench import wrench_on_antecedent

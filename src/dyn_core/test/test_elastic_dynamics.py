@@ -19,16 +19,16 @@ from test_operation_counts import GRAVITY, chain
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.codegen.program import trace
+from dyn_core.codegen.traced_program import trace
 from dyn_core.control.terms import TorqueTerms
 from dyn_core.dynamics.articulated_dynamics import articulated_direct_dynamics
 from dyn_core.dynamics.elastic_dynamics import elastic_inverse_dynamics
 from dyn_core.facade.elastic_programs import elastic_algorithms, rigid_and_elastic
-from dyn_core.facade.programs import _inverse_dynamics, kinds, traced
 from dyn_core.facade.runnable import runnables
 from dyn_core.model.elasticity import Elasticity
-from dyn_core.model.robot import Robot
+from dyn_core.model.fixed_base.dynamics_programs import _inverse_dynamics, kinds, traced
 from dyn_core.model.standard_parameters import parametrised
+from dyn_core.robot.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 AGREES = 1e-9

@@ -14,7 +14,7 @@ import dyn_core
 from dyn_core.cli.main import main
 from dyn_core.geometry.build_elastic import without_springs
 from dyn_core.model.elasticity import Elasticity
-from dyn_core.model.joint import Friction, Limits
+from dyn_core.robot.joints import Friction, Limits
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 MACHINE = (ROBOTS / "high_speed_machine.urdf", ROBOTS / "high_speed_machine.yaml")

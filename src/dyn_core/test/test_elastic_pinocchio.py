@@ -20,8 +20,8 @@ from random_urdf import random_urdf
 
 import dyn_core
 from dyn_core.facade.elastic_programs import rigid_and_elastic
-from dyn_core.model.joint import Joint, Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.robot.robot import Robot
 
 AGREES = 1e-9
 SEEDS = range(30)

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from dyn_core.codegen.program import Program, trace
 from dyn_core.codegen.python_backend import PythonFunction
-from dyn_core.linalg.elimination import inverse, solved
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.linalg.known_angle import KnownAngle
-from dyn_core.linalg.scalar import cos, sin
+from dyn_core.symbolic.elimination import inverse, solved
+from dyn_core.symbolic.scalar import cos, sin
 
 
 def program(n: int, zeros=()) -> Program:

@@ -18,17 +18,17 @@ import pytest
 from emitted_programs import NAMES, ROBOTS, answer, every_operation, inputs, load, programs
 
 import dyn_core
-from dyn_core.cli.functions import EMITTED, EVALUATED, OF_ELASTIC, OF_LINK, OF_MOTORS
+from dyn_core.cli.function_arguments import EMITTED, EVALUATED, OF_ELASTIC, OF_LINK, OF_MOTORS
 from dyn_core.cli.link_options import link_program
-from dyn_core.codegen.header import header
 from dyn_core.codegen.identifier import cpp_namespace, fortran_name, linked_name
-from dyn_core.codegen.languages import LANGUAGES, emitted
-from dyn_core.codegen.program import Program, trace
+from dyn_core.codegen.languages.file_header import header
+from dyn_core.codegen.languages.registry import LANGUAGES, emitted
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.facade.closed import NEWTON_STEP
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
-from dyn_core.facade.link_functions import OF_LINKS
-from dyn_core.facade.programs import kinds, traced
 from dyn_core.identification.programs import MODELS
+from dyn_core.model.fixed_base.dynamics_programs import kinds, traced
+from dyn_core.model.fixed_base.link_functions import OF_LINKS
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-shared", "-fPIC")
 GOLDEN = Path(__file__).parent / "golden"

@@ -17,11 +17,11 @@ import dyn_core as dyn
 from dyn_core.cli.main import main
 from dyn_core.codegen.closure import with_unknowns
 from dyn_core.codegen.identifier import cpp_namespace, fortran_name, linked_name
-from dyn_core.codegen.languages import LANGUAGES, emitted
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.languages.registry import LANGUAGES, emitted
+from dyn_core.codegen.traced_program import Program
 from dyn_core.facade.closed import newton_program
-from dyn_core.facade.programs import kinds, traced
-from dyn_core.model.robot import Robot
+from dyn_core.model.fixed_base.dynamics_programs import kinds, traced
+from dyn_core.robot.robot import Robot
 
 NAMES = ("five_bar", "slider_crank", "akr3000")
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "friction_torques")

@@ -15,14 +15,14 @@ from test_emitted import CALLS, python_function
 from test_moving_base_model import ARM
 
 import dyn_core
-from dyn_core.cli.functions import EMITTED_ON_BASE, ON_BASE
-from dyn_core.codegen.languages import LANGUAGES, emitted
-from dyn_core.codegen.program import Program
-from dyn_core.facade.moving_base_kinematics import OF_BASE_LINK, base_link_program
-from dyn_core.facade.moving_base_programs import base_kinds, base_program, input_sizes
+from dyn_core.cli.function_arguments import EMITTED_ON_BASE, ON_BASE
+from dyn_core.codegen.languages.registry import LANGUAGES, emitted
+from dyn_core.codegen.traced_program import Program
 from dyn_core.facade.moving_base_sources import base_link_source, base_source
-from dyn_core.geometry.moving_base import moving_base
-from dyn_core.model.moving_base import MovingBase
+from dyn_core.model.moving_base.dynamics_programs import base_kinds, base_program, input_sizes
+from dyn_core.model.moving_base.link_kinematics import OF_BASE_LINK, base_link_program
+from dyn_core.model.moving_base.moving_base import MovingBase
+from dyn_core.robot.moving_base import moving_base
 
 CASES = {
     "free": (ARM, "free"),

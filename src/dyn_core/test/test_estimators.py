@@ -10,22 +10,33 @@ import pytest
 from simulated_truth import SIX, arm, exact_motion, excitation, measured, true_values, with_drives
 
 import dyn_core
-from dyn_core.identification import equations as equations_module
-from dyn_core.identification.base_columns import BaseColumns, base_columns
-from dyn_core.identification.deviations import SAFETY, deviations, of_robust_weights, residual_rows, residuals
-from dyn_core.identification.equations import Equations
+from dyn_core.identification.diagnosis.reliability import whiteness
 from dyn_core.identification.essential import essential
+from dyn_core.identification.estimators.least_squares import (
+    ordinary,
+    residual_squares,
+    torque_squares,
+    weighted,
+)
+from dyn_core.identification.estimators.standard_deviations import (
+    SAFETY,
+    deviations,
+    of_robust_weights,
+    residual_rows,
+    residuals,
+)
 from dyn_core.identification.factors import Factors, factors
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.instrumental import instrumental
-from dyn_core.identification.least_squares import ordinary, residual_squares, torque_squares, weighted
-from dyn_core.identification.recursive import RecursiveEstimator
+from dyn_core.identification.online.recursive_estimator import RecursiveEstimator
+from dyn_core.identification.regressor import motion_equations as equations_module
+from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.robust import huber_weights, reweighted
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.total_least_squares import total_least_squares
-from dyn_core.identification.whiteness import whiteness
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.signals.of_arrays import signals_of_arrays
-from dyn_core.signals.signals import Signals
 
 STANDARD = (FrictionModel(),)
 

@@ -16,9 +16,9 @@ from excited import QUICK, assert_keeps_limits, joint, limit, robot_of, two_link
 
 import dyn_core
 from dyn_core import ExcitationSettings, ForbiddenBox, excite
-from dyn_core.excitation.columns import parameter_columns
-from dyn_core.excitation.search import Progress
-from dyn_core.facade.one_thread import _libraries
+from dyn_core.core.blas_threads import _libraries
+from dyn_core.excitation.condition_number import parameter_columns
+from dyn_core.excitation.trajectory_search import Progress
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 

@@ -8,7 +8,7 @@ import pytest
 import simulated_truth
 
 import dyn_core
-from dyn_core.identification.base_columns import base_columns
+from dyn_core.identification.regressor.base_columns import base_columns
 
 STEP_S = 2e-3
 GAINS = 1e4, 200.0

@@ -10,10 +10,10 @@ import pytest
 
 import dyn_core
 from dyn_core import ExcitationSettings, excite
-from dyn_core.excitation.columns import HIDDEN, parameter_columns
-from dyn_core.excitation.limits import motion_limits
+from dyn_core.excitation.condition_number import HIDDEN, parameter_columns
 from dyn_core.excitation.loop_limits import loop_limits, within_loops
-from dyn_core.identification.base_columns import base_columns
+from dyn_core.excitation.motion_limits import motion_limits
+from dyn_core.identification.regressor.base_columns import base_columns
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 SHORT = ExcitationSettings(tries=1, iterations=12)

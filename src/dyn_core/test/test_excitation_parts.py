@@ -9,13 +9,13 @@ from excited import QUICK, joint, limit, robot_of
 
 import dyn_core
 from dyn_core.control.motion import Motion
-from dyn_core.excitation.box import CLEARANCE, CoordinateBox, ForbiddenBox, coordinate_boxes
-from dyn_core.excitation.columns import gram, parameter_columns
+from dyn_core.excitation.condition_number import gram, parameter_columns
 from dyn_core.excitation.drive_torques import drive_torques
+from dyn_core.excitation.excitation_settings import CLEARANCE, CoordinateBox, ForbiddenBox, coordinate_boxes
 from dyn_core.excitation.feasible import Keeper
-from dyn_core.excitation.limits import motion_limits
 from dyn_core.excitation.margins import margins, refuse_beyond
-from dyn_core.excitation.problem import Problem, problem
+from dyn_core.excitation.motion_limits import motion_limits
+from dyn_core.excitation.optimisation_problem import Problem, problem
 from dyn_core.excitation.series import Series
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.excitation.spectrum import scaled_condition, spread

@@ -10,7 +10,7 @@ from random_drives import random_driven_urdf
 
 import dyn_core
 from dyn_core import DynError, ExcitationSettings, excite
-from dyn_core.excitation.box import ForbiddenBox
+from dyn_core.excitation.excitation_settings import ForbiddenBox
 
 REFUSALS = ("robot 'random' has no joint", "of 1000 positions the robot may stand at none")
 

@@ -18,8 +18,8 @@ from random_drives import random_driven_urdf
 from random_urdf import random_urdf
 
 import dyn_core
-from dyn_core.expansion.harmonics import Harmonics, variable
 from dyn_core.expansion.trigonometric_products import Product, by_power
+from dyn_core.lagrange.trigonometric_sums import Harmonics, variable
 
 sympy = pytest.importorskip("sympy", reason="SymPy is not installed")
 mpmath = pytest.importorskip("mpmath", reason="mpmath, which SymPy needs, is not installed")

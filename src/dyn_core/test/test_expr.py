@@ -7,11 +7,11 @@ import math
 
 import pytest
 
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_source import python_source
+from dyn_core.codegen.traced_program import Program
 from dyn_core.expr.analysis import needed, operation_counts
-from dyn_core.expr.graph import Expr, Graph, Op
-from dyn_core.linalg.scalar import larger, sign
+from dyn_core.symbolic.expression_graph import Expr, Graph, Op
+from dyn_core.symbolic.scalar import larger, sign
 
 
 @pytest.fixture

@@ -20,11 +20,11 @@ from dyn_core.feasibility.actuator_limits import (
 )
 from dyn_core.feasibility.assessment import Assessment, assess_motion
 from dyn_core.feasibility.drive_torques import RatedTorques
+from dyn_core.feasibility.limit_violations import greatest_rate
 from dyn_core.feasibility.motor_sizing import rms
 from dyn_core.feasibility.sampled_motion import SampledMotion
-from dyn_core.feasibility.time_scaling import greatest_rate
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 RX90 = ROBOTS / "rx90.urdf"

@@ -13,15 +13,15 @@ from random_case import Case, random_case
 from scipy.optimize import LinearConstraint, linprog, minimize
 
 import dyn_core
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.feasibility.actuator_limits import (
     ActuatorLimit,
     ActuatorLimits,
     actuator_limits,
     described_limit,
 )
-from dyn_core.feasibility.feasibility import Feasibility
 from dyn_core.feasibility.feasible_step import FeasibleStep
+from dyn_core.feasibility.step_feasibility import Feasibility
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 
 BEYOND = 1e-9

@@ -13,7 +13,7 @@ import pytest
 import dyn_core
 from dyn_core import DynError, Identified, Protocol
 from dyn_core.cli.main import main
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.identification.fixed_joints import with_fixed_joints
 from dyn_core.identification.pseudo_inertia import is_possible
 

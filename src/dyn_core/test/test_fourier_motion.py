@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dyn_core
-from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.control.motion import Motion
 from dyn_core.control.rich_motion import rich_motion
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 

@@ -10,18 +10,18 @@ import pytest
 from simulated_truth import SIX, arm, exact_motion, measured, with_drives
 
 import dyn_core
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.friction import STANDARD, SYMBOLS, TERMS, FrictionModel, unit
+from dyn_core.identification.friction.friction_model import STANDARD, SYMBOLS, TERMS, FrictionModel, unit
 from dyn_core.identification.friction_torques import friction_torques
-from dyn_core.identification.identified import Identified
 from dyn_core.identification.identify import identify
+from dyn_core.identification.output.identified_parameters import Identified
+from dyn_core.identification.output.parameter_tables import ChosenFriction, nearest_standard
+from dyn_core.identification.regressor.base_columns import base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.identification.standard_friction import ChosenFriction, nearest_standard
-from dyn_core.model.joint import Joint, Sigma
+from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.robot.joints import Joint, Sigma
 from dyn_core.signals.of_arrays import signals_of_arrays
-from dyn_core.signals.signals import Signals
 
 ALL = FrictionModel(TERMS, v0=0.1, vt=0.2, vx=0.3)
 

@@ -13,8 +13,8 @@ import pytest
 import dyn_core
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned
-from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
-from dyn_core.errors import DynError
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, trajectory_points
+from dyn_core.core.errors import DynError
 from dyn_core.feasibility.actuator_limits import (
     ActuatorLimit,
     ActuatorLimits,
@@ -22,11 +22,11 @@ from dyn_core.feasibility.actuator_limits import (
     described_limit,
 )
 from dyn_core.feasibility.drive_torques import DriveTorques
-from dyn_core.feasibility.feasibility import Feasibility
 from dyn_core.feasibility.reference_governor import InfeasibleReference, ReferenceGovernor
+from dyn_core.feasibility.step_feasibility import Feasibility
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 from dyn_core.feasibility.trajectory_governor import TrajectoryGovernor, scaled_points
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 GOAL = np.array([1.0, 0.4, -0.3, 0.5, 0.5, 1.0])

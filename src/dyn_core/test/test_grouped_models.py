@@ -22,7 +22,7 @@ from geometric_tables import (
 from random_drives import random_driven_urdf
 
 import dyn_core
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 TABLES = {"rx90": RX90, "puma": PUMA, "stanford": STANFORD, "lwr": LWR, "panda": PANDA, "6R": GENERAL_6R}

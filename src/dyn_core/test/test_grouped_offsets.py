@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import dyn_core
-from dyn_core.facade.load import read_robot
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.offsets import grouped_offsets
-from dyn_core.results.make_result import make_result
-from dyn_core.results.report_tables import unseen_rows
+from dyn_core.identification.output.report_tables import unseen_rows
+from dyn_core.identification.pipeline import make_result
+from dyn_core.identification.regressor.base_columns import base_columns
+from dyn_core.robot.robot_files import read_robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 OFFSET = 15.0

@@ -14,20 +14,20 @@ from pinocchio_projected import ProjectedOracle
 from simulated_truth import SEVEN, SIX, arm, exact_motion, true_values, with_drives
 
 import dyn_core
+from dyn_core.algorithms.dynamics.regressors import filtered_model
 from dyn_core.cli.main import main
-from dyn_core.codegen.languages import emitted
+from dyn_core.codegen.languages.registry import emitted
 from dyn_core.dynamics.energy_model import energy_row
-from dyn_core.dynamics.filtered_model import filtered_model
-from dyn_core.identification.base_columns import base_columns
 from dyn_core.identification.energy_equations import energy_factors, power_factors, scalar_names
-from dyn_core.identification.equations import Equations
+from dyn_core.identification.estimators.least_squares import weighted
 from dyn_core.identification.factors import factors
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import weighted
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.link_by_link import link_by_link, structure
-from dyn_core.identification.momenta import energy_program, filtered_program, momenta
 from dyn_core.identification.motor_coupling import MotorCoupling
 from dyn_core.identification.programs import MODELS, identification_program
+from dyn_core.identification.regressor.base_columns import base_columns
+from dyn_core.identification.regressor.momentum_energy import energy_program, filtered_program, momenta
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.rows import Rows
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
 
@@ -158,7 +158,7 @@ def test_filtered_model_is_the_regressor(path: Path) -> None:
 
 
 def momenta_of_all(robot: dyn_core.Robot):
-    from dyn_core.codegen.program import Program
+    from dyn_core.codegen.traced_program import Program
     from dyn_core.facade.runnable import runnables
 
     program: Program = filtered_program(robot, robot.parameter_names)

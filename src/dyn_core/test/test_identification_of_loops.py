@@ -13,23 +13,23 @@ from loop_robots import ROBOTS, loop_robot
 from simulated_truth import excitation, measured, sensed
 
 import dyn_core
+from dyn_core.algorithms.loops.loop_structure import structure
 from dyn_core.cli.main import main
 from dyn_core.excitation.excite import excite
 from dyn_core.excitation.loop_limits import loop_limits
 from dyn_core.excitation.settings import ExcitationSettings
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.checks import check_signals
+from dyn_core.identification.estimators.identification_model import identification_model
+from dyn_core.identification.estimators.identification_settings import check_signals
 from dyn_core.identification.identify import identify
-from dyn_core.identification.model import identification_model
-from dyn_core.identification.momenta import energies, momenta
-from dyn_core.identification.online import OnlineEstimator
+from dyn_core.identification.online.online import OnlineEstimator
 from dyn_core.identification.online_standard import online_standard
 from dyn_core.identification.pseudo_inertia import is_possible
+from dyn_core.identification.regressor.base_columns import base_columns
+from dyn_core.identification.regressor.momentum_energy import energies, momenta
 from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.loops.structure import structure
-from dyn_core.model.robot import Robot
+from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.robot.robot import Robot
 from dyn_core.signals.of_arrays import signals_of_arrays
-from dyn_core.signals.signals import Signals
 
 REACH = {"five_bar": 0.4, "sr400": 0.6}
 """Part of the usual motion (rad), so that loops stay closed, far from singularities."""

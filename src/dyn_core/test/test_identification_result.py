@@ -11,15 +11,15 @@ from identification_log import URDF, true_robot, write_log
 
 import dyn_core
 from dyn_core.control.smooth_friction import SmoothFriction
-from dyn_core.facade.load import read_robot
+from dyn_core.identification.output.identification_result import finite, result_entries
+from dyn_core.identification.output.report_page import notices, verdict
+from dyn_core.identification.pipeline import make_result
 from dyn_core.identification.stages import IdentifyStage, ResultStage
 from dyn_core.results import prediction
-from dyn_core.results.make_result import make_result
 from dyn_core.results.prediction import predicted, torque_error
 from dyn_core.results.report_page import report_page
-from dyn_core.results.report_words import notices, verdict
 from dyn_core.results.result import Result
-from dyn_core.results.result_entries import finite, result_entries
+from dyn_core.robot.robot_files import read_robot
 
 
 @pytest.fixture(scope="module")

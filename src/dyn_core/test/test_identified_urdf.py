@@ -14,10 +14,10 @@ from example_robots import descriptions
 from pinocchio_oracle import Oracle
 
 import dyn_core
-from dyn_core.facade.load import read_robot
+from dyn_core.identification.output.identified_urdf import identified_urdf
 from dyn_core.identification.pseudo_inertia import nearest_possible
-from dyn_core.model.joint import Joint
-from dyn_core.results.identified_urdf import identified_urdf
+from dyn_core.robot.joints import Joint
+from dyn_core.robot.robot_files import read_robot
 
 ROBOTS = sorted((Path(__file__).resolve().parents[3] / "config" / "robots").glob("*.urdf"))
 ODD = """\ufeff

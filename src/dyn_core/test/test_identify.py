@@ -10,13 +10,13 @@ import pytest
 from simulated_truth import SEVEN, SIX, arm, exact_motion, measured, true_values, with_drives
 
 import dyn_core
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.identified import Identified
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.identify import identify
+from dyn_core.identification.output.identified_parameters import Identified
 from dyn_core.identification.pseudo_inertia import is_possible
+from dyn_core.identification.regressor.base_columns import base_columns
 from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.signals.signals import Signals
+from dyn_core.logs.conditioning.signals import Signals
 
 SETTINGS = IdentificationSettings(diagnose=False)
 

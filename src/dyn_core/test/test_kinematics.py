@@ -10,14 +10,14 @@ from random_case import assert_close, random_case
 
 import dyn_core
 from dyn_core.geometry.forward import link_placements
-from dyn_core.geometry.transform_between import parallel_axes_merged, transform_between
 from dyn_core.kinematics.jacobian import jacobian
 from dyn_core.kinematics.link_acceleration import jacobian_rate_times_velocity, link_acceleration
 from dyn_core.kinematics.link_velocity import link_velocity
-from dyn_core.linalg import step
-from dyn_core.linalg.step import Rotation, Translation
 from dyn_core.linalg.transform import IDENTITY
 from dyn_core.model.link_frame import LinkFrame
+from dyn_core.robot.mdh.direct_geometry import parallel_axes_merged, transform_between
+from dyn_core.symbolic import step
+from dyn_core.symbolic.step import Rotation, Translation
 
 trees = given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), compound=st.booleans())
 few = examples(100)

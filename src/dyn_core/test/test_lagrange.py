@@ -15,12 +15,12 @@ from random_case import assert_close, random_case
 from random_drives import random_driven_urdf
 
 import dyn_core
+from dyn_core.algorithms.dynamics.lagrange_form import coriolis_matrix, lagrange_form
 from dyn_core.cli.main import main
-from dyn_core.codegen.languages import emitted
+from dyn_core.codegen.languages.registry import emitted
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.dynamics.lagrange_form import coriolis_matrix, lagrange_form
 from dyn_core.facade.lagrange_programs import OF_LAGRANGE
-from dyn_core.model.coupling import coordinate_inertia, joint_positions
+from dyn_core.robot.joint_coupling import coordinate_inertia, joint_positions
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 NAMES = sorted(path.stem for path in ROBOTS.glob("*.urdf"))

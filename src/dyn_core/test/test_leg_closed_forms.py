@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import dyn_core
+from dyn_core.algorithms.parallel.leg_positions import RevoluteUniversal
 from dyn_core.geometry.forward import body_placements
-from dyn_core.linalg import vec3
 from dyn_core.linalg.known_angle import KnownAngle
-from dyn_core.linalg.scalar import cos, sin
 from dyn_core.linalg.transform import apply
-from dyn_core.model.robot import Robot
 from dyn_core.parallel.closed_form import closed_form
 from dyn_core.parallel.leg_positions import first_origin, in_seat
-from dyn_core.parallel.revolute_universal import RevoluteUniversal
 from dyn_core.parallel.universal_prismatic import UniversalPrismatic
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.scalar import cos, sin
 
 Joint = tuple[str, Sequence[float], Sequence[float], Sequence[float]]
 """Type, position, angles and axis."""

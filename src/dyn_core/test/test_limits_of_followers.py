@@ -13,20 +13,20 @@ import pytest
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.control.trajectory_points import trajectory_points
-from dyn_core.errors import DynError
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
+from dyn_core.core.errors import DynError
 from dyn_core.excitation.excite import excite
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.feasibility.actuator_limits import ActuatorLimit, actuator_limits, described_limit
 from dyn_core.feasibility.assessment import assess_motion
 from dyn_core.feasibility.drive_torques import DriveTorques
-from dyn_core.feasibility.feasibility import Feasibility
 from dyn_core.feasibility.limits_file import read_limits
 from dyn_core.feasibility.reference_governor import ReferenceGovernor
 from dyn_core.feasibility.sampled_motion import SampledMotion
+from dyn_core.feasibility.step_feasibility import Feasibility
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 from dyn_core.feasibility.trajectory_governor import TrajectoryGovernor
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 INERTIAL = (
     '<inertial><origin xyz="0.1 0 0"/><mass value="1"/>'

@@ -154,7 +154,7 @@ def test_links_named_in_advance_are_compiled_in_advance(monkeypatch: pytest.Monk
     robot = dyn_core.load_robot(ROBOTS / "rrp.urdf")
     tip = robot.link_names[-1]
     model = dyn_core.compile_model(robot, links=[tip])
-    monkeypatch.setattr("dyn_core.facade.link_functions.runnables", None)
+    monkeypatch.setattr("dyn_core.model.fixed_base.link_functions.runnables", None)
     q = np.zeros(3)
     assert model.forward_kinematics(q, tip).shape == (4, 4)
     assert model.jacobian(q, tip).shape == (6, 3)

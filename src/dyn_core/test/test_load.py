@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dyn_core
-from dyn_core.model.joint import Friction, Limits
+from dyn_core.robot.joints import Friction, Limits
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import dyn_core
-from dyn_core.io.source import MAX_BYTES
-from dyn_core.io.xml import MAX_DEPTH, MAX_ELEMENTS
+from dyn_core.core.text import MAX_BYTES
+from dyn_core.robot.xml_text import MAX_DEPTH, MAX_ELEMENTS
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 JOINT = (

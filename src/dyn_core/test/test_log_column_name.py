@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from dyn_core.logs.column_name import column_name
+from dyn_core.logs.recording import column_name
 from dyn_core.logs.units import EFFORT, POSITION, TIME, VELOCITY, unit
 
 ACCELERATION = "acceleration"

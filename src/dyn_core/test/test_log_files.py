@@ -15,7 +15,7 @@ from log_case import Motion, assert_same, motion, said
 
 import dyn_core
 from dyn_core import DynError
-from dyn_core.logs.mat_elements import variables
+from dyn_core.logs.readers.matlab import variables
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from loop_oracle import LoopOracle, OpenLoopError, example_side, example_urdf
 from planar_loop_cases import NAMES, planar_case
 
 import dyn_core
-from dyn_core.loops import solution
-from dyn_core.loops.structure import geometry_of
+from dyn_core.algorithms.loops import passive_joint_positions as solution
+from dyn_core.algorithms.loops.loop_structure import geometry_of
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,12 @@ from five_bar import five_bar
 
 import dyn_core
 from dyn_core import DynError
-from dyn_core.control.loop_guard import ConditionLimits, LoopGuard
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned
 from dyn_core.control.terms import TorqueTerms
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.control.trajectory_points import TrajectoryPoints
+from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 OPEN = np.array([-1.6, 1.6])

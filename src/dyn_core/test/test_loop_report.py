@@ -21,9 +21,9 @@ from planar_chains import (
 from test_cut_frames import SR400_PAR
 
 import dyn_core as dyn
+from dyn_core.algorithms.loops.redundancy import Redundancy
 from dyn_core.cli.main import main
-from dyn_core.loops.redundancy import Redundancy
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 
 def example(name: str) -> Robot:

@@ -14,7 +14,7 @@ from loop_oracle import LoopOracle, example_oracle, example_side, example_urdf
 from loop_par_robots import AKR3000, AKR3000_ZERO, SR400, SR400_ZERO
 
 import dyn_core
-from dyn_core.check.loops import loop_gap
+from dyn_core.check.loop_gaps import loop_gap
 from dyn_core.geometry.forward import link_placements
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"

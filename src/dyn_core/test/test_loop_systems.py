@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from dyn_core.algorithms.loops.continuation import Scales, follow, newton
 from dyn_core.loops.block_factors import factorised
 from dyn_core.loops.block_triangular import Block, block_triangular
-from dyn_core.loops.follow import Scales, follow, newton
 
 SCALES = Scales((1.0,), (1.0,))
 

@@ -12,10 +12,10 @@ import pytest
 from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, SLIDER_CRANK, SLIDER_CRANK_SIDE, urdf
 
 import dyn_core as dyn
+from dyn_core.algorithms.loops.loop_structure import geometry_of
 from dyn_core.cli.main import main
 from dyn_core.loops.search import same_side
-from dyn_core.loops.structure import geometry_of
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 TURN = 2.0 * math.pi
 CRANK, COUPLER, ROCKER, GROUND = 0.15, 0.5, 0.35, 0.5

@@ -11,10 +11,10 @@ import pytest
 from random_urdf import random_urdf
 
 import dyn_core
-from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
 from dyn_core.linalg.transform import compose, inverse
-from dyn_core.model.joint import Sigma
 from dyn_core.model.mdh_parameters import MdhParameters
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 QUARTER = math.pi / 2

@@ -8,9 +8,9 @@ import math
 import numpy as np
 from properties import examples, given, hypothesis, st
 
-from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
-from dyn_core.geometry.rotations import rotation_from_rpy
 from dyn_core.geometry.tolerance import ROUNDING
+from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
+from dyn_core.symbolic.transform import rotation_from_rpy
 
 QUARTER = math.pi / 2
 angles = st.sampled_from([0.0, QUARTER, -QUARTER, math.pi, 1.5708]) | st.floats(-3.1, 3.1)

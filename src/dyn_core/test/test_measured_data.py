@@ -11,7 +11,7 @@ from measured import EMPS_PROTOCOL, EMPS_URDF, UR10_PROTOCOL, emps_signals, ur10
 
 import dyn_core
 from dyn_core import FrictionModel, IdentificationSettings, Identified, Protocol, Signals, identify
-from dyn_core.identification.friction import STANDARD
+from dyn_core.identification.friction.friction_model import STANDARD
 from dyn_core.identification.pseudo_inertia import is_possible
 from dyn_core.results.prediction import standard_friction, torque_error
 

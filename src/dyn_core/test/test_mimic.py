@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 import dyn_core
-from dyn_core.model.coupling import joint_positions
-from dyn_core.model.joint import Mimic
+from dyn_core.robot.joint_coupling import joint_positions
+from dyn_core.robot.joints import Mimic
 
 
 def arm(**mimics: str) -> str:

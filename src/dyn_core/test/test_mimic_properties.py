@@ -9,7 +9,7 @@ from properties import examples, given, st
 from random_drives import random_driven_urdf
 
 import dyn_core
-from dyn_core.model.coupling import coordinate_inertia, joint_positions
+from dyn_core.robot.joint_coupling import coordinate_inertia, joint_positions
 
 
 @examples(200)

@@ -12,9 +12,9 @@ import pytest
 from measured import EMPS_MAP, EMPS_URDF, dataset, ur10
 
 import dyn_core
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.feasibility.sampled_motion import read_motion
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 INERTIA = '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>'

@@ -16,19 +16,19 @@ from random_urdf import random_urdf
 import dyn_core
 from dyn_core import SimulationSettings, Simulator
 from dyn_core.cli.main import main
-from dyn_core.control.elastic_terms import ElasticTerms
+from dyn_core.control.laws.inverse_dynamics_control import ElasticTerms
 from dyn_core.control.motion import Motion
 from dyn_core.control.motor_speeds import check_motor_speeds
 from dyn_core.control.plan import planned, replaced
 from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.terms import Switches
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.control.trajectory_points import trajectory_points
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
 from dyn_core.control.trajectory_ranges import check_ranges
 from dyn_core.linalg.jet import Jet, jet
-from dyn_core.linalg.scalar import cos, larger, sin, sqrt
-from dyn_core.model.joint import Limits
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Limits
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import cos, larger, sin, sqrt
 
 NAMES = tuple(f"joint_{k}" for k in range(1, 7))
 

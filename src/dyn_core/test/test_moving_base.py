@@ -13,7 +13,7 @@ from random_case import assert_close
 from random_urdf import random_urdf
 
 import dyn_core
-from dyn_core.facade.moving_base_model import MovingBaseModel
+from dyn_core.model.moving_base.compiled_model import MovingBaseModel
 
 TOLERANCE = 1e-9
 """Relative to the greatest value: the bar for free-flying robots."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from test_operation_counts import chain
 
-from dyn_core.facade.moving_base_programs import base_program
-from dyn_core.geometry.moving_base import moving_base
 from dyn_core.linalg.transform import IDENTITY
 from dyn_core.model.base_kind import BaseKind
 from dyn_core.model.link_frame import LinkFrame
+from dyn_core.model.moving_base.dynamics_programs import base_program
+from dyn_core.robot.moving_base import moving_base
 
 
 def operations(n: int, kind: BaseKind, function: str) -> int:

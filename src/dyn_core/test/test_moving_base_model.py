@@ -12,8 +12,8 @@ import pytest
 from moving_base_cases import free_case, free_state
 
 import dyn_core
-from dyn_core.facade.moving_base_model import MovingBaseModel
-from dyn_core.model.joint import Sigma
+from dyn_core.model.moving_base.compiled_model import MovingBaseModel
+from dyn_core.robot.joints import Sigma
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 LINK = (

@@ -16,14 +16,14 @@ from random_case import assert_close, random_case
 from random_urdf import random_urdf
 
 import dyn_core
-from dyn_core.codegen.program import trace
+from dyn_core.codegen.traced_program import trace
 from dyn_core.dynamics.bias_torques import bias_torques
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.mrnea import inertia_and_bias
-from dyn_core.facade.programs import DIVISION, FEW, kinds, traced
-from dyn_core.model.joint import Friction
-from dyn_core.representations.link import chain_of
-from dyn_core.representations.mrnea import mrnea
+from dyn_core.formulations.chain import chain_of
+from dyn_core.formulations.recursive_newton_euler import mrnea
+from dyn_core.model.fixed_base.dynamics_programs import DIVISION, FEW, kinds, traced
+from dyn_core.robot.joints import Friction
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 BAR = 1e-11

@@ -11,8 +11,8 @@ from random_case import random_case
 from test_feasible_steps import RX90, SEEDS, Torques, random_given, random_limits
 
 import dyn_core
-from dyn_core.feasibility.feasibility import Feasibility
 from dyn_core.feasibility.nearest_torques import Search, Vectors, fastest_search, nearest_torques
+from dyn_core.feasibility.step_feasibility import Feasibility
 from dyn_core.feasibility.step_program import NONE, Layout
 
 Searched = tuple[np.ndarray, int, float]

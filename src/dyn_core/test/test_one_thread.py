@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from dyn_process import started
 
-from dyn_core.facade import one_thread as module
-from dyn_core.facade.one_thread import one_thread
+from dyn_core.core import blas_threads as module
+from dyn_core.core.blas_threads import one_thread
 
 
 def counts() -> list[int]:

@@ -11,10 +11,10 @@ from robot_files import ROBOTS
 
 from dyn_core import Robot, compile_model, load_robot, with_model_error
 from dyn_core.control.rich_motion import rich_motion
-from dyn_core.identification.base_columns import BaseColumns, base_columns
-from dyn_core.identification.online import Convergence, OnlineEstimator
+from dyn_core.identification.online.online import Convergence, OnlineEstimator
 from dyn_core.identification.online_standard import online_standard
 from dyn_core.identification.pseudo_inertia import is_possible
+from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
 
 ROBOT = load_robot(ROBOTS["rrp"])
 PERIOD = 2e-3

@@ -12,14 +12,14 @@ import pytest
 from counting_scalar import inputs, operations
 
 import dyn_core
+from dyn_core.algorithms.dynamics.newton_euler import inverse_dynamics
 from dyn_core.dynamics.articulated_dynamics import articulated_direct_dynamics
 from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.dynamics.newton_euler import inverse_dynamics
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import parametrised
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.vec3 import Vec3
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 GRAVITY: Vec3 = (0.0, 0.0, -9.81)

@@ -10,9 +10,9 @@ import pytest
 from par_robots import RRP, assert_same_dynamics, assert_same_parameters
 
 import dyn_core
-from dyn_core.io.expression import linear_expression
-from dyn_core.model.joint import Mimic
 from dyn_core.model.loop import LoopType
+from dyn_core.robot.joints import Mimic
+from dyn_core.robot.par.linear_expression import linear_expression
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 

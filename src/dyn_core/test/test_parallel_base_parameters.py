@@ -11,12 +11,12 @@ import pytest
 from parallel_cases import NAMES, case, motions
 
 import dyn_core
+from dyn_core.algorithms.parallel.parallel_structure import parallel_robot
 from dyn_core.geometry.forward import body_placements
 from dyn_core.linalg.transform import compose, inverse
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
 from dyn_core.parallel.random_states import random_regressor
 from dyn_core.parallel.regroup import with_parallel_base_parameters
-from dyn_core.parallel.structure import parallel_robot
+from dyn_core.robot.links import InertialParameters, in_frame
 
 ESSENTIAL = (("ZZ",), ("XX", "ZZ", "MY"), ("MX", "MY", "MZ"))
 """Of the three bodies of a leg: Khalil-Guegan 2004, table III."""

@@ -12,8 +12,8 @@ from parallel_cases import NAMES, TILTED, case, motions
 from parallel_oracle import AXES, ParallelOracle, pin, refined
 
 import dyn_core
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_backend import PythonFunction
+from dyn_core.codegen.traced_program import Program
 from dyn_core.facade.parallel_split import split_programs
 
 CLOSE = {"rtol": 0.0, "atol": 1e-9}

@@ -13,10 +13,10 @@ import yaml
 from parallel_cases import FLOATING, case, motions
 
 import dyn_core
-from dyn_core.check.loops import loop_gap
+from dyn_core.algorithms.parallel.leg_positions import RevoluteUniversal
+from dyn_core.algorithms.parallel.parallel_structure import parallel_robot
+from dyn_core.check.loop_gaps import loop_gap
 from dyn_core.model.loop import LoopType
-from dyn_core.parallel.revolute_universal import RevoluteUniversal
-from dyn_core.parallel.structure import parallel_robot
 from dyn_core.parallel.universal_prismatic import UniversalPrismatic
 
 

@@ -12,10 +12,10 @@ import pytest
 from identification_log import URDF, true_robot
 
 import dyn_core
-from dyn_core.identification.friction import TERMS, FrictionModel
+from dyn_core.identification.friction.friction_model import TERMS, FrictionModel
+from dyn_core.identification.output.parameter_set import ParameterSet, SetFriction, SetMotor, SetValue
 from dyn_core.identification.units import unit_of
 from dyn_core.results.kinematics_hash import kinematics_hash
-from dyn_core.results.parameter_set import ParameterSet, SetFriction, SetMotor, SetValue
 from dyn_core.results.parameter_text import parameter_text
 
 MODEL = FrictionModel(TERMS, v0=0.01, vt=0.1, vx=0.3)

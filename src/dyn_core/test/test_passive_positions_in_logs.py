@@ -11,9 +11,9 @@ from loop_robots import loop_robot
 from numpy.typing import NDArray
 
 import dyn_core
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.control.closed_motion import assembly
-from dyn_core.logs.examine_log import log_of_arrays
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.logs.log_reading import log_of_arrays
 
 Array = NDArray[np.float64]
 T = 0.01 * np.arange(400)

@@ -11,15 +11,15 @@ from simulated_truth import SEVEN, SIX, arm, exact_motion, measured, true_values
 
 import dyn_core
 from dyn_core import IdentificationSettings
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.equations import Equations
+from dyn_core.identification.estimators.least_squares import weighted
 from dyn_core.identification.factors import factors
 from dyn_core.identification.fit import Fit
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import weighted
-from dyn_core.identification.payload import Payload
-from dyn_core.identification.payload_estimate import payload_of_known_arm, payload_of_pair
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.payload.payload_estimate import payload_of_known_arm, payload_of_pair
+from dyn_core.identification.payload.payload_parameters import Payload
 from dyn_core.identification.pseudo_inertia import is_possible
+from dyn_core.identification.regressor.base_columns import base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.rows import Rows
 
 MASS, CENTRE, INERTIA = 1.5, (0.03, -0.02, 0.08), (0.004, 0.0005, -0.0002, 0.006, 0.0001, 0.003)

@@ -10,7 +10,7 @@ import pytest
 from properties import examples, given, st
 
 from dyn_core import DynError
-from dyn_core.control.pid import Pid
+from dyn_core.control.laws.pid import Pid
 
 NAMES = ("a", "b")
 ZERO = np.zeros(2)

@@ -14,9 +14,9 @@ from dyn_core import DynError, ForbiddenBox, Model, compile_model, load_robot
 from dyn_core.control.motion import Motion
 from dyn_core.control.rich_motion import rich_motion
 from dyn_core.control.stopping import stopped, stopping
-from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, trajectory_points
 from dyn_core.excitation.recorded_motion import RecordedMotion, RunLimits, feasible, recorded_motion
-from dyn_core.model.joint import Limits
+from dyn_core.robot.joints import Limits
 
 JOINTS = ("turn", "lift", "stretch")
 START = np.array([0.3, 0.5, 0.1])

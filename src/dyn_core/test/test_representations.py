@@ -17,13 +17,13 @@ import dyn_core
 from dyn_core.cli import forms
 from dyn_core.cli.main import main
 from dyn_core.dynamics.mrnea import inertia_and_bias
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
+from dyn_core.formulations.chain import chain_of
+from dyn_core.formulations.operation_counts import FORMS, PRODUCTION, Count, as_written, counted
 from dyn_core.representations.chains import continued
-from dyn_core.representations.counts import FORMS, PRODUCTION, Count, as_written, counted
 from dyn_core.representations.forms import DIRECT, EQUATIONS, INVERSE
 from dyn_core.representations.growth import Polynomial, polynomial, slope
-from dyn_core.representations.link import chain_of
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.vec3 import Vec3
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 TORQUES, MATRIX, ACCELERATIONS = FORMS

@@ -16,8 +16,8 @@ from pinocchio_oracle import Oracle
 from random_case import random_case
 
 import dyn_core
-from dyn_core.facade.programs import tunable
 from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.model.fixed_base.dynamics_programs import tunable
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 FUNCTIONS = {

@@ -17,14 +17,14 @@ import dyn_core
 from dyn_core.codegen.c_backend import module_source
 from dyn_core.codegen.compiler import find_compiler, include_flags
 from dyn_core.codegen.identifier import cpp_namespace, linked_name
-from dyn_core.codegen.languages import emitted
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.languages.registry import emitted
 from dyn_core.codegen.staging import staged
-from dyn_core.facade.programs import kinds, traced, tunable
+from dyn_core.codegen.traced_program import Program
 from dyn_core.facade.symbolic_robot import symbolic_robot
 from dyn_core.feasibility.nearest_torques import source as search_source
 from dyn_core.feasibility.step_program import Layout
-from dyn_core.simulation import programs as simulated
+from dyn_core.model.fixed_base.dynamics_programs import kinds, traced, tunable
+from dyn_core.simulation.integrators import compiled_programs as simulated
 
 SANITIZERS = ("-O1", "-fsanitize=undefined,address", "-fno-sanitize-recover=all")
 

@@ -11,12 +11,13 @@ import pytest
 from toy_symbol import Symbol, evaluate
 
 import dyn_core
+from dyn_core.algorithms.dynamics.newton_euler import inverse_dynamics
 from dyn_core.dynamics.drive import friction_torque
-from dyn_core.dynamics.newton_euler import inverse_dynamics
-from dyn_core.linalg import mat3, scalar, transform, vec3
+from dyn_core.linalg import transform
 from dyn_core.linalg.angle import cos_sin, cos_sin_of_sum, wrapped
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.joint import Friction
+from dyn_core.robot.joints import Friction
+from dyn_core.symbolic import mat3, scalar, vec3
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 

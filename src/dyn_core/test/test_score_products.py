@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dyn_core.identification.deviations import score_products
+from dyn_core.identification.estimators.standard_deviations import score_products
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import dyn_core
-from dyn_core.io.yaml_text import MAX_CHARACTERS
-from dyn_core.model.joint import Friction
 from dyn_core.model.loop import LoopType
+from dyn_core.robot.joints import Friction
+from dyn_core.robot.yaml_text import MAX_CHARACTERS
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 

@@ -15,9 +15,9 @@ from measured import EMPS_MAP, EMPS_PROTOCOL, dataset
 
 import dyn_core
 from dyn_core import DynError, Log, Protocol
-from dyn_core.signals.cutoff import propose_cutoff
+from dyn_core.logs.conditioning.filters import propose_cutoff
+from dyn_core.logs.conditioning.sample_rate import even_segment
 from dyn_core.signals.differences import coefficients, differences, gains
-from dyn_core.signals.even_samples import even_segment
 from dyn_core.signals.low_pass import low_pass, settling_samples
 
 RATE = 500.0

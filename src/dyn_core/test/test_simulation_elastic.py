@@ -18,8 +18,8 @@ from extrapolation import integrated
 import dyn_core
 from dyn_core import ModelWarning, SimulationSettings, Simulator
 from dyn_core.cli.main import main
-from dyn_core.model.joint import Joint
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Joint
+from dyn_core.robot.robot import Robot
 
 JOINTS = [f"joint_{k}" for k in range(1, 7)]
 POSE = dict(zip(JOINTS, (0.3, 1.0, -0.4, 0.5, 0.3, 0.2), strict=True))

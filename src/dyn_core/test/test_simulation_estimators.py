@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import dyn_core
-from dyn_core.identification.base_columns import BaseColumns, base_columns
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.estimators.simulation_estimators import by_simulation
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.simulated import simulated
-from dyn_core.identification.simulation_estimators import by_simulation
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.logs.control import Control
 from dyn_core.signals.of_arrays import signals_of_arrays
-from dyn_core.signals.signals import Signals
 
 RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
 MODELS = (FrictionModel(),) * 3

@@ -15,16 +15,16 @@ from test_identification_of_loops import REACH, truth
 import dyn_core
 from dyn_core.control.closed_motion import assembly
 from dyn_core.control.joint_gains import joint_gains
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.estimators import Estimator
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.identified import Identified
+from dyn_core.identification.estimators.estimators import Estimator
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.identify import identify
+from dyn_core.identification.output.identified_parameters import Identified
 from dyn_core.identification.passive_torques import PassiveTorques
+from dyn_core.identification.regressor.base_columns import base_columns
 from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.logs.control import Control
 from dyn_core.signals.of_arrays import signals_of_arrays
-from dyn_core.signals.signals import Signals
 
 V0 = 0.15
 """Velocity over which friction of actuated joints changes its sign (rad/s)."""

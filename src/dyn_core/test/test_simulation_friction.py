@@ -14,7 +14,7 @@ from sliders import block, two_links
 
 import dyn_core
 from dyn_core import SimulationSettings, Simulator
-from dyn_core.simulation.complementarity import Places, resolve
+from dyn_core.simulation.integrators.complementarity import Places, resolve
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 METHODS = ("rk4", "semi_implicit_euler")

@@ -17,9 +17,9 @@ from five_bar import SIDE, UP, Tree, five_bar, urdf
 import dyn_core
 from dyn_core import DynError, SimulationSettings, Simulator
 from dyn_core.cli.main import main
+from dyn_core.simulation.integrators.mechanism import Load
+from dyn_core.simulation.integrators.passive_motion import PassiveMotion
 from dyn_core.simulation.loop_step import checked_step
-from dyn_core.simulation.mechanism import Load
-from dyn_core.simulation.passive_joints import PassiveMotion
 
 ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 LOOPS = ("five_bar", "palletizer", "sr400")

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import dyn_core
 from dyn_core import SimulationSettings, Simulator
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 GRAVITY = (1.0, -2.0, -9.0)
 FREE = {"position_limits": False, "effort_limits": False}

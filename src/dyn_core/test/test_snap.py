@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dyn_core
-from dyn_core.io.snap import EIGHTH, snapped_angles, snapped_axis
 from dyn_core.model.snapped import Snapped
+from dyn_core.robot.urdf.conversion import EIGHTH, snapped_angles, snapped_axis
 
 QUARTER = math.pi / 2
 UP = '<axis xyz="0 0 1"/>'

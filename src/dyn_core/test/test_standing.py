@@ -8,7 +8,7 @@ import pytest
 
 import dyn_core
 from dyn_core import Identified, Protocol, Signals
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.identification.at_rest import at_rest, moving, standing
 
 URDF = """<robot name="two_pendulums">

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyn_core.simulation.stop_torques import stop_torques
+from dyn_core.simulation.integrators.integration_step import stop_torques
 
 
 @pytest.mark.parametrize(

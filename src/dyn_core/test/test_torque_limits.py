@@ -12,7 +12,7 @@ from properties import given, st
 
 import dyn_core
 from dyn_core import DynError
-from dyn_core.control.effort_limits import EffortLimits, Limited
+from dyn_core.control.command_limits import EffortLimits, Limited
 from dyn_core.control.jump import JumpLimit
 from dyn_core.control.rate_limit import RateLimit
 

@@ -13,8 +13,8 @@ from dyn_core import DynError
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned, replaced
 from dyn_core.control.spline_velocities import spline_velocities
-from dyn_core.control.trajectory import Phase, Trajectory
-from dyn_core.control.trajectory_points import trajectory_points
+from dyn_core.control.trajectories.trajectory import Phase, Trajectory
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
 
 START = Motion(np.array([0.3, -0.2, 0.1]), np.array([0.5, -1.0, 0.2]), np.array([1.0, 2.0, -3.0]))
 EPS = 1e-9

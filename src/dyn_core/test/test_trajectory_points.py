@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dyn_core import DynError
-from dyn_core.control.trajectory_points import trajectory_points
-from dyn_core.model.joint import Limits
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
+from dyn_core.robot.joints import Limits
 
 NAMES = ("shoulder", "elbow")
 GOOD = {

@@ -9,7 +9,7 @@ from trajectory_case import ORDERS, random_points
 
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned, replaced
-from dyn_core.control.trajectory import Phase, Trajectory
+from dyn_core.control.trajectories.trajectory import Phase, Trajectory
 
 SEED = st.integers(0, 2**32 - 1)
 NEAR = 1e-7

@@ -10,10 +10,10 @@ from trajectory_case import NAMES, ORDERS, random_points
 from dyn_core import DynError
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned, replaced
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.control.trajectory_points import trajectory_points
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import trajectory_points
 from dyn_core.control.trajectory_ranges import MARGIN, OVERSHOOT, PEAK, check_ranges
-from dyn_core.model.joint import Limits
+from dyn_core.robot.joints import Limits
 
 NO_LIMIT = np.full(1, np.inf)
 

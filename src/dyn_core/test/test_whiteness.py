@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyn_core.identification.whiteness import whiteness
+from dyn_core.identification.diagnosis.reliability import whiteness
 from dyn_core.signals.decimation import Decimation
 
 RUNS = 200

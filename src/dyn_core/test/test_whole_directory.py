@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dyn_core.errors import DynError
-from dyn_core.results import whole_directory
-from dyn_core.results.whole_directory import check_place, write_directory
+from dyn_core.core.errors import DynError
+from dyn_core.identification.output import result_directory as whole_directory
+from dyn_core.identification.output.result_directory import check_place, write_directory
 
 NAMES = ("a.txt", "made.json")
 OLD = {"a.txt": "old", "made.json": '{"made_by": "us 1"}'}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, trajectory_points
 
 NAMES = ("a", "b", "c")
 ORDERS = ("linear", "cubic", "quintic")

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from builtin_interfaces.msg import Time
 
 from dyn_core import DynError, Robot, load_parameters
+from dyn_core.identification.online.recursive_estimator import Knowledge
 from dyn_core.identification.online_standard import online_standard
 from dyn_core.identification.pseudo_inertia import is_nearly_possible
-from dyn_core.identification.recursive import Knowledge
 from dyn_msgs.msg import DynamicParameters, IdentificationResult
 from dyn_msgs.srv import ApplyParameters
-from dyn_nodes.handover import Make
-from dyn_nodes.identification_work import possible_bodies
+from dyn_nodes.identification.computation_requests import possible_bodies
+from dyn_nodes.identification.result_handover import Make
 from dyn_nodes.result_message import parameter_message
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rclpy.node import Node
 
-from dyn_nodes.parameters import declare
+from dyn_nodes.common.parameters import declare
 
 
 @dataclass(frozen=True)

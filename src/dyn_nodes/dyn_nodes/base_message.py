@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sensor_msgs.msg import Imu
 
 from dyn_core.control.felt_motion import AXES, orientation
-from dyn_nodes.plausible import culprit, plausible
+from dyn_nodes.common.data_checks import culprit, plausible
 from dyn_nodes.rejection import Rejection
 
 Array = NDArray[np.float64]

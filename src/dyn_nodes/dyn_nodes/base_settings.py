@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from rclpy.node import Node
 
-from dyn_nodes.parameters import declare
+from dyn_nodes.common.parameters import declare
 
 Source = Literal["none", "imu", "odometry"]
 

@@ -16,14 +16,14 @@ from typing import NamedTuple
 from rclpy.exceptions import NameValidationException
 
 from dyn_core import DynError
-from dyn_nodes.controller import Controller
-from dyn_nodes.feedforward import Feedforward
-from dyn_nodes.governor import Governor
-from dyn_nodes.identification import Identification
-from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.process import run_together
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.governor.node import Governor
+from dyn_nodes.identification.node import Identification
 from dyn_nodes.parameter_file import nodes_of_file
-from dyn_nodes.process import run_together
-from dyn_nodes.simulation import Simulation
+from dyn_nodes.simulation.node import Simulation
 
 NODES: Mapping[str, Callable[..., ManagedNode]] = {
     "feedforward": Feedforward,

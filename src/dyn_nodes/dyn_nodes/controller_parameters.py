@@ -9,15 +9,15 @@ from typing import get_args
 
 from rclpy.node import Node
 
-from dyn_core.control.loop_guard import ConditionLimits
-from dyn_core.control.pid import AntiWindup, Derivative
+from dyn_core.control.laws.pid import AntiWindup, Derivative
+from dyn_core.control.trajectories.loop_positions import ConditionLimits
 from dyn_core.control.watchdog import Reaction, WatchSettings
-from dyn_nodes.feedforward_settings import ReferenceSettings, declared_references
+from dyn_nodes.common.parameters import declare, declare_by_joint
+from dyn_nodes.controller.parameters import PidGains
+from dyn_nodes.feedforward.parameters import ReferenceSettings, declared_references
 from dyn_nodes.loop_condition import declared_condition_limits
 from dyn_nodes.max_age import declared_max_age
 from dyn_nodes.parameter_lists import declare_names
-from dyn_nodes.parameters import declare, declare_by_joint
-from dyn_nodes.pid_gains import PidGains
 
 _GAINS = {
     "p": "Gain of the position error{of}, N m/rad or N/m.",

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 
-from dyn_nodes.demonstration.stop import Stop
+from dyn_nodes.demonstration.request import Stop
 from dyn_nodes.demonstration.stopped import DemoError, Stopped
 from dyn_nodes.demonstration.wish import Wish
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with stop.at_once():
             # Here and not above: it takes a second, in which the user may have had enough already.
             from dyn_core import DynError
-            from dyn_nodes.demonstration.show import show
+            from dyn_nodes.demonstration.demonstration_run import show
         try:
             show(wish, Path(options.out), given[cut:] if options.no_nodes else None, stop)
         except (DynError, DemoError) as problem:

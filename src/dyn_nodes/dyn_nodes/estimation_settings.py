@@ -7,8 +7,8 @@ from typing import get_args
 
 from rclpy.node import Node
 
-from dyn_nodes.identification_work import EstimationSettings, Friction, LeastSquares
-from dyn_nodes.parameters import declare
+from dyn_nodes.common.parameters import declare
+from dyn_nodes.identification.computation_requests import EstimationSettings, Friction, LeastSquares
 
 
 def declared_estimation(node: Node) -> EstimationSettings:

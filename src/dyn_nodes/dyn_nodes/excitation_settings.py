@@ -6,10 +6,10 @@ from __future__ import annotations
 from rclpy.node import Node
 
 from dyn_core import DynError
-from dyn_core.excitation.box import ForbiddenBox
+from dyn_core.excitation.excitation_settings import ForbiddenBox
 from dyn_core.excitation.settings import MOST_HARMONICS, MOST_PERIODS, MOST_WORK, ExcitationSettings
+from dyn_nodes.common.parameters import PART, declare
 from dyn_nodes.parameter_lists import declare_whole
-from dyn_nodes.parameters import PART, declare
 
 
 def declared_excitation(node: Node, boxes: tuple[ForbiddenBox, ...]) -> ExcitationSettings:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.vectors import is_finite
 from dyn_nodes.rejection import Rejection
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dyn_core.model.motor_of import motor_of
-from dyn_core.model.robot import Robot
-from dyn_nodes.outputs import command_order
-from dyn_nodes.plausible import culprit, plausible
+from dyn_core.robot.robot import Robot
+from dyn_nodes.common.data_checks import culprit, plausible
+from dyn_nodes.common.torques.effort_messages import command_order
 from dyn_nodes.rejection import Rejection
 
 

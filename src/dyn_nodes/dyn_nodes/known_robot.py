@@ -9,12 +9,12 @@ import numpy as np
 
 from dyn_core import DynError, Model, Robot
 from dyn_core.control.passive_agreement import PassiveAgreement
-from dyn_core.errors import listed
-from dyn_core.excitation.box import coordinate_boxes
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import listed
+from dyn_core.excitation.excitation_settings import coordinate_boxes
 from dyn_core.model.refuse_springs import refuse_springs
-from dyn_nodes.identification_settings import IdentificationNodeSettings
-from dyn_nodes.joint_reader import JointReader
+from dyn_nodes.common.messages.joint_reader import JointReader
+from dyn_nodes.identification.parameters import IdentificationNodeSettings
 from dyn_nodes.model_source import compiled
 from dyn_nodes.robot_source import DescribedRobot
 from dyn_nodes.standing_base import refuse_moving_base

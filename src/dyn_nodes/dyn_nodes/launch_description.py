@@ -16,7 +16,7 @@ from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 from dyn_core import DynError
 from dyn_nodes import robots
-from dyn_nodes.given_robot import existing, robot_parameters
+from dyn_nodes.common.robot_argument import existing, robot_parameters
 from dyn_nodes.parameter_file import check_applies
 
 Parameters: TypeAlias = "str | Mapping[str, Any]"

@@ -10,8 +10,8 @@ from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 
 from dyn_core import DynError
-from dyn_core.model.robot import Robot
-from dyn_nodes.plausible import plausible
+from dyn_core.robot.robot import Robot
+from dyn_nodes.common.data_checks import plausible
 from dyn_nodes.rejection import Rejection
 
 

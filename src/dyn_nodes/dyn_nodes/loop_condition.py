@@ -8,9 +8,9 @@ import math
 from rclpy.node import Node
 
 from dyn_core import DynError
-from dyn_core.control.loop_guard import ConditionLimits, LoopGuard
-from dyn_core.facade.arrays import Array
-from dyn_nodes.parameters import declare
+from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
+from dyn_core.core.arrays import Array
+from dyn_nodes.common.parameters import declare
 from dyn_nodes.rejection import Rejection
 
 _WITHIN = (1.0, 1e12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from dyn_nodes.parameters import declare
+from dyn_nodes.common.parameters import declare
 
 MAX_AGE_S = 0.1
 

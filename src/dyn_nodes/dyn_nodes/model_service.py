@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dyn_core import DynError
 from dyn_msgs.srv import LoadModel
 from dyn_nodes import messages
+from dyn_nodes.common.data_checks import one_line
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.robot_source import Done
 from dyn_nodes.deferred_service import Answer, DeferredService
-from dyn_nodes.managed_node import ManagedNode
 from dyn_nodes.model_source import LoadedModel
-from dyn_nodes.plausible import one_line
-from dyn_nodes.reload import Done
 
 
 class ModelService:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dyn_nodes.joint_reader import JointReader, Numbers
-from dyn_nodes.joint_state_bytes import JointStates
+from dyn_nodes.common.messages.joint_reader import JointReader, Numbers
+from dyn_nodes.common.messages.joint_state_bytes import JointStates
 
 NOTHING: Mapping[str, float] = MappingProxyType({})
 

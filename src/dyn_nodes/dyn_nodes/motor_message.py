@@ -8,7 +8,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from dyn_core.control.motion import Motion
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 def motor_reference(names: list[str], motors: Motion, efforts: Array, sec: int, nanosec: int) -> JointState:

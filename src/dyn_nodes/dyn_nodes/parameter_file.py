@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dyn_core import DynError
-from dyn_core.errors import listed
-from dyn_core.io.source import read_text
-from dyn_core.io.yaml_text import Entries, Node, parse_yaml
+from dyn_core.core.errors import listed
+from dyn_core.core.text import read_text
 from dyn_core.io.yaml_values import entries
+from dyn_core.robot.yaml_text import Entries, Node, parse_yaml
 
 _PARAMETERS = "ros__parameters"
 _WILDCARDS = {"**": "(/[^/]+)*", "*": "/[^/]+"}

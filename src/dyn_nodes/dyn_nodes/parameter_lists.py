@@ -6,7 +6,7 @@ from __future__ import annotations
 from rcl_interfaces.msg import IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 
-from dyn_nodes.parameters import declare_described
+from dyn_nodes.common.parameters import declare_described
 
 _NO_NAMES = [""]
 """An empty list has no type that ROS could tell, and a parameter without a value hides those of its node."""

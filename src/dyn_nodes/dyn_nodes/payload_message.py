@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dyn_core import DynError
 from dyn_msgs.msg import Payload
-from dyn_nodes.plausible import too_large
+from dyn_nodes.common.data_checks import too_large
 
 
 class PayloadValues(NamedTuple):

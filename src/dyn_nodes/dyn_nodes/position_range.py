@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from dyn_core.facade.arrays import Array
-from dyn_core.model.robot import Robot
+from dyn_core.core.arrays import Array
+from dyn_core.robot.robot import Robot
 
 _TOLERANCE = 0.01
 """How far outside a position may be without a word (rad or m): ranges are rounded, and robots calibrated."""

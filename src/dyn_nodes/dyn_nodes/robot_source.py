@@ -10,11 +10,11 @@ from rclpy.node import Node
 
 import dyn_core
 from dyn_core import DynError
-from dyn_core.io.source import is_xml_text, read_text
+from dyn_core.core.text import is_xml_text, read_text
 from dyn_core.model.gravity import checked_gravity
 from dyn_nodes.caught_warnings import caught_warnings
-from dyn_nodes.parameters import declare
-from dyn_nodes.plausible import one_line, plausible
+from dyn_nodes.common.data_checks import one_line, plausible
+from dyn_nodes.common.parameters import declare
 
 _NO_CHARACTER = "\ufffd"
 """What messages and parameters have in the place of bytes that are not UTF-8."""

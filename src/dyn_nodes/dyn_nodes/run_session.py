@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dyn_core import DynError
 from dyn_msgs.action import RunTrajectory
-from dyn_nodes.session import Session
-from dyn_nodes.trajectory_message import points_of
+from dyn_nodes.common.messages.motion_message import points_of
+from dyn_nodes.identification.session import Session
 
 
 class RunSession(Session):

@@ -6,8 +6,8 @@ from __future__ import annotations
 from rclpy.node import Node
 
 from dyn_core import DynError
-from dyn_nodes.motion_run import RunSettings
-from dyn_nodes.parameters import PART, declare, declare_by_joint
+from dyn_nodes.common.parameters import PART, declare, declare_by_joint
+from dyn_nodes.identification.motion_run import RunSettings
 
 
 def declared_run(node: Node) -> RunSettings:

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from dyn_core import DynError
 from dyn_nodes.joint_efforts import CommandOrder
 from dyn_nodes.robot_source import DescribedRobot
-from dyn_nodes.simulated_robot import SimulatedRobot
+from dyn_nodes.simulation.simulated_robot import SimulatedRobot
 
 
 @dataclass(frozen=True)

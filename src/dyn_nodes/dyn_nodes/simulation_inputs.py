@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
 from dyn_core import Robot
-from dyn_core.errors import listed
+from dyn_core.core.errors import listed
 from dyn_core.model.motor_of import motor_of
 from dyn_msgs.msg import JointTorques
-from dyn_nodes import qos
+from dyn_nodes.common import qos
+from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.joint_efforts import named_efforts, with_motors
 from dyn_nodes.link_wrench import link_wrench
 from dyn_nodes.rejection import Rejection
-from dyn_nodes.robot_node import RobotNode
 from dyn_nodes.running_simulation import RunningSimulation
 
 _RIVAL_S = 0.5

@@ -9,7 +9,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.timer import Timer
 
-from dyn_nodes.managed_node import ManagedNode
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
 
 def sleeping_timer(

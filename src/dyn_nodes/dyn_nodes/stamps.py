@@ -11,8 +11,8 @@ from rclpy.clock import Clock, JumpThreshold, TimeJump
 from rclpy.duration import Duration
 
 from dyn_nodes.clock_watch import ClockWatch
-from dyn_nodes.joint_reader import check_age
-from dyn_nodes.joint_state_bytes import Stamp
+from dyn_nodes.common.messages.joint_reader import check_age
+from dyn_nodes.common.messages.joint_state_bytes import Stamp
 from dyn_nodes.node_time import NodeTime
 
 _LEAP = Duration(seconds=1.0)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from dyn_core import Robot
-from dyn_core.control.loop_guard import LoopGuard
 from dyn_core.control.passive_agreement import PassiveAgreement
-from dyn_core.facade.arrays import Array
-from dyn_nodes.desired_motion import DesiredMotion
-from dyn_nodes.joint_reader import JointReader
-from dyn_nodes.output_stage import Output, OutputStage
-from dyn_nodes.outputs import Outputs
+from dyn_core.control.trajectories.loop_positions import LoopGuard
+from dyn_core.core.arrays import Array
+from dyn_nodes.common.messages.joint_reader import JointReader
+from dyn_nodes.common.torques.desired_motion import DesiredMotion
+from dyn_nodes.common.torques.effort_messages import Outputs
+from dyn_nodes.common.torques.output_stage import Output, OutputStage
 
 
 class TorqueMaker(Protocol):

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dyn_core import DynError
-from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.motion import Motion
 from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.terms import Terms
-from dyn_core.control.trajectory import Samples, Trajectory
+from dyn_core.control.trajectories.trajectory import Samples, Trajectory
 from dyn_nodes.gate import passed
 
 MOST_POINTS = 10_000

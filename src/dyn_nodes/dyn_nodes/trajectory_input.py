@@ -11,11 +11,11 @@ from trajectory_msgs.msg import JointTrajectory
 from dyn_core import DynError
 from dyn_core.control.passive_agreement import PassiveAgreement
 from dyn_core.control.plan import planned
-from dyn_core.control.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_nodes.common.messages.motion_message import points_of, sampled_trajectory, with_efforts
+from dyn_nodes.feedforward.torque_source import TorqueSource
 from dyn_nodes.rejection import Rejection
-from dyn_nodes.torque_source import TorqueSource
 from dyn_nodes.trajectory_efforts import sampling_times
-from dyn_nodes.trajectory_message import points_of, sampled_trajectory, with_efforts
 
 _STOP_S = 0.01
 """Time in which a controller that gets a stop stands still (s): a point without time to reach it is past."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyn_nodes.beat import MADE_UP_S, Beat
+from dyn_nodes.common.clocks import MADE_UP_S, Beat
 
 PERIOD_S = 0.01
 

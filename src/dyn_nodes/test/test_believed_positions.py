@@ -10,7 +10,7 @@ import pytest
 from robot_files import ROBOTS, urdf
 
 import dyn_core
-from dyn_nodes.believed_positions import BelievedPositions
+from dyn_nodes.common.torques.position_checks import BelievedPositions
 from dyn_nodes.rejection import Rejection
 
 SPEED = 2.0

@@ -9,7 +9,7 @@ import pytest
 
 from dyn_core import DynError
 from dyn_nodes import robots
-from dyn_nodes.controllers_file import EffortController, effort_controller
+from dyn_nodes.common.parameter_file import EffortController, effort_controller
 
 FORWARD = "forward_command_controller/ForwardCommandController"
 GROUP = "effort_controllers/JointGroupEffortController"

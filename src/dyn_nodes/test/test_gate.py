@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dyn_core.control.effort_limits import EffortLimits
+from dyn_core.control.command_limits import EffortLimits
 from dyn_nodes.gate import passed
 from dyn_nodes.rejection import Rejection
 

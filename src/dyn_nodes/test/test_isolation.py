@@ -8,8 +8,8 @@ import socket
 import pytest
 
 from dyn_core import DynError
-from dyn_nodes import isolation
-from dyn_nodes.isolation import isolated_environment
+from dyn_nodes.demonstration import isolation
+from dyn_nodes.demonstration.isolation import isolated_environment
 
 
 def test_two_at_once_have_different_domains() -> None:

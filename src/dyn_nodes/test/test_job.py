@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from dyn_core import DynError
-from dyn_nodes import job as job_module
-from dyn_nodes.job import Job, Said
+from dyn_nodes.identification import computation_job as job_module
+from dyn_nodes.identification.computation_job import Job, Said
 
 
 class FakeNode:

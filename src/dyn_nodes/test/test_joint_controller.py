@@ -8,15 +8,15 @@ import pytest
 
 import dyn_core
 from dyn_core import DynError
-from dyn_core.control.trajectory_points import TrajectoryPoints, trajectory_points
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, trajectory_points
 from dyn_core.control.watchdog import Status, WatchSettings
 from dyn_msgs.msg import JointTorques
+from dyn_nodes.common.torques.output_stage import Output
+from dyn_nodes.controller.joint_controller import JointController
+from dyn_nodes.controller.parameters import PidGains
 from dyn_nodes.controller_parameters import ControllerSettings
-from dyn_nodes.feedforward_settings import ReferenceSettings
-from dyn_nodes.joint_controller import JointController
+from dyn_nodes.feedforward.parameters import ReferenceSettings
 from dyn_nodes.motion_message import GivenMotion
-from dyn_nodes.output_stage import Output
-from dyn_nodes.pid_gains import PidGains
 from dyn_nodes.rejection import Rejection
 
 ARM = """<robot name="arm"><link name="base"/>{}{}</robot>"""

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
-from dyn_nodes import joint_state_bytes
-from dyn_nodes.joint_state_bytes import JointStateBytes
+from dyn_nodes.common.messages import joint_state_bytes
+from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes
 from dyn_nodes.rejection import Rejection
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)

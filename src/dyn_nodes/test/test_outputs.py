@@ -15,8 +15,8 @@ from std_msgs.msg import Float64MultiArray
 import dyn_core
 from dyn_core.control.terms import Terms
 from dyn_msgs.msg import JointTorques
-from dyn_nodes.output_stage import Output
-from dyn_nodes.outputs import Outputs
+from dyn_nodes.common.torques.effort_messages import Outputs
+from dyn_nodes.common.torques.output_stage import Output
 
 
 class Topic:

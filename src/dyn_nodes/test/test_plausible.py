@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from dyn_nodes.plausible import LARGEST, culprit, one_line, plausible, too_large
+from dyn_nodes.common.data_checks import LARGEST, culprit, one_line, plausible, too_large
 
 
 @pytest.mark.parametrize("good", [[], [0.0], [-1.0, 1e8], [LARGEST], [5e-324, -0.0]])

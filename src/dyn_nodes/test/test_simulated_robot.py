@@ -11,7 +11,7 @@ import dyn_core
 from dyn_core import DynError, SimulationSettings, Simulator
 from dyn_nodes.link_wrench import LinkWrench
 from dyn_nodes.rejection import Rejection
-from dyn_nodes.simulated_robot import SimulatedRobot
+from dyn_nodes.simulation.simulated_robot import SimulatedRobot
 
 SLIDER = """<robot name="slider"><link name="base"/><link name="block">
   <inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from dyn_core.check.finding import Finding, Severity, of_first
 from dyn_core.check.subject import Subject
-from dyn_core.io.description import UrdfOrigin
+from dyn_core.core.findings import Finding, Severity, of_first
+from dyn_core.robot.description import UrdfOrigin
 
 TURN = 2.0 * math.pi + 0.01
 """Angle beyond which none is written in radians: a full turn, rounded (rad)."""

@@ -10,17 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dyn_core.check.actuators import friction_beyond_effort, holding_torques
 from dyn_core.check.angles import degrees
-from dyn_core.check.axes import axes, collinear_axes, near_axes
+from dyn_core.check.axes_and_angles import axes, collinear_axes, near_axes
 from dyn_core.check.drives import friction, passive_joints, rotor_inertia
-from dyn_core.check.finding import Finding
 from dyn_core.check.gravity import gravity as gravity_strength
-from dyn_core.check.holding import friction_beyond_effort, holding_torques
 from dyn_core.check.inertia import centres_at_origins, centres_of_mass, inertias
-from dyn_core.check.inertia_matrix import inertia_matrices
-from dyn_core.check.limits import ranges, units, unknown, zero_outside
-from dyn_core.check.loops import closure
-from dyn_core.check.loops import loops as loop_gaps
+from dyn_core.check.joint_limits import ranges, units, unknown, zero_outside
+from dyn_core.check.loop_gaps import closure
+from dyn_core.check.loop_gaps import loops as loop_gaps
 from dyn_core.check.mimics import mimics
 from dyn_core.check.missing_mass import grouped_parameters, mass_of_base, shapes_without_mass
 from dyn_core.check.moving_base import moving_base
@@ -28,10 +26,11 @@ from dyn_core.check.names import names
 from dyn_core.check.place import finding_of_error
 from dyn_core.check.remarks import remarks
 from dyn_core.check.rounding import roundings_left, snapped_values
+from dyn_core.check.singular_inertia_matrix import inertia_matrices
 from dyn_core.check.size import size
 from dyn_core.check.springs import springs
 from dyn_core.check.subject import Subject
-from dyn_core.check.unread import (
+from dyn_core.check.urdf_contents import (
     repeated,
     unknown_joints,
     unread_attributes,
@@ -39,13 +38,14 @@ from dyn_core.check.unread import (
     unread_gazebo,
     unread_top,
 )
-from dyn_core.errors import DynError
-from dyn_core.facade.load import Loaded, read_robot
+from dyn_core.core.errors import DynError
+from dyn_core.core.findings import Finding
+from dyn_core.core.text import path_text
 from dyn_core.geometry.build_elastic import without_springs
-from dyn_core.io.snap import Snap
-from dyn_core.io.source import path_text
-from dyn_core.io.xml import parse_xml
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.robot.robot_files import Loaded, read_robot
+from dyn_core.robot.urdf.conversion import Snap
+from dyn_core.robot.xml_text import parse_xml
 
 CHECKS: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
     *(remarks, names, size, gravity_strength),

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.loops.closing import around
+from dyn_core.algorithms.loops.closed_configurations import around
+from dyn_core.algorithms.loops.loop_structure import geometry_of, structure
+from dyn_core.algorithms.loops.passive_joint_motion import Passive
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.loops.numbers import Numbers
-from dyn_core.loops.passive import Passive
-from dyn_core.loops.structure import geometry_of, structure
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 COUNT = 200
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
-from dyn_core.model.joint import Friction
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.robot.joints import Friction
 
 
 def friction(subject: Subject) -> Iterator[Finding]:

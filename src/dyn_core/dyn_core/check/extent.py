@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dyn_core.geometry.forward import link_placements
-from dyn_core.linalg import vec3
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.coupling import joint_positions
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joint_coupling import joint_positions
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import vec3
 
 
 class Extent(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
-from dyn_core.linalg import vec3
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.symbolic import vec3
 
 EARTH = (9.6, 9.9)
 """Accelerations that there are on the Earth, generously (m/s^2)."""

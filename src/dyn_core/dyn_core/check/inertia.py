@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dyn_core.check.extent import Extent, extent
-from dyn_core.check.finding import Finding, Severity, of_first
 from dyn_core.check.link_inertias import LinkInertia, link_inertias
-from dyn_core.check.shapes import shape_reach
 from dyn_core.check.subject import Subject
-from dyn_core.linalg import vec3
+from dyn_core.check.whole_robot import shape_reach
+from dyn_core.core.findings import Finding, Severity, of_first
 from dyn_core.model.possible_inertia import INERTIA_TOLERANCE
+from dyn_core.symbolic import vec3
 
 DENSEST = 22590.0
 """Density of osmium (kg/m^3)."""

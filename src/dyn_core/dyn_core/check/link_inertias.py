@@ -9,14 +9,14 @@ import numpy as np
 
 from dyn_core.check.extent import first_links
 from dyn_core.check.subject import Subject
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.geometry.inertias import inertia_matrix
-from dyn_core.io.description import UrdfInertial, UrdfOrigin
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
 from dyn_core.model.possible_inertia import why_impossible
-from dyn_core.model.robot import Robot
+from dyn_core.robot.description import UrdfInertial, UrdfOrigin
+from dyn_core.robot.links import InertialParameters, in_frame
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
 
 
 class LinkInertia(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
-from dyn_core.model.joint import Joint, Mimic
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.robot.joints import Joint, Mimic
 
 SLACK = 0.01
 """Part of its range that a follower may be led beyond its limits: URDFs round both."""

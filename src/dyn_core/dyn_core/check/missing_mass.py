@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dyn_core.check.extent import first_links
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.link_inertias import grouped_bodies, link_inertias
 from dyn_core.check.subject import Subject
-from dyn_core.io.xml import Element
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.robot.xml_text import Element
 
 
 def shapes_without_mass(subject: Subject) -> Iterator[Finding]:

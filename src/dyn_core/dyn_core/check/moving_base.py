@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
-from dyn_core.errors import DynError
-from dyn_core.facade.moving_base_programs import coordinate_inertia
+from dyn_core.core.errors import DynError
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.facade.moving_base_unresisted import refuse_unresisted, unresisted_on_base
-from dyn_core.geometry.moving_base import declared_base
-from dyn_core.geometry.moving_base import moving_base as tree_on_base
+from dyn_core.model.moving_base.dynamics_programs import coordinate_inertia
+from dyn_core.robot.moving_base import declared_base
+from dyn_core.robot.moving_base import moving_base as tree_on_base
 
 
 def moving_base(subject: Subject) -> Iterator[Finding]:

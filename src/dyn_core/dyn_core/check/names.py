@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.io.compound_joints import joint_names as part_names
 
 _PLAIN = re.compile(r"[A-Za-z0-9_\-]+")

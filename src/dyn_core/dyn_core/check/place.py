@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from dyn_core.check.finding import Finding, Severity
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
+from dyn_core.core.findings import Finding, Severity
 
 _PLACE = re.compile(
     r"(?P<owner>[^<>]*?)(?:, <(?P<tag>[^<>]+)>)? \(line (?P<line>\d+)\): (?P<what>.*)", re.DOTALL

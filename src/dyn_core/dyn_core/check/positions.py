@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.model.joint import Joint, Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.core.arrays import Array
+from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.robot.robot import Robot
 
 SEED = 2003
 

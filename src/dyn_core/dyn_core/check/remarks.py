@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.place import finding_of_sentence
 from dyn_core.check.subject import Subject
+from dyn_core.core.findings import Finding, Severity
 
 
 def remarks(subject: Subject) -> Iterator[Finding]:

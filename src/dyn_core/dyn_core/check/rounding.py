@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.place import owner_of
 from dyn_core.check.subject import Subject
-from dyn_core.io.description import UrdfJoint
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.io.digits import printed_digits
 from dyn_core.model.snapped import Snapped
+from dyn_core.robot.description import UrdfJoint
 
 EIGHTH = math.pi / 4
 FIGURES = 3

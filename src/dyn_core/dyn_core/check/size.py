@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dyn_core.check.extent import extent
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.check.subject import Subject
+from dyn_core.core.findings import Finding, Severity
 
 LONG = 50.0
 """Reach of a robot that is more likely in mm than in m."""

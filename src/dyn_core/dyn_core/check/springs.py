@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from dyn_core.check.finding import Finding, Severity, of_first
 from dyn_core.check.subject import Subject
+from dyn_core.core.findings import Finding, Severity, of_first
 from dyn_core.dynamics.oscillations import oscillations
-from dyn_core.model.joint import Joint
+from dyn_core.robot.joints import Joint
 
 
 def springs(subject: Subject) -> Iterator[Finding]:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dyn_core.io.description import UrdfDescription, UrdfJoint
-from dyn_core.io.xml import Element
-from dyn_core.model.joint import Joint
-from dyn_core.model.robot import Robot
+from dyn_core.robot.description import UrdfDescription, UrdfJoint
+from dyn_core.robot.joints import Joint
+from dyn_core.robot.robot import Robot
+from dyn_core.robot.xml_text import Element
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 
-from dyn_core.cli.numbers import Once, counted_numbers
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array, as_floats
-from dyn_core.facade.moving_base_arguments import refuse_lengths
-from dyn_core.facade.moving_base_entries import input_entries
-from dyn_core.model.moving_base import MovingBase
+from dyn_core.cli.options import Once, counted_numbers
+from dyn_core.core.arrays import Array, as_floats
+from dyn_core.core.errors import DynError
+from dyn_core.model.moving_base.argument_checks import refuse_lengths
+from dyn_core.model.moving_base.moving_base import MovingBase
+from dyn_core.model.moving_base.named_entries import input_entries
 
 OF_BASE = {
     "--pose": "pose: x y z (m) and quaternion x y z w, or x y (m) and angle (rad) in the plane (default: "

@@ -3,38 +3,38 @@
 
 from __future__ import annotations
 
-from dyn_core.cli.base import add_arguments as base_arguments
-from dyn_core.cli.base import base
-from dyn_core.cli.check import add_arguments as check_arguments
-from dyn_core.cli.check import check
 from dyn_core.cli.command import Command
-from dyn_core.cli.counts import add_arguments as counts_arguments
-from dyn_core.cli.counts import counts
-from dyn_core.cli.emit import add_arguments as emit_arguments
-from dyn_core.cli.emit import emit
-from dyn_core.cli.evaluate import add_arguments as evaluate_arguments
-from dyn_core.cli.evaluate import evaluate
-from dyn_core.cli.excite import add_arguments as excite_arguments
-from dyn_core.cli.excite import excite
-from dyn_core.cli.feasible import add_arguments as feasible_arguments
-from dyn_core.cli.feasible import feasible
-from dyn_core.cli.identify import add_arguments as identify_arguments
-from dyn_core.cli.identify import identify
-from dyn_core.cli.lagrange import add_arguments as lagrange_arguments
-from dyn_core.cli.lagrange import lagrange
-from dyn_core.cli.log import add_arguments as log_arguments
-from dyn_core.cli.log import log
-from dyn_core.cli.loops import add_arguments as loops_arguments
-from dyn_core.cli.loops import loops
-from dyn_core.cli.mdh import mdh
-from dyn_core.cli.parallel import add_arguments as parallel_arguments
-from dyn_core.cli.parallel import parallel
-from dyn_core.cli.payload import add_arguments as payload_arguments
-from dyn_core.cli.payload import payload
-from dyn_core.cli.predict import add_arguments as predict_arguments
-from dyn_core.cli.predict import predict
-from dyn_core.cli.simulate import add_arguments as simulate_arguments
-from dyn_core.cli.simulate import simulate
+from dyn_core.cli.motion_commands.excite import add_arguments as excite_arguments
+from dyn_core.cli.motion_commands.excite import excite
+from dyn_core.cli.motion_commands.feasible import add_arguments as feasible_arguments
+from dyn_core.cli.motion_commands.feasible import feasible
+from dyn_core.cli.motion_commands.identify import add_arguments as identify_arguments
+from dyn_core.cli.motion_commands.identify import identify
+from dyn_core.cli.motion_commands.log import add_arguments as log_arguments
+from dyn_core.cli.motion_commands.log import log
+from dyn_core.cli.motion_commands.payload import add_arguments as payload_arguments
+from dyn_core.cli.motion_commands.payload import payload
+from dyn_core.cli.motion_commands.predict import add_arguments as predict_arguments
+from dyn_core.cli.motion_commands.predict import predict
+from dyn_core.cli.motion_commands.simulate import add_arguments as simulate_arguments
+from dyn_core.cli.motion_commands.simulate import simulate
+from dyn_core.cli.robot_commands.base import add_arguments as base_arguments
+from dyn_core.cli.robot_commands.base import base
+from dyn_core.cli.robot_commands.check import add_arguments as check_arguments
+from dyn_core.cli.robot_commands.check import check
+from dyn_core.cli.robot_commands.counts import add_arguments as counts_arguments
+from dyn_core.cli.robot_commands.counts import counts
+from dyn_core.cli.robot_commands.emit import add_arguments as emit_arguments
+from dyn_core.cli.robot_commands.emit import emit
+from dyn_core.cli.robot_commands.evaluate import add_arguments as evaluate_arguments
+from dyn_core.cli.robot_commands.evaluate import evaluate
+from dyn_core.cli.robot_commands.lagrange import add_arguments as lagrange_arguments
+from dyn_core.cli.robot_commands.lagrange import lagrange
+from dyn_core.cli.robot_commands.loops import add_arguments as loops_arguments
+from dyn_core.cli.robot_commands.loops import loops
+from dyn_core.cli.robot_commands.mdh import mdh
+from dyn_core.cli.robot_commands.parallel import add_arguments as parallel_arguments
+from dyn_core.cli.robot_commands.parallel import parallel
 
 COMMANDS = (
     Command(

@@ -11,19 +11,19 @@ import numpy as np
 
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.base_options import base_vector
-from dyn_core.cli.functions import ON_BASE
+from dyn_core.cli.function_arguments import ON_BASE
 from dyn_core.cli.link_options import link_of, refuse_link
-from dyn_core.cli.numbers import joint_vector, shown
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.cli.options import joint_vector, shown
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.facade.compile_moving_base import compile_moving_base
-from dyn_core.facade.moving_base_arguments import refuse_given
-from dyn_core.facade.moving_base_entries import Entry, result_entries
-from dyn_core.facade.moving_base_kinematics import OF_BASE_LINK
-from dyn_core.facade.moving_base_model import MovingBaseModel
-from dyn_core.geometry.moving_base import moving_base
 from dyn_core.model.base_kind import BaseKind
-from dyn_core.model.robot import Robot
+from dyn_core.model.moving_base.argument_checks import refuse_given
+from dyn_core.model.moving_base.compiled_model import MovingBaseModel
+from dyn_core.model.moving_base.link_kinematics import OF_BASE_LINK
+from dyn_core.model.moving_base.named_entries import Entry, result_entries
+from dyn_core.robot.moving_base import moving_base
+from dyn_core.robot.robot import Robot
 
 _TAKEN = ON_BASE | OF_BASE_LINK
 _JOINT_VECTORS = ("q", "qd", "qdd", "tau")

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dyn_core.cli.answer import Answer
-from dyn_core.cli.numbers import shown
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.cli.options import shown
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.facade.compile import compile_model
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 _UNITS = {
     "jacobian_dot_qd": ("m/s^2", "rad/s^2"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dyn_core.model.robot import Robot
-from dyn_core.representations.counts import FORMS, PRODUCTION, Count, Operations, counted
+from dyn_core.formulations.chain import chain_of
+from dyn_core.formulations.operation_counts import FORMS, PRODUCTION, Count, Operations, counted
 from dyn_core.representations.growth import polynomial, slope
-from dyn_core.representations.link import chain_of
+from dyn_core.robot.robot import Robot
 
 JOINTS = range(1, 13)
 REGULAR = 4  # joints from which on one joint more adds what the next one adds, or a multiple of it

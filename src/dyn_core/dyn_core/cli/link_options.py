@@ -6,12 +6,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 
-from dyn_core.cli.functions import OF_LINK
+from dyn_core.cli.function_arguments import OF_LINK
 from dyn_core.codegen.identifier import identifier
-from dyn_core.codegen.program import Program
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.link_functions import OF_LINKS
-from dyn_core.model.robot import Robot
+from dyn_core.codegen.traced_program import Program
+from dyn_core.core.errors import DynError, listed
+from dyn_core.model.fixed_base.link_functions import OF_LINKS
+from dyn_core.robot.robot import Robot
 
 _AXES = "on the axes of link"
 _MEANING = {

@@ -17,13 +17,13 @@ from io import TextIOWrapper
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.base_options import OF_BASE
 from dyn_core.cli.commands import COMMANDS
-from dyn_core.cli.excite import START
-from dyn_core.cli.functions import VECTORS
-from dyn_core.cli.numbers import joined, no_number
-from dyn_core.cli.parallel import OF_PLATFORM
+from dyn_core.cli.function_arguments import VECTORS
+from dyn_core.cli.motion_commands.excite import START
+from dyn_core.cli.options import joined, no_number
+from dyn_core.cli.robot_commands.parallel import OF_PLATFORM
 from dyn_core.cli.robot_options import GRAVITY
 from dyn_core.cli.version import VERSION
-from dyn_core.errors import DynError, shortened
+from dyn_core.core.errors import DynError, shortened
 
 FAILED = 1
 INTERRUPTED = 130  # as shells say it of SIGINT

@@ -7,15 +7,15 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from pathlib import Path
 from typing import Any
 
-from dyn_core.cli.numbers import Once, numbers, tolerance
+from dyn_core.cli.options import Once, numbers, tolerance
 from dyn_core.cli.standard_input import source_of
-from dyn_core.errors import DynError
-from dyn_core.facade.load import load_robot
-from dyn_core.facade.programs import grouped, with_terms
-from dyn_core.io.snap import checked_snap
+from dyn_core.core.errors import DynError
+from dyn_core.identification.output.parameter_file import load_parameters
 from dyn_core.model.base_kind import BaseKind
-from dyn_core.model.robot import Robot
-from dyn_core.results.load_parameters import load_parameters
+from dyn_core.model.fixed_base.dynamics_programs import grouped, with_terms
+from dyn_core.robot.robot import Robot
+from dyn_core.robot.robot_files import load_robot
+from dyn_core.robot.urdf.conversion import checked_snap
 
 GRAVITY = "--gravity"
 STANDING = "fixed"

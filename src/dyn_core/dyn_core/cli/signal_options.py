@@ -8,8 +8,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from dyn_core.cli.numbers import Once, numbers
-from dyn_core.errors import DynError, shortened
+from dyn_core.cli.options import Once, numbers
+from dyn_core.core.errors import DynError, shortened
 from dyn_core.signals.protocol import Protocol
 
 _WHOLE = ("order", "half_width", "margin", "decimate")

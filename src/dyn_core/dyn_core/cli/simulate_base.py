@@ -9,7 +9,7 @@ from typing import Any
 
 from dyn_core.cli.answer import Answer
 from dyn_core.cli.base_options import base_vector
-from dyn_core.cli.numbers import joint_vector
+from dyn_core.cli.options import joint_vector
 from dyn_core.cli.simulation_file import write_simulation
 from dyn_core.cli.simulation_options import (
     efforts_of,
@@ -19,15 +19,15 @@ from dyn_core.cli.simulation_options import (
     with_options,
 )
 from dyn_core.cli.simulation_progress import FASTER, WEAKER, Progress, Watch, times_taken
-from dyn_core.errors import DynError
-from dyn_core.geometry.moving_base import moving_base
+from dyn_core.core.errors import DynError
 from dyn_core.model.base_kind import BaseKind
-from dyn_core.model.robot import Robot
+from dyn_core.robot.moving_base import moving_base
+from dyn_core.robot.robot import Robot
 from dyn_core.simulation.moving_base_settings import MovingBaseSettings
 from dyn_core.simulation.moving_base_simulator import MovingBaseSimulator
 from dyn_core.simulation.moving_run import moving_run
 from dyn_core.simulation.moving_states_csv import MovingLines, column_names_of, moving_header
-from dyn_core.simulation.sensors import Sensors
+from dyn_core.simulation.simulated_state import Sensors
 
 _INTEGRATOR = "rk4"
 

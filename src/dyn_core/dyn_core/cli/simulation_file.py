@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from dyn_core.cli.output_file import whole_file
+from dyn_core.cli.console import whole_file
 from dyn_core.cli.simulation_progress import Progress, Watch
 
 Sample = TypeVar("Sample")

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dyn_core.cli.numbers import numbers
-from dyn_core.errors import DynError, ModelWarning, listed
-from dyn_core.model.robot import Robot
+from dyn_core.cli.options import numbers
+from dyn_core.core.errors import DynError, ModelWarning, listed
+from dyn_core.robot.robot import Robot
 from dyn_core.simulation.effort_csv import EffortTable, read_effort_csv
 from dyn_core.simulation.model_error import with_model_error
-from dyn_core.simulation.run import steps_in
-from dyn_core.simulation.sensors import SensorSettings
+from dyn_core.simulation.simulated_state import SensorSettings
+from dyn_core.simulation.simulation_run import steps_in
 
 
 def efforts_of(arguments: Namespace, robot: Robot, of_base: Sequence[str] = ()) -> EffortTable:

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 
-from dyn_core.errors import ModelWarning
+from dyn_core.core.errors import ModelWarning
 
 PROGRESS_S = 5.0
 """Wall time between two reports of progress (s)."""

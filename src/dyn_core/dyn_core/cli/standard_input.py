@@ -7,9 +7,9 @@ import sys
 from io import TextIOWrapper
 from typing import BinaryIO
 
-from dyn_core.errors import DynError
-from dyn_core.io.par import is_par_text
-from dyn_core.io.source import is_xml_text, read_stream
+from dyn_core.core.errors import DynError
+from dyn_core.core.text import is_xml_text, read_stream
+from dyn_core.robot.par.reader import is_par_text
 
 STANDARD_INPUT = "-"
 SHOWN = "standard input"

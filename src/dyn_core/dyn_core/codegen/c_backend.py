@@ -13,10 +13,10 @@ from pathlib import Path
 from threading import Lock
 from types import ModuleType
 
-from dyn_core.codegen import cache
+from dyn_core.codegen import c_compiler as cache
 from dyn_core.codegen.c_source import c_source
 from dyn_core.codegen.compiler import Compiler, NoCompiler, chosen_by_user, find_compiler
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.traced_program import Program
 
 _log = logging.getLogger("dyn_core")
 

@@ -18,11 +18,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from dyn_core.codegen.closure import Closure, given_program, open_program
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.stepping import Stepping
 from dyn_core.codegen.straight_line import ARITHMETIC, Dialect, operand, statements
+from dyn_core.codegen.traced_program import Program
 from dyn_core.expr.analysis import needed
-from dyn_core.expr.graph import Expr, Op, Symbolic
+from dyn_core.symbolic.expression_graph import Expr, Op, Symbolic
 
 DIALECT = Dialect(
     ARITHMETIC

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dyn_core.expr.graph import Expr, Symbolic
-from dyn_core.loops.follow import Scales
-from dyn_core.model.robot import Robot
+from dyn_core.algorithms.loops.continuation import Scales
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Expr, Symbolic
 
 if TYPE_CHECKING:
-    from dyn_core.codegen.program import Program
+    from dyn_core.codegen.traced_program import Program
 
 UNKNOWNS = "x"
 """What the unknowns are called where they are one more input."""
@@ -20,7 +20,7 @@ UNKNOWNS = "x"
 
 @dataclass(frozen=True)
 class Equations:
-    """Equations for unknowns, as `dyn_core.loops.follow` solves them.
+    """Equations for unknowns, as `dyn_core.algorithms.loops.continuation` solves them.
 
     Attributes:
         robot: the robot whose passive joints the unknowns are.

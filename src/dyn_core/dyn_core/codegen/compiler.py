@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 
 # What changes no result: errno is never read. Nothing here lets the compiler assume that there is no NaN.
 FLAGS = ("-O2", "-march=native", "-fno-math-errno", "-fPIC", "-shared", "-w")

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_source import python_source
-from dyn_core.linalg import scalar
+from dyn_core.codegen.traced_program import Program
+from dyn_core.symbolic import scalar
 
 _FUNCTIONS = {
     function.__name__: function

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import textwrap
 
-from dyn_core.codegen.header import commented
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.languages.file_header import commented
 from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, nested, written
-from dyn_core.expr.graph import Op
-from dyn_core.model.robot import Robot
+from dyn_core.codegen.traced_program import Program
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Op
 
 DIALECT = Dialect(
     ARITHMETIC

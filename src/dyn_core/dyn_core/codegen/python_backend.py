@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dyn_core.codegen.closure import open_program
 from dyn_core.codegen.executable import called, executable
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.traced_program import Program
 from dyn_core.codegen.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]

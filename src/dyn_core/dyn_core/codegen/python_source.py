@@ -7,9 +7,9 @@ batch, together with the functions sin, cos, sqrt, sign, larger that fit them, a
 
 from __future__ import annotations
 
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, literal, written
-from dyn_core.expr.graph import Op
+from dyn_core.codegen.traced_program import Program
+from dyn_core.symbolic.expression_graph import Op
 
 DIALECT = Dialect(
     ARITHMETIC | FUNCTIONS | {Op.SIGN: "sign({0})", Op.LARGER: "larger({0}, {1}, {2}, {3})"},

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.traced_program import Program
 from dyn_core.expr.analysis import made_of, needed
-from dyn_core.expr.graph import Expr
+from dyn_core.symbolic.expression_graph import Expr
 
 
 def staged(programs: Sequence[Program], parameters: tuple[Expr, ...]) -> tuple[Program, list[Program]]:

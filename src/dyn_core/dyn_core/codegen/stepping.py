@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dyn_core.codegen.program import Program
+    from dyn_core.codegen.traced_program import Program
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from dyn_core.codegen.program import Program
-from dyn_core.expr.graph import Expr, Op, Symbolic
+from dyn_core.codegen.traced_program import Program
+from dyn_core.symbolic.expression_graph import Expr, Op, Symbolic
 
 ARITHMETIC = {
     Op.ADD: "{0} + {1}",

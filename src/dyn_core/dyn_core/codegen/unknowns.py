@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.algorithms.loops.continuation import ADVANCE, Numbers, Step, distance, follow
 from dyn_core.codegen.closure import Equations, given_program
 from dyn_core.codegen.executable import called, executable
-from dyn_core.codegen.program import Program
-from dyn_core.loops.follow import ADVANCE, Numbers, Step, distance, follow
+from dyn_core.codegen.traced_program import Program
 from dyn_core.loops.turns import followed_far
 
 Array = npt.NDArray[np.float64]

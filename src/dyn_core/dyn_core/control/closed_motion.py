@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.control.fourier_motion import FourierMotion
-from dyn_core.control.loop_guard import ConditionLimits, LoopGuard
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.model import Model
-from dyn_core.loops.structure import structure
-from dyn_core.model.robot import Robot
+from dyn_core.algorithms.loops.loop_structure import structure
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
+from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.model.fixed_base.compiled_model import Model
+from dyn_core.robot.robot import Robot
 
 CONDITION = ConditionLimits(greatest=100.0)
 """How near a singularity a motion may come: where nodes begin to warn."""

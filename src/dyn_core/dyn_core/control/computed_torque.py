@@ -15,7 +15,7 @@ import numpy as np
 
 from dyn_core.control.motion import Motion
 from dyn_core.control.settings import PerJoint, joint_values
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

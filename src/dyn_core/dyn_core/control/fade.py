@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from dyn_core.control.vectors import check_vector
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 class Fade:

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dyn_core.control.derivative_filter import DerivativeFilter
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.control.laws.base_measurement import DerivativeFilter
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.linalg import transform
 from dyn_core.linalg.quaternion import rotation_matrix
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 UNIT = 1e-2
 """How far from 1 the length of a quaternion may be."""

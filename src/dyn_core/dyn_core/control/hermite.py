@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 
 
 def hermite_rows(T: Array, q: Array, qd: Array, qdd: Array) -> Array:

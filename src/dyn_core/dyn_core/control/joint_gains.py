@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dyn_core.control.settings import number
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.model import Model
+from dyn_core.core.arrays import Array
+from dyn_core.model.fixed_base.compiled_model import Model
 
 
 class JointGains(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from dyn_core.control.settings import PerJoint, joint_values
 from dyn_core.control.vectors import check_vector
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 class Jump(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 class Motion(NamedTuple):

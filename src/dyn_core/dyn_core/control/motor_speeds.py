@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.control.elastic_terms import ElasticTerms
-from dyn_core.control.trajectory import Trajectory
+from dyn_core.control.laws.inverse_dynamics_control import ElasticTerms
+from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.control.trajectory_ranges import MARGIN
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 
 SAMPLES = 12
 """Looks at each piece: its polynomials of degree 9, and what torques make of them, turn a few times in it."""

@@ -17,10 +17,10 @@ import numpy as np
 
 from dyn_core.control.ramp import progress, smooth_step
 from dyn_core.control.settings import number
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.model import Model
-from dyn_core.facade.tuning import accepted
+from dyn_core.core.arrays import Array
+from dyn_core.model.fixed_base.compiled_model import Model
 from dyn_core.model.gravity import checked_gravity
+from dyn_core.model.tunable_parameters import accepted
 
 
 class ParameterBlend:

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.facade.compile import compiled_or_none
 from dyn_core.facade.loop_programs import passive_positions
 from dyn_core.facade.runnable import runnables
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
 
 TOLERANCE = 0.01
 """What a passive joint may be off (rad or m): encoders and tolerances of links make some mrad or mm; another

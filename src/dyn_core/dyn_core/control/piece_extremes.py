@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 _NEGLIGIBLE = 1e-14
 """Part of the greatest coefficient that a leading one has to have: below, it changes nothing at u <= 1."""

@@ -14,12 +14,12 @@ import numpy as np
 from dyn_core.control.hermite import hermite_rows
 from dyn_core.control.motion import Motion
 from dyn_core.control.smooth_motion import SmoothMotion
-from dyn_core.control.smooth_pieces import completed, smooth_rows
 from dyn_core.control.spline_velocities import spline_velocities
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.control.trajectory_points import TrajectoryPoints
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.control.trajectories.piecewise_polynomials import completed, smooth_rows
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 
 
 def planned(

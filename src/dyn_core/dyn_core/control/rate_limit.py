@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dyn_core.control.effort_limits import Limited
+from dyn_core.control.command_limits import Limited
 from dyn_core.control.settings import PerJoint, joint_values
 from dyn_core.control.vectors import check_vector
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 class RateLimit:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from dyn_core.control.closed_motion import ClosedMotions, assembly, refuse
-from dyn_core.control.fourier_motion import FourierMotion
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.model import Model
-from dyn_core.model.joint import Joint, Sigma
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.model.fixed_base.compiled_model import Model
+from dyn_core.robot.joints import Joint, Sigma
 
 HARMONICS = 4
 STROKE = {Sigma.REVOLUTE: 1.0, Sigma.PRISMATIC: 0.25}

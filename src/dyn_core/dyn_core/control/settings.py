@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError, listed
 
 PerJoint: TypeAlias = float | Mapping[str, float] | Iterable[float]
 """One number for all joints, numbers by joint name, or one for each joint in order."""

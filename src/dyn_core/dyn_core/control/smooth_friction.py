@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from dyn_core.control.settings import PerJoint, joint_values
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.model import Model
+from dyn_core.core.arrays import Array
+from dyn_core.model.fixed_base.compiled_model import Model
 
 _CREEP = 1e-30
 """A velocity with a sign (rad/s or m/s), of which the viscous friction is nothing."""

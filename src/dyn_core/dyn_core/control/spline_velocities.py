@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 def spline_velocities(times: Array, q: Array, first: Array, last: Array) -> Array:

@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 
 from dyn_core.control.motion import Motion
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.control.trajectory_points import TrajectoryPoints
-from dyn_core.facade.arrays import Array
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
+from dyn_core.core.arrays import Array
 
 POINT_S = 0.01
 """Time between the points of the way to rest (s)."""

@@ -12,9 +12,9 @@ from dyn_core.control.motion import Motion
 from dyn_core.control.settings import PerJoint
 from dyn_core.control.smooth_friction import SmoothFriction
 from dyn_core.control.vectors import is_finite, refuse
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.driven_base import DrivenBase
-from dyn_core.facade.model import Model
+from dyn_core.core.arrays import Array
+from dyn_core.model.fixed_base.compiled_model import Model
+from dyn_core.model.fixed_base.driven_base import DrivenBase
 from dyn_core.model.refuse_springs import refuse_springs
 
 

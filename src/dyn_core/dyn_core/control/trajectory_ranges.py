@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dyn_core.control.piece_extremes import hull, turning_points
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.model.joint import Limits
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.robot.joints import Limits
 
 OVERSHOOT = 1e-3
 """How far a spline may be outside of a range (rad or m): along a limit it goes a little over it."""

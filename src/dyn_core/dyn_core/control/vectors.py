@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 def is_finite(vector: Array) -> bool:

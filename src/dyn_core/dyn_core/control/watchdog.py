@@ -29,7 +29,7 @@ from typing import Literal, NamedTuple, get_args
 
 from dyn_core.control.ramp import progress, smooth_step
 from dyn_core.control.settings import number
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 
 Reaction = Literal["hold", "ramp_to_zero", "stop"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dyn_core.algorithms.dynamics.newton_euler import inverse_dynamics
 from dyn_core.dynamics.drive import friction_torque
-from dyn_core.dynamics.newton_euler import inverse_dynamics
 from dyn_core.dynamics.wrench import Wrench
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def bias_torques(

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyn_core.geometry.joint_placement import JointPlacement
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.step import Rotation, Step, Translation, others, turned, turned_matrix
-from dyn_core.model.inertial_parameters import InertialParameters, about_origin, merge
-from dyn_core.model.robot import Robot
+from dyn_core.robot.links import InertialParameters, about_origin, merge
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.step import Rotation, Step, Translation, others, turned, turned_matrix
 
 
 def composite_inertias(robot: Robot, placements: Sequence[JointPlacement]) -> list[InertialParameters]:

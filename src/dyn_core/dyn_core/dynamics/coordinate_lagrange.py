@@ -2,19 +2,19 @@
 """The Lagrange form of the coordinates, which joints that mimic others follow by a constant linear map.
 
 With ``qd_tree = G qd`` and G constant, the Christoffel symbols of the coordinates are those of the joints
-with G on each of the three sides, as the inertia matrix is with G on both (`dyn_core.model.coupling`).
+with G on each of the three sides, as the inertia matrix is with G on both (`dyn_core.robot.joint_coupling`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.dynamics.lagrange_form import Christoffel, LagrangeForm, lagrange_form
-from dyn_core.errors import DynError, listed
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.model.coupling import coordinate_inertia, coordinate_torques
+from dyn_core.algorithms.dynamics.lagrange_form import Christoffel, LagrangeForm, lagrange_form
+from dyn_core.core.errors import DynError, listed
 from dyn_core.model.refuse_moving_base import refuse_moving_base
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joint_coupling import coordinate_inertia, coordinate_torques
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
 
 
 def coordinate_lagrange(robot: Robot, q: Sequence[Scalar]) -> LagrangeForm:

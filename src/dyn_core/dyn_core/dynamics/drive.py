@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg.scalar import Scalar, sign
-from dyn_core.model.joint import Friction, Joint
+from dyn_core.robot.joints import Friction, Joint
+from dyn_core.symbolic.scalar import Scalar, sign
 
 
 def friction_torque(friction: Friction, qd: Scalar) -> Scalar:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from dyn_core.dynamics.articulated_inertia import (
+from dyn_core.algorithms.dynamics.direct_dynamics import (
     Vec6,
     articulated_before,
     axis,
@@ -20,17 +20,17 @@ from dyn_core.dynamics.articulated_inertia import (
     freed,
     of_body,
 )
+from dyn_core.algorithms.dynamics.newton_euler import link_wrenches
+from dyn_core.algorithms.link_motion import against_gravity, link_motions
 from dyn_core.dynamics.drive import friction_torque
-from dyn_core.dynamics.newton_euler import link_wrenches
 from dyn_core.dynamics.springs import spring_torques
 from dyn_core.dynamics.wrench import Wrench, wrench_before
 from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.kinematics.link_motion import against_gravity, link_motions
-from dyn_core.linalg import screw
-from dyn_core.linalg.scalar import Scalar, is_zero, reciprocal
-from dyn_core.linalg.screw import Screw
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import screw
+from dyn_core.symbolic.scalar import Scalar, is_zero, reciprocal
+from dyn_core.symbolic.screw import Screw
+from dyn_core.symbolic.vec3 import Vec3
 
 
 class _Seen(NamedTuple):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from dyn_core.geometry.joint_placement import joint_placement
 from dyn_core.kinematics.link_velocity import body_velocities
-from dyn_core.linalg import vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.screw import Screw
-from dyn_core.linalg.step import Translation, inverse, rotated
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.screw import Screw
+from dyn_core.symbolic.step import Translation, inverse, rotated
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def energy_row(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar], gravity_0: Vec3) -> list[Scalar]:

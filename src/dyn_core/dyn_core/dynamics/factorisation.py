@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dyn_core.geometry.path import lineage
-from dyn_core.linalg.scalar import Scalar, reciprocal
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar, reciprocal
 
 
 class Factors(NamedTuple):

@@ -9,9 +9,9 @@ from dyn_core.dynamics.bias_torques import bias_torques
 from dyn_core.dynamics.factorisation import carriers, factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.wrench import Wrench
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def factorised_direct_dynamics(

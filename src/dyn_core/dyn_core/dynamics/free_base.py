@@ -12,19 +12,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dyn_core.dynamics.base_motion import combined, generalised
+from dyn_core.algorithms.dynamics.free_base import combined, generalised
+from dyn_core.algorithms.dynamics.newton_euler import link_wrench
+from dyn_core.algorithms.link_motion import LinkMotion, link_motions
 from dyn_core.dynamics.composite_inertia import composite_inertias
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import wrench_of_unit_acceleration
-from dyn_core.dynamics.newton_euler import link_wrench
 from dyn_core.dynamics.wrench import Wrench, wrench_before
 from dyn_core.geometry.joint_placement import JointPlacement, joint_placement
-from dyn_core.kinematics.link_motion import LinkMotion, link_motions
-from dyn_core.linalg import screw, vec3
-from dyn_core.linalg.scalar import Scalar, is_zero
-from dyn_core.linalg.screw import Screw
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.robot import Robot
+from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import screw, vec3
+from dyn_core.symbolic.scalar import Scalar, is_zero
+from dyn_core.symbolic.screw import Screw
 
 Vector = Sequence[Scalar]
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyn_core.algorithms.dynamics.direct_dynamics import ArticulatedInertia
+from dyn_core.algorithms.dynamics.free_base import combined, generalised
+from dyn_core.algorithms.dynamics.newton_euler import link_wrenches
+from dyn_core.algorithms.link_motion import LinkMotion, link_motions
 from dyn_core.dynamics.articulated_dynamics import articulated, joint_accelerations
-from dyn_core.dynamics.articulated_inertia import ArticulatedInertia
-from dyn_core.dynamics.base_motion import combined, generalised
 from dyn_core.dynamics.drive import friction_torque
 from dyn_core.dynamics.factorisation import carriers, factorised, solved
 from dyn_core.dynamics.free_base import FreeMotion, Vector, composite_wrenches, symmetric
 from dyn_core.dynamics.free_base_inertia import free_base_inertia
-from dyn_core.dynamics.newton_euler import link_wrenches
 from dyn_core.dynamics.wrench import Wrench
 from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.kinematics.link_motion import LinkMotion, link_motions
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.scalar import is_zero
-from dyn_core.linalg.screw import Screw
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import is_zero
+from dyn_core.symbolic.screw import Screw
 
 
 def articulated_free_base(

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.dynamics.base_motion import generalised
+from dyn_core.algorithms.dynamics.free_base import generalised
 from dyn_core.dynamics.composite_inertia import composite_inertias
 from dyn_core.dynamics.free_base import wrench_of_acceleration
 from dyn_core.dynamics.inertia_matrix import wrench_of_unit_acceleration
 from dyn_core.dynamics.wrench import wrench_before
 from dyn_core.geometry.joint_placement import JointPlacement
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.screw import Screw
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.screw import Screw
 
 
 def free_base_inertia(

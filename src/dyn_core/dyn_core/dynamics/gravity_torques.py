@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from dyn_core.dynamics.composite_inertia import composite_inertias
 from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.step import inverse, rotated
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.step import inverse, rotated
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def gravity_torques(robot: Robot, q: Sequence[Scalar], gravity_0: Vec3) -> list[Scalar]:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dyn_core.dynamics.composite_inertia import composite_inertias
 from dyn_core.dynamics.wrench import Wrench, wrench_before
 from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
 
 
 def inertia_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:

@@ -11,11 +11,11 @@ from dyn_core.dynamics.free_base import wrench_of_acceleration
 from dyn_core.dynamics.wrench import Wrench, wrench_before
 from dyn_core.geometry.joint_placement import JointPlacement
 from dyn_core.kinematics.link_velocity import moved_along
-from dyn_core.linalg import screw, vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.screw import Screw
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import screw, vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.screw import Screw
+from dyn_core.symbolic.vec3 import Vec3
 
 
 class Momentum(NamedTuple):

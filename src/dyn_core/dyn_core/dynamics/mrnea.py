@@ -15,19 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dyn_core.algorithms.dynamics.newton_euler import link_wrenches
+from dyn_core.algorithms.link_motion import against_gravity, link_motions
 from dyn_core.dynamics.drive import friction_torque
 from dyn_core.dynamics.inertia_matrix import wrench_of_unit_acceleration
-from dyn_core.dynamics.newton_euler import link_wrenches
 from dyn_core.dynamics.wrench import Wrench, wrench_before
 from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.kinematics.link_motion import against_gravity, link_motions
-from dyn_core.linalg import mat3, screw, vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.screw import Screw
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, screw, vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.screw import Screw
+from dyn_core.symbolic.vec3 import Vec3
 
 AXES = {
     Sigma.REVOLUTE: Screw(vec3.ZERO, (0.0, 0.0, 1.0)),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.springs import stiffness_matrix
 from dyn_core.loops.coordinates import configuration
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 Array = npt.NDArray[np.float64]
 _NOTHING = 1e-14  # part of the greatest inertia, below which one is rounding

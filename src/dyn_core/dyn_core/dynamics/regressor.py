@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyn_core.algorithms.link_motion import LinkMotion, against_gravity, link_motions
 from dyn_core.dynamics.wrench import Wrench
 from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.kinematics.link_motion import LinkMotion, against_gravity, link_motions
 from dyn_core.kinematics.link_velocity import moved_along
-from dyn_core.linalg import mat3, screw, vec3
-from dyn_core.linalg.scalar import Scalar, sign
-from dyn_core.linalg.screw import Screw
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, screw, vec3
+from dyn_core.symbolic.scalar import Scalar, sign
+from dyn_core.symbolic.screw import Screw
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def regressor(

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dyn_core.linalg.scalar import Scalar, is_zero
-from dyn_core.model.joint import Joint
+from dyn_core.robot.joints import Joint
+from dyn_core.symbolic.scalar import Scalar, is_zero
 
 
 class _Pull(NamedTuple):

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
+from dyn_core.algorithms.loops.continuation import Step
+from dyn_core.algorithms.loops.loop_structure import geometry_of
+from dyn_core.algorithms.loops.passive_joint_positions import Closing, position_nearby
+from dyn_core.core.errors import DynError, listed
 from dyn_core.dynamics.factorisation import factorised
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.errors import DynError, listed
 from dyn_core.loops.coordinates import configuration
-from dyn_core.loops.follow import Step
-from dyn_core.loops.solution import Closing, position_nearby
-from dyn_core.loops.structure import geometry_of
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 Inertia: TypeAlias = Callable[[list[float]], Sequence[Sequence[float]]]
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.screw import Screw
-from dyn_core.linalg.step import Rotation, Step, shift_moment, turned
 from dyn_core.linalg.transform import Transform
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Sigma
+from dyn_core.robot.joints import Sigma
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.screw import Screw
+from dyn_core.symbolic.step import Rotation, Step, shift_moment, turned
+from dyn_core.symbolic.vec3 import Vec3
 
 
 @dataclass(frozen=True)

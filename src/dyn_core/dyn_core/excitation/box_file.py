@@ -15,11 +15,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from dyn_core.errors import DynError, shortened
-from dyn_core.excitation.box import ForbiddenBox
-from dyn_core.io.source import path_text, read_text
-from dyn_core.io.yaml_text import Node, as_node, parse_yaml
+from dyn_core.core.errors import DynError, shortened
+from dyn_core.core.text import path_text, read_text
+from dyn_core.excitation.excitation_settings import ForbiddenBox
 from dyn_core.io.yaml_values import entries, fail, items, name, number
+from dyn_core.robot.yaml_text import Node, as_node, parse_yaml
 
 
 def read_boxes(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.programs import traced, with_passive_friction
+from dyn_core.core.arrays import Array
 from dyn_core.facade.run_by import run_by
-from dyn_core.model.robot import Robot
+from dyn_core.model.fixed_base.dynamics_programs import traced, with_passive_friction
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

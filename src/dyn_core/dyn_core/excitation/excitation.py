@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dyn_core.control.fourier_motion import FourierMotion
-from dyn_core.excitation.limits import MotionLimits
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
 from dyn_core.excitation.margins import Margin
+from dyn_core.excitation.motion_limits import MotionLimits
 from dyn_core.excitation.settings import ExcitationSettings
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,28 +7,28 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyn_core.control.fourier_motion import FourierMotion
-from dyn_core.errors import DynError
-from dyn_core.excitation.box import coordinate_boxes
-from dyn_core.excitation.columns import HIDDEN, Columns, gram, parameter_columns
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
+from dyn_core.core.blas_threads import one_thread
+from dyn_core.core.errors import DynError
+from dyn_core.excitation.condition_number import HIDDEN, Columns, gram, parameter_columns
 from dyn_core.excitation.drive_torques import drive_torques
 from dyn_core.excitation.excitation import Excitation
+from dyn_core.excitation.excitation_settings import coordinate_boxes
 from dyn_core.excitation.feasible import Keeper
-from dyn_core.excitation.limits import motion_limits, without_boxes_of_one_joint
 from dyn_core.excitation.loop_limits import loop_limits, where_closed, within_loops
 from dyn_core.excitation.margins import margins, refuse_beyond
-from dyn_core.excitation.problem import problem
-from dyn_core.excitation.rest import rest_position
-from dyn_core.excitation.search import Progress, Report, Search, condition_times
+from dyn_core.excitation.motion_limits import motion_limits, without_boxes_of_one_joint
+from dyn_core.excitation.optimisation_problem import problem
+from dyn_core.excitation.rest_position import rest_position
 from dyn_core.excitation.series import Series
 from dyn_core.excitation.settings import ExcitationSettings
 from dyn_core.excitation.spectrum import own_parts
-from dyn_core.facade.one_thread import one_thread
-from dyn_core.facade.programs import traced
+from dyn_core.excitation.trajectory_search import Progress, Report, Search, condition_times
 from dyn_core.facade.run_by import run_by
+from dyn_core.model.fixed_base.dynamics_programs import traced
 from dyn_core.model.refuse_moving_base import refuse_moving_base
 from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 DEFAULTS = ExcitationSettings()
 

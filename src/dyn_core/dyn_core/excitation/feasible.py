@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from dyn_core.control.motion import Motion
-from dyn_core.excitation.problem import Problem
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.excitation.optimisation_problem import Problem
 
 STEPS_IN_CYCLE = 800
 """Samples in a cycle of the highest harmonic; what can be between them is bounded."""

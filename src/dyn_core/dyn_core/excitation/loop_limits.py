@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dyn_core.codegen.program import Program
-from dyn_core.errors import DynError
-from dyn_core.excitation.limits import MotionLimits
+from dyn_core.algorithms.loops.loop_structure import structure
+from dyn_core.codegen.traced_program import Program
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.excitation.motion_limits import MotionLimits
 from dyn_core.excitation.settings import ExcitationSettings
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.loop_functions import LoopFunctions
 from dyn_core.facade.loop_programs import passive_positions, passive_velocities
 from dyn_core.facade.run_by import runnable_by
 from dyn_core.facade.runnable import Runnable
-from dyn_core.loops.structure import structure
-from dyn_core.model.robot import Robot
+from dyn_core.model.fixed_base.closed_loops import LoopFunctions
+from dyn_core.robot.robot import Robot
 
 MOST_CONDITION = 100.0
 """Greatest condition number of the constraints (see `Model.loop_condition`): passive joints are then at the

@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from dyn_core.control.fourier_motion import FourierMotion
-from dyn_core.errors import DynError
-from dyn_core.excitation.box import CLEARANCE, CoordinateBox
-from dyn_core.excitation.limits import MotionLimits
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.excitation.excitation_settings import CLEARANCE, CoordinateBox
 from dyn_core.excitation.loop_limits import LoopLimits
-from dyn_core.facade.arrays import Array
+from dyn_core.excitation.motion_limits import MotionLimits
 
 RATE = 1009.0
 """Samples in a second, which are no multiple of those of any other grid (1/s)."""

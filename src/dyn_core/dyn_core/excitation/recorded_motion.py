@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.control.loop_guard import ConditionLimits, LoopGuard
 from dyn_core.control.motion import Motion
 from dyn_core.control.plan import planned
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.control.trajectory_points import TrajectoryPoints
+from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
 from dyn_core.control.trajectory_ranges import PEAK, check_ranges
-from dyn_core.errors import DynError
-from dyn_core.excitation.box import ForbiddenBox, coordinate_boxes
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.model import Model
-from dyn_core.model.joint import Joint, Sigma
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.excitation.excitation_settings import ForbiddenBox, coordinate_boxes
+from dyn_core.model.fixed_base.compiled_model import Model
+from dyn_core.robot.joints import Joint, Sigma
 
 SPEED = {Sigma.REVOLUTE: 2.0, Sigma.PRISMATIC: 0.25}
 """Greatest speed of joints whose description gives none (rad/s or m/s)."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.control.motion import Motion
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
+from dyn_core.core.arrays import Array
 from dyn_core.excitation.settings import ExcitationSettings
-from dyn_core.facade.arrays import Array
 
 STEEPEST = (1.0, 1.875, 10.0 / 3.0**0.5, 60.0, 360.0)
 """Greatest derivatives, by order, of the step that is blended with, where it takes a second."""

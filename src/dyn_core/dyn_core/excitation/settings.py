@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 
-from dyn_core.excitation.box import ForbiddenBox
+from dyn_core.excitation.excitation_settings import ForbiddenBox
 
 MOST_HARMONICS = 20
 MOST_PERIODS = 40

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 LEAST = 1e-13
 """Least eigenvalue of the Gram matrix that is told from zero."""

@@ -9,11 +9,11 @@ from itertools import combinations
 from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, operand
 from dyn_core.dynamics.coordinate_lagrange import coordinate_lagrange
 from dyn_core.expansion.latex_name import latex_expression, latex_name, latex_number
-from dyn_core.expansion.listing import Listing
-from dyn_core.expansion.named_robot import named_robot
 from dyn_core.expr.analysis import needed
-from dyn_core.expr.graph import Expr, Graph, Op, Symbolic
-from dyn_core.model.robot import Robot
+from dyn_core.lagrange.listing import Listing
+from dyn_core.lagrange.named_robot import named_robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Expr, Graph, Op, Symbolic
 
 TEXT = Dialect({key: text.replace(" * ", "*") for key, text in (ARITHMETIC | FUNCTIONS).items()})
 LATEX = Dialect(

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from dyn_core.core.errors import DynError
 from dyn_core.dynamics.coordinate_lagrange import coordinate_lagrange, refuse_loops
-from dyn_core.errors import DynError
-from dyn_core.expansion.harmonics import Harmonics, variable
-from dyn_core.expansion.named_robot import named_robot
-from dyn_core.expansion.sympy_expression import expression, symbol
 from dyn_core.expansion.sympy_library import sympy_library
 from dyn_core.expansion.trigonometric_products import greatest
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.model.robot import Robot
+from dyn_core.lagrange.expanded_form import expression, symbol
+from dyn_core.lagrange.named_robot import named_robot
+from dyn_core.lagrange.trigonometric_sums import Harmonics, variable
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
 
 MOST_JOINTS = 4
 """The most joints of a robot that is expanded: beyond, nobody reads the answer."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from dyn_core.expansion.expanded_lagrange import expanded_lagrange
 from dyn_core.expansion.latex_name import latex_expression, latex_name
-from dyn_core.expansion.listing import Listing
 from dyn_core.expansion.sympy_library import sympy_library
-from dyn_core.model.robot import Robot
+from dyn_core.lagrange.listing import Listing
+from dyn_core.robot.robot import Robot
 
 
 def expanded_listing(robot: Robot, grouped: bool, numbers: bool, latex: bool, digits: int) -> Listing:

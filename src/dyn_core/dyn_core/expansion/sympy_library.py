@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 
 
 def sympy_library() -> Any:

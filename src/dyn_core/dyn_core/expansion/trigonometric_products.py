@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from dyn_core.expansion.harmonics import Harmonics, Multiples, Power, terms_of
+from dyn_core.lagrange.trigonometric_sums import Harmonics, Multiples, Power, terms_of
 
 SAME = 1e-9
 """Coefficients are equal if they differ by less than this, relatively."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from dyn_core.expr.graph import Expr, Op, Symbolic
+from dyn_core.symbolic.expression_graph import Expr, Op, Symbolic
 
 COUNTED = {
     Op.MUL: "mul",

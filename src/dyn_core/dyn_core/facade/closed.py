@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from dyn_core.algorithms.loops.loop_structure import geometry_of, structure
+from dyn_core.algorithms.loops.passive_joint_motion import Passive
+from dyn_core.algorithms.loops.passive_joint_positions import scales, start
 from dyn_core.codegen.closure import Closure, Equations
-from dyn_core.codegen.program import Program, trace
-from dyn_core.errors import DynError
-from dyn_core.expr.graph import Expr, Op
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.loops.passive import Passive
-from dyn_core.loops.solution import scales, start
-from dyn_core.loops.structure import geometry_of, structure
-from dyn_core.model.robot import Robot
+from dyn_core.codegen.traced_program import Program, trace
+from dyn_core.core.errors import DynError
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Expr, Op
+from dyn_core.symbolic.scalar import Scalar
 
 
 def closed(robot: Robot, program: Program) -> Program:

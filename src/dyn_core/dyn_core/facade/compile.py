@@ -9,18 +9,26 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.codegen.staging import staged
-from dyn_core.facade.arrays import Array
+from dyn_core.codegen.traced_program import Program
+from dyn_core.core.arrays import Array
 from dyn_core.facade.compile_options import Backend, Parameters, check_options, documentation, tuning_of
-from dyn_core.facade.model import Model
-from dyn_core.facade.programs import Kind, Method, grouped, kinds, traced, tunable, with_terms
 from dyn_core.facade.runnable import Runnable, runnables
 from dyn_core.facade.search import Search
 from dyn_core.facade.symbolic_robot import symbolic_robot
+from dyn_core.model.fixed_base.compiled_model import Model
+from dyn_core.model.fixed_base.dynamics_programs import (
+    Kind,
+    Method,
+    grouped,
+    kinds,
+    traced,
+    tunable,
+    with_terms,
+)
 from dyn_core.model.refuse_moving_base import refuse_moving_base
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 _log = logging.getLogger("dyn_core")
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.codegen.staging import staged
-from dyn_core.facade.arrays import Array
+from dyn_core.codegen.traced_program import Program
+from dyn_core.core.arrays import Array
 from dyn_core.facade.compile import compiled_or_none
 from dyn_core.facade.compile_options import (
     Backend,
@@ -18,18 +18,18 @@ from dyn_core.facade.compile_options import (
     documentation,
     tuning_of,
 )
-from dyn_core.facade.moving_base_model import MovingBaseModel
-from dyn_core.facade.moving_base_programs import (
+from dyn_core.facade.runnable import Runnable, runnables
+from dyn_core.model.base_kind import BaseKind
+from dyn_core.model.moving_base.compiled_model import MovingBaseModel
+from dyn_core.model.moving_base.dynamics_programs import (
     base_kinds,
     base_program,
     symbolic_base,
     with_base_terms,
 )
-from dyn_core.facade.runnable import Runnable, runnables
-from dyn_core.geometry.moving_base import moving_base
-from dyn_core.model.base_kind import BaseKind
-from dyn_core.model.moving_base import MovingBase
-from dyn_core.model.robot import Robot
+from dyn_core.model.moving_base.moving_base import MovingBase
+from dyn_core.robot.moving_base import moving_base
+from dyn_core.robot.robot import Robot
 
 
 def compile_moving_base(

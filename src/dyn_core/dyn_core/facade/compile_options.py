@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Literal
 
-from dyn_core.facade.model_parameters import Described
 from dyn_core.facade.runnable import Runnable
-from dyn_core.facade.tuning import Tuning
-from dyn_core.model.robot import Robot
+from dyn_core.model.built_model import Described
+from dyn_core.model.tunable_parameters import Tuning
+from dyn_core.robot.robot import Robot
 
 Backend = Literal["auto", "c", "python"]
 Parameters = Literal["baked", "runtime"]

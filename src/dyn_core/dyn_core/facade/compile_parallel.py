@@ -6,20 +6,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from dyn_core.codegen.program import Program
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
+from dyn_core.algorithms.parallel.parallel_structure import parallel_robot
 from dyn_core.codegen.staging import staged
-from dyn_core.facade.arrays import Array
+from dyn_core.codegen.traced_program import Program
+from dyn_core.core.arrays import Array
 from dyn_core.facade.compile import compiled_or_none
 from dyn_core.facade.compile_options import Backend, Parameters, check_options, documentation, tuning_of
-from dyn_core.facade.parallel_model import ParallelModel
-from dyn_core.facade.parallel_programs import parallel_kinds, parallel_program
-from dyn_core.facade.programs import with_terms
 from dyn_core.facade.runnable import runnables
 from dyn_core.facade.symbolic_robot import SymbolicRobot, symbolic_robot
-from dyn_core.model.robot import Robot
-from dyn_core.parallel.parallel_robot import ParallelRobot
+from dyn_core.model.fixed_base.dynamics_programs import with_terms
+from dyn_core.model.parallel.compiled_model import ParallelModel
+from dyn_core.model.parallel.dynamics_programs import parallel_kinds, parallel_program
 from dyn_core.parallel.regroup import with_parallel_base_parameters
-from dyn_core.parallel.structure import parallel_robot
+from dyn_core.robot.robot import Robot
 
 
 def compile_parallel(

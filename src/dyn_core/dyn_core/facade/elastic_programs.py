@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from dyn_core.core.errors import DynError
 from dyn_core.dynamics.elastic_dynamics import elastic_inverse_dynamics
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.errors import DynError
-from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.coordinates import configuration
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar, is_zero
 
 Vector: TypeAlias = Sequence[Scalar]
 Algorithm: TypeAlias = Callable[..., Vector]

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.core.arrays import Array, as_floats, scalars
 from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
-from dyn_core.facade.arrays import Array, as_floats, scalars
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import inverse
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
 
 
 def external_wrenches(

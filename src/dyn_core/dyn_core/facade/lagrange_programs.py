@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from dyn_core.codegen.program import Program, trace
+from dyn_core.algorithms.dynamics.lagrange_form import coriolis_matrix
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.dynamics.coordinate_lagrange import coordinate_lagrange, refuse_loops
-from dyn_core.dynamics.lagrange_form import coriolis_matrix
-from dyn_core.expr.graph import Graph
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.model.coupling import joint_positions
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joint_coupling import joint_positions
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Graph
+from dyn_core.symbolic.scalar import Scalar
 
 Vector = Sequence[Scalar]
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.codegen.program import Program, trace
-from dyn_core.dynamics.cut_wrenches import all_exerted
-from dyn_core.dynamics.newton_euler import joint_reactions
+from dyn_core.algorithms.dynamics.newton_euler import joint_reactions
+from dyn_core.algorithms.dynamics.wrenches import all_exerted
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.dynamics.wrench import wrench_on_antecedent
-from dyn_core.expr.graph import Graph
 from dyn_core.facade.closed import closed
 from dyn_core.facade.external import exerted_by_bodies
 from dyn_core.facade.loop_programs import reactions_of_cuts
-from dyn_core.geometry.transform_between import transform_between
 from dyn_core.kinematics.jacobian import jacobian
 from dyn_core.kinematics.link_acceleration import jacobian_rate_times_velocity, link_acceleration
 from dyn_core.kinematics.link_velocity import link_velocity
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import inverse
 from dyn_core.loops.coordinates import configuration
-from dyn_core.model.robot import Robot
+from dyn_core.robot.mdh.direct_geometry import transform_between
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Graph
+from dyn_core.symbolic.scalar import Scalar
 
 Vector = Sequence[Scalar]
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dyn_core.codegen.program import Program, trace
-from dyn_core.dynamics import newton_euler
-from dyn_core.dynamics.cut_wrenches import CutWrench, cut_wrenches
+from dyn_core.algorithms.dynamics import newton_euler
+from dyn_core.algorithms.dynamics.wrenches import CutWrench, cut_wrenches
+from dyn_core.algorithms.loops.loop_structure import whole_structure
+from dyn_core.algorithms.loops.passive_joint_motion import Passive
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.dynamics.drive import drive_torques
 from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
-from dyn_core.expr.graph import Graph
 from dyn_core.facade.closed import closed
 from dyn_core.facade.external import exerted_by_bodies
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import Transform, compose
 from dyn_core.loops.coordinates import configuration
-from dyn_core.loops.passive import Passive
-from dyn_core.loops.structure import whole_structure
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.expression_graph import Graph
+from dyn_core.symbolic.scalar import Scalar
 
 Vector = Sequence[Scalar]
 

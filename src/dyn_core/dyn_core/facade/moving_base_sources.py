@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dyn_core.codegen.identifier import identifier
-from dyn_core.codegen.program import Program
-from dyn_core.facade.moving_base_entries import column_names
-from dyn_core.facade.moving_base_kinematics import base_link_program
-from dyn_core.facade.moving_base_programs import UNIT, Vector, base_program, off_unit
-from dyn_core.linalg.scalar import larger
-from dyn_core.model.moving_base import MovingBase
+from dyn_core.codegen.traced_program import Program
+from dyn_core.model.moving_base.dynamics_programs import UNIT, Vector, base_program, off_unit
+from dyn_core.model.moving_base.link_kinematics import base_link_program
+from dyn_core.model.moving_base.moving_base import MovingBase
+from dyn_core.model.moving_base.named_entries import column_names
+from dyn_core.symbolic.scalar import larger
 
 _MEANING = {
     "inverse_dynamics": "acceleration of the base and torques that give accelerations of the joints",

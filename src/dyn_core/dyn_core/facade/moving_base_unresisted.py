@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from dyn_core.core.errors import DynError
 from dyn_core.dynamics.unresisted import unresisted
-from dyn_core.errors import DynError
-from dyn_core.model.moving_base import MovingBase
+from dyn_core.model.moving_base.moving_base import MovingBase
 
 NEEDED = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_given_base")
 """The functions that divide by an inertia: of the base, of base and joints, and of the joints."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.facade.arrays import Array, as_floats
-from dyn_core.parallel.parallel_robot import ParallelRobot
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
+from dyn_core.core.arrays import Array, as_floats
 
 ROTATION = 1e-6
 """How far from the identity R R^T of a rotation matrix may be."""

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from dyn_core.algorithms.parallel import parallel_base_parameters as base_parameters
+from dyn_core.algorithms.parallel.parallel_base_parameters import Method, ParallelBaseParameters
+from dyn_core.algorithms.parallel.parallel_structure import parallel_robot
 from dyn_core.grouping.effects import Mount
-from dyn_core.model.robot import Robot
-from dyn_core.parallel import base_parameters
-from dyn_core.parallel.base_parameters import Method, ParallelBaseParameters
-from dyn_core.parallel.structure import parallel_robot
+from dyn_core.robot.robot import Robot
 
 
 def parallel_base_parameters(

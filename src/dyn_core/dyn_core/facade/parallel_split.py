@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from dyn_core.codegen.program import Program, trace
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
+from dyn_core.algorithms.parallel.platform_dynamics import (
+    leg_inertia,
+    platform_acceleration,
+    projected_inertia,
+)
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.dynamics.wrench import Wrench
-from dyn_core.expr.graph import Expr
-from dyn_core.facade.parallel_programs import REST, Vector
-from dyn_core.linalg.scalar import Scalar
+from dyn_core.model.parallel.dynamics_programs import REST, Vector
 from dyn_core.parallel.closed_form import given_or_closed
-from dyn_core.parallel.direct_dynamics import leg_inertia, platform_acceleration, projected_inertia
 from dyn_core.parallel.inverse_dynamics import actuator_efforts, leg_share
 from dyn_core.parallel.leg import Leg
-from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.platform_motion import platform_motion
 from dyn_core.parallel.platform_wrench import platform_inertia, platform_wrench
+from dyn_core.symbolic.expression_graph import Expr
+from dyn_core.symbolic.scalar import Scalar
 
 UPPER = tuple((i, k) for i in range(6) for k in range(i, 6))
 """Places of a symmetric matrix that are handed on."""

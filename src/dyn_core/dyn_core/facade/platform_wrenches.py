@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
+from dyn_core.core.arrays import Array, as_floats
+from dyn_core.core.errors import DynError, listed
 from dyn_core.dynamics.wrench import Wrench, wrench_on_antecedent
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.arrays import Array, as_floats
 from dyn_core.linalg.transform import compose, inverse
-from dyn_core.parallel.parallel_robot import ParallelRobot
 
 
 def platform_wrench(robot: ParallelRobot, T: Array, wrenches: Mapping[str, npt.ArrayLike]) -> Array:

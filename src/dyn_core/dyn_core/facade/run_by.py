@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from dyn_core.codegen.program import Program
-from dyn_core.facade.arrays import Array
+from dyn_core.codegen.traced_program import Program
+from dyn_core.core.arrays import Array
 from dyn_core.facade.compile import compiled_or_none
 from dyn_core.facade.runnable import Runnable, runnables
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 
 def run_by(robot: Robot, program: Program) -> Callable[..., Array]:

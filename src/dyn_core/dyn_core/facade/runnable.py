@@ -9,9 +9,9 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.python_backend import PythonFunction
-from dyn_core.facade.arrays import Array
+from dyn_core.codegen.traced_program import Program
+from dyn_core.core.arrays import Array
 from dyn_core.facade.search import Search, search_for
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.codegen.program import Program
+from dyn_core.codegen.traced_program import Program
 from dyn_core.codegen.unknowns import Unknowns
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.loops.search import closes_somewhere, does_not_close, searched
 
 

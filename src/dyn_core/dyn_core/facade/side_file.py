@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Mapping
 
-from dyn_core.errors import DynError
-from dyn_core.io.side_file import SideFile, side_file
-from dyn_core.io.source import path_text, read_text
-from dyn_core.io.yaml_text import as_node, parse_yaml
+from dyn_core.core.errors import DynError
+from dyn_core.core.text import path_text, read_text
+from dyn_core.robot.side_file.reader import SideFile, side_file
+from dyn_core.robot.yaml_text import as_node, parse_yaml
 
 _YAML_TEXT = re.compile(r"\n|:\s|:$|^\s*[{#]")  # what no path of a file holds
 

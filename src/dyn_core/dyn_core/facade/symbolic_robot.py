@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dyn_core.expr.graph import Expr, Graph
-from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import parametrised
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Expr, Graph
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from dyn_core.algorithms.loops.loop_structure import geometry_of
 from dyn_core.codegen.unknowns import numeric_step
 from dyn_core.dynamics.unresisted import Inertia, unresisted_joints
 from dyn_core.facade.closed import equations
-from dyn_core.loops.structure import geometry_of
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 
 def unresisted_coordinates(robot: Robot, inertia: Inertia | None = None) -> tuple[str, ...]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import warnings
 
-from dyn_core.errors import ModelWarning
+from dyn_core.core.errors import ModelWarning
 from dyn_core.geometry.build_elastic import without_springs
 from dyn_core.geometry.describe_par import describe_par
 from dyn_core.geometry.describe_robot import describe_robot
-from dyn_core.io.par_text import par_text
-from dyn_core.io.urdf_text import urdf_text
 from dyn_core.loops.cut_frames import with_cut_frames
-from dyn_core.model.robot import Robot
+from dyn_core.robot.par.writer import par_text
+from dyn_core.robot.robot import Robot
+from dyn_core.robot.urdf.writer import urdf_text
 
 
 def write_urdf(robot: Robot) -> str:

@@ -14,12 +14,12 @@ from itertools import compress
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError, listed
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 from dyn_core.model.followers import followers, range_of_leader, speed_of_leader
-from dyn_core.model.joint import Joint
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Joint
+from dyn_core.robot.robot import Robot
 
 SLACK = 1e-6
 """How far out of its range a joint that stands still may be (rad or m): both are printed with some digits."""

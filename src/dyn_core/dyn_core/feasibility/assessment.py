@@ -10,18 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
 from dyn_core.feasibility.bearing_loads import BearingLoad, bearing_loads
 from dyn_core.feasibility.drive_torques import DriveTorques
 from dyn_core.feasibility.excess import Excess
 from dyn_core.feasibility.failures import Failure, failures
-from dyn_core.feasibility.feasibility import check_actuated
+from dyn_core.feasibility.limit_violations import Scaling, greatest_rate
 from dyn_core.feasibility.motor_sizing import MotorLoad, motor_loads
 from dyn_core.feasibility.overheating import Overheating, overheatings
 from dyn_core.feasibility.sampled_motion import SampledMotion
-from dyn_core.feasibility.time_scaling import Scaling, greatest_rate
-from dyn_core.model.robot import Robot
+from dyn_core.feasibility.step_feasibility import check_actuated
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from html import escape
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.feasibility.actuator_limits import ActuatorLimit
 from dyn_core.feasibility.assessment import Assessment
 from dyn_core.feasibility.assessment_tables import (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from dyn_core.errors import counted, listed
+from dyn_core.core.errors import counted, listed
 from dyn_core.feasibility.assessment import Assessment
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.facade.compile import compile_model
 from dyn_core.feasibility.motor_sizing import rms
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True)

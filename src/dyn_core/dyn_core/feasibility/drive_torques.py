@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.programs import traced, with_terms
+from dyn_core.core.arrays import Array
 from dyn_core.facade.run_by import run_by
-from dyn_core.facade.wrench_row import WrenchRow
-from dyn_core.model.robot import Robot
+from dyn_core.model.external_wrenches import WrenchRow
+from dyn_core.model.fixed_base.dynamics_programs import traced, with_terms
+from dyn_core.robot.robot import Robot
 
 CREEP = 1e-150
 """Rate at which speeds have a direction, for Coulomb friction, and no other effect that numbers show."""

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.feasibility.actuator_limits import ActuatorLimits
 
 Quantity: TypeAlias = Literal["position", "velocity", "effort", "power", "braking power"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.feasibility.actuator_limits import ActuatorLimits
 from dyn_core.feasibility.excess import Excess, bounds, excesses
 from dyn_core.feasibility.step_program import Layout

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from dyn_core.control.passive_agreement import TOLERANCE, PassiveAgreement
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.feasibility.contradictions import is_clean
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.core.number_table import NumberTable, at_line
+from dyn_core.feasibility.column_consistency import is_clean
 from dyn_core.feasibility.gain import gain
-from dyn_core.io.number_table import NumberTable, at_line
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
 
 APART = 0.5
 """Part of velocities and accelerations by which they may be off, in the root mean square: measured ones are

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 ALIKE = 0.9
 """Correlation below which courses are different altogether, and no multiples of each other."""

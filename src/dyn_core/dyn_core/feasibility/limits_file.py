@@ -27,7 +27,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from dyn_core.errors import DynError, ModelWarning, counted, shortened
+from dyn_core.core.errors import DynError, ModelWarning, counted, shortened
+from dyn_core.core.text import path_text, read_text
 from dyn_core.feasibility.actuator_limits import (
     ActuatorLimit,
     ActuatorLimits,
@@ -38,10 +39,9 @@ from dyn_core.feasibility.actuator_limits import (
 )
 from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve, checked_curve
 from dyn_core.io.number import finite_number
-from dyn_core.io.source import path_text, read_text
-from dyn_core.io.yaml_text import Node, Scalar, as_node, parse_yaml
 from dyn_core.io.yaml_values import entries, fail, items, number
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.robot.yaml_text import Node, Scalar, as_node, parse_yaml
 
 OF_MOTION = ("position", "velocity")
 OF_ACTUATOR = ("effort", "curve", "power", "braking_power", "continuous_effort")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.feasibility.actuator_limits import ActuatorLimits
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 ROUNDING = 4e-15
 """Distance to a constraint that counts as none, in parts of the distances it is the difference of."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dyn_core.codegen.compiler import NoCompiler
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.feasibility.nearest_point import BLUR, PUSHING, ROUNDING, STEEP, STEPS, nearest_point
 from dyn_core.feasibility.step_program import Layout
 

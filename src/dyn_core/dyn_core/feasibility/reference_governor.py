@@ -26,13 +26,13 @@ import numpy.typing as npt
 from dyn_core.control.motion import Motion
 from dyn_core.control.trajectory_ranges import OVERSHOOT
 from dyn_core.control.vectors import check_vector
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array, as_floats
+from dyn_core.core.arrays import Array, as_floats
+from dyn_core.core.errors import DynError
 from dyn_core.feasibility.excess import Excess, bounds, excesses
-from dyn_core.feasibility.feasibility import Feasibility
 from dyn_core.feasibility.feasible_step import FeasibleStep
 from dyn_core.feasibility.reference_path import ReferencePath
 from dyn_core.feasibility.reference_positions import GLANCE_S, ReferencePositions
+from dyn_core.feasibility.step_feasibility import Feasibility
 
 Place: TypeAlias = Callable[[float], tuple[float, Array, Array]]
 """Of a rate: s, position and velocity where a step along the path ends."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 GLANCE_S = 0.01
 """Time over which mean velocities are taken (s): over less, noise of stamps and positions is seen."""

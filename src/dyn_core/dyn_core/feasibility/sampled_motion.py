@@ -12,13 +12,13 @@ from typing import BinaryIO, Literal
 import numpy as np
 
 from dyn_core.control.spline_velocities import spline_velocities
-from dyn_core.errors import DynError, counted, listed
-from dyn_core.facade.arrays import Array
-from dyn_core.feasibility.contradictions import Contradiction, contradictions
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError, counted, listed
+from dyn_core.core.number_table import TIME, NumberTable, at_line, read_number_stream, read_number_table
+from dyn_core.core.text import path_text
+from dyn_core.feasibility.column_consistency import Contradiction, contradictions
 from dyn_core.feasibility.following_columns import check_following, following_names
-from dyn_core.io.number_table import TIME, NumberTable, at_line, read_number_stream, read_number_table
-from dyn_core.io.source import path_text
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 QUANTITIES = ("position", "velocity", "acceleration", "effort")
 PLURALS = {"velocity": "velocities", "acceleration": "accelerations"}

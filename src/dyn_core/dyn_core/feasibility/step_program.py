@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from dyn_core.codegen.program import Program, trace
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.facade.closed import closed
-from dyn_core.facade.programs import kinds
-from dyn_core.linalg.scalar import Scalar, is_zero, larger
-from dyn_core.model.robot import Robot
+from dyn_core.model.fixed_base.dynamics_programs import kinds
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar, is_zero, larger
 
 Vector = Sequence[Scalar]
 

@@ -11,15 +11,15 @@ import numpy as np
 from dyn_core.control.motion import Motion
 from dyn_core.control.piece_extremes import hull, turning_points
 from dyn_core.control.plan import planned, replaced
-from dyn_core.control.trajectory import Trajectory
-from dyn_core.control.trajectory_points import REST, TrajectoryPoints
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import REST, TrajectoryPoints
 from dyn_core.control.trajectory_ranges import OVERSHOOT
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.feasibility.actuator_limits import ActuatorLimits
 from dyn_core.feasibility.drive_torques import DriveTorques
 from dyn_core.feasibility.failures import Failure, failures
-from dyn_core.feasibility.time_scaling import greatest_rate
+from dyn_core.feasibility.limit_violations import greatest_rate
 
 MORE = 1.02
 """How much slower a trajectory is made at least, where one that begins in motion is not feasible yet."""

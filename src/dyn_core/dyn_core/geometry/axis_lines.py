@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from dyn_core.geometry.joint_tree import JointTree
 from dyn_core.geometry.tolerance import ROUNDING
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import Transform, apply
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.vec3 import Vec3
 
 
 @dataclass(frozen=True)

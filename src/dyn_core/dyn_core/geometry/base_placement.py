@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.quaternion import rotation_matrix
-from dyn_core.linalg.scalar import Scalar, cos, sin
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.moving_base import MovingBase
+from dyn_core.model.moving_base.moving_base import MovingBase
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import Scalar, cos, sin
 
 
 def base_placement(base: MovingBase, pose: Sequence[Scalar]) -> Transform:

@@ -22,12 +22,12 @@ import math
 
 from dyn_core.geometry.axis_lines import AxisLine
 from dyn_core.geometry.common_normal import common_normal, foot_on_line
-from dyn_core.geometry.mdh import mdh_from_transform
 from dyn_core.geometry.tolerance import ROUNDING
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.angle import cos_sin
 from dyn_core.linalg.transform import Transform, compose, inverse
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.robot.mdh.frames import mdh_from_transform
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def body_frame(

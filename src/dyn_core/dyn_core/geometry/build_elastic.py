@@ -14,13 +14,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from dyn_core.errors import DynError
-from dyn_core.io.side_file import SideMotor, SideSpring
+from dyn_core.core.errors import DynError
 from dyn_core.model.elasticity import Elasticity
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.joint import Friction, Joint, Limits
 from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Friction, Joint, Limits
+from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.robot import Robot
+from dyn_core.robot.side_file.reader import SideMotor, SideSpring
 
 
 def motor_name(joint: str) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.geometry.build_loops import with_loops
 from dyn_core.geometry.inertias import link_inertia
 from dyn_core.geometry.joint_frames import JointFrame, joint_frames
 from dyn_core.geometry.joint_tree import JointTree, MovingJoint, joint_tree
 from dyn_core.io.compound_joints import with_simple_joints
-from dyn_core.io.description import UrdfDescription, UrdfJoint, UrdfLoop
 from dyn_core.io.mimic_chain import followed_joints
 from dyn_core.linalg.transform import compose, inverse
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.inertial_parameters import InertialParameters, merge
-from dyn_core.model.joint import Friction, Joint, Limits, Mimic, Sigma
 from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.robot import Robot
+from dyn_core.robot.description import UrdfDescription, UrdfJoint, UrdfLoop
+from dyn_core.robot.joints import Friction, Joint, Limits, Mimic, Sigma
+from dyn_core.robot.links import InertialParameters, merge
+from dyn_core.robot.robot import Robot
+from dyn_core.robot.side_file.conversion import with_loops
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def build_robot(

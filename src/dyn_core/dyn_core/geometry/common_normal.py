@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dyn_core.geometry.tolerance import FAR, ROUNDING
-from dyn_core.linalg import vec3
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.vec3 import Vec3
 
 
 class CommonNormal(NamedTuple):

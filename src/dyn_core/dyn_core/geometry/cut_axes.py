@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from dyn_core.geometry.axis_lines import AxisLine
 from dyn_core.geometry.joint_tree import JointTree, PlacedLink
-from dyn_core.geometry.rotations import placement
-from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import compose
+from dyn_core.robot.description import Triple, UrdfLoop, UrdfLoopEnd
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.transform import placement
 
 _WITHOUT_LINE = ("spherical", "fixed", "planar")
 """Types of cut joints that have no axis in space."""

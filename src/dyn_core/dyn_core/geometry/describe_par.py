@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dyn_core.errors import DynError
-from dyn_core.geometry.mdh import transform_from_mdh
-from dyn_core.io.par import FIXED, ParFrame, ParLink, ParRobot, ParVariable
-from dyn_core.linalg import vec3
+from dyn_core.core.errors import DynError
 from dyn_core.linalg.angle import cos_sin
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Joint, Sigma
 from dyn_core.model.loop import Loop, LoopType
 from dyn_core.model.mdh_parameters import MdhParameters
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.robot.mdh.frames import transform_from_mdh
+from dyn_core.robot.par.reader import FIXED, ParFrame, ParLink, ParRobot, ParVariable
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.vec3 import Vec3
 
 _DIGITS_LOST = 1e-14
 

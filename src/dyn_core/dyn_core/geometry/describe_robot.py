@@ -8,11 +8,13 @@ joints.
 
 from __future__ import annotations
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.geometry.joint_transform import joint_transform
-from dyn_core.geometry.rotations import rpy_from_rotation
 from dyn_core.geometry.tolerance import clean_angle, clean_length
-from dyn_core.io.description import (
+from dyn_core.linalg.transform import Transform, compose, inverse
+from dyn_core.model.link_frame import LinkFrame
+from dyn_core.model.loop import Loop, LoopEnd
+from dyn_core.robot.description import (
     Triple,
     UrdfDescription,
     UrdfInertial,
@@ -24,13 +26,11 @@ from dyn_core.io.description import (
     UrdfMimic,
     UrdfOrigin,
 )
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.transform import Transform, compose, inverse
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
-from dyn_core.model.joint import Joint, Limits, Sigma
-from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.loop import Loop, LoopEnd
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Joint, Limits, Sigma
+from dyn_core.robot.links import InertialParameters, in_frame
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.transform import rpy_from_rotation
 
 
 def describe_robot(robot: Robot) -> UrdfDescription:

@@ -8,11 +8,11 @@ from functools import reduce
 
 from dyn_core.geometry.joint_placement import joint_placement
 from dyn_core.geometry.path import lineage
-from dyn_core.linalg import step
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import Transform, compose, inverse
 from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import step
+from dyn_core.symbolic.scalar import Scalar
 
 
 def body_placements(robot: Robot, q: Sequence[Scalar]) -> list[Transform]:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dyn_core.geometry.rotations import placement
-from dyn_core.io.description import UrdfInertial, UrdfLink
-from dyn_core.linalg.mat3 import Mat3
 from dyn_core.linalg.transform import Transform, compose
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
+from dyn_core.robot.description import UrdfInertial, UrdfLink
+from dyn_core.robot.links import InertialParameters, in_frame
+from dyn_core.symbolic.mat3 import Mat3
+from dyn_core.symbolic.transform import placement
 
 
 def inertia_matrix(inertial: UrdfInertial) -> Mat3:

@@ -10,12 +10,12 @@ from dyn_core.geometry.axis_lines import AxisLine, axis_lines, placed
 from dyn_core.geometry.body_frame import body_frame, root_frame
 from dyn_core.geometry.cut_axes import cut_axes
 from dyn_core.geometry.joint_tree import JointTree
-from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
 from dyn_core.geometry.tolerance import clean_length
-from dyn_core.io.description import UrdfLoop
 from dyn_core.linalg.transform import IDENTITY, Transform, compose, inverse
-from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.mdh_parameters import MdhParameters
+from dyn_core.robot.description import UrdfLoop
+from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
+from dyn_core.symbolic.vec3 import Vec3
 
 
 @dataclass(frozen=True)

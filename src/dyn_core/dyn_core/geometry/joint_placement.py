@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dyn_core.geometry.rotations import rot_z
-from dyn_core.linalg import mat3
 from dyn_core.linalg.angle import cos_sin, cos_sin_of_sum
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.step import (
+from dyn_core.model.mdh_parameters import MdhParameters
+from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.symbolic import mat3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.step import (
     Rotation,
     Step,
     Translation,
@@ -18,9 +19,8 @@ from dyn_core.linalg.step import (
     constant_rotation,
     constant_translations,
 )
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Joint, Sigma
-from dyn_core.model.mdh_parameters import MdhParameters
+from dyn_core.symbolic.transform import rot_z
+from dyn_core.symbolic.vec3 import Vec3
 
 SKEW = 0.1
 """Least sine of the angle between two axes for which b and r have about the digits of iPj."""

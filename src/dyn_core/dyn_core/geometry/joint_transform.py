@@ -6,10 +6,10 @@ from __future__ import annotations
 from functools import reduce
 
 from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.linalg import step
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import IDENTITY, Transform
-from dyn_core.model.joint import Joint
+from dyn_core.robot.joints import Joint
+from dyn_core.symbolic import step
+from dyn_core.symbolic.scalar import Scalar
 
 
 def joint_transform(joint: Joint, q: Scalar) -> Transform:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dyn_core.geometry.rotations import placement
-from dyn_core.io.description import UrdfDescription, UrdfJoint, UrdfLink
 from dyn_core.linalg.transform import IDENTITY, Transform, compose
+from dyn_core.robot.description import UrdfDescription, UrdfJoint, UrdfLink
+from dyn_core.symbolic.transform import placement
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.step import Step, inverse
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.step import Step, inverse
 
 
 def lineage(robot: Robot, body: int) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dyn_core.grouping.combinations import Combinations
+from dyn_core.algorithms.base_parameters.combinations import Combinations
 from dyn_core.grouping.inertial_maps import Matrix
 from dyn_core.model.standard_parameters import INERTIAL, parameter_names
 

@@ -13,12 +13,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from dyn_core.algorithms.loops.loop_structure import geometry_of, structure
 from dyn_core.grouping.base_parameters import PER_BODY
 from dyn_core.grouping.inertial_maps import Matrix
 from dyn_core.loops.numbers import Numbers
-from dyn_core.loops.structure import geometry_of, structure
 from dyn_core.loops.wander import ClosedStates, closed_states, wander
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 SAMPLES = 40
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
+from dyn_core.algorithms.base_parameters.loop_relations import loop_relations
+from dyn_core.algorithms.base_parameters.numeric_relations import random_regressor
 from dyn_core.grouping.chosen import without_rounding
 from dyn_core.grouping.closed_regressor import random_closed_states
-from dyn_core.grouping.dependent_columns import dependent_columns
 from dyn_core.grouping.effects import Mount
 from dyn_core.grouping.inertial_maps import Matrix
-from dyn_core.grouping.loop_relations import loop_relations
-from dyn_core.grouping.numeric import random_regressor
 from dyn_core.grouping.relations import Relations, settled, size_of, units_of
 from dyn_core.grouping.tidied import tidied
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 _DEPENDENT = 1e-10
 """Singular value of relations of length 1 between columns of length 1 below which one says nothing new."""

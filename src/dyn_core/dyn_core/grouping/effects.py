@@ -26,11 +26,16 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from dyn_core.algorithms.base_parameters.torque_effects import (
+    cross_inertia,
+    in_all_positions,
+    own_twist,
+    seen_from,
+)
 from dyn_core.grouping.inertial_maps import Matrix, average, moved_parameters, variations
-from dyn_core.grouping.twists import cross_inertia, in_all_positions, own_twist, seen_from
 from dyn_core.linalg.transform import Transform
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Joint
+from dyn_core.robot.joints import Joint
+from dyn_core.symbolic.vec3 import Vec3
 
 Mount: TypeAlias = Literal["fixed", "tilted", "moving"]
 """How the base is mounted: it stands still; it stands still in various attitudes; it moves in any way."""

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
-from dyn_core.model.joint import Sigma
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.links import InertialParameters, in_frame
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
 

@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dyn_core.algorithms.base_parameters.tree_relations import divisions, gathered
 from dyn_core.geometry.joint_transform import joint_transform
 from dyn_core.grouping.base_parameters import PER_BODY
 from dyn_core.grouping.effects import Mount
 from dyn_core.grouping.inertial_maps import Matrix, average, moved_parameters
 from dyn_core.grouping.polynomial import polynomial, variable
 from dyn_core.grouping.relations import size_of, units_of
-from dyn_core.grouping.symbolic import divisions, gathered
-from dyn_core.linalg import mat3
 from dyn_core.linalg.angle import cos_sin
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.joint import Joint, Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3
 
 FAR = 100.0
 """Where b or r is longer (m), two axes are almost parallel, and their position stays a number."""

@@ -11,13 +11,13 @@ from operator import add
 
 import numpy as np
 
+from dyn_core.algorithms.base_parameters.determination import relations
 from dyn_core.grouping.base_parameters import PER_BODY
-from dyn_core.grouping.determine import relations
 from dyn_core.grouping.effects import Mount
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.refuse_moving_base import refuse_moving_base
-from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import PER_JOINT, parameter_values, parametrised
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar
 
 
 def with_base_parameters(robot: Robot, mount: Mount = "fixed") -> Robot:

@@ -11,9 +11,9 @@ import numpy as np
 from dyn_core.grouping.base_parameters import PER_BODY
 from dyn_core.grouping.chosen import first_independent
 from dyn_core.grouping.inertial_maps import Matrix
-from dyn_core.linalg import vec3
-from dyn_core.model.joint import Joint, Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import vec3
 
 
 class Relations(NamedTuple):

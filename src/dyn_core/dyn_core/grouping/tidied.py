@@ -7,8 +7,8 @@ import numpy as np
 
 from dyn_core.grouping.inertial_maps import Matrix
 from dyn_core.grouping.relations import Relations, units_of
-from dyn_core.linalg import vec3
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import vec3
 
 _NOTHING = 1e-12
 """Part of the largest coefficient of a row, at least of 1, below which one is rounding."""

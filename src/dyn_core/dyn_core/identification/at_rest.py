@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.identification.bool_array import BoolArray
-from dyn_core.signals.cutoff import STILL
-from dyn_core.signals.signals import Signals
+from dyn_core.logs.conditioning.filters import STILL
+from dyn_core.logs.conditioning.signals import Signals
 
 RESOLVED = 4.0
 """Range of positions that is no motion, in deviations of their noise: a step of a counter is 3.5 of them."""

@@ -8,12 +8,12 @@ from functools import cache
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.algorithms.loops.loop_structure import structure
+from dyn_core.core.arrays import Array
 from dyn_core.facade.loop_programs import passive_positions
 from dyn_core.facade.run_by import runnable_by
 from dyn_core.facade.runnable import Runnable
-from dyn_core.loops.structure import structure
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 
 def always(q: Array) -> bool:

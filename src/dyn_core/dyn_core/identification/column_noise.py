@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.identification.at_rest import moving
-from dyn_core.identification.equations import Equations
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.rows import Rows
 
 

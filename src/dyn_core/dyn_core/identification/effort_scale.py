@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dyn_core.check.finding import Finding, Severity
-from dyn_core.facade.arrays import Array
-from dyn_core.identification.equations import Equations
+from dyn_core.core.arrays import Array
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.identification.hypothesis import thinned
+from dyn_core.identification.regressor.motion_equations import Equations
 
 FAR, LITTLE = 60.0, 1.0 / 200.0
 """Times what the described masses need that torques of a wrong unit are; far less is masses made up."""

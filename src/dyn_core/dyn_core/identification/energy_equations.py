@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.core.arrays import Array
 from dyn_core.identification.factors import Factors, triangular
-from dyn_core.identification.friction import STANDARD, FrictionModel
-from dyn_core.identification.momenta import dissipated, energies
-from dyn_core.signals.signals import Signals
+from dyn_core.identification.friction.friction_model import STANDARD, FrictionModel
+from dyn_core.identification.regressor.base_columns import BaseColumns
+from dyn_core.identification.regressor.momentum_energy import dissipated, energies
+from dyn_core.logs.conditioning.signals import Signals
 
 
 def scalar_names(base: BaseColumns) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.least_squares import Solution
+from dyn_core.identification.estimators.least_squares import Solution
 
 SIGNIFICANT = 3.3
 """Least value of an essential parameter in deviations: 0.1 % of those that are 0 are taken for essential."""

@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.one_thread import one_thread
+from dyn_core.core.arrays import Array
+from dyn_core.core.blas_threads import one_thread
 from dyn_core.identification.rows import Rows
 
 WAITING = 16384

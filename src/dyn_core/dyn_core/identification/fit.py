@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.deviations import deviations, residual_rows
+from dyn_core.identification.estimators.least_squares import Solution, system
+from dyn_core.identification.estimators.standard_deviations import deviations, residual_rows
 from dyn_core.identification.factors import Factors
-from dyn_core.identification.least_squares import Solution, system
 from dyn_core.identification.rows import Rows
 
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.identification.at_rest import moving
-from dyn_core.identification.friction import FrictionModel, unit
-from dyn_core.identification.identified import (
+from dyn_core.identification.friction.friction_model import FrictionModel, unit
+from dyn_core.identification.output.identified_parameters import (
     Errors,
     Identified,
     IdentifiedParameter,
@@ -24,9 +24,9 @@ from dyn_core.identification.identified import (
     TorqueError,
 )
 from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.model.joint import Joint, Mimic
-from dyn_core.model.robot import Robot
-from dyn_core.signals.signals import Signals
+from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.robot.joints import Joint, Mimic
+from dyn_core.robot.robot import Robot
 
 SAME = 0.02
 """Distance (rad or m) at which a joint that is fixed is still where it was."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.identification.friction import FrictionModel, Term
+from dyn_core.core.arrays import Array
+from dyn_core.identification.friction.friction_model import FrictionModel, Term
 
 FrictionTorques = Callable[[Array, Array], Array]
 

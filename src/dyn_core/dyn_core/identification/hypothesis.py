@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dyn_core.identification.channels import Assignment, Channels, channels
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.diagnosis.signal_hypotheses import Assignment, Channels, channels
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.regressor.motion_equations import Equations
 
 DRIVING = 1.4
 """What friction that drives a joint counts, in misfit."""

@@ -7,21 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.one_thread import one_thread
+from dyn_core.core.arrays import Array
+from dyn_core.core.blas_threads import one_thread
 from dyn_core.identification.at_rest import at_rest
-from dyn_core.identification.base_columns import base_columns
-from dyn_core.identification.checks import check_closes, check_length, check_signals
-from dyn_core.identification.diagnosis import diagnosis
-from dyn_core.identification.equations import Equations
+from dyn_core.identification.diagnosis.diagnosis import diagnosis
+from dyn_core.identification.diagnosis.reliability import whiteness
 from dyn_core.identification.essential import essential
-from dyn_core.identification.estimation import Estimation
+from dyn_core.identification.estimators.estimation import Estimation
+from dyn_core.identification.estimators.identification_settings import (
+    check_closes,
+    check_length,
+    check_signals,
+)
+from dyn_core.identification.estimators.least_squares import own_columns
 from dyn_core.identification.fixed_joints import fixed_positions, of_free_joints, with_all_joints
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.identified import Errors, Identified, Procedure
-from dyn_core.identification.least_squares import own_columns
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.motor_coupling import motors_of
 from dyn_core.identification.offsets import grouped_offsets
+from dyn_core.identification.output.identified_parameters import Errors, Identified, Procedure
+from dyn_core.identification.regressor.base_columns import base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.remarks import cost_of_possible, of_fixed_joints, of_standing_held_out, remarks
 from dyn_core.identification.settings import IdentificationSettings
 from dyn_core.identification.stages import IdentifyStage, Progress
@@ -34,9 +39,8 @@ from dyn_core.identification.tables import (
     standard_table,
 )
 from dyn_core.identification.torque_error import torque_error
-from dyn_core.identification.whiteness import whiteness
-from dyn_core.model.robot import Robot
-from dyn_core.signals.signals import Signals
+from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.robot.robot import Robot
 
 DEFAULTS = IdentificationSettings()
 

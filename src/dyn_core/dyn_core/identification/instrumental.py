@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.identification.bool_array import BoolArray
 from dyn_core.identification.rows import Rows
 

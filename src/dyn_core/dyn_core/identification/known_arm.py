@@ -9,13 +9,13 @@ from typing import Protocol
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.arrays import Array
-from dyn_core.identification.base_columns import BaseColumns
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.identified import Identified
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError, listed
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.motor_coupling import MotorCoupling
-from dyn_core.model.robot import Robot
+from dyn_core.identification.output.identified_parameters import Identified
+from dyn_core.identification.regressor.base_columns import BaseColumns
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

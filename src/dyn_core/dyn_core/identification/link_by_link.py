@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.geometry.path import lineage
-from dyn_core.identification.base_columns import BaseColumns
 from dyn_core.identification.bool_array import BoolArray
+from dyn_core.identification.estimators.least_squares import SINGULAR, own_columns
 from dyn_core.identification.factors import Factors
-from dyn_core.identification.least_squares import SINGULAR, own_columns
+from dyn_core.identification.regressor.base_columns import BaseColumns
 
 SHOWN = 1e-3
 """Least part of a column of unit length that has to be independent for a joint to decide its parameter."""

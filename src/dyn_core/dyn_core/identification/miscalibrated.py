@@ -14,14 +14,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dyn_core.check.finding import Finding, Severity
-from dyn_core.identification.channels import Channels
-from dyn_core.identification.equations import Equations
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.identification.diagnosis.signal_hypotheses import Channels
+from dyn_core.identification.diagnosis.wrong_signals import FAR, PERHAPS, Explained
 from dyn_core.identification.golden import lowest
 from dyn_core.identification.hypothesis import Evidence, Hypothesis, nothing_wrong, score, thinned
-from dyn_core.identification.mixed_up import FAR, PERHAPS, Explained
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.identification.regressor.motion_equations import Equations
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
 
 GAINS = np.logspace(-4.0, 4.0, 81)
 """Factors of a torque that are tried first."""

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.arrays import Array
-from dyn_core.model.robot import Robot
-from dyn_core.signals.signals import Signals
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError, listed
+from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.robot.robot import Robot
 
 LETTERS = ("Iam", "Fvm", "Fsm")
 

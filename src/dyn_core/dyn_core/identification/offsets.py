@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dyn_core.grouping.dependent_columns import dependent_columns
-from dyn_core.identification.base_columns import BaseColumns, some_states
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.regressor.base_columns import BaseColumns, some_states
 
 GroupedOffsets = Mapping[str, Mapping[str, float]]
 """By name of an offset, by name of a base parameter: how much of the offset it has."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.identification.expected import consistent_parameters
-from dyn_core.identification.least_squares import own_columns, system
-from dyn_core.identification.recursive import Knowledge
+from dyn_core.identification.estimators.described_parameters import consistent_parameters
+from dyn_core.identification.estimators.least_squares import own_columns, system
+from dyn_core.identification.online.recursive_estimator import Knowledge
 from dyn_core.model.standard_parameters import PER_JOINT
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.algorithms.base_parameters.combinations import Combinations
+from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
+from dyn_core.core.arrays import Array
 from dyn_core.grouping.closed_regressor import on_motions, random_closed_states
-from dyn_core.grouping.combinations import Combinations
-from dyn_core.grouping.dependent_columns import dependent_columns
 from dyn_core.io.compound_joints import PART_NAMES
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 OF_PASSIVE = ("Fv", "Fs")
 """Friction that passive joints are taken to have: no motor gives them an offset."""

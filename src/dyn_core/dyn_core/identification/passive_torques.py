@@ -21,15 +21,15 @@ from functools import partial
 
 import numpy as np
 
-from dyn_core.codegen.program import trace
-from dyn_core.facade.arrays import Array
+from dyn_core.codegen.traced_program import trace
+from dyn_core.core.arrays import Array
 from dyn_core.facade.closed import closed
-from dyn_core.facade.model import Model
 from dyn_core.facade.run_by import run_by
-from dyn_core.identification.base_columns import BaseColumns
-from dyn_core.linalg.scalar import Scalar, larger
+from dyn_core.identification.regressor.base_columns import BaseColumns
 from dyn_core.loops.coordinates import configuration
-from dyn_core.model.robot import Robot
+from dyn_core.model.fixed_base.compiled_model import Model
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar, larger
 
 LEAST_WIDTH = 1e-6
 """Least w (rad/s or m/s)."""

@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from dyn_core.codegen.program import Program, trace
+from dyn_core.algorithms.base_parameters.determination import base_parameters
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.facade.closed import closed
-from dyn_core.grouping.determine import base_parameters
-from dyn_core.identification.base_columns import regressor_columns
-from dyn_core.identification.momenta import energy_program, filtered_program
 from dyn_core.identification.passive_friction import passive_friction
-from dyn_core.model.robot import Robot
+from dyn_core.identification.regressor.base_columns import regressor_columns
+from dyn_core.identification.regressor.momentum_energy import energy_program, filtered_program
+from dyn_core.robot.robot import Robot
 
 _K = "K the parameters that the columns are named after (see dyn base)"
 MODELS = {

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 def _basis() -> Array:

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dyn_core.errors import listed
+from dyn_core.core.errors import listed
 from dyn_core.identification.at_rest import moving
-from dyn_core.identification.base_columns import BaseColumns
-from dyn_core.identification.expected import expected_bodies, without_motor
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.least_squares import Solution
+from dyn_core.identification.estimators.described_parameters import expected_bodies, without_motor
+from dyn_core.identification.estimators.least_squares import Solution
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.offsets import GroupedOffsets, of_grouped_offsets
-from dyn_core.model.robot import Robot
+from dyn_core.identification.regressor.base_columns import BaseColumns
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
-from dyn_core.signals.signals import Signals
+from dyn_core.robot.robot import Robot
 
 ILL_CONDITIONED = 1e3
 """Condition number from which on it is worth a word."""

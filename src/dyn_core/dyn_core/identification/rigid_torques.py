@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.identification.equations import PIECE, Equations
+from dyn_core.core.arrays import Array
+from dyn_core.identification.regressor.motion_equations import PIECE, Equations
 
 
 def rigid_torques(equations: Equations, x: Array) -> Array:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.deviations import residual_rows
+from dyn_core.identification.estimators.least_squares import Solution, weighted
+from dyn_core.identification.estimators.standard_deviations import residual_rows
 from dyn_core.identification.factors import factors
-from dyn_core.identification.least_squares import Solution, weighted
 from dyn_core.identification.rows import Rows
 
 HUBER = 1.345

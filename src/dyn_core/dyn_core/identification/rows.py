@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.equations import KEPT, Equations, Piece
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.regressor.motion_equations import KEPT, Equations, Piece
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.check.finding import Finding, Severity
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.identification.bool_array import BoolArray
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 FLAT = 2e-3
 """Part of the range within which samples are at the greatest value."""

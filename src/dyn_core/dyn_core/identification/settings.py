@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dyn_core.identification.estimators import ESTIMATORS, Estimator
-from dyn_core.identification.expected import WEIGHT
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.estimators.described_parameters import WEIGHT
+from dyn_core.identification.estimators.estimators import ESTIMATORS, Estimator
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.motor_coupling import MotorCoupling
 
 

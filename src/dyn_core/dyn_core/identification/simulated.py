@@ -13,14 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.model import Model
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
 from dyn_core.identification.passive_torques import Torques
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.logs.control import Control
-from dyn_core.signals.signals import Signals
+from dyn_core.model.fixed_base.compiled_model import Model
 
 
 def simulated(

@@ -8,20 +8,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.identification.base_columns import BaseColumns
+from dyn_core.core.arrays import Array
 from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.equations import Equations
 from dyn_core.identification.essential import SIGNIFICANT
-from dyn_core.identification.expected import Consistent
-from dyn_core.identification.friction import FrictionModel, unit
-from dyn_core.identification.friction_selection import V0
-from dyn_core.identification.identified import IdentifiedMotor, IdentifiedParameter, JointFriction
+from dyn_core.identification.estimators.described_parameters import Consistent
+from dyn_core.identification.friction.friction_model import FrictionModel, unit
+from dyn_core.identification.friction.friction_selection import V0
 from dyn_core.identification.motor_coupling import MotorCoupling
+from dyn_core.identification.output.identified_parameters import (
+    IdentifiedMotor,
+    IdentifiedParameter,
+    JointFriction,
+)
+from dyn_core.identification.output.parameter_tables import ChosenFriction, StandardFriction, nearest_standard
+from dyn_core.identification.regressor.base_columns import BaseColumns
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.rigid_torques import rigid_torques
-from dyn_core.identification.standard_friction import ChosenFriction, StandardFriction, nearest_standard
 from dyn_core.identification.units import unit_of
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 INFORMED = 0.5
 """Part of what is known of a standard parameter that has to come from the measurement."""

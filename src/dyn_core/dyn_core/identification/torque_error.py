@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.identification.deviations import residual_rows
-from dyn_core.identification.equations import Equations
-from dyn_core.identification.friction import FrictionModel
-from dyn_core.identification.identified import TorqueError
+from dyn_core.core.arrays import Array
+from dyn_core.identification.estimators.standard_deviations import residual_rows
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.output.identified_parameters import TorqueError
+from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.identification.rigid_torques import rigid_torques
 from dyn_core.identification.rows import Rows
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.identification.column_noise import column_noise
+from dyn_core.identification.estimators.least_squares import Solution, own_columns, system, weighted
 from dyn_core.identification.factors import factors, triangular
 from dyn_core.identification.fit import Fit, information_root, information_rows
-from dyn_core.identification.least_squares import Solution, own_columns, system, weighted
 from dyn_core.identification.rows import Rows
 from dyn_core.identification.total_least_squares import total_least_squares
 

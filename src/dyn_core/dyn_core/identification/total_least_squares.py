@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 def total_least_squares(R: Array, noise: Array) -> tuple[Array, float]:

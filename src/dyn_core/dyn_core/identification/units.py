@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dyn_core.model.parameter_unit import parameter_unit
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 _OF_MOTORS = {"Iam": "kg m^2", "Fvm": "N m s/rad", "Fsm": "N m"}
 

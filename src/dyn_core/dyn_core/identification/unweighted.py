@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from dyn_core.identification.estimators.least_squares import (
+    Solution,
+    deviations_of_residuals,
+    ordinary,
+    system,
+)
 from dyn_core.identification.factors import factors
 from dyn_core.identification.fit import Fit, information_root, information_rows
-from dyn_core.identification.least_squares import Solution, deviations_of_residuals, ordinary, system
 from dyn_core.identification.rows import Rows
 
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dyn_core.errors import DynError, shortened
-from dyn_core.io.description import Triple, UrdfOrigin
+from dyn_core.core.errors import DynError, shortened
 from dyn_core.io.number import finite_number
-from dyn_core.io.xml import Element
+from dyn_core.robot.description import Triple, UrdfOrigin
+from dyn_core.robot.xml_text import Element
 
 LARGEST_LENGTH = 1e9
 """Greatest coordinate (m) and angle (rad): further away, no digit of a robot is left."""

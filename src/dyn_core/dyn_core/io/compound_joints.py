@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dyn_core.errors import DynError, shortened
-from dyn_core.io.description import Triple, UrdfDescription, UrdfJoint, UrdfLink, UrdfOrigin
-from dyn_core.linalg import vec3
+from dyn_core.core.errors import DynError, shortened
+from dyn_core.robot.description import Triple, UrdfDescription, UrdfJoint, UrdfLink, UrdfOrigin
+from dyn_core.symbolic import vec3
 
 PART_NAMES: Mapping[str, tuple[str, ...]] = {
     "planar": ("x", "y", "theta"),

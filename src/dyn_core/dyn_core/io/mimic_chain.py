@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from dyn_core.errors import DynError, listed
+from dyn_core.core.errors import DynError, listed
 from dyn_core.io.attributes import LARGEST_LENGTH
-from dyn_core.io.description import UrdfJoint, UrdfMimic
+from dyn_core.robot.description import UrdfJoint, UrdfMimic
 
 
 class Followed(NamedTuple):

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dyn_core.errors import DynError, shortened
-from dyn_core.io.expression import Linear, linear_expression
+from dyn_core.core.errors import DynError, shortened
+from dyn_core.robot.par.linear_expression import Linear, linear_expression
 
 MAX_CHARACTERS = 1_000_000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.errors import DynError, listed
-from dyn_core.io.description import UrdfJoint, UrdfLink
+from dyn_core.core.errors import DynError, listed
+from dyn_core.robot.description import UrdfJoint, UrdfLink
 
 _AS_LOOP = "take one of the joints out, or declare it as a loop"
 

@@ -8,15 +8,15 @@ motion and mass; of <transmission> and <ros2_control> what `actuation` says, and
 
 from __future__ import annotations
 
-from dyn_core.errors import DynError, shortened
-from dyn_core.io.actuation import commanded_joints, driven_joints, passive_joints, transmission_inertias
+from dyn_core.core.errors import DynError, shortened
 from dyn_core.io.attributes import fail, label, mass_number, origin, text
 from dyn_core.io.compound_joints import joint_names, refuse_name_clashes
-from dyn_core.io.description import UrdfDescription, UrdfInertial, UrdfLink
 from dyn_core.io.tree_check import root_of_tree
-from dyn_core.io.urdf_joints import remark_on_drives, urdf_joints
 from dyn_core.io.urdf_loops import urdf_loops
-from dyn_core.io.xml import Element, parse_xml
+from dyn_core.robot.description import UrdfDescription, UrdfInertial, UrdfLink
+from dyn_core.robot.urdf.joint_elements import remark_on_drives, urdf_joints
+from dyn_core.robot.urdf.reader import commanded_joints, driven_joints, passive_joints, transmission_inertias
+from dyn_core.robot.xml_text import Element, parse_xml
 
 
 def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:

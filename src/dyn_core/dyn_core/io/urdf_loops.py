@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyn_core.errors import counted, listed, shortened
+from dyn_core.core.errors import counted, listed, shortened
 from dyn_core.io.attributes import fail, label, placement_vector, text, vector, words
-from dyn_core.io.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
-from dyn_core.io.side_file import LOOP_TYPES
-from dyn_core.io.xml import Element
+from dyn_core.robot.description import Triple, UrdfLoop, UrdfLoopEnd, UrdfOrigin
+from dyn_core.robot.side_file.reader import LOOP_TYPES
+from dyn_core.robot.xml_text import Element
 
 _READ = (
     *("parent", "child", "parent_origin", "child_origin", "parent_axis", "child_axis"),

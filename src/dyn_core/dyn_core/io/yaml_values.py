@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from dyn_core.errors import DynError, listed, shortened
+from dyn_core.core.errors import DynError, listed, shortened
 from dyn_core.io.attributes import LARGEST_LENGTH
-from dyn_core.io.description import Triple
 from dyn_core.io.number import finite_number
-from dyn_core.io.yaml_text import Entries, Items, Node, Scalar
+from dyn_core.robot.description import Triple
+from dyn_core.robot.yaml_text import Entries, Items, Node, Scalar
 
 
 def fail(owner: str, at: Node, what: str) -> DynError:

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dyn_core.geometry.path import steps_between
-from dyn_core.linalg import mat3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.step import rotated
-from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.step import rotated
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def expressed(

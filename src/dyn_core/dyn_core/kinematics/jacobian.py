@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from dyn_core.geometry.forward import placements_from
 from dyn_core.geometry.path import lineage
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.screw import ZERO, Screw
 from dyn_core.linalg.transform import apply
-from dyn_core.model.joint import Sigma
 from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.screw import ZERO, Screw
 
 
 def jacobian(

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyn_core.algorithms.link_motion import AT_REST, link_motions
 from dyn_core.geometry.joint_placement import joint_placement
 from dyn_core.kinematics.expressed import expressed
-from dyn_core.kinematics.link_motion import AT_REST, link_motions
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.screw import Screw
 from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.screw import Screw
 
 
 def link_acceleration(

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from dyn_core.geometry.joint_placement import joint_placement
 from dyn_core.kinematics.expressed import expressed
-from dyn_core.linalg import mat3, screw, vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.screw import Screw
-from dyn_core.model.joint import Sigma
 from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, screw, vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.screw import Screw
 
 
 def body_velocities(robot: Robot, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Screw]:

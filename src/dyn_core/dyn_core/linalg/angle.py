@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from dyn_core.linalg.scalar import Scalar, cos, sin
+from dyn_core.symbolic.scalar import Scalar, cos, sin
 
 QUARTER = math.pi / 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg.scalar import Scalar, is_zero
+from dyn_core.symbolic.scalar import Scalar, is_zero
 
 
 def determinant(A: Sequence[Sequence[Scalar]]) -> Scalar:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg.scalar import Scalar
+from dyn_core.symbolic.scalar import Scalar
 
 
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:

@@ -7,7 +7,7 @@ nothing is approximated.
 
 from __future__ import annotations
 
-from dyn_core.linalg.scalar import Scalar, cos, larger, sign, sin, sqrt
+from dyn_core.symbolic.scalar import Scalar, cos, larger, sign, sin, sqrt
 
 
 class Jet:

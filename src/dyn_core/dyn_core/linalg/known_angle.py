@@ -8,7 +8,7 @@ algorithms that take the position of a joint take such an angle in its place.
 from __future__ import annotations
 
 from dyn_core.linalg.angle import QUARTER, cos_sin, wrapped
-from dyn_core.linalg.scalar import Scalar
+from dyn_core.symbolic.scalar import Scalar
 
 ROUNDING = 1e-14
 """What constants that cancel may leave of an angle (rad)."""

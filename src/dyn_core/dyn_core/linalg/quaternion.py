@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from dyn_core.linalg import vec3
-from dyn_core.linalg.mat3 import Mat3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.mat3 import Mat3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 Quaternion: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.mat3 import Mat3
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.mat3 import Mat3
+from dyn_core.symbolic.vec3 import Vec3
 
 
 class Transform(NamedTuple):

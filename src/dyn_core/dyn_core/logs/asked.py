@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.arrays import Array
-from dyn_core.logs.assignment import Source, source_of
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError, listed
 from dyn_core.logs.control import Control
-from dyn_core.logs.joint_side import coupled, drive_side
 from dyn_core.logs.log import Log
-from dyn_core.logs.log_map import JointMap, LogMap
+from dyn_core.logs.mapping.assignment import Source, source_of
+from dyn_core.logs.mapping.joint_side import coupled, drive_side
+from dyn_core.logs.mapping.log_map import JointMap, LogMap
 from dyn_core.logs.stream import Recording
 from dyn_core.logs.units import EFFORT, POSITION, VELOCITY
 

@@ -9,7 +9,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 
 
 class MessageTypes:

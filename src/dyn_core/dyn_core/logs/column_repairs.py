@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.logs.assignment import Source
+from dyn_core.core.arrays import Array
 from dyn_core.logs.holes import bridged
-from dyn_core.logs.suspects import spikes
+from dyn_core.logs.mapping.assignment import Source
+from dyn_core.logs.repair.column_anomalies import spikes
 from dyn_core.logs.units import EFFORT, POSITION
 from dyn_core.logs.wrapping import unwrapped
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

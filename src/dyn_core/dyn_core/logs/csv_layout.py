@@ -7,7 +7,7 @@ import csv
 import re
 from dataclasses import dataclass
 
-from dyn_core.errors import DynError, shortened
+from dyn_core.core.errors import DynError, shortened
 from dyn_core.logs.joint_state_csv import joint_state_columns
 from dyn_core.logs.units import UNITS, unit
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.logs.column_name import column_name
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.logs.recording import column_name
 from dyn_core.logs.stream import Selection, Stream
 from dyn_core.logs.units import TIME
 

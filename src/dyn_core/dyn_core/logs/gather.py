@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.check.finding import Finding, Severity
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.findings import Finding, Severity
 
 MAX_VALUES = 16_000_000
 """Values of one log that are kept: 128 MB, for 7 joints with three quantities 12 minutes at 1 kHz."""

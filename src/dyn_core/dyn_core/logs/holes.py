@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 def runs(mask: np.ndarray) -> list[tuple[int, int]]:

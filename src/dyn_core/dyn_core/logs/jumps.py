@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.logs.suspects import resolution
+from dyn_core.core.arrays import Array
+from dyn_core.logs.repair.column_anomalies import resolution
 
 UNLIKE = 10.0
 """What a jump is more than its neighbours say, in what 99 % of the steps are off by, at least."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.check.finding import Finding
-from dyn_core.facade.arrays import Array, as_floats
+from dyn_core.core.arrays import Array, as_floats
+from dyn_core.core.findings import Finding
 from dyn_core.logs.control import Control
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.check.finding import Finding, Severity
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.logs.assignment import Assignment
-from dyn_core.logs.log_map import LogMap
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.logs.mapping.assignment import Assignment
+from dyn_core.logs.mapping.log_map import LogMap
 from dyn_core.logs.pace import GAP, period_of
+from dyn_core.logs.repair.time_stamps import Timed, in_order
 from dyn_core.logs.stream import Recording
-from dyn_core.logs.time_order import Timed, in_order
 from dyn_core.logs.time_unit import seconds
 
 

@@ -9,16 +9,16 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from dyn_core.errors import DynError
-from dyn_core.io.source import path_text
-from dyn_core.logs.assignment import wanted_columns
+from dyn_core.core.errors import DynError
+from dyn_core.core.text import path_text
 from dyn_core.logs.gather import MAX_VALUES
-from dyn_core.logs.log_map import LogMap
-from dyn_core.logs.read_bag import read_bag
-from dyn_core.logs.read_csv import read_csv
+from dyn_core.logs.mapping.assignment import wanted_columns
+from dyn_core.logs.mapping.log_map import LogMap
 from dyn_core.logs.read_matlab import read_matlab
 from dyn_core.logs.read_numpy import read_npy, read_npz
-from dyn_core.logs.read_parquet import read_parquet
+from dyn_core.logs.readers.array_files import read_parquet
+from dyn_core.logs.readers.bag import read_bag
+from dyn_core.logs.readers.csv import read_csv
 from dyn_core.logs.stream import Recording
 
 _SQLITE = b"SQLite format 3\0"

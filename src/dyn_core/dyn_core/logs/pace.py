@@ -12,7 +12,7 @@ import itertools
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 GAP = 4.5
 """Steps of more periods than this are gaps, unless the samples catch up."""

@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from dyn_core.check.finding import Finding, Severity
 from dyn_core.control.passive_agreement import TOLERANCE, PassiveAgreement
-from dyn_core.facade.arrays import Array
-from dyn_core.logs.assignment import Assignment, Source, meaning_of
-from dyn_core.logs.joint_side import drive_side
+from dyn_core.core.arrays import Array
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.logs.log import Log
-from dyn_core.logs.log_map import ColumnMap, JointMap, LogMap
+from dyn_core.logs.mapping.assignment import Assignment, Source, meaning_of
+from dyn_core.logs.mapping.joint_side import drive_side
+from dyn_core.logs.mapping.log_map import ColumnMap, JointMap, LogMap
 from dyn_core.logs.stream import Recording
 from dyn_core.logs.units import POSITION
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 PASSIVE = "passive position"
 """What stands in the place of the quantity of these columns."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.logs.flatten import table_of
 from dyn_core.logs.gather import cut_finding
-from dyn_core.logs.mat_elements import Damaged, Value, variables
+from dyn_core.logs.readers.matlab import Damaged, Value, variables
 from dyn_core.logs.stream import Recording, Selection
 
 LARGEST_FILE = 2_000_000_000

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dyn_core.check.finding import Finding, Severity
-from dyn_core.errors import DynError, listed
+from dyn_core.core.errors import DynError, listed
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.logs.flatten import names_joints, table_of
 from dyn_core.logs.gather import cut_finding
 from dyn_core.logs.stream import Recording, Selection

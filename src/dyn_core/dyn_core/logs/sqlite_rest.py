@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dyn_core.logs.raw_message import RawMessage
-from dyn_core.logs.sqlite_pages import Place, SqlitePages, Value, sqlite_pages
+from dyn_core.logs.readers.bag_salvage import Place, SqlitePages, Value, sqlite_pages
 
 
 def remaining_messages(path: Path) -> Iterator[RawMessage]:

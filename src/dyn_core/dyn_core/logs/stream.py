@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dyn_core.check.finding import Finding
-from dyn_core.facade.arrays import Array
-from dyn_core.logs.column_name import ColumnName
+from dyn_core.core.arrays import Array
+from dyn_core.core.findings import Finding
+from dyn_core.logs.recording import ColumnName
 
 Selection: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 """Which of the columns of these names are read."""

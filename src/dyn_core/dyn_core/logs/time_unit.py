@@ -7,11 +7,11 @@ import re
 
 import numpy as np
 
-from dyn_core.check.finding import Finding, Severity
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.arrays import Array
-from dyn_core.logs.assignment import bare, meaning_of
-from dyn_core.logs.log_map import LogMap
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError, listed
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.logs.mapping.assignment import bare, meaning_of
+from dyn_core.logs.mapping.log_map import LogMap
 from dyn_core.logs.stream import Stream
 from dyn_core.logs.units import TIME, UNITS
 

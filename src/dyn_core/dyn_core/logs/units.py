@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dyn_core.errors import DynError, listed, shortened
+from dyn_core.core.errors import DynError, listed, shortened
 
 TURN = 2.0 * math.pi
 MINUTE = 60.0

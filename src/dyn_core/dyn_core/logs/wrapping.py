@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.logs.units import TURN, Unit
 
 COUNTERS = tuple(2.0**bits for bits in (8, 10, 12, 14, 16, 17, 18, 19, 20, 22, 23, 24, 26, 32))

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.errors import DynError, counted, listed
-from dyn_core.loops.closing import ranks
+from dyn_core.algorithms.loops.closed_configurations import ranks
+from dyn_core.algorithms.loops.redundancy import almost_special
+from dyn_core.core.errors import DynError, counted, listed
 from dyn_core.loops.numbers import Array, Numbers
-from dyn_core.loops.redundancy import almost_special
 
 
 def degrees_of_freedom(W: Array) -> int:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dyn_core.linalg.scalar import Scalar, reciprocal
 from dyn_core.linalg.vector import dot, less
 from dyn_core.loops.block_triangular import Block
+from dyn_core.symbolic.scalar import Scalar, reciprocal
 
 Rows = Sequence[Mapping[int, Scalar]]
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dyn_core.geometry.path import lineage
-from dyn_core.loops.cut_joint import CutJoint
-from dyn_core.model.robot import Robot
+from dyn_core.robot.mdh.cut_frames import CutJoint
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True)

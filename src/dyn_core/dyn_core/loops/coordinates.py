@@ -2,7 +2,8 @@
 """From the coordinates of a robot to the joints of its tree and back, with loops or without.
 
 Algorithms for trees know the n joints of the tree; users know the coordinates. Mimic joints follow by
-a constant map (`dyn_core.model.coupling`), passive joints of loops by `dyn_core.loops.passive`.
+a constant map (`dyn_core.robot.joint_coupling`), passive joints of loops by
+`dyn_core.algorithms.loops.passive_joint_motion`.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from dyn_core.expr.graph import Expr
-from dyn_core.linalg.scalar import Scalar, is_zero
-from dyn_core.loops.passive import Passive
-from dyn_core.loops.solution import solution
-from dyn_core.loops.structure import Structure, structure
-from dyn_core.model.coupling import (
+from dyn_core.algorithms.loops.loop_structure import Structure, structure
+from dyn_core.algorithms.loops.passive_joint_motion import Passive
+from dyn_core.algorithms.loops.passive_joint_positions import solution
+from dyn_core.robot.joint_coupling import (
     coordinate_inertia,
     coordinate_torques,
     joint_positions,
     joint_rates,
 )
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Expr
+from dyn_core.symbolic.scalar import Scalar, is_zero
 
 Vector = Sequence[Scalar]
 

@@ -14,15 +14,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from dyn_core.geometry.mdh import mdh_from_transform, transform_from_mdh
 from dyn_core.geometry.tolerance import FAR, clean_angle
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.angle import QUARTER
 from dyn_core.linalg.transform import Transform, compose, inverse
-from dyn_core.loops.cut_joint import CutJoint, cut_joints
 from dyn_core.model.loop import CutFrame, LoopType
 from dyn_core.model.mdh_parameters import MdhParameters
-from dyn_core.model.robot import Robot
+from dyn_core.robot.mdh.cut_frames import CutJoint, cut_joints
+from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
 
 _ONE_AXIS = (LoopType.REVOLUTE, LoopType.PRISMATIC, LoopType.CYLINDRICAL, LoopType.PLANAR)
 

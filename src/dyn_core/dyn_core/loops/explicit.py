@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dyn_core.errors import DynError
+from dyn_core.algorithms.loops.dyads import Dyad, dyads
+from dyn_core.algorithms.loops.loop_structure import LinearPassive, structure
+from dyn_core.core.errors import DynError
 from dyn_core.linalg.angle import wrapped
-from dyn_core.loops.dyad import Dyad, dyads
-from dyn_core.loops.structure import LinearPassive, structure
-from dyn_core.model.joint import Sigma
-from dyn_core.model.mdh_table import angle_text, length_text
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.mdh_table import angle_text, length_text
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """Two passive joints that a planar loop gives in closed form (`dyn_core.loops.dyad`).
+    """Two passive joints that a planar loop gives in closed form (`dyn_core.algorithms.loops.dyads`).
 
     Attributes:
         joints: their names.

@@ -14,14 +14,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.algorithms.loops.constraints import chain, opening, rate_rows
 from dyn_core.geometry.forward import placements_from
-from dyn_core.linalg import vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.loops.constraint import chain, opening, rate_rows
-from dyn_core.loops.cut_joint import CutJoint, cut_joints
-from dyn_core.model.coupling import coordinate_torques, joint_positions
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joint_coupling import coordinate_torques, joint_positions
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.mdh.cut_frames import CutJoint, cut_joints
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.scalar import Scalar
 
 Array = npt.NDArray[np.float64]
 

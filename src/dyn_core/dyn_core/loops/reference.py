@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from dyn_core.errors import DynError, listed
-from dyn_core.loops.closing import CLOSED, closed_by
+from dyn_core.algorithms.loops.closed_configurations import CLOSED, closed_by
+from dyn_core.algorithms.loops.redundancy import almost_special
+from dyn_core.core.errors import DynError, listed
 from dyn_core.loops.numbers import Array, Numbers
-from dyn_core.loops.redundancy import almost_special
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 NEAR = 0.5
 """How far (rad, or sizes of the loops) the joints that an assembly names may be from closed positions."""

@@ -11,15 +11,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.errors import DynError
-from dyn_core.loops.closing import CLOSED, closed_by
-from dyn_core.loops.follow import Numbers, Scales, Step, follow
+from dyn_core.algorithms.loops.closed_configurations import CLOSED, closed_by
+from dyn_core.algorithms.loops.continuation import Numbers, Scales, Step, follow
+from dyn_core.algorithms.loops.loop_structure import structure
+from dyn_core.core.errors import DynError
 from dyn_core.loops.numbers import Array
 from dyn_core.loops.numbers import Numbers as Constraints
 from dyn_core.loops.reference import worst_opening
-from dyn_core.loops.structure import structure
 from dyn_core.loops.turns import after_turns
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 DETOURS = 16
 """How many positions to go by are tried."""

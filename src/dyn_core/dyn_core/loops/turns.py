@@ -10,7 +10,16 @@ more steps. `codegen/c/closure.h` is the same in C.
 
 from __future__ import annotations
 
-from dyn_core.loops.follow import ADVANCE, ATTEMPTS, CLOSED, Numbers, Scales, Step, distance, follow
+from dyn_core.algorithms.loops.continuation import (
+    ADVANCE,
+    ATTEMPTS,
+    CLOSED,
+    Numbers,
+    Scales,
+    Step,
+    distance,
+    follow,
+)
 
 FAR = 40.0
 """From which distance on, in units of the scales, turns are made at once: half of what ATTEMPTS lead to."""

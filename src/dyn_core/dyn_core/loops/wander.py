@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.loops.closing import ranks
-from dyn_core.loops.constraint import all_rests
+from dyn_core.algorithms.loops.closed_configurations import ranks
+from dyn_core.algorithms.loops.constraints import all_rests
 from dyn_core.loops.numbers import Array, Numbers
-from dyn_core.model.coupling import joint_positions, joint_rates
+from dyn_core.robot.joint_coupling import joint_positions, joint_rates
 
 STEPS = 12
 STEP = 0.2

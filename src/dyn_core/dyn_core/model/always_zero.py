@@ -6,8 +6,8 @@ A motor behind a spring is a rotor, and turns a body without mass; an elastic jo
 
 from __future__ import annotations
 
-from dyn_core.model.robot import Robot
 from dyn_core.model.standard_parameters import INERTIAL
+from dyn_core.robot.robot import Robot
 
 
 def always_zero(robot: Robot) -> frozenset[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyn_core.model.joint import Joint, Mimic
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Joint, Mimic
+from dyn_core.robot.robot import Robot
 
 
 def followers(robot: Robot, leader: int) -> Iterator[tuple[Joint, Mimic]]:

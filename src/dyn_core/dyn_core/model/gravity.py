@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from dyn_core.errors import DynError
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.core.errors import DynError
+from dyn_core.symbolic.vec3 import Vec3
 
 DOWN: Vec3 = (0.0, 0.0, -9.81)
 """Gravity where nothing is said about it (m/s^2)."""

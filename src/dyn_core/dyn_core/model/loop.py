@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from dyn_core.linalg.transform import Transform
-from dyn_core.linalg.vec3 import Vec3
 from dyn_core.model.mdh_parameters import MdhParameters
+from dyn_core.symbolic.vec3 import Vec3
 
 
 class LoopType(Enum):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 
 def motor_of(robot: Robot) -> dict[str, str]:

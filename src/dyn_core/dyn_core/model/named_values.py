@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from dyn_core.errors import DynError, listed
+from dyn_core.core.errors import DynError, listed
 
 
 def renewed(

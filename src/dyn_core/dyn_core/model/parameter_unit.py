@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
 
 
 def parameter_unit(name: str, robot: Robot) -> str:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dyn_core.errors import DynError
-from dyn_core.linalg import mat3
+from dyn_core.core.errors import DynError
 from dyn_core.linalg.transform import Transform, compose
-from dyn_core.model.inertial_parameters import InertialParameters, in_frame
 from dyn_core.model.link_frame import LinkFrame
 from dyn_core.model.possible_inertia import why_impossible
+from dyn_core.robot.links import InertialParameters, in_frame
+from dyn_core.symbolic import mat3
 
 
 def payload_parameters(

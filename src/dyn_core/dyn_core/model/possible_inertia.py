@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dyn_core.linalg import mat3
-from dyn_core.linalg.mat3 import Mat3
+from dyn_core.symbolic import mat3
+from dyn_core.symbolic.mat3 import Mat3
 
 INERTIA_TOLERANCE = 1e-4
 """Part of the largest moment by which an inertia may fail: URDFs have about four digits."""

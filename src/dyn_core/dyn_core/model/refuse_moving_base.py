@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dyn_core.errors import DynError
-from dyn_core.model.robot import Robot
+from dyn_core.core.errors import DynError
+from dyn_core.robot.robot import Robot
 
 
 def refuse_moving_base(robot: Robot, what: str, instead: str = "") -> None:

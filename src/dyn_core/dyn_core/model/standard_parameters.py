@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.joint import Friction, Joint
+from dyn_core.robot.joints import Friction, Joint
+from dyn_core.robot.links import InertialParameters
+from dyn_core.symbolic.scalar import Scalar
 
 INERTIAL = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 OF_JOINT = ("Ia", "Fv", "Fs", "Fo")

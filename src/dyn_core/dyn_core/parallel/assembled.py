@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.grouping.inertial_maps import Matrix
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import Transform
 from dyn_core.parallel.leg import Leg
 from dyn_core.parallel.leg_closure import CLOSED, ITERATIONS, LONGEST_STEP, gaps, jacobians
 from dyn_core.parallel.placement_entries import placement_entries
 from dyn_core.parallel.platform_motion import PlatformMotion, platform_motion
+from dyn_core.symbolic import mat3, vec3
 
 SETTLED = 1e-15
 """Step of the iteration that is nothing but rounding (m or rad)."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
+from dyn_core.algorithms.parallel.leg_positions import revolute_universal
 from dyn_core.parallel.leg import Leg
 from dyn_core.parallel.leg_positions import LegPositions, Position, first_origin, in_seat
 from dyn_core.parallel.platform_motion import PlatformMotion
-from dyn_core.parallel.revolute_universal import revolute_universal
 from dyn_core.parallel.universal_prismatic import universal_prismatic
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def closed_form(robot: Robot, point: Vec3, assembly: Sequence[float]) -> LegPositions | None:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.linalg import vec3
+from dyn_core.core.errors import DynError
 from dyn_core.linalg.transform import Transform
 from dyn_core.parallel.leg import Leg
 from dyn_core.parallel.leg_closure import jacobians
 from dyn_core.parallel.placement_entries import placement_entries
 from dyn_core.parallel.platform_motion import platform_motion
+from dyn_core.symbolic import vec3
 
 CLEAR = 1e-6
 """Least part of a row that is independent of those before it."""

@@ -12,20 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dyn_core.dynamics.drive import drive_torques
-from dyn_core.dynamics.newton_euler import inverse_dynamics
-from dyn_core.dynamics.wrench import Wrench
-from dyn_core.linalg import elimination, vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.parallel.leg import Leg
-from dyn_core.parallel.leg_kinematics import (
+from dyn_core.algorithms.dynamics.newton_euler import inverse_dynamics
+from dyn_core.algorithms.parallel.leg_kinematics import (
     LegState,
     leg_accelerations,
     leg_state,
     leg_velocities,
 )
-from dyn_core.parallel.parallel_robot import ParallelRobot
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
+from dyn_core.dynamics.drive import drive_torques
+from dyn_core.dynamics.wrench import Wrench
+from dyn_core.parallel.leg import Leg
 from dyn_core.parallel.platform_motion import PlatformMotion
+from dyn_core.symbolic import elimination, vec3
+from dyn_core.symbolic.scalar import Scalar
 
 
 class LegShare(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
 from dyn_core.parallel.leg_positions import LegPositions
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.vec3 import Vec3
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyn_core.errors import DynError
+from dyn_core.algorithms.parallel.leg_kinematics import (
+    common_component,
+    leg_jacobian,
+    leg_state,
+    platform_jacobian,
+)
+from dyn_core.core.errors import DynError
 from dyn_core.geometry.forward import body_placements
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.transform import apply
 from dyn_core.parallel.leg import Leg
-from dyn_core.parallel.leg_kinematics import common_component, leg_jacobian, leg_state, platform_jacobian
 from dyn_core.parallel.platform_motion import PlatformMotion
+from dyn_core.symbolic import mat3, vec3
 
 CLOSED = 1e-12
 """Distance (m), and cosine, that a closed leg may leave."""

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dyn_core.linalg import mat3, step, vec3
 from dyn_core.linalg.known_angle import KnownAngle
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.step import X, Z, constant_rotation
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, step, vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.step import X, Z, constant_rotation
+from dyn_core.symbolic.vec3 import Vec3
 
 Position: TypeAlias = Scalar | KnownAngle
 """A length (m), or an angle of which the cosine and the sine are known."""

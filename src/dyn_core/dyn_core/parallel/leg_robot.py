@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.robot import Robot
+from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.robot import Robot
 
 
 def leg_robot(robot: Robot, bodies: Sequence[int]) -> Robot:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import Transform
+from dyn_core.symbolic.scalar import Scalar
 
 
 def placement_entries(T: Transform) -> list[Scalar]:

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from dyn_core.dynamics.newton_euler import link_wrench
+from dyn_core.algorithms.dynamics.newton_euler import link_wrench
+from dyn_core.algorithms.link_motion import LinkMotion
 from dyn_core.dynamics.wrench import Wrench
-from dyn_core.kinematics.link_motion import LinkMotion
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.mat3 import Mat3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.inertial_parameters import InertialParameters
 from dyn_core.parallel.platform_motion import PlatformMotion
+from dyn_core.robot.links import InertialParameters
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.mat3 import Mat3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def platform_wrench(body: InertialParameters, motion: PlatformMotion, gravity: Vec3) -> Wrench:

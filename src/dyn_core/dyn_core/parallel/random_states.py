@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.errors import DynError
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
+from dyn_core.core.errors import DynError
 from dyn_core.grouping.effects import Mount
 from dyn_core.grouping.inertial_maps import Matrix
 from dyn_core.linalg.transform import Transform
-from dyn_core.linalg.vec3 import Vec3
 from dyn_core.parallel.assembled import at, moved
 from dyn_core.parallel.leg_closure import closed_leg
-from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.placement_entries import placement_entries
 from dyn_core.parallel.platform_motion import PlatformMotion, platform_motion
 from dyn_core.parallel.regressor import leg_columns, platform_columns
+from dyn_core.symbolic.vec3 import Vec3
 
 SAMPLES = 60
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.closed_form import beyond_reach
 from dyn_core.parallel.leg_closure import CLOSED, does_not_reach
-from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.platform_motion import platform_motion
 
 REST = (0.0,) * 6

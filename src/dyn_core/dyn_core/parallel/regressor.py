@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyn_core.algorithms.link_motion import LinkMotion
+from dyn_core.algorithms.parallel.leg_kinematics import leg_accelerations, leg_state, leg_velocities
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
 from dyn_core.dynamics.regressor import regressor, unit_wrenches
 from dyn_core.dynamics.wrench import wrench_on_antecedent
-from dyn_core.kinematics.link_motion import LinkMotion
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import Transform
 from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
 from dyn_core.parallel.inverse_dynamics import wrench_on_platform
 from dyn_core.parallel.leg import Leg
-from dyn_core.parallel.leg_kinematics import leg_accelerations, leg_state, leg_velocities
-from dyn_core.parallel.parallel_robot import ParallelRobot
 from dyn_core.parallel.platform_motion import PlatformMotion
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import Scalar
 
 OF_BODY = len(INERTIAL) + 1
 """Inertial parameters of a body and the rotor of its joint."""

@@ -11,11 +11,11 @@ from operator import add
 
 import numpy as np
 
+from dyn_core.algorithms.parallel.parallel_base_parameters import parallel_base_parameters
+from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
 from dyn_core.grouping.effects import Mount
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.model.standard_parameters import parameter_values, parametrised
-from dyn_core.parallel.base_parameters import parallel_base_parameters
-from dyn_core.parallel.parallel_robot import ParallelRobot
+from dyn_core.symbolic.scalar import Scalar
 
 
 def with_parallel_base_parameters(robot: ParallelRobot, mount: Mount = "fixed") -> ParallelRobot:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dyn_core.geometry.joint_transform import joint_transform
-from dyn_core.linalg import mat3, vec3
 from dyn_core.linalg.known_angle import KnownAngle
-from dyn_core.linalg.scalar import reciprocal, sqrt
 from dyn_core.linalg.transform import apply
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Sigma
-from dyn_core.model.robot import Robot
 from dyn_core.parallel.leg_positions import NEGLIGIBLE, LegPositions, Position, cleaned, sign_of
+from dyn_core.robot.joints import Sigma
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import reciprocal, sqrt
+from dyn_core.symbolic.vec3 import Vec3
 
 
 @dataclass(frozen=True)

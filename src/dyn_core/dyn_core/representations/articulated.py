@@ -5,13 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.mat3 import Mat3
-from dyn_core.linalg.scalar import Scalar, reciprocal
+from dyn_core.formulations.chain import Chain, Link
 from dyn_core.linalg.transform import Transform
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Sigma
-from dyn_core.representations.link import Chain, Link
 from dyn_core.representations.matrix import (
     Matrix,
     Row,
@@ -25,6 +20,11 @@ from dyn_core.representations.matrix import (
     transpose,
 )
 from dyn_core.representations.placement import placements
+from dyn_core.robot.joints import Sigma
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.mat3 import Mat3
+from dyn_core.symbolic.scalar import Scalar, reciprocal
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def articulated(

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.mat3 import Mat3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.joint import Sigma
-from dyn_core.representations.link import Chain
+from dyn_core.formulations.chain import Chain
 from dyn_core.representations.placement import placements
+from dyn_core.robot.joints import Sigma
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.mat3 import Mat3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 class BaseMotion(NamedTuple):

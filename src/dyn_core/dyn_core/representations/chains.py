@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dyn_core.linalg import vec3
+from dyn_core.formulations.chain import Angle, Chain, Link
 from dyn_core.linalg.angle import QUARTER
-from dyn_core.linalg.mat3 import Mat3
-from dyn_core.linalg.scalar import Scalar
 from dyn_core.linalg.transform import IDENTITY
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.joint import Joint, Sigma
 from dyn_core.model.mdh_parameters import MdhParameters
-from dyn_core.model.robot import Robot
-from dyn_core.representations.link import Angle, Chain, Link
+from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.mat3 import Mat3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 Symbol = Callable[[str], Scalar]
 """Answers the value of a constant by its name."""

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from dyn_core.dynamics.inertia_matrix import wrench_of_unit_acceleration
 from dyn_core.dynamics.wrench import wrench_on_antecedent
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.model.inertial_parameters import in_frame, merge
-from dyn_core.representations.link import Chain
+from dyn_core.formulations.chain import Chain
 from dyn_core.representations.newton_euler import newton_euler
 from dyn_core.representations.placement import placements
+from dyn_core.robot.links import in_frame, merge
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def composite_inertia(

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from dyn_core.dynamics.factorisation import factorised, solved
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.formulations.chain import Chain
+from dyn_core.formulations.lagrangian import lagrangian_3x3
+from dyn_core.formulations.recursive_newton_euler import mrnea
 from dyn_core.representations.angular_velocity import angular_velocity_lagrangian
 from dyn_core.representations.articulated import articulated
 from dyn_core.representations.composite_inertia import composite_inertia
-from dyn_core.representations.lagrangian_3x3 import lagrangian_3x3
 from dyn_core.representations.lagrangian_4x4 import lagrangian_4x4
-from dyn_core.representations.link import Chain
-from dyn_core.representations.mrnea import mrnea
 from dyn_core.representations.newton_euler import newton_euler
 from dyn_core.representations.uicker_kahn import uicker_kahn
 from dyn_core.representations.walker_orin import walker_orin
 from dyn_core.representations.waters import waters
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 Vector: TypeAlias = Sequence[Scalar]
 Inverse: TypeAlias = Callable[[Chain, Vector, Vector, Vector, Vec3], list[Scalar]]

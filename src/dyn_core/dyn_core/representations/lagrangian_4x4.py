@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.representations.link import Chain
+from dyn_core.formulations.chain import Chain
 from dyn_core.representations.matrix import (
     Matrix,
     Row,
@@ -23,6 +21,8 @@ from dyn_core.representations.matrix import (
 )
 from dyn_core.representations.placement import derived, homogeneous, placements
 from dyn_core.representations.uicker_kahn import pseudo_inertia
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 class LinkMatrices(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from dyn_core.linalg.scalar import Scalar
+from dyn_core.symbolic.scalar import Scalar
 
 Row: TypeAlias = tuple[Scalar, ...]
 Matrix: TypeAlias = tuple[Row, ...]

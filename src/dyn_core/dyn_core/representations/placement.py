@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyn_core.formulations.chain import Chain, Link
 from dyn_core.linalg import transform
-from dyn_core.linalg.scalar import Scalar, cos, sin
 from dyn_core.linalg.transform import Transform
-from dyn_core.model.joint import Sigma
-from dyn_core.representations.link import Chain, Link
 from dyn_core.representations.matrix import Matrix, transpose
+from dyn_core.robot.joints import Sigma
+from dyn_core.symbolic.scalar import Scalar, cos, sin
 
 
 def placement(link: Link, q: Scalar) -> Transform:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.representations.link import Chain, Link
+from dyn_core.formulations.chain import Chain, Link
 from dyn_core.representations.matrix import Matrix, dot, mul, mul_row, trace, transpose
 from dyn_core.representations.placement import derived, homogeneous, placements
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def uicker_kahn(

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg import vec3
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.representations.link import Chain
+from dyn_core.formulations.chain import Chain
 from dyn_core.representations.newton_euler import newton_euler
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def walker_orin(

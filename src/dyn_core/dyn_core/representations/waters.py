@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.linalg.scalar import Scalar
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.formulations.chain import Chain
 from dyn_core.representations.lagrangian_4x4 import link_matrices
-from dyn_core.representations.link import Chain
 from dyn_core.representations.matrix import Matrix, dot, mul, mul_row, trace, transpose
 from dyn_core.representations.placement import derived, homogeneous, placements
 from dyn_core.representations.uicker_kahn import pseudo_inertia
+from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.vec3 import Vec3
 
 
 def waters(

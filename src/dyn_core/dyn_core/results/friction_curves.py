@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.core.arrays import Array
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
-from dyn_core.model.robot import Robot
-from dyn_core.results.parameter_set import ParameterSet
+from dyn_core.identification.output.parameter_set import ParameterSet
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.results.result import FrictionCurves
-from dyn_core.signals.signals import Signals
+from dyn_core.robot.robot import Robot
 
 POINTS = 301
 BINS = 60

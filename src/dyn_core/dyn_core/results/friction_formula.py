@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dyn_core.identification.friction import LOADED, SIGNED, SYMBOLS, FrictionModel, Term
+from dyn_core.identification.friction.friction_model import LOADED, SIGNED, SYMBOLS, FrictionModel, Term
 
 _SHAPES: dict[Term, str] = {
     "viscous": "qd",

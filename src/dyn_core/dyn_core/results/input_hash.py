@@ -7,8 +7,8 @@ import hashlib
 import os
 from pathlib import Path
 
-from dyn_core.errors import DynError
-from dyn_core.io.source import path_text
+from dyn_core.core.errors import DynError
+from dyn_core.core.text import path_text
 
 _BLOCK = 1 << 20
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 DECIMALS = 6
 """Digits behind the point that lengths (m) and angles (rad) are compared with."""

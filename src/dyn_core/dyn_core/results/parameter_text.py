@@ -7,12 +7,12 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import fields
 
-from dyn_core.identification.friction import SYMBOLS
-from dyn_core.model.joint import Joint
-from dyn_core.model.robot import Robot
+from dyn_core.identification.friction.friction_model import SYMBOLS
+from dyn_core.identification.output.parameter_set import ParameterSet, SetFriction, SetValue
 from dyn_core.model.standard_parameters import PER_JOINT
 from dyn_core.results.friction_formula import friction_formula
-from dyn_core.results.parameter_set import ParameterSet, SetFriction, SetValue
+from dyn_core.robot.joints import Joint
+from dyn_core.robot.robot import Robot
 
 FORMAT = "dyn_parameters 1"
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dyn_core.identification.identified import Errors, TorqueError
-from dyn_core.identification.payload import Payload
+from dyn_core.identification.output.identification_result import finite
+from dyn_core.identification.output.identified_parameters import Errors, TorqueError
+from dyn_core.identification.payload.payload_parameters import Payload
 from dyn_core.model.standard_parameters import INERTIAL
 from dyn_core.results.payload_request import request, service_call
-from dyn_core.results.result_entries import finite
 
 FORMAT = "dyn_payload 1"
 

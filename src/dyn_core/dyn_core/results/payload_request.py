@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from dyn_core.identification.payload import Payload
+from dyn_core.identification.payload.payload_parameters import Payload
 from dyn_core.results.parameter_text import quoted
 
 DIGITS = 12

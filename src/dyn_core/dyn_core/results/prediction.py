@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.facade.compile import compile_model
-from dyn_core.facade.programs import with_passive_friction
-from dyn_core.identification.friction import FrictionModel
+from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.friction_torques import friction_torques
-from dyn_core.identification.identified import TorqueError
 from dyn_core.identification.motor_coupling import MotorCoupling, coupling_columns
-from dyn_core.model.robot import Robot
-from dyn_core.results.parameter_set import ParameterSet
-from dyn_core.signals.signals import Signals
+from dyn_core.identification.output.identified_parameters import TorqueError
+from dyn_core.identification.output.parameter_set import ParameterSet
+from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.model.fixed_base.dynamics_programs import with_passive_friction
+from dyn_core.robot.robot import Robot
 
 BLOCK = 20_000
 """Samples that are computed at once, which bounds the memory that this takes."""

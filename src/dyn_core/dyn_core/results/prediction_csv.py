@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.results.prediction import Prediction
-from dyn_core.signals.signals import Signals
 
 BLOCK = 1000
 """Lines that are made at once."""

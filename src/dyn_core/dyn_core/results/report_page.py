@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from dyn_core.identification.estimators import IN_WORDS
-from dyn_core.report.page import page, table
-from dyn_core.results.report_plots import friction_plots, torque_plots
-from dyn_core.results.report_tables import (
+from dyn_core.identification.estimators.estimators import IN_WORDS
+from dyn_core.identification.output.report_page import notices, verdict
+from dyn_core.identification.output.report_tables import (
     base_rows,
     error_table,
     friction_of_moving,
@@ -22,7 +21,8 @@ from dyn_core.results.report_tables import (
     tried_rows,
     unseen_rows,
 )
-from dyn_core.results.report_words import notices, verdict
+from dyn_core.report.page import page, table
+from dyn_core.results.report_plots import friction_plots, torque_plots
 from dyn_core.results.result import Result
 
 

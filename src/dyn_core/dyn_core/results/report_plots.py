@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dyn_core.model.joint import Joint
 from dyn_core.report.curve import Curve
 from dyn_core.report.line_plot import line_plot
 from dyn_core.report.page import legend
 from dyn_core.results.result import Result
+from dyn_core.robot.joints import Joint
 
 MEASURED, PREDICTED, RESIDUAL, STANDARD = 0, 1, 5, 2
 """Numbers of their colours."""

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dyn_core.facade.arrays import Array
-from dyn_core.facade.load import Loaded
-from dyn_core.identification.identified import Errors, Identified
+from dyn_core.core.arrays import Array
+from dyn_core.identification.output.identified_parameters import Errors, Identified
+from dyn_core.identification.output.identified_urdf import IdentifiedUrdf
+from dyn_core.identification.output.parameter_set import ParameterSet
 from dyn_core.identification.settings import IdentificationSettings
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.logs.log import Log
-from dyn_core.results.identified_urdf import IdentifiedUrdf
-from dyn_core.results.parameter_set import ParameterSet
+from dyn_core.robot.robot_files import Loaded
 from dyn_core.signals.protocol import Protocol
-from dyn_core.signals.signals import Signals
 
 FILES = ("parameters.yaml", "identified.urdf", "report.html", "result.json")
 """What is written, the last being that by which we know our own directories."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dyn_core.identification.output.identification_result import result_text
+from dyn_core.identification.output.result_directory import write_directory
 from dyn_core.results.parameter_text import parameter_text
 from dyn_core.results.report_page import report_page
 from dyn_core.results.result import FILES, Result
-from dyn_core.results.result_entries import result_text
-from dyn_core.results.whole_directory import write_directory
 
 
 def write_result(result: Result, target: Path) -> None:

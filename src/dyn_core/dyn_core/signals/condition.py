@@ -7,17 +7,17 @@ from collections import Counter
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.logs.conditioning.filters import BANDS, propose_cutoff
+from dyn_core.logs.conditioning.sample_rate import EvenSegment, even_segment
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.logs.log import Log
-from dyn_core.signals.cutoff import BANDS, propose_cutoff
 from dyn_core.signals.decimation import EDGE, Decimation
 from dyn_core.signals.differences import differences, gains
-from dyn_core.signals.even_samples import EvenSegment, even_segment
 from dyn_core.signals.low_pass import low_pass, settling_samples
 from dyn_core.signals.position_noise import PositionNoise
 from dyn_core.signals.protocol import Protocol
-from dyn_core.signals.signals import Signals
 
 USUAL = Protocol()
 PARALLEL = 5.0

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 EDGE = 0.8
 """Where the gain is 1/2, as a part of the new Nyquist frequency; at that, next to nothing is left."""

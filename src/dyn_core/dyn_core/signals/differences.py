@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 
 
 def coefficients(half_width: int) -> tuple[Array, Array]:

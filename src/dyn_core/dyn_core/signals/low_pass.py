@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 
 FEWEST = 8
 """Samples that can be filtered."""

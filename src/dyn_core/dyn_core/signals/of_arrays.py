@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.facade.arrays import as_floats
+from dyn_core.core.arrays import as_floats
+from dyn_core.logs.conditioning.signals import Signals
 from dyn_core.signals.protocol import Protocol
-from dyn_core.signals.signals import Signals
 
 _NAMES = ("q", "qd", "qdd", "tau")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.signals.differences import differences
 from dyn_core.signals.low_pass import low_pass, settling_samples
 

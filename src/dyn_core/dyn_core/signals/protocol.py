@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.simulation.implicit_midpoint import implicit_midpoint
+from dyn_core.simulation.integrators.integration_methods import Mode, runge_kutta
+from dyn_core.simulation.integrators.mechanism import Load, Mechanism
 from dyn_core.simulation.loop_step import checked_step
-from dyn_core.simulation.mechanism import Load, Mechanism
-from dyn_core.simulation.runge_kutta import Mode, runge_kutta
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
 from dyn_core.simulation.settings import Method
 from dyn_core.simulation.state import State

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.linalg import vec3
+from dyn_core.core.arrays import Array
 from dyn_core.linalg.quaternion import Quaternion, product, turned
-from dyn_core.linalg.vec3 import Vec3
+from dyn_core.symbolic import vec3
+from dyn_core.symbolic.vec3 import Vec3
 
 SMALL = 1e-2
 """Angle (rad) below which the sine is taken from its series, whose next term is below the rounding."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dyn_core.core.arrays import Array
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.facade.arrays import Array
 from dyn_core.loops.coordinates import configuration
-from dyn_core.model.robot import Robot
-from dyn_core.simulation.held_dynamics import viscous_friction
+from dyn_core.robot.robot import Robot
+from dyn_core.simulation.integrators.hybrid_dynamics import viscous_friction
 
 
 def fastest_decay(robot: Robot, q: Sequence[float]) -> tuple[str, float]:

@@ -10,11 +10,11 @@ from functools import partial
 
 import numpy as np
 
-from dyn_core.errors import listed
-from dyn_core.facade.arrays import Array
-from dyn_core.io.number_table import TIME, NumberTable, at_line, read_number_table
-from dyn_core.io.source import path_text
-from dyn_core.model.robot import Robot
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import listed
+from dyn_core.core.number_table import TIME, NumberTable, at_line, read_number_table
+from dyn_core.core.text import path_text
+from dyn_core.robot.robot import Robot
 from dyn_core.simulation.no_actuator import no_actuator
 
 

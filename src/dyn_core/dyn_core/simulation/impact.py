@@ -8,9 +8,9 @@ from operator import ge, le
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.simulation.complementarity import Places, resolve
-from dyn_core.simulation.mechanism import Mechanism
+from dyn_core.core.arrays import Array
+from dyn_core.simulation.integrators.complementarity import Places, resolve
+from dyn_core.simulation.integrators.mechanism import Mechanism
 
 
 def after_impact(mechanism: Mechanism, q: Array, qd: Array) -> Array:

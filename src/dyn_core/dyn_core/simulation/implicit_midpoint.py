@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.simulation.impact import after_impact
-from dyn_core.simulation.mechanism import Load, Mechanism
+from dyn_core.simulation.integrators.mechanism import Load, Mechanism
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
 
 MOST_ITERATIONS = 20

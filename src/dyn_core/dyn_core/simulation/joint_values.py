@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.errors import DynError, listed
-from dyn_core.facade.arrays import Array, as_floats
+from dyn_core.core.arrays import Array, as_floats
+from dyn_core.core.errors import DynError, listed
 
 JointValues: TypeAlias = npt.ArrayLike | Mapping[str, float]
 """One number for each joint, in the order of the joints, or numbers by name, 0 for the others."""

@@ -8,10 +8,10 @@ Where many meet, as in a five-bar whose elbows are in one place, a passive joint
 
 from __future__ import annotations
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.simulation.mechanism import Load, Mechanism
-from dyn_core.simulation.passive_joints import JUMP, PassiveMotion
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.simulation.integrators.mechanism import Load, Mechanism
+from dyn_core.simulation.integrators.passive_motion import JUMP, PassiveMotion
 from dyn_core.simulation.passive_stops import within_stops
 
 

@@ -10,10 +10,10 @@ from dyn_core.dynamics.factorisation import factorised, solved
 from dyn_core.dynamics.inertia_matrix import inertia_matrix
 from dyn_core.dynamics.springs import stiffness_matrix, with_spring_torques
 from dyn_core.linalg.dot import dot
-from dyn_core.linalg.scalar import Scalar, is_zero
 from dyn_core.loops.coordinates import configuration
-from dyn_core.model.robot import Robot
-from dyn_core.simulation.held_dynamics import viscous_friction
+from dyn_core.robot.robot import Robot
+from dyn_core.simulation.integrators.hybrid_dynamics import viscous_friction
+from dyn_core.symbolic.scalar import Scalar, is_zero
 
 MIDPOINT_SIZES = {"q": 1, "qd": 1, "tau": 1, "friction": 1, "free": 1, "last": 1}
 """Lengths of the vectors that `midpoint_dynamics` takes before `step`, in numbers for each coordinate."""

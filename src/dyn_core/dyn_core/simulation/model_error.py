@@ -13,13 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array
-from dyn_core.model.inertial_parameters import InertialParameters
-from dyn_core.model.joint import Joint
-from dyn_core.model.robot import Robot
-from dyn_core.simulation.sensors import checked_seed
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
+from dyn_core.robot.joints import Joint
+from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.robot import Robot
 from dyn_core.simulation.settings import is_number
+from dyn_core.simulation.simulated_state import checked_seed
 
 
 def with_model_error(robot: Robot, relative: float, seed: int = 0) -> Robot:

@@ -15,26 +15,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dyn_core.codegen.program import Program, trace
+from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.dynamics.composite_inertia import composite_inertias
 from dyn_core.dynamics.factorisation import factorised, solved
-from dyn_core.facade.moving_base_programs import (
+from dyn_core.geometry.base_placement import base_placement
+from dyn_core.geometry.joint_placement import joint_placement
+from dyn_core.loops.coordinates import configuration
+from dyn_core.model.fixed_base.dynamics_programs import DIVISION
+from dyn_core.model.moving_base.dynamics_programs import (
     Algorithm,
     coordinate_inertia,
     direct_algorithms,
     input_sizes,
 )
-from dyn_core.facade.programs import DIVISION
-from dyn_core.geometry.base_placement import base_placement
-from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.linalg import mat3, vec3
-from dyn_core.linalg.mat3 import Mat3
-from dyn_core.linalg.scalar import Scalar, cos, is_zero, sin
-from dyn_core.linalg.vec3 import Vec3
-from dyn_core.loops.coordinates import configuration
-from dyn_core.model.joint import Friction
-from dyn_core.model.moving_base import MovingBase
-from dyn_core.model.robot import Robot
+from dyn_core.model.moving_base.moving_base import MovingBase
+from dyn_core.robot.joints import Friction
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.mat3 import Mat3
+from dyn_core.symbolic.scalar import Scalar, cos, is_zero, sin
+from dyn_core.symbolic.vec3 import Vec3
 
 Vector = Sequence[Scalar]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.facade.compile_options import Backend
 from dyn_core.simulation.settings import MOST_SUBSTEPS, is_number
 

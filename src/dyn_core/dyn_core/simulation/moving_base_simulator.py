@@ -14,18 +14,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.errors import DynError
-from dyn_core.facade.arrays import Array, as_floats
+from dyn_core.core.arrays import Array, as_floats
+from dyn_core.core.errors import DynError
 from dyn_core.facade.compile import compiled_or_none
-from dyn_core.facade.moving_base_arguments import packed_on_bodies, refuse_lengths
-from dyn_core.facade.moving_base_programs import base_program, coordinate_inertia, with_base_terms
 from dyn_core.facade.moving_base_unresisted import refuse_unresisted, unresisted_on_base
 from dyn_core.facade.runnable import runnables
-from dyn_core.geometry.moving_base import moving_base
 from dyn_core.model.base_kind import BaseKind
-from dyn_core.model.coupling import coordinate_torques, joint_rates
-from dyn_core.model.moving_base import MovingBase
-from dyn_core.model.robot import Robot
+from dyn_core.model.moving_base.argument_checks import packed_on_bodies, refuse_lengths
+from dyn_core.model.moving_base.dynamics_programs import base_program, coordinate_inertia, with_base_terms
+from dyn_core.model.moving_base.moving_base import MovingBase
+from dyn_core.robot.joint_coupling import coordinate_torques, joint_rates
+from dyn_core.robot.moving_base import moving_base
+from dyn_core.robot.robot import Robot
 from dyn_core.simulation.base_pose import moved_pose, pose_rate
 from dyn_core.simulation.joint_values import JointValues, joint_values
 from dyn_core.simulation.momentum_dynamics import momentum_programs

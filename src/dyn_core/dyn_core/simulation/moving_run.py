@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dyn_core.facade.arrays import Array
+from dyn_core.core.arrays import Array
 from dyn_core.simulation.effort_csv import EffortTable
 from dyn_core.simulation.moving_base_simulator import MovingBaseSimulator
-from dyn_core.simulation.run import row_begins
-from dyn_core.simulation.sensors import Sensors
+from dyn_core.simulation.simulated_state import Sensors
+from dyn_core.simulation.simulation_run import row_begins
 
 
 class MovingSample(NamedTuple):

@@ -6,8 +6,8 @@ from __future__ import annotations
 import csv
 import io
 
-from dyn_core.facade.moving_base_entries import input_entries
-from dyn_core.model.moving_base import MovingBase
+from dyn_core.model.moving_base.moving_base import MovingBase
+from dyn_core.model.moving_base.named_entries import input_entries
 from dyn_core.simulation.moving_run import MovingSample
 from dyn_core.simulation.states_csv import COLUMNS
 

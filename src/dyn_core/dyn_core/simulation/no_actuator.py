@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.model.motor_of import motor_of
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 
 def no_actuator(robot: Robot, joint: str) -> str:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyn_core.algorithms.loops.loop_structure import structure
 from dyn_core.dynamics.factorisation import factorised, solved
-from dyn_core.linalg.scalar import Scalar, is_zero, sqrt
 from dyn_core.loops.coordinates import Configuration
-from dyn_core.loops.structure import structure
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.scalar import Scalar, is_zero, sqrt
 
 SPEED = 1e-3
 """Least speed v0 (rad/s or m/s) from which on the friction is about Fs."""

@@ -14,11 +14,11 @@ from operator import gt, lt
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.simulation.mechanism import Load, Mechanism
-from dyn_core.simulation.passive_joints import AT_LIMIT, BEYOND
+from dyn_core.core.arrays import Array
+from dyn_core.simulation.integrators.integration_step import stop_torques
+from dyn_core.simulation.integrators.mechanism import Load, Mechanism
+from dyn_core.simulation.integrators.passive_motion import AT_LIMIT, BEYOND
 from dyn_core.simulation.semi_implicit_euler import semi_implicit_euler
-from dyn_core.simulation.stop_torques import stop_torques
 
 _BACK = 0.2
 """Part of what a joint is beyond its limit, by rounding and curvature, that it goes back in a step."""

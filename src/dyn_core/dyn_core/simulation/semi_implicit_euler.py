@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from dyn_core.facade.arrays import Array
-from dyn_core.simulation.complementarity import Places, resolve
-from dyn_core.simulation.mechanism import Load, Mechanism
+from dyn_core.core.arrays import Array
+from dyn_core.simulation.integrators.complementarity import Places, resolve
+from dyn_core.simulation.integrators.mechanism import Load, Mechanism
 
 
 def semi_implicit_euler(

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from dyn_core.errors import DynError
+from dyn_core.core.errors import DynError
 from dyn_core.facade.compile_options import Backend
 
 Method = Literal["rk4", "semi_implicit_euler", "implicit_midpoint"]

@@ -13,24 +13,24 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.errors import DynError, ModelWarning, listed
-from dyn_core.facade.arrays import Array, as_floats
-from dyn_core.facade.programs import with_terms
-from dyn_core.facade.wrench_row import WrenchRow
-from dyn_core.loops.solution import assembled
+from dyn_core.algorithms.loops.passive_joint_positions import assembled
+from dyn_core.core.arrays import Array, as_floats
+from dyn_core.core.errors import DynError, ModelWarning, listed
+from dyn_core.model.external_wrenches import WrenchRow
+from dyn_core.model.fixed_base.dynamics_programs import with_terms
 from dyn_core.model.refuse_moving_base import refuse_moving_base
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 from dyn_core.simulation.advance import advance
 from dyn_core.simulation.decay import fastest_decay
+from dyn_core.simulation.integrators.compiled_programs import compiled_programs
+from dyn_core.simulation.integrators.integration_methods import Mode, present_mode
+from dyn_core.simulation.integrators.mechanism import Load, mechanism
+from dyn_core.simulation.integrators.passive_motion import AT_LIMIT, PassiveState
 from dyn_core.simulation.joint_values import JointValues, joint_values
-from dyn_core.simulation.mechanism import Load, mechanism
 from dyn_core.simulation.no_actuator import refuse_efforts
-from dyn_core.simulation.passive_joints import AT_LIMIT, PassiveState
 from dyn_core.simulation.passive_stops import held_back
-from dyn_core.simulation.programs import compiled_programs
-from dyn_core.simulation.runge_kutta import Mode, present_mode
-from dyn_core.simulation.sensors import Measurement, Sensors, SensorSettings
 from dyn_core.simulation.settings import Method, SimulationSettings, chosen_method
+from dyn_core.simulation.simulated_state import Measurement, Sensors, SensorSettings
 from dyn_core.simulation.springs import at_rest, warn_of_swinging, with_both_ends
 from dyn_core.simulation.state import State
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import ModelWarning
 from dyn_core.dynamics.oscillations import oscillations
-from dyn_core.errors import ModelWarning
-from dyn_core.facade.arrays import Array
 from dyn_core.model.motor_of import motor_of
-from dyn_core.model.robot import Robot
+from dyn_core.robot.robot import Robot
 
 STABLE = 2.5
 """Angle within a step of the Runge-Kutta method that it can follow, somewhat less than its limit of 2.828."""

@@ -7,7 +7,7 @@ import csv
 import io
 from collections.abc import Sequence
 
-from dyn_core.simulation.run import Sample
+from dyn_core.simulation.simulation_run import Sample
 
 COLUMNS = ("position", "velocity", "acceleration", "effort")
 OF_PASSIVE = COLUMNS[:3]

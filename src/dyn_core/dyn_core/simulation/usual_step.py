@@ -16,12 +16,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dyn_core.codegen.program import Program
 from dyn_core.codegen.stepping import Stepping
-from dyn_core.facade.arrays import Array
+from dyn_core.codegen.traced_program import Program
+from dyn_core.core.arrays import Array
 from dyn_core.facade.runnable import Runnable
-from dyn_core.model.robot import Robot
-from dyn_core.simulation.passive_joints import orientations
+from dyn_core.robot.robot import Robot
+from dyn_core.simulation.integrators.passive_motion import orientations
 
 UsualStep: TypeAlias = Callable[
     [bool, Array, Array, Array, float, "Array | None"], "tuple[Array, Array, Array] | None"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dyn_core import Robot
-from dyn_nodes.demonstration.results import SHOWN_UNITS, Result
+from dyn_nodes.demonstration.tracking_errors import SHOWN_UNITS, Result
 
 _WIDTH = 9
 _TOGETHER = "all joints"

@@ -10,8 +10,8 @@ from subprocess import Popen
 
 from dyn_core import DynError
 from dyn_nodes.child import node_process
-from dyn_nodes.demonstration.files import PARAMETERS
 from dyn_nodes.demonstration.node_parameters import REMAPPINGS
+from dyn_nodes.demonstration.output_files import PARAMETERS
 from dyn_nodes.demonstration.stopped import DemoError
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyn_core import Model
-from dyn_core.model.joint import Joint
+from dyn_core.robot.joints import Joint
 from dyn_nodes.demonstration.recording import Array, Recording
 
 

@@ -17,10 +17,10 @@ from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from dyn_core.control.fourier_motion import FourierMotion
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_msgs.srv import StepSimulation
-from dyn_nodes import qos
+from dyn_nodes.common import qos
 from dyn_nodes.demonstration.recording import Array, Efforts, Recording, at_times
 
 LEAD = 1.5

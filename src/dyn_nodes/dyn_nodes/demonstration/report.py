@@ -9,14 +9,14 @@ from html import escape
 
 import numpy as np
 
-from dyn_core.model.joint import Joint
 from dyn_core.report.curve import Curve
 from dyn_core.report.line_plot import line_plot
 from dyn_core.report.page import legend, page, table
+from dyn_core.robot.joints import Joint
 from dyn_nodes.demonstration.passive import PassiveMotion, greatest, passive_joints
 from dyn_nodes.demonstration.recording import Recording
-from dyn_nodes.demonstration.results import SHOWN_UNITS, Result
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, STEP_S, Scene
+from dyn_nodes.demonstration.tracking_errors import SHOWN_UNITS, Result
 
 _TIME = "time (s)"
 _REFERENCE = 5

@@ -12,10 +12,10 @@ import numpy as np
 
 import dyn_core
 from dyn_core import DynError, Model, Robot, SimulationSettings
-from dyn_core.control.fourier_motion import FourierMotion
 from dyn_core.control.joint_gains import JointGains, fastest_rate, joint_gains
 from dyn_core.control.rich_motion import rich_motion
-from dyn_core.facade.arrays import Array
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
+from dyn_core.core.arrays import Array
 from dyn_core.simulation.settings import Integrator
 from dyn_nodes import robots
 from dyn_nodes.demonstration.wish import Wish

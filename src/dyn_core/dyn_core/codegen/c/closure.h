@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unknowns of a program, kept on one branch of their solutions; comes after its code, before module.h.
-// The same as dyn_core/loops/follow.py and dyn_core/loops/turns.py, which say why, with one shortcut: where
+// The same as dyn_core/algorithms/loops/continuation.py and dyn_core/loops/turns.py, which say why, with one shortcut: where
 // the solution that this thread found last is near, it is followed from there.
 
 #define ADVANCE 0.2

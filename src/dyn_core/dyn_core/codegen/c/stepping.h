@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole steps of a motion, where nothing happens in them; comes after module.h, before functions.h.
 //
-// The same as dyn_core/simulation/runge_kutta.py, semi_implicit_euler.py and loop_step.py, which say why, for
+// The same as dyn_core/simulation/integrators/integration_methods.py, semi_implicit_euler.py and loop_step.py, which say why, for
 // steps in which no joint runs into a stop, breaks away, comes to rest or passes a limit, and in which the
 // loops close without passing a singularity. `step` answers None in the place of all others, of which it
 // changes nothing.

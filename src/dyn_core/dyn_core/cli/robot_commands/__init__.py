@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands about a robot, one file each: its data, functions, operations and source code."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimators of base parameters and friction, and of physically consistent parameters."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Friction models, equations of a motion with friction, and the selection of a model."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outcome of an identification: data, parameter files, result, URDF, prediction and report."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The linear model of a motion without friction: ``tau = W K`` with base parameters K."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conditioning: from a log to filtered, evenly sampled signals with derivatives."""

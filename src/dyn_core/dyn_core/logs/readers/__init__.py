@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readers of log files: one module per format, each returns a `Recording`."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The YAML file beside a URDF: loops, actuators, friction, elastic joints and the kind of base."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared parts of nodes that publish torques: desired motion, limits, reactions to stale data."""

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstration from the wish to the report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import get_rmw_implementation_identifier, try_shutdown
+
+from dyn_nodes.demonstration import output_files as files
+from dyn_nodes.demonstration.control_runs import Performance, controls
+from dyn_nodes.demonstration.error_table import error_table
+from dyn_nodes.demonstration.isolation import isolated_environment
+from dyn_nodes.demonstration.node_parameters import parameters
+from dyn_nodes.demonstration.nodes import running_nodes
+from dyn_nodes.demonstration.passive import PassiveMotion, greatest, passive_joints, passive_motions
+from dyn_nodes.demonstration.recording import Recording
+from dyn_nodes.demonstration.report import Facts, about_joints, report
+from dyn_nodes.demonstration.request import Stop
+from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, prepared
+from dyn_nodes.demonstration.stopped import DemoError
+from dyn_nodes.demonstration.tracking_errors import as_data, results
+from dyn_nodes.demonstration.wish import Wish
+from dyn_nodes.executor import make_executor
+from dyn_nodes.rcl_error import RCLError
+
+
+def show(wish: Wish, out: Path, ros_arguments: Sequence[str] | None, stop: Stop) -> None:
+    """Run the demonstration and write its files.
+
+    Args:
+        wish: what is asked for.
+        out: directory of the files.
+        ros_arguments: arguments of ROS with which nodes that run are found; None to start nodes here, on a
+            domain of their own.
+        stop: the wish to end.
+
+    Raises:
+        DynError: the robot cannot be used, or a file not be written.
+        DemoError: the demonstration could not go on.
+        Stopped: the user has had enough.
+    """
+    files.writable(out)
+    with stop.at_once():
+        scene = prepared(wish)
+    files.write(out, {files.PARAMETERS: parameters(scene)})
+    alone = ros_arguments is None
+    with isolated_environment(os.environ) if alone else nullcontext({**os.environ}) as environment:
+        print(_head(scene, environment), flush=True)
+        nodes = running_nodes(out, environment) if alone else nullcontext(None)
+        with nodes as running, _node(environment, ros_arguments or ()) as (node, spin_once):
+            check = _nothing if running is None else running.check
+            recordings, factor = _performed(scene, Performance(node, spin_once, scene, check, stop))
+    with stop.at_once():
+        found = results(scene.robot, recordings)
+        print(f"\n{error_table(scene.robot, found)}", flush=True)
+        passive = passive_motions(scene.model, recordings)
+        facts = Facts(f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}", factor, _versions())
+        texts = {
+            files.DATA: files.data_text(scene.model, recordings, passive),
+            files.FIGURES: files.figures_text(
+                {**_figures(scene, facts), **_passive(scene, passive), **as_data(scene.robot, found)}
+            ),
+            files.REPORT: report(scene, recordings, passive, found, facts),
+        }
+    files.write(out, texts)
+    stop.check()
+    print(f"\nReport: {(out / files.REPORT).resolve()}")
+
+
+def _performed(scene: Scene, performance: Performance) -> tuple[list[Recording], float]:
+    """Run all controls; answer what was recorded, and simulated time for each second."""
+    performance.connect()
+    began, simulated = time.monotonic(), performance.time
+    recordings = []
+    wanted = controls(scene)
+    for number, control in enumerate(wanted, start=1):
+        print(f"  run {number} of {len(wanted)}: {control.title}", flush=True)
+        recordings.append(performance.run(control))
+    return recordings, (performance.time - simulated) / (time.monotonic() - began)
+
+
+@contextmanager
+def _node(
+    environment: Mapping[str, str], ros_arguments: Sequence[str]
+) -> Iterator[tuple[Node, Callable[[float], None]]]:
+    """The node of this process, in the domain of `environment`, and what handles its messages."""
+    os.environ.update(environment)
+    try:
+        rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
+    except RCLError as error:
+        raise DemoError(f"ROS 2 cannot be started: {str(error).splitlines()[0]}") from error
+    try:
+        node = rclpy.create_node("demo")
+        executor = make_executor()
+        executor.add_node(node)
+        yield node, lambda seconds: executor.spin_once(timeout_sec=seconds)
+        node.destroy_node()
+    finally:
+        try_shutdown()
+
+
+def _nothing() -> None:
+    """Nodes that others have started are theirs to watch."""
+
+
+def _head(scene: Scene, environment: Mapping[str, str]) -> str:
+    robot, wish = scene.robot, scene.wish
+    error = (
+        f"masses, inertias and friction of the simulated robot are off by up to {100 * wish.model_error:g} % "
+        f"from its description (seed {wish.seed})"
+        if wish.model_error
+        else "the simulated robot is as its description says"
+    )
+    lines = [
+        f"Robot '{robot.name}' with {about_joints(scene)} and joint friction; ROS_DOMAIN_ID="
+        f"{environment.get('ROS_DOMAIN_ID', '0')}.",
+        f"Model error: {error}.",
+        f"PD gains for {scene.frequency:.3g} Hz, damping ratio {DAMPING:g}; "
+        f"a motion of {wish.duration:g} s at {RATE_HZ:g} Hz in each run.",
+        *(f"Note: {remark}" for remark in scene.remarks),
+    ]
+    return "\n".join(lines)
+
+
+def _figures(scene: Scene, facts: Facts) -> dict[str, Any]:
+    kp, kd, inertia = (values.tolist() for values in scene.gains)
+    return {
+        "robot": scene.robot.name,
+        "model_error": scene.wish.model_error,
+        "seed": scene.wish.seed,
+        "duration": scene.wish.duration,
+        "rate": RATE_HZ,
+        "natural_frequency": scene.frequency,
+        "damping": DAMPING,
+        "kp": kp,
+        "kd": kd,
+        "inertia": inertia,
+        "real_time_factor": facts.real_time_factor,
+        "date": facts.date,
+        "versions": facts.versions,
+    }
+
+
+def _passive(scene: Scene, motions: Sequence[PassiveMotion]) -> dict[str, Any]:
+    joints = passive_joints(scene.model)
+    return {
+        "passive_joint_names": [joint.name for joint in joints],
+        "passive_position_units": [joint.position_unit for joint in joints],
+        "passive_largest_from_loops": greatest(motions).tolist(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    try:
+        ours = version("dyn_core")
+    except PackageNotFoundError:
+        ours = "from sources"
+    return {
+        "dyn_core": ours,
+        "ROS 2": os.environ.get("ROS_DISTRO", "unknown"),
+        "middleware": get_rmw_implementation_identifier(),
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+    }
