@@ -8,16 +8,19 @@ ROBOT ?= rx90
 SOAK ?= 600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint exact bench truth soak docs shell pins clean distclean
+.PHONY: help demo test test-all build lint exact bench truth soak docs shell pins clean distclean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: ## tracking with and without feedforward, and a report (ROBOT=rx90, another name, or a URDF file)
 	@$(WORKSPACE) demo "$(ROBOT)"
 
-test: ## build, then run all tests under `colcon test`
+test: ## build, then run the tests under `colcon test`
 	@$(WORKSPACE) test
+
+test-all: ## the same, and the tests that take long: storms of messages, long random sequences, mutations
+	@$(WORKSPACE) test --all
 
 build: ## set up ROS 2 and build the packages
 	@$(WORKSPACE) build

@@ -36,7 +36,14 @@ PLATFORMS = {("gough_stewart", "inverse dynamics"): 0.2}
 """Largest ratios to Pinocchio's tree with Jacobians and solves, by robot with a platform and function."""
 
 IMPORT_S = 0.25
-COLD_S = {("Panda", "all functions"): 8.0, ("Talos", "inverse dynamics"): 20.0}
+"""Import of what loads and compiles a robot (s)."""
+START_S = {"dyn --version": 0.2, "dyn --help": 0.2, "import dyn_core, numpy": 0.2}
+"""Wall time of a new interpreter, by what it does (s)."""
+COLD_S = {
+    ("UR5", "inverse dynamics"): 0.3,
+    ("Panda", "all functions"): 2.0,
+    ("Talos", "inverse dynamics"): 20.0,
+}
 WARM_S = {("Panda", "all functions"): 0.1}
 GROWTH = 1.1
 """Operations for one joint more: those of the 64-joint chain against those of the 16-joint chain."""
@@ -97,7 +104,7 @@ class Bars:
     met: int = 0
 
     def mark(self, what: str, value: float, bar: float | None) -> str:
-        """Answer what is printed beside a value: its bar, and a mark where it is missed."""
+        """Return what is printed beside a value: its bar, and a mark where it is missed."""
         if bar is None:
             return ""
         if value <= bar:

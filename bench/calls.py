@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 import dyn_core
-from dyn_core.facade.runnable import runnables
 from dyn_core.model.fixed_base.dynamics_programs import traced, with_terms
+from dyn_core.model.tunable_parameters import runnables
 
 Call: TypeAlias = Callable[[], np.ndarray]
 State: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -40,7 +40,7 @@ class Peer(Protocol):
     order: np.ndarray
 
     def calls(self, state: State) -> dict[str, Call]:
-        """Answer the functions that the library has, by what they compute.
+        """Return the functions that the library has, by what they compute.
 
         Args:
             state: positions, velocities, and accelerations or torques, in our order.
@@ -48,12 +48,12 @@ class Peer(Protocol):
 
 
 def our_calls(model: dyn_core.Model, state: State) -> dict[str, Call]:
-    """Answer the functions of a model."""
+    """Return the functions of a model."""
     return {what: _call(getattr(model, name), what, state) for what, name in FUNCTIONS.items()}
 
 
 def some_calls(robot: dyn_core.Robot, state: State, wanted: list[str]) -> dict[str, Call]:
-    """Answer some functions of a robot, of which no others are compiled."""
+    """Return some functions of a robot, of which no others are compiled."""
     made_of = with_terms(robot, friction=False, rotor_inertia=False)
     compiled = runnables([traced(made_of, FUNCTIONS[what]) for what in wanted], "c")
     # What is called where an array does not fit, and here all do.

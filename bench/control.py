@@ -12,19 +12,13 @@ from pathlib import Path
 import numpy as np
 
 import dyn_core
-from dyn_core.control.command_limits import EffortLimits
-from dyn_core.control.computed_torque import TrackingGains, computed_torque
-from dyn_core.control.fade import Fade
-from dyn_core.control.jump import JumpLimit
+from dyn_core.control.command_limits import EffortLimits, JumpLimit, RateLimit
 from dyn_core.control.laws.base_measurement import DerivativeFilter
+from dyn_core.control.laws.inverse_dynamics_control import TorqueTerms, TrackingGains, computed_torque
 from dyn_core.control.laws.pid import Pid
-from dyn_core.control.motion import Motion
-from dyn_core.control.parameter_blend import ParameterBlend
-from dyn_core.control.plan import planned, replaced
-from dyn_core.control.rate_limit import RateLimit
-from dyn_core.control.terms import TorqueTerms
-from dyn_core.control.trajectories.trajectory_planning import trajectory_points
-from dyn_core.control.watchdog import NO_DATA, WatchSettings, watched
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
+from dyn_core.control.trajectories.trajectory_planning import planned, replaced, trajectory_points
+from dyn_core.control.watchdog import NO_DATA, Fade, ParameterBlend, WatchSettings, watched
 
 RX90 = Path(__file__).resolve().parents[1] / "config" / "robots" / "rx90.urdf"
 PERIOD = 2.0**-10

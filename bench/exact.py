@@ -18,7 +18,7 @@ from pathlib import Path
 import pinocchio as pin
 from agreement import AGREES, ALIKE, Finding, findings
 from example_robots import EMPTY, ILL_CONDITIONED, descriptions
-from free_flyer_agreement import free_flyer_findings
+from moving_base_cases import free_flyer_findings
 
 import dyn_core
 from dyn_core.codegen.traced_program import Program

@@ -11,7 +11,7 @@ from bars import EXCITATION_CONDITION, EXCITATION_S, Bars
 from peer_robots import description
 
 import dyn_core
-from dyn_core.excitation.excitation import Excitation
+from dyn_core.excitation.exciting_trajectory import Excitation
 
 
 def arms() -> dict[str, dyn_core.Robot]:

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TypeVar
 
@@ -20,10 +21,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from bars import WITHIN, Bars
-from estimator_study import POSITION_NOISE, PROTOCOLS, Controlled, controlled, estimates
 from identification_study import ARMS, MISTAKES, Arm, Run, arm_of, is_named, run
+from simulated_truth import SIX, arm, excitation, sensed, true_values, with_drives
 
-from dyn_core.identification.estimators.estimators import Estimator
+import dyn_core
+from dyn_core import FrictionModel, IdentificationSettings, Protocol, Signals
+from dyn_core.identification.estimators.estimation import Estimation
+from dyn_core.identification.estimators.identification_settings import ESTIMATORS, Estimator
+from dyn_core.identification.estimators.simulation_estimators import simulated
+from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
+from dyn_core.identification.regressor.motion_equations import Equations
+from dyn_core.logs.log import Control
 
 WITHIN_DEVIATIONS = 3.0
 RUNS = 200
@@ -32,7 +40,59 @@ DURATION_S = 10.0
 """Of the motion with which estimators are compared."""
 ESTIMATOR_RUNS = 20
 
+POSITION_NOISE = 1e-4
+PROTOCOLS = {
+    "chosen by the data": Protocol(train=1.0),
+    "40 Hz": Protocol(cutoff=40.0, decimate=10, train=1.0),
+}
+MODELS = (FrictionModel(v0=0.15),) * len(SIX)
+
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Controlled:
+    """An arm under a control, with its true parameters."""
+
+    robot: dyn_core.Robot
+    base: BaseColumns
+    control: Control
+    exact: Signals
+    expected: np.ndarray  # base parameters and friction
+
+
+def controlled(duration: float) -> Controlled:
+    """Return an arm that follows a Fourier series, as well as a control without knowledge of it can."""
+    robot = with_drives(arm(SIX))
+    base = base_columns(robot)
+    t, q, qd, qdd = excitation(robot.dof, duration)
+    model = dyn_core.compile_model(robot, friction=False)
+    stiffness = np.diag(model.inertia_matrix(q[0]))
+    control = Control(
+        q, qd, np.zeros_like(q), 900.0 * stiffness, 60.0 * stiffness, np.full(robot.dof, np.inf)
+    )
+    start = dyn_core.signals_of_arrays(robot.joint_names, t, q, qd, qdd, np.zeros_like(q))
+    expected = true_values(robot, base)
+    friction = expected[len(base.kept) :]
+    return Controlled(robot, base, control, simulated(model, MODELS, friction, control, start), expected)
+
+
+def measured(case: Controlled, seed: int, protocol: Protocol) -> Signals:
+    """Return what sensors say of the arm, with the control at these times."""
+    q, tau = sensed(case.exact, seed, position_noise=POSITION_NOISE)
+    log = dyn_core.log_of_arrays(case.robot.joint_names, case.exact.time, q, tau)
+    return dyn_core.condition(log.with_control(case.control), protocol)
+
+
+def estimates(case: Controlled, seed: int, protocol: Protocol) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return parameters and their deviations by each estimator, from the same signals."""
+    equations = Equations(measured(case, seed, protocol), case.base)
+    found = {}
+    for name in ESTIMATORS:
+        settings = IdentificationSettings(estimator=name)
+        fit = Estimation(case.base, settings).fit(equations, MODELS)
+        found[name] = fit.solution.x, fit.deviations(fit.residuals)
+    return found
 
 
 @cache
@@ -58,7 +118,7 @@ def _estimates(protocol: str, seed: int) -> dict[str, tuple[np.ndarray, np.ndarr
 
 
 def _all(pool: ProcessPoolExecutor, one: Callable[[int], T], count: int) -> Iterable[T]:
-    """Answer what a function answers for each seed; a line says how many are done."""
+    """Return what a function answers for each seed; a line says how many are done."""
     done = []
     for k, value in enumerate(pool.map(one, range(count)), start=1):
         done.append(value)

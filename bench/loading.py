@@ -57,7 +57,7 @@ def _round(path: str, imports: dict[str, list[float]]) -> list[float]:
 
 
 def _once(library: str, what: str, path: str, cache: str, imports: dict[str, list[float]]) -> float:
-    """Answer how long a library takes to load a robot, and note how long its import took."""
+    """Return how long a library takes to load a robot, and note how long its import took."""
     command = [sys.executable, str(Path(__file__).parent / "load_once.py"), library, what, path]
     environment = {**os.environ, "DYN_CACHE_DIR": cache}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

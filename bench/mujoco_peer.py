@@ -23,7 +23,7 @@ COMPILER = {
 
 
 def rigid_bodies(source: str) -> str:
-    """Answer a URDF, given as its text or the path of its file, without all but bodies and joints."""
+    """Return a URDF, given as its text or the path of its file, without all but bodies and joints."""
     text = source if source.lstrip().startswith("<") else Path(source).read_text()
     root = ElementTree.fromstring(text)
     for kind, names in LEFT_OUT.items():
@@ -47,7 +47,7 @@ class MuJoCo:
         self.order = np.array([self._model.joint(name).dofadr[0] for name in joint_names])
 
     def calls(self, state: State) -> dict[str, Call]:
-        """Answer the shortest sequences of calls that compute what the others compute.
+        """Return the shortest sequences of calls that compute what the others compute.
 
         The state is written to MuJoCo's own arrays, which the others get as arguments.
         """

@@ -26,7 +26,7 @@ class Pinocchio:
         self.order = np.array([joint.idx_v for joint in joints])
 
     def calls(self, state: State) -> dict[str, Call]:
-        """Answer rnea, aba, crba and the regressor."""
+        """Return rnea, aba, crba and the regressor."""
         moved, v, x = (self._vector(vector) for vector in state)
         model, data = self._model, self._data
         # A joint without limits has two coordinates, which this computes.

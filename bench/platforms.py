@@ -11,7 +11,7 @@ from bars import PLATFORMS, Bars
 from pinocchio_platform import PinocchioPlatform
 
 import dyn_core
-from dyn_core.parallel.assembled import moved
+from dyn_core.algorithms.parallel.platform_mobility import moved
 
 ROBOTS = Path(__file__).resolve().parents[1] / "config" / "robots"
 NAMES = ("gough_stewart", "delta")

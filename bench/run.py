@@ -20,6 +20,7 @@ from pinocchio_peer import Pinocchio
 from platforms import print_platforms
 from simulated_loops import print_simulated_loops
 from simulation import print_simulation
+from start_up import print_start_up
 
 
 def main() -> int:
@@ -31,6 +32,7 @@ def main() -> int:
     print(f"dyn_core beside {Pinocchio.name} and {MuJoCo.name}, Python {sys.version.split()[0]}\n")
     tables = (
         print_functions,
+        print_start_up,
         print_loading,
         print_growth,
         print_moving_base,

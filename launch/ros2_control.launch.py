@@ -9,11 +9,9 @@ from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
-from dyn_nodes import robots
 from dyn_nodes.common.parameter_file import effort_controller
-from dyn_nodes.common.robot_argument import description_text, installed_package
+from dyn_nodes.common.robot_argument import description_text, installed_package, robot_directory
 from dyn_nodes.launch_description import (
-    SWITCH,
     common_arguments,
     exact,
     given,
@@ -23,9 +21,10 @@ from dyn_nodes.launch_description import (
     node,
     optional,
     parameter_file,
+    switch_argument,
 )
 
-_EXAMPLE = robots.directory().parent / "ros2_control"
+_EXAMPLE = robot_directory().parent / "ros2_control"
 
 
 def _nodes(context: LaunchContext) -> list[Node]:
@@ -55,12 +54,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
         node(
             context,
             "feedforward",
-            [
-                file,
-                robot,
-                optional(context, "mode"),
-                {"command_joints": list(controller.joints)},
-            ],
+            [file, robot, optional(context, "mode"), {"command_joints": list(controller.joints)}],
             remappings=[(ours, f"{name}/{its}") for ours, its in topics.items()],
         ),
         Node(
@@ -69,19 +63,15 @@ def _nodes(context: LaunchContext) -> list[Node]:
             parameters=[controllers, common],
             **where,
         ),
-        Node(
-            package="controller_manager",
-            executable="spawner",
-            name="spawn_joint_state_broadcaster",
-            arguments=["joint_state_broadcaster", "--param-file", controllers],
-            **where,
-        ),
-        Node(
-            package="controller_manager",
-            executable="spawner",
-            name=f"spawn_{name}",
-            arguments=[name, "--param-file", controllers, *state],
-            **where,
+        *(
+            Node(
+                package="controller_manager",
+                executable="spawner",
+                name=f"spawn_{spawned}",
+                arguments=[spawned, "--param-file", controllers, *options],
+                **where,
+            )
+            for spawned, options in (("joint_state_broadcaster", []), (name, state))
         ),
     ]
 
@@ -105,11 +95,8 @@ def generate_launch_description() -> LaunchDescription:
                 description="The controller of controllers_file that takes the torques, as arrays or as "
                 "trajectories.",
             ),
-            DeclareLaunchArgument(
-                "activate",
-                default_value="false",
-                choices=SWITCH,
-                description="Activate that controller at once, so that torques act on the robot.",
+            switch_argument(
+                "activate", "false", "Activate that controller at once, so that torques act on the robot."
             ),
             OpaqueFunction(function=_nodes),
         ]

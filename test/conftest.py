@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
@@ -16,12 +17,20 @@ if missing := [m for m in ("rclpy", "dyn_msgs") if importlib.util.find_spec(m) i
         returncode=3,
     )
 
-from ros_graph import Graph
+from rclpy.context import Context
+from ros_graph import Graph, ros_context
+from steady_clock import SteadyClock
 
 from dyn_nodes.demonstration.isolation import isolated_environment
 
 # What a shell runs in the background ignores Ctrl-C, and so do its children, of which tests interrupt some.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Take what stays out of what `Graph` and `loose_node` look through for garbage at their ends."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
@@ -36,7 +45,20 @@ def ros_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]
 
 
 @pytest.fixture
+def context(ros_environment: dict[str, str]) -> Iterator[Context]:
+    """A context of ROS in the domain of the test."""
+    with ros_context() as context:
+        yield context
+
+
+@pytest.fixture
 def graph(ros_environment: dict[str, str]) -> Iterator[Graph]:
     """A node of the test in its own context, and the processes that it starts."""
     with Graph(ros_environment) as graph:
         yield graph
+
+
+@pytest.fixture
+def steady() -> SteadyClock:
+    """A steady clock for a node."""
+    return SteadyClock()

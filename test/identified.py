@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test's end of a graph with a node `identification`, and the robot that it moves."""
+"""Clients of a node `identification`, and the robot that it moves."""
 
 from __future__ import annotations
 
-import os
+import csv
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import message_makers
 import numpy as np
-from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
+from message_makers import point
 from rclpy.action import ActionClient
 from robot_files import ROBOTS
 from ros_graph import Graph, NodeProcess
+from said import said
 from simulated import Simulated, hosted, overrides
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import compile_model, load_robot
-from dyn_core.control.rich_motion import rich_motion
+from dyn_core.control.trajectories.fourier_motion import rich_motion
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationResult
 from dyn_msgs.srv import ApplyParameters
@@ -29,13 +31,13 @@ from dyn_nodes.identification.node import Identification
 JOINTS = ["turn", "lift", "stretch"]
 START = [0.0, 0.2, 0.15]
 PATIENT = {"timeout": 5.0, "max_age": 5.0, "max_tracking_error": 1.0}
-"""The machine of the tests may stand still for a while."""
+"""The machine of the tests may pause for a while."""
 
 
 def exciting(duration: float, seed: int = 0) -> JointTrajectory:
     """An exciting motion of the robot rrp, from rest to rest."""
-    robot = load_robot(ROBOTS["rrp"])
-    found = rich_motion(compile_model(robot, "runtime"), duration, part_of_speed=0.6, seed=seed)
+    model = compile_model(load_robot(ROBOTS["rrp"]), "runtime")
+    found = rich_motion(model, duration, part_of_speed=0.6, seed=seed)
     times = np.linspace(0.0, duration, 1 + round(50 * duration))
     return trajectory(times, *found.at_many(times))
 
@@ -44,17 +46,9 @@ def trajectory(
     times: Sequence[float], q: Any, qd: Any = None, qdd: Any = None, names: Sequence[str] = JOINTS
 ) -> JointTrajectory:
     """A trajectory from rows of numbers."""
-    points = []
-    for k, t in enumerate(times):
-        point = JointTrajectoryPoint(positions=list(q[k]))
-        if qd is not None:
-            point.velocities = list(qd[k])
-        if qdd is not None:
-            point.accelerations = list(qdd[k])
-        nanoseconds = round(1e9 * t)
-        point.time_from_start = Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
-        points.append(point)
-    return JointTrajectory(joint_names=list(names), points=points)
+    tables = [rows for rows in (q, qd, qdd) if rows is not None]
+    points = (point(t, *(rows[k] for rows in tables)) for k, t in enumerate(times))
+    return message_makers.trajectory(*points, names=names)
 
 
 class Asked:
@@ -75,20 +69,29 @@ class Asked:
         return bool(self._result.done())
 
     def result(self) -> Any:
-        """Wait for the result."""
         self.graph.wait_for(self._result.done)
         return self._result.result().result
 
+    def says(self, code: str, **values: Any) -> bool:
+        return bool(said(code, **values).search(self.result().message))
+
     def status(self) -> int:
-        """Wait for the status at the end."""
-        self.graph.wait_for(self._result.done)
+        self.result()
         return int(self._result.result().status)
 
     def cancel(self) -> None:
         """Cancel it and wait until that is accepted."""
-        answer = self.handle.cancel_goal_async()
-        self.graph.wait_for(answer.done)
-        assert answer.result().goals_canceling
+        response = self.handle.cancel_goal_async()
+        self.graph.wait_for(response.done)
+        assert response.result().goals_canceling
+
+    def wait_for_fraction(self, fraction: float = 0.15) -> None:
+        """Wait until this part of the motion is done, or it is over."""
+        self.graph.wait_for(lambda: self.is_over or any(f.fraction > fraction for f in self.feedback))
+
+    def wait_for_stage(self, stage: int) -> None:
+        """Wait until a stage of an identification has begun, or it is over."""
+        self.graph.wait_for(lambda: self.is_over or any(f.progress.stage >= stage for f in self.feedback))
 
 
 class Identified:
@@ -106,43 +109,33 @@ class Identified:
         )
 
     def run(self, motion: JointTrajectory, repetitions: int = 1) -> Asked:
-        """Ask for a run."""
-        goal = RunTrajectory.Goal(trajectory=motion, repetitions=repetitions)
-        return Asked(self.graph, self._runs, goal)
+        return Asked(self.graph, self._runs, RunTrajectory.Goal(trajectory=motion, repetitions=repetitions))
 
     def identify(self, motion: JointTrajectory | None = None, log_file: str = "") -> Asked:
-        """Ask for an identification."""
         goal = Identify.Goal(trajectory=motion or JointTrajectory(), log_file=log_file)
         return Asked(self.graph, self._identifications, goal)
 
     def hand_over(self, **request: Any) -> ApplyParameters.Response:
-        """Call ~/apply."""
         return self.graph.call(self.apply, ApplyParameters.Request(**request))
 
+    def is_at_rest(self) -> bool:
+        return max(map(abs, self.robot.states[-1].velocity)) < 1e-3
+
     @property
-    def told(self) -> DiagnosticStatus | None:
-        """The newest that the node says on /diagnostics."""
-        ours = [status for status in self.graph.diagnostics if status.name == "identification"]
-        return ours[-1] if ours else None
+    def status(self) -> DiagnosticStatus | None:
+        """The newest status of the node on /diagnostics."""
+        return next((one for one in reversed(self.graph.diagnostics) if one.name == "identification"), None)
+
+
+BOTH = ("simulation", "controller")
 
 
 def start_robot(
-    graph: Graph,
-    *more: str,
-    nodes: Sequence[str] = ("simulation", "controller"),
-    output: str = "joint_trajectory",
+    graph: Graph, *more: str, nodes: Sequence[str] = BOTH, output: str = "joint_trajectory"
 ) -> NodeProcess:
-    """Run a simulated robot and its controller in a process, which listens to the node `identification`.
-
-    Args:
-        graph: the graph.
-        more: arguments of ROS.
-        nodes: that are run.
-        output: topic of `identification` that the controller listens to.
-    """
-    initial = [
-        w for name, q in zip(JOINTS, START, strict=True) for w in ("-p", f"initial.{name}.position:={q}")
-    ]
+    """Run a simulated robot and its controller, which gets the `output` of `identification`, in a process."""
+    places = zip(JOINTS, START, strict=True)
+    initial = [word for name, q in places for word in ("-p", f"initial.{name}.position:={q}")]
     return graph.start(
         *("-m", "dyn_nodes.compose", "--nodes", *nodes),
         *("--remap", "simulation/torques:=controller/torques"),
@@ -155,50 +148,55 @@ def start_robot(
 
 @contextmanager
 def identification(graph: Graph, **parameters: Any) -> Iterator[tuple[Identified, Identification]]:
-    """The node in this process with the robot rrp, and the test's end."""
+    """The node in this process with the robot rrp, and its client."""
     ours = Identified(graph)
     given = overrides(**{"description_file": str(ROBOTS["rrp"]), **PATIENT, **parameters})
     with hosted(graph, Identification, parameter_overrides=given) as node:
         yield ours, node
 
 
+@contextmanager
+def standing_arm(
+    graph: Graph, directory: Path, *more: str, robot: dict[str, Any] | None = None, **parameters: Any
+) -> Iterator[tuple[Identified, Identification]]:
+    """The node and its client, with a simulated arm at rest; `more` and `robot` are for `start_robot`."""
+    start_robot(graph, *more, **(robot or {}))
+    with identification(graph, directory=str(directory), **parameters) as (ours, node):
+        wait_until_it_stands(ours)
+        yield ours, node
+
+
+_WAITING = (
+    *("joint-states-missing", "output-without-subscriber", "robot-not-received", "robot-moving"),
+    *("rest-unknown", "node-inactive", "goal-running"),
+)
+"""Why a goal is rejected before the node, its robot and the controller are ready."""
+
+
 def wait_until_it_stands(
     ours: Identified, names: Sequence[str] = JOINTS, start: Sequence[float] = START
 ) -> None:
-    """Wait until the controller holds the robot, and the node knows where it is and who moves it.
-
-    Args:
-        ours: the test's end.
-        names: of the joints.
-        start: about where it stands (rad or m).
-    """
-    ours.graph.wait_for(
-        lambda: (
-            len(ours.robot.states) > 50
-            and any(ours.robot.states[-1].effort)
-            and max(map(abs, ours.robot.states[-1].velocity)) < 1e-3
-        )
-    )
-    there, away = list(start), [start[0] + 0.5, *start[1:]]
-    too_fast = trajectory([0.0, 0.01], [there, away], [[0.0] * len(names)] * 2, names=names)
-    waiting = (
-        *("no joint states", "nobody listens", "there is no robot", "has to stand still", "try again"),
-        *("is not active", "is going on"),
-    )
-    ours.graph.wait_for(lambda: not any(part in ours.run(too_fast).result().message for part in waiting))
+    """Wait until the controller holds the robot near `start` (rad or m), and the node accepts goals."""
+    states = ours.robot.states
+    ours.graph.wait_for(lambda: len(states) > 50 and any(states[-1].effort) and ours.is_at_rest())
+    away = [start[0] + 0.5, *start[1:]]
+    too_fast = trajectory([0.0, 0.01], [list(start), away], [[0.0] * len(names)] * 2, names=names)
+    ours.graph.wait_for(lambda: not any(map(ours.run(too_fast).says, _WAITING)))
     ours.graph.diagnostics.clear()
 
 
+def lines_of(log_file: str | Path) -> list[list[str]]:
+    with Path(log_file).open() as file:
+        return list(csv.reader(file))
+
+
 def children_of(process: int, what: str = "") -> list[int]:
-    """The processes that a process has started, with that in their command lines."""
+    """The children of a process that have a text in their command lines."""
     found = []
-    for entry in os.listdir("/proc"):  # noqa: PTH208 - names alone
-        try:
-            if entry.isdecimal():
-                status = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
-                ours = int(status[1]) == process and status[0] != "Z"
-                if ours and what in Path(f"/proc/{entry}/cmdline").read_text():
-                    found.append(int(entry))
-        except OSError:
-            continue
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            status = (entry / "stat").read_text().rpartition(")")[2].split()
+            ours = int(status[1]) == process and status[0] != "Z"
+            if ours and what in (entry / "cmdline").read_text():
+                found.append(int(entry.name))
     return found

@@ -8,14 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 import dyn_core
-from dyn_core.identification.output.parameter_set import SetValue
-from dyn_core.identification.units import unit_of
-from dyn_core.results.kinematics_hash import kinematics_hash
-from dyn_core.results.parameter_text import parameter_text
+from dyn_core.identification.output.parameter_file import parameter_text
+from dyn_core.identification.output.parameter_set import SetValue, kinematics_hash
+from dyn_core.identification.regressor.base_columns import unit_of
 
 
 def heavier(description: str, factor: float = 1.25) -> dyn_core.Robot:
-    """Answer the robot of a description with greater parameters."""
+    """Return the robot of a description with greater parameters."""
     robot = dyn_core.load_robot(description)
     return robot.with_parameters([factor * value for value in robot.parameters])
 
@@ -23,7 +22,7 @@ def heavier(description: str, factor: float = 1.25) -> dyn_core.Robot:
 def parameter_file(
     path: Path, robot: dyn_core.Robot, coulomb_velocity: Mapping[str, float] = MappingProxyType({})
 ) -> Path:
-    """Write the parameters of a robot to a file, and answer its path."""
+    """Write the parameters of a robot to a file, and return its path."""
     values = tuple(
         SetValue(name, value, None, unit_of(name, robot))
         for name, value in zip(robot.parameter_names, robot.parameters, strict=True)

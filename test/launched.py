@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from robot_files import ROOT
-from ros_graph import Graph, NodeProcess
+from ros_graph import GENEROUS_S, Graph, NodeProcess, quick
 
 LAUNCH_FILES = {path.name.removesuffix(".launch.py"): path for path in (ROOT / "launch").glob("*.launch.py")}
 
@@ -29,41 +29,28 @@ sys.exit(service.run())
 
 
 class Launched:
-    """A launch file that runs, with the nodes that it has started."""
+    """A launch file, by its name without the ending, that runs with arguments as after `ros2 launch`."""
 
     def __init__(self, graph: Graph, file: str, *arguments: str | Path) -> None:
-        """Start it.
-
-        Args:
-            graph: where.
-            file: its name, without the ending.
-            arguments: as after `ros2 launch`.
-        """
         self._graph = graph
-        self.launch: NodeProcess = graph.start(
-            "-c", _PROGRAM, str(LAUNCH_FILES[file]), *(str(argument) for argument in arguments)
-        )
+        self.launch: NodeProcess = graph.start("-c", _PROGRAM, *map(str, (LAUNCH_FILES[file], *arguments)))
 
     @property
     def log(self) -> str:
-        """What launch and its nodes have written."""
         return self.launch.log
 
     def process_of(self, node: str) -> int:
-        """Wait until a node is started, and answer the identifier of its process."""
+        """Wait until a node is started, and return the identifier of its process."""
         pattern = rf"\[{node}-\d+\]: process started with pid \[(\d+)\]"
         self._graph.wait_for(lambda: re.search(pattern, self.log))
-        found = re.search(pattern, self.log)
-        assert found is not None
-        return int(found[1])
+        return int(re.findall(pattern, self.log)[0])
 
-    def interrupt(self) -> float:
-        """Send Ctrl-C, wait for the end, and answer how long that took (s)."""
-        start = time.monotonic()
+    def interrupt(self, within: float) -> None:
+        """Send Ctrl-C, and wait for the end, which comes within a time (s)."""
+        began = time.monotonic()
         self.launch.process.send_signal(signal.SIGINT)
-        assert self.launch.process.wait(20) == 0, self.log
-        return time.monotonic() - start
+        assert self.launch.process.wait(GENEROUS_S) == 0, self.log
+        assert quick(began, within), self.log
 
     def ended(self) -> int:
-        """Wait until it ends by itself, and answer its exit code."""
-        return self.launch.process.wait(60)
+        return self.launch.process.wait(GENEROUS_S)

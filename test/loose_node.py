@@ -12,37 +12,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import rclpy
-from rclpy.clock import ClockType
+from builtin_interfaces.msg import Time
+from message_makers import NAMES, Floats, Names, joint_state, reference, stamp_at, to_rest_at
 from rclpy.context import Context
 from rclpy.serialization import deserialize_message, serialize_message
-from rclpy.signals import SignalHandlerOptions
+from ros_graph import ros_context
 from rosgraph_msgs.msg import Clock
+from said import Told
+from sensor_msgs.msg import JointState
 from simulated import overrides
 
+from dyn_msgs.msg import JointReference
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
 
 class LooseNode:
-    """A node, its clocks, and what it published.
-
-    Attributes:
-        node: the node.
-        now: the present on its steady clock (s).
-        ros_now: the present on its ROS clock (ns).
-        published: by topic, without the namespace of the node, copies of all messages.
-    """
+    """A node, its clocks, and what it published."""
 
     def __init__(self, make_node: Callable[..., ManagedNode], context: Context, **parameters: Any) -> None:
-        self.now = 100.0
-        self.ros_now = 1_000_000_000_000
-        self.published: dict[str, list[Any]] = {}
-        self.node = make_node(
-            steady=lambda: self.now,
-            context=context,
-            use_global_arguments=False,
-            parameter_overrides=overrides(use_sim_time=True, **parameters),
-        )
+        self.now, self.ros_now = 100.0, 10**12  # the present on its steady clock (s) and its ROS clock (ns)
+        self.published: dict[str, list[Any]] = {}  # by topic without the namespace, copies of all messages
+        given = {"parameter_overrides": overrides(use_sim_time=True, **parameters)}
+        self.node = make_node(steady=lambda: self.now, context=context, use_global_arguments=False, **given)
         self.reconnect()
         self._tell_time()
 
@@ -67,17 +58,35 @@ class LooseNode:
         return topic.removeprefix(f"{self.node.get_fully_qualified_name()}/").lstrip("/")
 
     def send(self, topic: str, message: Any) -> None:
-        """Have the node receive a message."""
         name = topic if topic.startswith("/") else f"{self.node.get_fully_qualified_name()}/{topic}"
         heard, raw = self._heard[name], serialize_message(message)
         heard.callback(raw if heard.raw else deserialize_message(raw, heard.msg_type))
 
+    def measure(self, q: Floats, qd: Floats = (), names: Names = NAMES) -> JointState:
+        """Have the node receive a joint state of now, and return it."""
+        self.send("/joint_states", message := joint_state(self.stamp, q, qd, names))
+        return message
+
+    def refer(self, q: Floats, qd: Floats = (), qdd: Floats = (), names: Names = NAMES) -> JointReference:
+        """Have the node receive a reference of now, and return it."""
+        self.send("reference", message := reference(self.stamp, q, qd, qdd, names))
+        return message
+
+    def go(self, goal: Floats, seconds: float, stamp: Time | None = None) -> None:
+        self.send("joint_trajectory", to_rest_at(goal, seconds, stamp=stamp))
+
+    @property
+    def told(self) -> Told:
+        return Told(self.published["diagnostics"][-1].status[0])
+
+    def has_told(self, code: str, **values: Any) -> bool:
+        """Return whether a status on /diagnostics was about a code with these values."""
+        return any(Told(a.status[0]).about(code, **values) for a in self.published["diagnostics"])
+
     def hears(self, topic: str) -> bool:
-        """Whether the node subscribes a topic."""
         return topic in self._heard
 
     def service_request(self, service: str) -> Any:
-        """Answer an empty request of a service."""
         return self._service(service).srv_type.Request()
 
     def _service(self, service: str) -> Any:
@@ -85,7 +94,6 @@ class LooseNode:
         return next(s for s in self.node.services if s.service_name == name)
 
     def call(self, service: str, request: Any) -> Any:
-        """Have the node serve a request."""
         found = self._service(service)
         return found.callback(request, found.srv_type.Response())
 
@@ -99,14 +107,11 @@ class LooseNode:
             self.tick()
 
     def set_time(self, nanoseconds: int) -> None:
-        """Set the ROS clock alone."""
         self.ros_now = nanoseconds
         self._tell_time()
 
     def _tell_time(self) -> None:
-        message = Clock()
-        message.clock.sec, message.clock.nanosec = divmod(self.ros_now, 10**9)
-        self._heard["/clock"].callback(message)
+        self._heard["/clock"].callback(Clock(clock=self.stamp))
 
     def tick(self) -> None:
         """Call the timers that are running, each once."""
@@ -115,24 +120,25 @@ class LooseNode:
                 timer.callback()
 
     @property
-    def stamp(self) -> Any:
-        """The present on the ROS clock."""
-        return rclpy.time.Time(nanoseconds=self.ros_now, clock_type=ClockType.ROS_TIME).to_msg()
+    def stamp(self) -> Time:
+        return stamp_at(self.ros_now)
+
+
+Make = Callable[..., LooseNode]
+"""Makes nodes with parameters, and keeps them until the end of the test."""
 
 
 @contextmanager
 def loose_node(make_node: Callable[..., ManagedNode], **parameters: Any) -> Iterator[LooseNode]:
     """Make a node that nothing spins; at the end it is shut down."""
-    context = Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        loose = LooseNode(make_node, context, **parameters)
-        try:
-            yield loose
-        finally:
-            loose.node.end()
-            loose.node.destroy_node()
+        with ros_context() as context:
+            loose = LooseNode(make_node, context, **parameters)
+            try:
+                yield loose
+            finally:
+                loose.node.end()
+                loose.node.destroy_node()
     finally:
-        context.try_shutdown()
         # A lifecycle node is seen by others until nothing refers to it.
         gc.collect()

@@ -14,13 +14,10 @@ from dyn_msgs.msg import JointTorques
 
 
 def frictionless(name: str) -> str:
-    """Text of the description of a robot, without friction."""
     return re.sub(r"<dynamics [^>]*/>", "", urdf(name))
 
 
 class Pinocchio:
-    """Torques of Pinocchio for a robot."""
-
     def __init__(self, text: str) -> None:
         self.pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
         self.model = self.pin.buildModelFromXML(text)
@@ -30,18 +27,15 @@ class Pinocchio:
     def torques(
         self, q: Mapping[str, float], qd: Mapping[str, float], qdd: Mapping[str, float]
     ) -> dict[str, float]:
-        """Torques of positions, velocities, accelerations."""
         values = [np.array([v[name] for name in self.names]) for v in (q, qd, qdd)]
         configuration = self.pin.integrate(self.model, self.pin.neutral(self.model), values[0])
         tau = self.pin.rnea(self.model, self.data, configuration, *values[1:])
         return dict(zip(self.names, tau.tolist(), strict=True))
 
     def held(self, q: Mapping[str, float]) -> dict[str, float]:
-        """Torques that hold the robot still."""
         still = dict.fromkeys(self.names, 0.0)
         return self.torques(q, still, still)
 
 
 def by_name(torques: JointTorques, field: str = "total") -> dict[str, float]:
-    """Torques of a message by joint name."""
     return dict(zip(torques.name, getattr(torques, field), strict=True))

@@ -17,5 +17,4 @@ SIMPLE = [
 
 
 def urdf(name: str) -> str:
-    """Text of the description of a robot."""
     return ROBOTS[name].read_text()

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.parameter import Parameter
 from ros_graph import Graph
 from rosgraph_msgs.msg import Clock
+from said import said
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 from std_srvs.srv import SetBool, Trigger
@@ -54,44 +56,40 @@ class Simulated:
         self._commands = node.create_publisher(Float64MultiArray, "simulation/commands", 10)
         self._torques = node.create_publisher(JointTorques, "simulation/torques", 10)
         self._wrenches = node.create_publisher(WrenchStamped, "simulation/wrench", 10)
-        self._clients = {
-            name: node.create_client(kind, f"simulation/{name}")
-            for name, kind in {
-                "reset": Trigger,
-                "set_state": SetSimulationState,
-                "pause": SetBool,
-                "step": StepSimulation,
-                "set_payload": SetPayload,
-            }.items()
-        }
+        kinds: dict[str, Any] = {"set_state": SetSimulationState, "set_payload": SetPayload, "pause": SetBool}
+        kinds |= {"step": StepSimulation, "reset": Trigger}
+        self._clients = {name: node.create_client(kind, f"simulation/{name}") for name, kind in kinds.items()}
 
     def call(self, service: str, **request: Any) -> Any:
-        """Call a service of the node and answer its response."""
         client = self._clients[service]
         return self.graph.call(client, client.srv_type.Request(**request), again=service != "step")
 
+    def refuses(
+        self, service: str, code: str, values: Mapping[str, Any] = MappingProxyType({}), **request: Any
+    ) -> None:
+        """Call a service of the node, which refuses with a code and these values."""
+        response = self.call(service, **request)
+        assert not response.success
+        assert said(code, **values).search(response.message), (code, response.message)
+
     def stepped(self, steps: int) -> JointState:
-        """Simulate some periods of a paused simulation that publishes its clock; answer the state then."""
-        answer = self.call("step", steps=steps)
-        assert answer.success, answer.message
-        return self.state_when(lambda state: state.header.stamp == answer.time)
+        """Simulate some periods of a paused simulation that publishes its clock; return the state then."""
+        response = self.call("step", steps=steps)
+        assert response.success, response.message
+        return self.state_when(lambda state: state.header.stamp == response.time)
 
     def send(self, values: Sequence[float]) -> None:
-        """Publish an array of efforts."""
         self.graph.wait_for(lambda: self._commands.get_subscription_count() == 1)
         self._commands.publish(Float64MultiArray(data=list(values)))
 
     def send_by_name(self, efforts: Mapping[str, float]) -> None:
-        """Publish efforts by name."""
         self.send_torques(list(efforts), list(efforts.values()))
 
     def send_torques(self, names: Sequence[str], values: Sequence[float]) -> None:
-        """Publish names and efforts."""
         self.graph.wait_for(lambda: self._torques.get_subscription_count() == 1)
         self._torques.publish(JointTorques(name=list(names), total=list(values)))
 
     def push(self, link: str, force: Sequence[float], torque: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        """Publish a wrench on a link."""
         self.graph.wait_for(lambda: self._wrenches.get_subscription_count() == 1)
         (fx, fy, fz), (mx, my, mz) = force, torque
         wrench = Wrench(force=Vector3(x=fx, y=fy, z=fz), torque=Vector3(x=mx, y=my, z=mz))
@@ -99,9 +97,7 @@ class Simulated:
 
     def next_state(self) -> JointState:
         """Wait for the next joint state."""
-        count = len(self.states)
-        self.graph.wait_for(lambda: len(self.states) > count)
-        return self.states[-1]
+        return self.state_when(lambda _: True)
 
     def state_when(self, condition: Callable[[JointState], bool]) -> JointState:
         """Wait for a joint state for which the condition holds."""

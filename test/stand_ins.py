@@ -30,24 +30,17 @@ if {waits}:
 
 @dataclass(frozen=True)
 class Started:
-    """How an executable was started.
+    """How an executable was started."""
 
-    Attributes:
-        words: its arguments before those of ROS.
-        remapped: names and what they become.
-        parameters: values of the files that it was given, those in any namespace, by node; "" for all nodes.
-    """
-
-    words: list[str]
-    remapped: dict[str, str]
-    parameters: dict[str, dict[str, Any]]
+    words: list[str]  # its arguments before those of ROS
+    remapped: dict[str, str]  # names and what they become
+    parameters: dict[str, dict[str, Any]]  # of its files, those in any namespace, by node; "" for all nodes
 
 
 class StandIns:
     """Packages with such executables, in a prefix of their own."""
 
     def __init__(self, directory: Path) -> None:
-        """Make the prefix in a directory."""
         self._prefix = directory / "prefix"
         self._told = directory / "told"
         self._told.mkdir()
@@ -64,23 +57,22 @@ class StandIns:
         file.chmod(0o755)
 
     def prepend(self, path: str) -> str:
-        """Answer an AMENT_PREFIX_PATH that finds them before other packages."""
+        """Return an AMENT_PREFIX_PATH that finds them before other packages."""
         return os.pathsep.join(part for part in (str(self._prefix), path) if part)
 
     def started(self) -> list[tuple[str, Started]]:
-        """Answer what was started up to now, by the name of the executable."""
+        """Return what was started up to now, by the name of the executable."""
         return [_read(json.loads(file.read_text())) for file in self._told.glob("*.json")]
 
 
 def _read(told: list[Any]) -> tuple[str, Started]:
     name, words, texts = told
     ros = words[words.index("--ros-args") :] if "--ros-args" in words else []
-    rules = [following for word, following in pairwise(ros) if word == "-r"]
     parameters: dict[str, dict[str, Any]] = {}
     for word, following in pairwise(ros):
         if word == "--params-file":
             for key, value in yaml.safe_load(texts[following]).items():
                 of_node = parameters.setdefault(key.removeprefix("/**").strip("/"), {})
                 of_node.update(value["ros__parameters"])
-    own = words[: len(words) - len(ros)]
-    return name, Started(own, dict(rule.split(":=", 1) for rule in rules), parameters)
+    remapped = dict(following.split(":=", 1) for word, following in pairwise(ros) if word == "-r")
+    return name, Started(words[: len(words) - len(ros)], remapped, parameters)

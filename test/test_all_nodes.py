@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for all nodes: the life cycle, names in namespaces and remapped, diagnostics, simulated time."""
+"""Properties of all nodes: life cycle, names in namespaces and remapped, diagnostics, simulated time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import GetState
+from message_makers import to_rest_at
 from rclpy.node import Node
 from robot_files import ROBOTS, ROOT, urdf
 from ros_graph import Graph
@@ -16,88 +17,52 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from simulated import hosted, overrides
 from std_msgs.msg import String
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
+from dyn_core.core.messages import sentence
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common import qos
 from dyn_nodes.compose import NODES
 
-SUBSCRIBED = {
-    "feedforward": {
-        "joint_states",
-        "robot_description",
-        "~/reference",
-        "~/joint_trajectory",
-        "~/payload",
-        "~/dynamic_parameters",
-    },
-    "simulation": {"robot_description", "~/commands", "~/torques", "~/wrench"},
-    "controller": {
-        "joint_states",
-        "robot_description",
-        "~/reference",
-        "~/joint_trajectory",
-        "~/feedforward",
-    },
-    "governor": {"joint_states", "robot_description", "~/reference", "~/joint_trajectory"},
-    "identification": {"joint_states", "robot_description"},
+TOPICS = {
+    "feedforward": """joint_states robot_description ~/reference ~/joint_trajectory ~/payload
+        ~/dynamic_parameters ~/torques ~/commands ~/joint_trajectory_effort ~/motor_reference ~/model_info""",
+    "simulation": "robot_description ~/commands ~/torques ~/wrench joint_states",
+    "controller": """joint_states robot_description ~/reference ~/joint_trajectory ~/feedforward
+        ~/torques ~/commands""",
+    "governor": """joint_states robot_description ~/reference ~/joint_trajectory
+        ~/feasible_trajectory ~/feasible_reference ~/interventions""",
+    "identification": "joint_states robot_description ~/joint_trajectory ~/result ~/parameters",
 }
-PUBLISHED = {
-    "feedforward": {
-        "~/torques",
-        "~/commands",
-        "~/joint_trajectory_effort",
-        "~/motor_reference",
-        "~/model_info",
-    },
-    "simulation": {"joint_states"},
-    "controller": {"~/torques", "~/commands"},
-    "governor": {"~/feasible_trajectory", "~/feasible_reference", "~/interventions"},
-    "identification": {"~/joint_trajectory", "~/result", "~/parameters"},
-}
+"""Topics of nodes with the default of all parameters; `test_repository` knows the type of each."""
 OF_ALL_NODES = {"/diagnostics", "/rosout", "/parameter_events"}
 """Topics that are not relative."""
 
 
-def of_node(topics: set[str], name: str, namespace: str) -> set[str]:
-    """Full names of topics of a node."""
-    return {f"{namespace}/{topic.replace('~', name)}" for topic in topics}
-
-
-def names_of(graph: Graph, node: Node) -> tuple[set[str], set[str]]:
-    """Topics that a node subscribes and publishes, as the graph tells."""
+def topics_of(graph: Graph, node: Node) -> set[str]:
+    """Topics that a node subscribes and publishes, by the graph; without those of its actions."""
     ours, where = node.get_name(), node.get_namespace()
-    ask = graph.node
-    graph.wait_for(lambda: (ours, where) in ask.get_node_names_and_namespaces())
-    subscribed = {topic for topic, _ in ask.get_subscriber_names_and_types_by_node(ours, where)}
-    published = {topic for topic, _ in ask.get_publisher_names_and_types_by_node(ours, where)}
+    graph.wait_for(lambda: (ours, where) in graph.node.get_node_names_and_namespaces())
+    found = graph.node.get_subscriber_names_and_types_by_node(ours, where)
+    found += graph.node.get_publisher_names_and_types_by_node(ours, where)
     own = OF_ALL_NODES | {f"{where.rstrip('/')}/{ours}/transition_event"}
-    # Topics of actions go with the names of these.
-    own |= {topic for topic in published if "/_action/" in topic}
-    return subscribed - own, published - own
+    return {topic for topic, _ in found if "/_action/" not in topic} - own
 
 
 @pytest.mark.parametrize("namespace", ["", "/cell/left"])
 @pytest.mark.parametrize("name", NODES)
-def test_topics_are_relative(name: str, namespace: str, graph: Graph) -> None:
+def test_topics_are_relative_and_they_and_the_node_can_be_remapped(
+    name: str, namespace: str, graph: Graph
+) -> None:
+    topics = TOPICS[name].split()
     with hosted(graph, NODES[name], namespace=namespace) as node:
-        subscribed, published = names_of(graph, node)
-    assert subscribed == of_node(SUBSCRIBED[name], name, namespace)
-    assert published == of_node(PUBLISHED[name], name, namespace)
-
-
-@pytest.mark.parametrize("name", NODES)
-def test_topics_and_the_node_can_be_remapped(name: str, graph: Graph) -> None:
-    relative = sorted({t for t in SUBSCRIBED[name] | PUBLISHED[name] if not t.startswith("~")})
-    own = sorted({t[2:] for t in SUBSCRIBED[name] | PUBLISHED[name] if t.startswith("~")})
-    rules = [word for topic in relative for word in ("-r", f"{topic}:=other/{topic}")]
-    rules += [word for topic in own for word in ("-r", f"~/{topic}:=mine/{topic}")]
+        assert topics_of(graph, node) == {f"{namespace}/{topic.replace('~', name)}" for topic in topics}
+    others = {topic: f"{'mine' if topic[0] == '~' else 'other'}/{topic.split('/')[-1]}" for topic in topics}
+    rules = [word for topic, other in others.items() for word in ("-r", f"{topic}:={other}")]
     cli_args = ["--ros-args", *rules, "-r", "__node:=renamed"]
-    with hosted(graph, NODES[name], cli_args=cli_args) as node:
+    with hosted(graph, NODES[name], namespace=namespace, cli_args=cli_args) as node:
         assert node.get_name() == "renamed"
-        subscribed, published = names_of(graph, node)
-    expected = {f"/other/{topic}" for topic in relative} | {f"/mine/{topic}" for topic in own}
-    assert subscribed | published == expected
+        assert topics_of(graph, node) == {f"{namespace}/{other}" for other in others.values()}
 
 
 def state_of(graph: Graph, name: str) -> int:
@@ -106,17 +71,10 @@ def state_of(graph: Graph, name: str) -> int:
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_a_node_starts_by_itself_unless_it_is_told_not_to(name: str, graph: Graph) -> None:
-    with hosted(graph, NODES[name]):
-        assert state_of(graph, name) == State.PRIMARY_STATE_ACTIVE
-    with hosted(graph, NODES[name], parameter_overrides=overrides(autostart=False)):
-        assert state_of(graph, name) == State.PRIMARY_STATE_UNCONFIGURED
-
-
-@pytest.mark.parametrize("name", NODES)
-def test_a_manager_can_lead_a_node_through_its_life_more_than_once(name: str, graph: Graph) -> None:
+def test_a_manager_can_repeat_the_life_cycle_of_a_node(name: str, graph: Graph) -> None:
     parameters = overrides(autostart=False, description_file=str(ROBOTS["rrp"]))
     with hosted(graph, NODES[name], parameter_overrides=parameters) as node:
+        assert state_of(graph, name) == State.PRIMARY_STATE_UNCONFIGURED
         assert not graph.change(name, Transition.TRANSITION_ACTIVATE)
         for _ in range(2):
             assert graph.change(name, Transition.TRANSITION_CONFIGURE)
@@ -138,14 +96,13 @@ def test_diagnostics_name_the_node_with_its_namespace(name: str, graph: Graph) -
     graph.node.create_subscription(DiagnosticArray, "/diagnostics", heard.append, 10)
     with hosted(graph, NODES[name], namespace="/left") as node:
         graph.wait_for(lambda: heard)
-        (status,) = heard[0].status
-        assert status.name == f"left/{name}"
-        assert status.message == "no robot: nothing came on the topic robot_description"
+        (status,), missing = heard[0].status, sentence("robot-missing", {})
+        assert (status.name, status.message) == (f"left/{name}", missing)
         descriptions = graph.node.create_publisher(String, "/left/robot_description", qos.LATCHED)
         descriptions.publish(String(data=urdf("rrp")))
         graph.wait_for(lambda: node.robot is not None)
         heard.clear()
-        graph.wait_for(lambda: heard and not heard[-1].status[0].message.startswith("no robot"))
+        graph.wait_for(lambda: heard and heard[-1].status[0].message != missing)
         assert heard[-1].header.stamp.sec > 0
 
 
@@ -160,11 +117,9 @@ def test_three_nodes_in_a_namespace_live_in_simulated_time(graph: Graph, tmp_pat
     node.create_subscription(JointTorques, "/arm/feedforward/torques", torques.append, 100)
     trajectories = node.create_publisher(JointTrajectory, "/arm/feedforward/joint_trajectory", 1)
     ours = tmp_path / "simulated time.yaml"
-    ours.write_text(
-        "/**/simulation: {ros__parameters: {publish_clock: true}}\n"
-        "/**/feedforward: {ros__parameters: {use_sim_time: true}}\n"
-        "/**/controller: {ros__parameters: {use_sim_time: true}}\n"
-    )
+    parameters = {"simulation": "publish_clock", "feedforward": "use_sim_time", "controller": "use_sim_time"}
+    lines = (f"/**/{name}: {{ros__parameters: {{{one}: true}}}}" for name, one in parameters.items())
+    ours.write_text("\n".join(lines))
     process = graph.start(
         *("-m", "dyn_nodes.compose", "--namespace", "arm"),
         *("--params", str(ROOT / "config" / "demo.yaml"), str(ours)),
@@ -174,10 +129,7 @@ def test_three_nodes_in_a_namespace_live_in_simulated_time(graph: Graph, tmp_pat
     )
     graph.wait_for(lambda: process.process.poll() is not None or (clocks and torques and states))
     assert process.process.poll() is None, process.log
-    assert states[-1].header.stamp.sec < 100, "it is not simulated time"
-    assert torques[-1].header.stamp.sec < 100, "it is not simulated time"
+    assert max(heard[-1].header.stamp.sec for heard in (states, torques)) < 100, "it is not simulated time"
     graph.wait_for(lambda: trajectories.get_subscription_count() == 1)
-    point = JointTrajectoryPoint(positions=[0.4, -0.3, 0.1], velocities=[0.0] * 3)
-    point.time_from_start.sec = 1
-    trajectories.publish(JointTrajectory(joint_names=["turn", "lift", "stretch"], points=[point]))
+    trajectories.publish(to_rest_at([0.4, -0.3, 0.1], 1.0))
     graph.wait_for(lambda: list(states[-1].position) == pytest.approx([0.4, -0.3, 0.1], abs=0.01))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every parameter of every node with values that will not do: one sentence, before anything is published."""
+"""Every parameter of every node with invalid values: one sentence, before anything is published."""
 
 from __future__ import annotations
 
@@ -10,75 +10,42 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import rclpy
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from robot_files import ROBOTS
+from said import said
 from simulated import overrides
 
 from dyn_core import DynError
 from dyn_nodes.common.data_checks import one_line
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
-from dyn_nodes.controller.node import Controller
-from dyn_nodes.feedforward.node import Feedforward
-from dyn_nodes.governor.node import Governor
-from dyn_nodes.identification.node import Identification
-from dyn_nodes.simulation.node import Simulation
+from dyn_nodes.compose import NODES
 
-NODES: dict[str, Callable[..., ManagedNode]] = {
-    "feedforward": Feedforward,
-    "controller": Controller,
-    "simulation": Simulation,
-    "governor": Governor,
-    "identification": Identification,
-}
 OF_JOINTS = {
     "feedforward": ("gains.lift.p", "gains.lift.d"),
     "controller": ("gains.lift.p", "gains.lift.i", "gains.lift.d"),
     "simulation": ("initial.lift.position", "initial.lift.velocity"),
-    "governor": (
-        "limits.lift.velocity",
-        "limits.lift.effort",
-        "limits.lift.power",
-        "limits.lift.braking_power",
-    ),
+    "governor": tuple(f"limits.lift.{kind}" for kind in ("velocity", "effort", "power", "braking_power")),
     "identification": ("joints.lift.max_tracking_error",),
 }
 WHOLE_ROBOT = {"payload.link": "slider", "payload.mass": 1.0}
 """With these the other parameters of a payload count."""
 UNBOUNDED_TEXT = (
-    "robot_description",
-    "description_file",
-    "side_file",
-    "dynamic_parameters_file",
-    "payload.link",
-    "directory",
-    "limits_file",
+    *("robot_description", "description_file", "side_file", "dynamic_parameters_file", "payload.link"),
+    *("directory", "limits_file"),
 )
 
 
 @contextmanager
 def made(make_node: Callable[..., ManagedNode], context: Context, **values: Any) -> Iterator[ManagedNode]:
-    node = make_node(
-        context=context,
-        use_global_arguments=False,
-        parameter_overrides=overrides(description_file=str(ROBOTS["rrp"]), **values),
-    )
+    given = overrides(description_file=str(ROBOTS["rrp"]), **values)
+    node = make_node(context=context, use_global_arguments=False, parameter_overrides=given)
     try:
         yield node
     finally:
         node.end()
         node.destroy_node()
-
-
-@pytest.fixture
-def context(ros_environment: dict[str, str]) -> Iterator[Context]:
-    context = Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
-    yield context
-    context.try_shutdown()
 
 
 def bad_values(name: str, parameter: Parameter | None) -> list[Any]:
@@ -100,7 +67,7 @@ def bad_values(name: str, parameter: Parameter | None) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_a_value_that_will_not_do_is_told_in_a_sentence_that_names_it(name: str, context: Context) -> None:
+def test_an_invalid_value_is_rejected_with_its_name(name: str, context: Context) -> None:
     make_node = NODES[name]
     with made(make_node, context) as node:
         declared = {
@@ -137,9 +104,9 @@ def test_parameters_cannot_be_changed_while_the_node_runs(name: str, context: Co
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_a_parameter_that_nobody_knows_is_warned_of(
+def test_an_unknown_parameter_is_warned_of(
     name: str, context: Context, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with made(NODES[name], context, grvity=[0.0, 0.0, 0.0]):
         pass
-    assert "there is no parameter 'grvity': what was given is ignored" in capfd.readouterr().err
+    assert said("parameter-ignored", parameter="grvity").search(capfd.readouterr().err)

@@ -3,39 +3,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
+import message_makers
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
 from identified import identification, wait_until_it_stands
 from identified import trajectory as rows_of_trajectory
-from rclpy.exceptions import ParameterException
+from loose_node import LooseNode, Make, loose_node
+from message_makers import point
+from refusals import refused
 from robot_files import ROBOTS
 from ros_graph import Graph
-from sensor_msgs.msg import JointState
-from simulated import hosted, overrides, simulated
-from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from said import Told, said
+from simulated import simulated
+from trajectory_msgs.msg import JointTrajectory
 
 import dyn_core
-from dyn_core import DynError
-from dyn_msgs.msg import JointReference, JointTorques
-from dyn_nodes.common import qos
+from dyn_core import Model
+from dyn_msgs.msg import JointTorques
 from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
 
 ACTUATED = ["left_shoulder", "right_shoulder"]
 PASSIVE = ["left_elbow", "right_elbow"]
 GOOD, OTHER = [-0.6, 0.7], [-0.4, 0.5]
 OPEN = [-1.5, 1.5]
 """The elbows are further apart than the rods reach."""
+OPEN_AT = re.compile("left_shoulder = -1.5 rad, right_shoulder = 1.5 rad")
 NEAR = [0.55, -0.52]
 """The elbows are almost in one place."""
-INSTANT: dict[str, Any] = {"ramp_up": 0.0, "max_age": 30.0}
-PATIENT_S = 30.0
 
 
 @pytest.fixture
@@ -50,28 +51,13 @@ def loaded(robot: dict[str, str]) -> dyn_core.Robot:
     return dyn_core.load_robot(robot["description_file"], loops=robot["side_file"])
 
 
-class SteadyClock:
-    """A steady clock that the test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def model(robot: dict[str, str]) -> Model:
+    return dyn_core.compile_model(loaded(robot))
 
 
-def warned(graph: Graph, sentence: str) -> bool:
-    """Whether the newest diagnostics say that, not as an error."""
-    last = graph.diagnostics[-1] if graph.diagnostics else None
-    return bool(last and last.level == DiagnosticStatus.WARN and sentence in last.message)
-
-
-# simulation
-
-
-def test_the_simulation_publishes_passive_joints(robot: dict[str, str], graph: Graph) -> None:
-    parameters = {**robot, "paused": True, "publish_clock": True}
-    with simulated(graph, **parameters) as (ours, _):
+def test_the_simulation_publishes_passive_joints(robot: dict[str, str], model: Model, graph: Graph) -> None:
+    with simulated(graph, **robot, paused=True, publish_clock=True) as (ours, _):
         ours.send([3.0, -2.0])
         ours.state_when(lambda state: any(state.effort))
         state = ours.stepped(100)
@@ -80,11 +66,10 @@ def test_the_simulation_publishes_passive_joints(robot: dict[str, str], graph: G
     assert list(state.effort) == [3.0, -2.0, 0.0, 0.0]
     q, qd = np.array(state.position), np.array(state.velocity)
     assert np.abs(qd).min() > 1e-3  # it moves
-    positions, velocities = dyn_core.compile_model(loaded(robot)).solve_loops(q[:2], qd[:2])
+    positions, velocities = model.solve_loops(q[:2], qd[:2])
     np.testing.assert_allclose(q[2:], positions, atol=1e-12)
     np.testing.assert_allclose(qd[2:], velocities, atol=1e-9)
-    gap, turn = (float(part.split()[0]) for part in (graph.diagnosis("loops open by") or "").split(","))
-    assert max(gap, turn) < 1e-9
+    assert all(float(part.split()[0]) < 1e-9 for part in (graph.diagnosis("loops open by") or "").split(","))
 
 
 def test_states_of_the_simulation_that_no_closed_robot_has_are_refused(
@@ -92,13 +77,9 @@ def test_states_of_the_simulation_that_no_closed_robot_has_are_refused(
 ) -> None:
     with simulated(graph, **robot, paused=True, publish_clock=True, position_limits=False) as (ours, _):
         before = ours.stepped(1)
-        for names, positions, sentence in (
-            (ACTUATED, OPEN, "do not close at left_shoulder = -1.5 rad, right_shoulder = 1.5 rad"),
-            (PASSIVE[:1], [1.0], "joint 'left_elbow' is passive, it follows through the loops"),
-        ):
-            answer = ours.call("set_state", name=names, position=positions)
-            assert not answer.success
-            assert sentence in answer.message
+        opened, passive = {"where": re.compile(f"at {OPEN_AT.pattern}")}, {"joint": "left_elbow"}
+        ours.refuses("set_state", "loops-open-at-positions", opened, name=ACTUATED, position=OPEN)
+        ours.refuses("set_state", "placed-joint-passive", passive, name=PASSIVE[:1], position=[1.0])
         assert ours.call("set_state", name=ACTUATED, position=GOOD).success
         after = ours.stepped(1)
     assert before.position[0] == pytest.approx(-0.6435, abs=1e-3)
@@ -108,91 +89,79 @@ def test_states_of_the_simulation_that_no_closed_robot_has_are_refused(
 def test_a_simulation_that_leaves_what_the_loops_allow_stops(robot: dict[str, str], graph: Graph) -> None:
     with simulated(graph, **robot, position_limits=False, effort_limits=False) as (ours, node):
         ours.send([-200.0, 200.0])
-        graph.wait_for(lambda: node.robot is not None and graph.logged("the simulation has stopped"))
+        graph.wait_for(lambda: node.robot is not None and graph.said("simulation-fault"))
         state = ours.next_state()
         assert np.isfinite([*state.position, *state.velocity]).all()
-        assert graph.logged("cannot go on after")
+        assert graph.said("simulation-stopped")
         assert ours.call("reset").success
         ours.state_when(lambda state: abs(state.position[0] + 0.6435) < 0.2)
 
 
-# feedforward
+@pytest.fixture
+def make(robot: dict[str, str], ros_environment: dict[str, str]) -> Iterator[Make]:
+    """Makes nodes for the robot, without ramps, and keeps them until the end of the test."""
+    with ExitStack() as nodes:
+        given = {**robot, "ramp_start": 0.0, "ramp_up": 0.0}
+        yield lambda node, **more: nodes.enter_context(loose_node(node, **{**given, **more}))
 
 
-@pytest.mark.parametrize("with_passive", [False, True])
+def total(loose: LooseNode) -> list[float]:
+    """The newest torques, which are those of the actuated joints."""
+    assert list(loose.published["torques"][-1].name) == ACTUATED
+    return list(loose.published["torques"][-1].total)
+
+
+def told(loose: LooseNode) -> Told:
+    loose.tick()
+    return loose.told
+
+
+@pytest.mark.parametrize("names", [["right_elbow", *ACTUATED[::-1], "left_elbow"], ACTUATED[::-1]])
 def test_feedforward_takes_states_with_passive_joints_and_without(
-    with_passive: bool, robot: dict[str, str], graph: Graph
+    names: list[str], model: Model, make: Make
 ) -> None:
-    graph.feedforward(**robot, **INSTANT)
-    model = dyn_core.compile_model(loaded(robot))
-    names = (
-        ["right_elbow", "right_shoulder", "left_shoulder", "left_elbow"] if with_passive else ACTUATED[::-1]
-    )
+    loose = make(Feedforward)
     for q in (GOOD, OTHER):
         values = dict(zip(ACTUATED + PASSIVE, [*q, *model.solve_loops(q).tolist()], strict=True))
-        # One alone that is far from the last may be an error of the sensors.
-        graph.publish_state(names, [values[name] for name in names])
-        torques = graph.torques_for(names, [values[name] for name in names])
-        assert list(torques.name) == ACTUATED
-        np.testing.assert_allclose(torques.gravity, model.gravity_torques(q), rtol=1e-9)
-    graph.wait_for(lambda: list(graph.commands[-1].data) == list(torques.total))
-    # It is told once a second: what is told first may be that of the positions before.
-    expected = f"{model.loop_condition(OTHER):.4g}"
-    graph.wait_for(lambda: graph.diagnosis("loop condition") == expected)
+        for _ in range(2):  # one alone that is far from the last may be an error of the sensors
+            loose.measure([values[name] for name in names], names=names)
+        np.testing.assert_allclose(total(loose), model.gravity_torques(q), rtol=1e-9)
+    assert list(loose.published["commands"][-1].data) == total(loose)
+    assert told(loose).values["loop condition"] == f"{model.loop_condition(OTHER):.4g}"
 
 
-def test_inverse_dynamics_of_references(robot: dict[str, str], graph: Graph) -> None:
-    graph.feedforward(**robot, **INSTANT, mode="inverse_dynamics")
-    model = dyn_core.compile_model(loaded(robot))
-    graph.publish_state(ACTUATED, GOOD)
-    graph.wait_for(lambda: graph.diagnosis("joint states used") is not None or graph.torques)
-    torques = graph.answer_to(graph.refer(ACTUATED, GOOD, [0.2, -0.1], [1.0, 2.0]))
-    expected = model.inverse_dynamics(GOOD, [0.2, -0.1], [1.0, 2.0])
-    np.testing.assert_allclose(torques.total, expected, rtol=1e-9)
-
-
-def test_references_may_name_passive_joints_that_agree(robot: dict[str, str], graph: Graph) -> None:
-    graph.feedforward(**robot, **INSTANT, mode="inverse_dynamics")
-    model = dyn_core.compile_model(loaded(robot))
+def test_references_may_name_passive_joints_that_agree(model: Model, make: Make) -> None:
+    loose = make(Feedforward, mode="inverse_dynamics")
     left, right = model.solve_loops(GOOD).tolist()
-    graph.publish_state(ACTUATED, GOOD)
-    graph.wait_for(lambda: graph.diagnosis("joint states used") is not None or graph.torques)
+    loose.measure(GOOD, names=ACTUATED)
     names = ["right_elbow", *ACTUATED[::-1], "left_elbow"]
     motions = [[right, *GOOD[::-1], left], [0.0, -0.1, 0.2, 0.0], [0.0, 2.0, 1.0, 0.0]]
-    torques = graph.answer_to(graph.refer(names, *motions))
-    assert list(torques.name) == ACTUATED
     expected = model.inverse_dynamics(GOOD, [0.2, -0.1], [1.0, 2.0])
-    np.testing.assert_allclose(torques.total, expected, rtol=1e-9)
-    graph.refer([*ACTUATED, "left_elbow"], [*GOOD, left + 0.05])
-    graph.wait_for(lambda: graph.diagnosis("references refused") == "1")
-    assert (
-        f"the reference cannot be used: passive joint 'left_elbow' is given {left + 0.05:.4g} rad, and the "
-        f"loops put it at {left:.4g} rad, 0.05 rad away, where 0.01 rad are let pass"
-    ) in graph.diagnostics[-1].message
+    for given in ((GOOD, [0.2, -0.1], [1.0, 2.0], ACTUATED), (*motions, names)):
+        loose.refer(*given)
+        np.testing.assert_allclose(total(loose), expected, rtol=1e-9)
+        loose.pass_time(0.01)
+    loose.refer([*GOOD, left + 0.05], names=[*ACTUATED, "left_elbow"])
+    values = {"joint": "left_elbow", "given": left + 0.05, "expected": left, "unit": "rad"}
+    contradiction = said("passive-position-contradicts-loops", **values)
+    assert told(loose).values["references refused"] == "1"
+    assert loose.has_told("passive-joints-contradict-loops", cause=contradiction)
 
 
 @pytest.mark.parametrize("effort_period", [0.0, 0.1])
 def test_trajectories_may_name_passive_joints_that_agree(
-    effort_period: float, robot: dict[str, str], graph: Graph
+    effort_period: float, model: Model, make: Make
 ) -> None:
     """They are answered with the efforts of the actuated joints, which alone have controllers."""
-    graph.feedforward(**robot, **INSTANT, mode="inverse_dynamics", effort_period=effort_period)
-    answers: list[JointTrajectory] = []
-    topic = "feedforward/joint_trajectory"
-    graph.node.create_subscription(JointTrajectory, f"{topic}_effort", answers.append, qos.EACH_MESSAGE)
-    sender = graph.node.create_publisher(JointTrajectory, topic, qos.EACH_MESSAGE)
-    graph.wait_for(
-        lambda: sender.get_subscription_count() == 1 and graph.node.count_publishers(f"{topic}_effort") == 1
-    )
-    model = dyn_core.compile_model(loaded(robot))
+    loose = make(Feedforward, mode="inverse_dynamics", effort_period=effort_period)
+    answers = loose.published["joint_trajectory_effort"]
     names = [PASSIVE[0], ACTUATED[1], ACTUATED[0], PASSIVE[1]]
     rows = [[e[0], q[1], q[0], e[1]] for q in (GOOD, OTHER) for e in [model.solve_loops(q)]]
-    graph.publish_state(ACTUATED, GOOD)
-    sender.publish(trajectory(rows[0], [rows[1][0] + 0.02, *rows[1][1:]], names=names))
-    graph.wait_for(lambda: graph.diagnosis("trajectories refused") == "1")
-    assert "passive joint 'left_elbow' is given" in graph.diagnostics[-1].message
-    sender.publish(trajectory(*rows, names=names))
-    graph.wait_for(lambda: answers)
+    loose.measure(GOOD, names=ACTUATED)
+    loose.send("joint_trajectory", trajectory(rows[0], [rows[1][0] + 0.02, *rows[1][1:]], names=names))
+    assert (told(loose).values["trajectories refused"], answers) == ("1", [])
+    assert loose.has_told("passive-point-contradicts-loops", point=1, joint="left_elbow")
+    loose.send("joint_trajectory", trajectory(*rows, names=names))
     assert list(answers[0].joint_names) == ACTUATED[::-1]
     assert len(answers[0].points) == (20 if effort_period else 2)
     last = answers[0].points[-1]
@@ -200,141 +169,96 @@ def test_trajectories_may_name_passive_joints_that_agree(
     assert list(last.effort) == pytest.approx(model.gravity_torques(OTHER)[::-1], abs=1e-6)
 
 
-def test_where_loops_do_not_close_the_robot_is_held_where_they_did(
-    robot: dict[str, str], graph: Graph
-) -> None:
-    steady = SteadyClock()
-    graph.feedforward(steady, **robot, **INSTANT, timeout=0.2, ramp_down=0.0)
-    model = dyn_core.compile_model(loaded(robot))
+def test_where_loops_do_not_close_the_robot_is_held_where_they_did(model: Model, make: Make) -> None:
+    loose = make(Feedforward, timeout=0.2, ramp_down=0.0)
     held = model.gravity_torques(GOOD)
-    graph.torques_for(ACTUATED, GOOD)
-    graph.publish_state(ACTUATED, OPEN)
-    graph.wait_for(lambda: graph.diagnosis("joint states refused") == "1")
-    assert graph.diagnosis("loop condition") == "the loops do not close"
-    steady.now += 0.5
-    graph.wait_for(lambda: graph.torques[-1].status == JointTorques.STATUS_HELD)
-    np.testing.assert_allclose(graph.torques[-1].total, held, rtol=1e-9)
-    graph.wait_for(lambda: graph.level == DiagnosticStatus.ERROR)
-    assert (
-        "do not close at left_shoulder = -1.5 rad, right_shoulder = 1.5 rad" in graph.diagnostics[-1].message
-    )
-    torques = graph.torques_for(ACTUATED, GOOD)
-    np.testing.assert_allclose(torques.total, held, rtol=1e-9)
+    loose.measure(GOOD, names=ACTUATED)
+    loose.measure(OPEN, names=ACTUATED)
+    values = told(loose).values
+    assert (values["joint states refused"], values["loop condition"]) == ("1", "the loops do not close")
+    loose.pass_time(0.5)
+    assert loose.published["torques"][-1].status == JointTorques.STATUS_HELD
+    np.testing.assert_allclose(total(loose), held, rtol=1e-9)
+    assert loose.told.level == DiagnosticStatus.ERROR
+    assert OPEN_AT.search(loose.told.message)
+    loose.measure(GOOD, names=ACTUATED)
+    np.testing.assert_allclose(total(loose), held, rtol=1e-9)
 
 
-def test_near_a_singularity_torques_are_as_the_policy_says(robot: dict[str, str], graph: Graph) -> None:
+def test_near_a_singularity_torques_are_as_the_policy_says(model: Model, make: Make) -> None:
     """Warned of first, refused nearer to it: torques stay those of the last good position."""
-    steady = SteadyClock()
-    limits: dict[str, Any] = {"loop_condition__warning": 5.0, "loop_condition__max": 20.0}
-    graph.feedforward(steady, **robot, **INSTANT, **limits, timeout=0.2, on_stale="ramp", ramp_down=0.0)
-    model = dyn_core.compile_model(loaded(robot))
+    limits = {"loop_condition__warning": 5.0, "loop_condition__max": 20.0}
+    loose = make(Feedforward, **limits, timeout=0.2, on_stale="ramp", ramp_down=0.0)
     between = [0.3, -0.3]
-    graph.torques_for(ACTUATED, GOOD)
-    graph.publish_state(ACTUATED, between)  # one alone that is far from the last may be an error
-    graph.torques_for(ACTUATED, between)
+    for q in (GOOD, between, between):  # one alone that is far from the last may be an error
+        loose.measure(q, names=ACTUATED)
     condition = float(model.loop_condition(between))
     assert 5.0 < condition < 20.0 < float(model.loop_condition(NEAR))
-    said = f"near a singularity of the loops: their condition number is {condition:.3g}, above 5"
-    graph.wait_for(lambda: warned(graph, f"measured positions: {said}"))
-    graph.publish_state(ACTUATED, NEAR)
-    graph.wait_for(lambda: graph.diagnosis("joint states refused") == "2")
-    assert float(graph.diagnosis("loop condition") or "nan") == pytest.approx(
-        model.loop_condition(NEAR), rel=1e-3
-    )
-    steady.now += 0.5
-    graph.wait_for(lambda: graph.torques[-1].status == JointTorques.STATUS_ZERO)
-    largest = max(abs(value) for torques in graph.torques for value in torques.total)
+    loose.tick()  # the position that was taken for an error
+    assert told(loose).level == DiagnosticStatus.WARN
+    near = {"positions": "measured", "given": condition, "limit": 5.0}
+    assert loose.told.about("loops-near-singularity", **near)
+    loose.measure(NEAR, names=ACTUATED)
+    values = told(loose).values
+    assert values["joint states refused"] == "2"
+    assert float(values["loop condition"]) == pytest.approx(model.loop_condition(NEAR), rel=1e-3)
+    loose.pass_time(0.5)
+    assert loose.published["torques"][-1].status == JointTorques.STATUS_ZERO
+    largest = max(abs(value) for torques in loose.published["torques"] for value in torques.total)
     assert largest < 1.01 * max(np.abs(model.gravity_torques(q)).max() for q in (GOOD, between))
 
 
-def test_references_and_trajectories_into_open_loops_are_refused(robot: dict[str, str], graph: Graph) -> None:
-    graph.feedforward(**robot, **INSTANT, mode="inverse_dynamics", reference_slack=10.0)
-    sender = graph.node.create_publisher(JointTrajectory, "feedforward/joint_trajectory", qos.EACH_MESSAGE)
-    graph.wait_for(lambda: sender.get_subscription_count() == 1)
-    graph.publish_state(ACTUATED, GOOD)
-    graph.refer(ACTUATED, OPEN)
-    graph.wait_for(lambda: graph.diagnosis("references refused") == "1")
-    assert (
-        "the reference cannot be used: the loops of robot 'five_bar' do not close"
-        in graph.diagnostics[-1].message
-    )
-    sender.publish(trajectory(GOOD, [-1.45, 1.45], GOOD))
-    graph.wait_for(lambda: graph.diagnosis("trajectories refused") == "1")
-    message = graph.diagnostics[-1].message
-    assert "the trajectory cannot be followed" in message
-    assert "s after its start the loops of robot 'five_bar' do not close at left_shoulder = -" in message
-    count = len(graph.torques)
-    sender.publish(trajectory(GOOD, OTHER))
-    graph.wait_for(lambda: len(graph.torques) > count + 10)
+def test_references_and_trajectories_into_open_loops_are_refused(make: Make) -> None:
+    loose = make(Feedforward, mode="inverse_dynamics", reference_slack=10.0)
+    loose.measure(GOOD, names=ACTUATED)
+    loose.refer(OPEN, names=ACTUATED)
+    loose.tick()
+    opened = re.compile(f".*{OPEN_AT.pattern}.*")
+    assert loose.has_told("position-leaves-loops", message="the reference", cause=opened)
+    loose.send("joint_trajectory", trajectory(GOOD, [-1.45, 1.45], GOOD))
+    values = told(loose).values
+    assert loose.has_told("trajectory-leaves-loops", cause=re.compile(".*left_shoulder = -.*"))
+    assert [values[f"{name} refused"] for name in ("references", "trajectories")] == ["1", "1"]
+    count = len(loose.published["torques"])
+    loose.send("joint_trajectory", trajectory(GOOD, OTHER))
+    loose.pass_time(0.2)
+    assert len(loose.published["torques"]) > count + 10
 
 
 def trajectory(*positions: Sequence[float], names: Sequence[str] = ACTUATED) -> JointTrajectory:
-    points = [
-        JointTrajectoryPoint(
-            positions=list(q),
-            velocities=[0.0] * len(q),
-            accelerations=[0.0] * len(q),
-            time_from_start=Duration(sec=k),
-        )
-        for k, q in enumerate(positions, start=1)
-    ]
-    return JointTrajectory(joint_names=names, points=points)
+    still = [0.0] * len(positions[0])
+    points = [point(k, q, still, still) for k, q in enumerate(positions, start=1)]
+    return message_makers.trajectory(*points, names=names)
 
 
-def test_limits_of_the_condition_number_are_checked(robot: dict[str, str], graph: Graph) -> None:
-    with pytest.raises(DynError, match=r"loop_condition\.warning is 50, above loop_condition\.max, 20"):
-        graph.feedforward(**robot, loop_condition__warning=50.0, loop_condition__max=20.0)
-    with pytest.raises(ParameterException):
-        graph.feedforward(**robot, loop_condition__max=0.5)
+def test_limits_of_the_condition_number_are_checked(make: Make) -> None:
+    with refused("condition-limits-inverted", warning=50.0, greatest=20.0):
+        make(Feedforward, loop_condition__warning=50.0, loop_condition__max=20.0)
 
 
-# controller
+def test_the_controller_takes_actuated_joints_and_refuses_open_loops(make: Make) -> None:
+    loose = make(Controller, natural_frequency=2.0, reference_slack=10.0)
 
+    def measure(q: Sequence[float]) -> None:
+        loose.measure([1.3, -1.3, *q], [0.0] * 4, PASSIVE + ACTUATED)
 
-def test_the_controller_takes_actuated_joints_and_refuses_open_loops(
-    robot: dict[str, str], graph: Graph
-) -> None:
-    torques: list[JointTorques] = []
-    graph.node.create_subscription(JointTorques, "controller/torques", torques.append, 100)
-    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
-    references = graph.node.create_publisher(JointReference, "controller/reference", qos.COMMAND)
-    parameters = {**robot, "max_age": 30.0, "timeout": PATIENT_S, "ramp_start": 0.0, "natural_frequency": 2.0}
-    with hosted(graph, Controller, parameter_overrides=overrides(**parameters, reference_slack=10.0)):
-        graph.wait_for(lambda: states.get_subscription_count() and references.get_subscription_count())
-        graph.wait_for(lambda: graph.node.count_publishers("controller/torques") == 1)
-
-        def measure(q: Sequence[float], elbows: Sequence[float] = (1.3, -1.3)) -> None:
-            header, names = Header(stamp=graph.now()), PASSIVE + ACTUATED
-            states.publish(
-                JointState(header=header, name=names, position=[*elbows, *q], velocity=[0.0] * len(names))
-            )
-
-        measure(GOOD)
-        graph.wait_for(lambda: torques)
-        assert list(torques[-1].name) == ACTUATED
-        references.publish(
-            JointReference(
-                header=Header(stamp=graph.now()), name=ACTUATED, position=OTHER, velocity=[0.0] * 2
-            )
-        )
-        graph.wait_for(lambda: graph.diagnosis("references used") == "1")
-        measure(GOOD)
-        graph.wait_for(lambda: any(torques[-1].total))
-        assert torques[-1].total[0] > 0.0 > torques[-1].total[1]
-        count = len(torques)
-        measure(OPEN)
-        graph.wait_for(lambda: graph.diagnosis("joint states refused") == "1")
-        references.publish(JointReference(header=Header(stamp=graph.now()), name=ACTUATED, position=OPEN))
-        graph.wait_for(lambda: graph.diagnosis("references refused") == "1")
-        assert "do not close" in graph.diagnostics[-1].message
-        assert len(torques) == count
-
-
-# identification
+    measure(GOOD)
+    loose.refer(OTHER, [0.0] * 2, names=ACTUATED)
+    measure(GOOD)
+    assert total(loose)[0] > 0.0 > total(loose)[1]
+    loose.pass_time(0.01)
+    count = len(loose.published["torques"])
+    measure(OPEN)
+    loose.refer(OPEN, names=ACTUATED)
+    values = told(loose).values
+    for message in ("the joint state", "the reference"):
+        assert loose.has_told("position-leaves-loops", message=message)
+    assert [values[f"{name} refused"] for name in ("joint states", "references")] == ["1", "1"]
+    assert len(loose.published["torques"]) == count
 
 
 def test_a_trajectory_is_run_and_recorded_unless_it_opens_the_loop(
-    robot: dict[str, str], graph: Graph, tmp_path: Path
+    robot: dict[str, str], model: Model, graph: Graph, tmp_path: Path
 ) -> None:
     parameters = {**robot, "brakes": "true", "natural_frequency": 6.0, "ramp_start": 0.0, "rate": 500.0}
     parameters |= {"timeout": 5.0, "max_age": 5.0}
@@ -348,13 +272,13 @@ def test_a_trajectory_is_run_and_recorded_unless_it_opens_the_loop(
     with identification(graph, directory=str(tmp_path), **robot) as (ours, _):
         assembly = [-0.6435, 0.6435]
         wait_until_it_stands(ours, ACTUATED, assembly)
-        refused = ours.run(motion([assembly, [-1.4, 1.4], assembly])).result()
-        assert not refused.success
-        assert "do not close at left_shoulder = -" in refused.message
-        model = dyn_core.compile_model(loaded(robot))
+        result = ours.run(motion([assembly, [-1.4, 1.4], assembly])).result()
+        assert not result.success
+        assert said("trajectory-leaves-loops").search(result.message)
         whole = [[*q, *model.solve_loops(q).tolist()] for q in (assembly, [-0.4, 0.8], assembly)]
         wrong = ours.run(motion([[*q, right - 0.02] for *q, right in whole], names=ACTUATED + PASSIVE))
-        assert "passive joint 'right_elbow' is given" in wrong.result().message
+        contradiction = said("passive-point-contradicts-loops", joint="right_elbow")
+        assert contradiction.search(wrong.result().message)
         result = ours.run(motion(whole, names=ACTUATED + PASSIVE)).result()
         assert (result.success, result.message) == (True, "")
     log = dyn_core.read_log(result.log_file, robot=loaded(robot))

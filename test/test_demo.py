@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration from end to end: what feedforward is worth, the report, and its end at any moment."""
+"""The demonstration from end to end: the benefit of feedforward, the report, and its end at any moment."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from html_elements import Elements
 from robot_files import ROBOTS
+from said import said
 
 import dyn_core
 
-LIMIT_S = 240.0
+LIMIT_S = 1200.0
 """For a whole demonstration: a loaded machine simulates slowly, and compiles the robot first."""
 MARK = "DYN_TEST_MARK"
 FILES = {"report.html", "figures.json", "data.csv", "nodes.yaml"}
 LOGS = {"simulation.log", "controller.log", "feedforward.log"}
 
 
-def start(
-    environment: dict[str, str], out: Path, *arguments: str, ros: tuple[str, ...] = ()
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "dyn_nodes.demo", *arguments, "--out", str(out), *ros],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+def start(environment: dict[str, str], out: Path, *arguments: str) -> subprocess.Popen[str]:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    command = [sys.executable, "-m", "dyn_nodes.demo", "--out", str(out), *arguments]
+    return subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
 
 
-def done(environment: dict[str, str], out: Path, *arguments: str, ros: tuple[str, ...] = ()) -> str:
-    """Run a demonstration; answer what it says."""
-    demo = start(environment, out, *arguments, ros=ros)
+def done(environment: dict[str, str], out: Path, *arguments: str) -> tuple[str, Any]:
+    """Run a demonstration, and return its output and its figures."""
+    demo = start(environment, out, *arguments)
     output, _ = demo.communicate(timeout=LIMIT_S)
     assert demo.returncode == 0, output
-    return output
+    return output, json.loads((out / "figures.json").read_text())
+
+
+def last_run(out: Path) -> list[dict[str, str]]:
+    with (out / "data.csv").open() as file:
+        return [row for row in csv.DictReader(file) if row["run"] == "3"]
 
 
 def check_report(page: Path, robot: dyn_core.Robot, runs: int) -> None:
-    """See that a report is whole, shows each joint, and needs nothing else."""
+    """Check that a report is complete, shows each joint, and needs no other file."""
     text = page.read_text()
     elements = Elements(text)
     assert "http" not in text
@@ -75,21 +75,15 @@ def check_report(page: Path, robot: dyn_core.Robot, runs: int) -> None:
 def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
     ros_environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """The bar, for all joints together and for each; and what is left of the demonstration."""
+    """For all joints together and for each; and the files of the demonstration."""
     out = tmp_path / "a new" / "directory"
-    output = done(ros_environment, out, "rx90", "--duration", "2")
-    figures = json.loads((out / "figures.json").read_text())
+    output, figures = done(ros_environment, out, "rx90", "--duration", "2")
     alone, described, true = figures["runs"]
-    assert [run["title"] for run in figures["runs"]] == [
-        "PD alone",
-        "PD + feedforward, model off by 10 %",
-        "PD + feedforward, true model",
-    ]
+    titles = ["PD alone", "PD + feedforward, model off by 10 %", "PD + feedforward, true model"]
+    assert [run["title"] for run in figures["runs"]] == titles
     assert figures["model_error"] == 0.1
-    assert true["overall_factor"]["rad"] >= 10.0
-    assert described["overall_factor"]["rad"] >= 3.0
-    assert min(true["factor"]) >= 10.0
-    assert min(described["factor"]) >= 3.0
+    assert min(true["overall_factor"]["rad"], *true["factor"]) >= 10.0
+    assert min(described["overall_factor"]["rad"], *described["factor"]) >= 3.0
     assert alone["overall_rms_error"]["rad"] < 0.05, "gains that are fair leave some 10 mrad"
 
     robot = dyn_core.load_robot(str(ROBOTS["rx90"]))
@@ -97,16 +91,15 @@ def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
     assert output.splitlines()[-1] == f"Report: {out.resolve() / 'report.html'}"
     for j, name in enumerate(robot.joint_names):
         row = re.search(rf"^{name} +mrad +([\d.]+) +([\d.]+) .* ([\d.]+) x$", output, re.MULTILINE)
-        assert float(row[1]) == pytest.approx(1e3 * alone["rms_error"][j], abs=1e-3)
-        assert float(row[2]) == pytest.approx(1e3 * alone["largest_error"][j], abs=1e-3)
-        assert float(row[3]) == pytest.approx(true["factor"][j], abs=0.1)
+        rms, largest, factor = map(float, row.groups())
+        of_run = [1e3 * alone["rms_error"][j], 1e3 * alone["largest_error"][j]]
+        assert [rms, largest] == pytest.approx(of_run, abs=1e-3)
+        assert factor == pytest.approx(true["factor"][j], abs=0.1)
     assert {path.name for path in out.iterdir()} == FILES | LOGS
 
-    # The figures follow from the data, and the efforts that were sent are those that acted, at once or a
-    # period later. Where the machine stood still, the joint state was repeated, and its second answer may
-    # differ.
-    with (out / "data.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["run"] == "3"]
+    # The figures follow from the data, and the sent efforts act at once or a period later. Where the machine
+    # paused, the joint state was repeated, and its second response may differ.
+    rows = last_run(out)
     assert 995 <= len(rows) <= 1002
     for j, name in enumerate(robot.joint_names):
         errors = [float(row[f"reference.{name}"]) - float(row[f"position.{name}"]) for row in rows]
@@ -114,63 +107,58 @@ def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
         assert rms == pytest.approx(true["rms_error"][j], rel=1e-3, abs=1e-8)
         sent = [float(row[f"feedforward.{name}"]) + float(row[f"control.{name}"]) for row in rows]
         acted = [float(row[f"measured.{name}"]) for row in rows]
-        same = [
-            any(a == pytest.approx(s, rel=1e-6, abs=1e-6) for s in latest)
-            for a, *latest in zip(acted[2:], sent[1:-1], sent[:-2], strict=True)
-        ]
+        either = [pytest.approx(latest, rel=1e-6, abs=1e-6) for latest in sent]
+        same = [a in latest for a, *latest in zip(acted[2:], either[1:-1], either[:-2], strict=True)]
         assert sum(same) >= 0.97 * len(same)
 
 
-@pytest.mark.parametrize("robot", ["rrp", "two_branch"])
+@pytest.mark.parametrize("robot", ["rrp", pytest.param("two_branch", marks=pytest.mark.exhaustive)])
 def test_other_robots(robot: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
-    """Prismatic joints and branches; a robot given by its file; a robot that is as its description says."""
+    """Prismatic joints and branches; a robot given by its file; a robot without model error."""
     given = {"rrp": (str(ROBOTS["rrp"]), "--model-error", "0"), "two_branch": ("two_branch",)}[robot]
-    done(ros_environment, tmp_path, *given, "--duration", "1")
+    _, figures = done(ros_environment, tmp_path, *given, "--duration", "1")
     loaded = dyn_core.load_robot(str(ROBOTS[robot]))
-    figures = json.loads((tmp_path / "figures.json").read_text())
     assert figures["joint_names"] == list(loaded.joint_names)
     assert set(figures["runs"][-1]["overall_factor"]) == {"rad", "m"}
     assert min(figures["runs"][-1]["factor"]) >= 10.0
     check_report(tmp_path / "report.html", loaded, len(figures["runs"]))
 
 
-@pytest.mark.parametrize("robot", ["five_bar", "palletizer", "sr400", "delta"])
+@pytest.mark.parametrize(
+    "robot",
+    ["five_bar", *(pytest.param(r, marks=pytest.mark.exhaustive) for r in ("palletizer", "sr400", "delta"))],
+)
 def test_robots_with_loops(robot: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
     """Commanded at their actuated joints; the passive ones follow, and the loops stay closed."""
-    output = done(ros_environment, tmp_path, robot, "--duration", "1")
+    output, figures = done(ros_environment, tmp_path, robot, "--duration", "1")
     loaded = dyn_core.load_robot(str(ROBOTS[robot]), loops=str(ROBOTS[robot].with_suffix(".yaml")))
-    figures = json.loads((tmp_path / "figures.json").read_text())
+    passive_names = loaded.passive_joint_names
     assert figures["joint_names"] == list(loaded.coordinate_names)
-    assert figures["passive_joint_names"] == list(loaded.passive_joint_names)
+    assert figures["passive_joint_names"] == list(passive_names)
     assert max(figures["passive_largest_from_loops"]) < 1e-8, "the loops stay closed"
     _, described, true = figures["runs"]
     assert min(true["factor"]) >= 10.0
     assert min(described["factor"]) >= 3.0
     check_report(tmp_path / "report.html", loaded, 3)
     text = (tmp_path / "report.html").read_text()
-    assert all(f"{name} (passive)" in text for name in loaded.passive_joint_names)
-    assert f"with {loaded.dof} actuated and {len(loaded.passive_joint_names)} passive joints" in output
-    with (tmp_path / "data.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["run"] == "3"]
-    model = dyn_core.compile_model(loaded)
-    q = [[float(row[f"position.{name}"]) for name in loaded.coordinate_names] for row in rows]
-    passive = [[float(row[f"position.{name}"]) for name in loaded.passive_joint_names] for row in rows]
-    assert abs(model.solve_loops(q) - passive).max() < 1e-7  # nine digits are written
-    assert abs(model.solve_loops(q)[0] - passive[-1]).max() < 0.01, "from rest to rest"
-    assert max(abs(model.solve_loops(q)[0] - row).max() for row in passive) > 0.05, "they move"
+    assert all(f"{name} (passive)" in text for name in passive_names)
+    assert f"with {loaded.dof} actuated and {len(passive_names)} passive joints" in output
+    q, passive = (
+        [[float(row[f"position.{name}"]) for name in names] for row in last_run(tmp_path)]
+        for names in (loaded.coordinate_names, passive_names)
+    )
+    closed = dyn_core.compile_model(loaded).solve_loops(q)
+    assert abs(closed - passive).max() < 1e-7  # nine digits are written
+    assert abs(closed[0] - passive[-1]).max() < 0.01, "from rest to rest"
+    assert abs(closed[0] - passive).max() > 0.05, "they move"
 
 
-BARE = """
-<robot name="bare"><link name="base"/>
-  <link name="a"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
-    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="b"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
-    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="one.x" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint>
-  <joint name="zwei &lt;\N{LATIN SMALL LETTER E WITH ACUTE}" type="continuous"><parent link="a"/>
-    <child link="b"/><origin xyz="0.5 0 0"/><axis xyz="0 1 0"/></joint>
-</robot>
-"""
+LINK = """<link name="{}"><inertial><origin xyz="{} 0 0"/><mass value="{}"/>
+<inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+BARE = f"""<robot name="bare"><link name="base"/>{LINK.format("a", 0.3, 2)}{LINK.format("b", 0.2, 1)}
+<joint name="one.x" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint>
+<joint name="zwei &lt;\N{LATIN SMALL LETTER E WITH ACUTE}" type="continuous"><parent link="a"/>
+<child link="b"/><origin xyz="0.5 0 0"/><axis xyz="0 1 0"/></joint></robot>"""
 
 
 def test_a_robot_without_limits_and_friction_with_odd_names(
@@ -182,34 +170,25 @@ def test_a_robot_without_limits_and_friction_with_odd_names(
     check_report(tmp_path / "out" / "report.html", dyn_core.load_robot(str(file)), 3)
 
 
-def test_nodes_that_others_have_started(ros_environment: dict[str, str], tmp_path: Path) -> None:
-    """All three in one process and a namespace, with the parameters that a demonstration has left."""
+def test_nodes_of_the_user(ros_environment: dict[str, str], tmp_path: Path) -> None:
+    """All three in one process and a namespace, with the parameter file of a demonstration."""
     first = start(ros_environment, tmp_path, "rrp")
     wait_for_line(first, "run 1")
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=LIMIT_S)
-    remappings = (
-        "simulation/torques:=controller/torques",
-        "controller/reference:=reference",
-        "controller/feedforward:=feedforward/torques",
-        "feedforward/reference:=reference",
-    )
-    compose = ["-m", "dyn_nodes.compose", "--params", str(tmp_path / "nodes.yaml"), "--remap", *remappings]
-    compose += ["--namespace", "arm"]
+    compose = ["-m", "dyn_nodes.compose", "--params", str(tmp_path / "nodes.yaml"), "--namespace", "arm"]
+    compose += ["--remap", "controller/reference:=reference", "feedforward/reference:=reference"]
+    compose += ["simulation/torques:=controller/torques", "controller/feedforward:=feedforward/torques"]
     with (tmp_path / "log").open("w") as log:
         nodes = subprocess.Popen([sys.executable, *compose], env=ros_environment, stderr=log)
         try:
-            ros = ("--ros-args", "-r", "__ns:=/arm")
-            done(ros_environment, tmp_path, "rrp", "--duration", "1", "--no-nodes", ros=ros)
+            words = ("rrp", "--duration", "1", "--no-nodes", "--ros-args", "-r", "__ns:=/arm")
+            _, figures = done(ros_environment, tmp_path, *words)
             assert nodes.poll() is None
         finally:
             nodes.send_signal(signal.SIGINT)
-            nodes.wait(20)
-    figures = json.loads((tmp_path / "figures.json").read_text())
+            nodes.wait(LIMIT_S)
     assert min(figures["runs"][-1]["factor"]) >= 10.0
-
-
-# The end at any moment.
 
 
 def wait_for_line(demo: subprocess.Popen[str], beginning: str) -> None:
@@ -223,7 +202,7 @@ def wait_for_line(demo: subprocess.Popen[str], beginning: str) -> None:
 
 
 def marked(entry: str) -> dict[int, str]:
-    """Answer command lines of processes with an environment variable, by process."""
+    """Return command lines of processes with an environment variable, by process."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -234,20 +213,19 @@ def marked(entry: str) -> dict[int, str]:
 
 @pytest.fixture
 def mark(ros_environment: dict[str, str]) -> Iterator[str]:
-    """What all processes of the test have in their environment; none of them may be left."""
+    """A variable in the environment of all processes of the test, which have to end."""
     ros_environment[MARK] = f"{os.getpid()}-{id(ros_environment)}"
     entry = f"{MARK}={ros_environment[MARK]}"
     yield entry
     for process in marked(entry):
         with contextlib.suppress(ProcessLookupError):
             handle = os.pidfd_open(process)
-            ended, _, _ = select.select([handle], [], [], 20.0)
+            ended, _, _ = select.select([handle], [], [], LIMIT_S)
             os.close(handle)
             assert ended, f"process {process} is left"
 
 
 def check_files(out: Path) -> None:
-    """See that no file is half."""
     names = {path.name for path in out.iterdir()} if out.exists() else set()
     assert names <= FILES | LOGS
     if "report.html" in names:
@@ -262,19 +240,13 @@ def listens(process: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    ("moment", "number"),
-    [
-        ("start", signal.SIGINT),
-        ("start", signal.SIGTERM),
-        ("Robot", signal.SIGINT),
-        ("run 1", signal.SIGINT),
-        ("run 2", signal.SIGINT),
-        ("run 2", signal.SIGTERM),
-        ("run 3", signal.SIGINT),
-        ("all joints", signal.SIGINT),
-    ],
-)
+MOMENTS: list[Any] = [("start", signal.SIGTERM), ("Robot", signal.SIGINT)]
+MOMENTS += [("run 2", signal.SIGTERM), ("all joints", signal.SIGINT)]
+LATER = [(moment, signal.SIGINT) for moment in ("start", "run 1", "run 2", "run 3")]
+MOMENTS += [pytest.param(*moment, marks=pytest.mark.exhaustive) for moment in LATER]
+
+
+@pytest.mark.parametrize(("moment", "number"), MOMENTS)
 def test_a_signal_leaves_nothing_running_and_no_half_file(
     moment: str, number: signal.Signals, ros_environment: dict[str, str], mark: str, tmp_path: Path
 ) -> None:
@@ -284,10 +256,7 @@ def test_a_signal_leaves_nothing_running_and_no_half_file(
             assert demo.poll() is None
     else:
         wait_for_line(demo, moment)
-    if number == signal.SIGINT:
-        os.killpg(demo.pid, number)
-    else:
-        demo.send_signal(number)
+    (os.killpg if number == signal.SIGINT else os.kill)(demo.pid, number)
     output, _ = demo.communicate(timeout=LIMIT_S)
     check_files(tmp_path)
     if moment == "all joints" and demo.returncode == 0:
@@ -309,7 +278,7 @@ def test_killed_it_takes_its_nodes_along(ros_environment: dict[str, str], mark: 
 
 
 @pytest.mark.parametrize("node", ["simulation", "controller", "feedforward"])
-def test_a_node_that_dies_is_told(
+def test_a_node_that_dies_is_reported(
     node: str, ros_environment: dict[str, str], mark: str, tmp_path: Path
 ) -> None:
     demo = start(ros_environment, tmp_path, "rrp")
@@ -318,8 +287,7 @@ def test_a_node_that_dies_is_told(
     os.kill(process, signal.SIGKILL)
     output, _ = demo.communicate(timeout=LIMIT_S)
     assert demo.returncode == 1
-    assert (
-        f"demo: the node {node} has ended with code -9; its log {tmp_path / node}.log ends with: [" in output
-    )
+    values = {"node": node, "status": -9, "path": tmp_path / f"{node}.log"}
+    assert re.search(f"demo: {said('node-ended', **values).pattern}", output), output
     assert "Traceback" not in output
     assert "report.html" not in {path.name for path in tmp_path.iterdir()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a demonstration makes of what was recorded, with recordings made by hand."""
+"""Results, tables and reports of a demonstration, from recordings made by hand."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ import numpy as np
 import pytest
 import yaml
 from html_elements import Elements
+from refusals import refused
 from robot_files import ROBOTS
 
 import dyn_core
+from dyn_core.control.laws.pid import fastest_rate
+from dyn_nodes.demonstration import recording
 from dyn_nodes.demonstration.control_runs import controls
-from dyn_nodes.demonstration.error_table import error_table
-from dyn_nodes.demonstration.node_parameters import parameters
+from dyn_nodes.demonstration.nodes import parameters
 from dyn_nodes.demonstration.output_files import data_text, figures_text
-from dyn_nodes.demonstration.passive import greatest, passive_joints, passive_motions
-from dyn_nodes.demonstration.recording import Efforts, Recording, at_times
+from dyn_nodes.demonstration.recording import Efforts, Recording, passive_motions
 from dyn_nodes.demonstration.report import Facts, report
+from dyn_nodes.demonstration.request import DemoRequest
 from dyn_nodes.demonstration.scene import GREATEST_RATE, RATE_HZ, prepared
-from dyn_nodes.demonstration.tracking_errors import as_data, results
-from dyn_nodes.demonstration.wish import Wish
+from dyn_nodes.demonstration.tracking_errors import as_data, error_table, results
 
 RRP = dyn_core.load_robot(str(ROBOTS["rrp"]))
 """Joints `turn`, `lift` (rad) and `stretch` (m)."""
 
 
-def recording(title: str, errors: list[list[float]], feedforward: float = math.nan) -> Recording:
-    """A run with errors by time and joint; all efforts are 1, and what the feedforward sent is given."""
+def recorded(title: str, errors: list[list[float]], feedforward: float = math.nan) -> Recording:
+    """A run with errors by time and joint, and efforts of 1; the terms of the feedforward are given."""
     n = len(errors)
     desired = np.full((n, 3), 0.5)
     one, sent = np.ones((n, 3)), np.full((n, 3), feedforward)
@@ -41,13 +42,13 @@ def recording(title: str, errors: list[list[float]], feedforward: float = math.n
 
 
 RRP_MODEL = dyn_core.compile_model(RRP)
-ALONE = recording("PD alone", [[0.01, 0.0, 0.002], [-0.01, 0.02, 0.002]])
-BETTER = recording("PD + x, better", [[0.001, 0.0, 0.0001], [0.001, 0.004, 0.0001]], feedforward=2.0)
+ALONE = recorded("PD alone", [[0.01, 0.0, 0.002], [-0.01, 0.02, 0.002]])
+BETTER = recorded("PD + x, better", [[0.001, 0.0, 0.0001], [0.001, 0.004, 0.0001]], feedforward=2.0)
 RUNS = [ALONE, BETTER]
 
 
 def test_factors_by_joint_and_by_unit() -> None:
-    alone, better = results(RRP, [ALONE, BETTER])
+    alone, better = results(RRP, RUNS)
     assert alone.error.rms == pytest.approx([0.01, 0.02 / math.sqrt(2), 0.002])
     assert alone.error.greatest == pytest.approx([0.01, 0.02, 0.002])
     assert alone.factors.tolist() == [1.0, 1.0, 1.0]
@@ -58,16 +59,17 @@ def test_factors_by_joint_and_by_unit() -> None:
 
 
 def test_no_error_at_all_is_smaller_by_any_factor() -> None:
-    exact = recording("exact", [[0.0, 0.001, 0.0]])
-    found = results(RRP, [ALONE, exact])[1]
-    assert found.factors[0] == math.inf
-    data = json.loads(figures_text(as_data(RRP, results(RRP, [ALONE, exact]))))
-    assert data["runs"][1]["factor"][0] is None
-    assert data["runs"][1]["overall_factor"]["m"] is None
+    exact = recorded("exact", [[0.0, 0.001, 0.0]])
+    found = results(RRP, [ALONE, exact])
+    assert found[1].factors[0] == math.inf
+    first, second = json.loads(figures_text(as_data(RRP, found)))["runs"]
+    assert first["factor"] == [1.0, 1.0, 1.0]
+    assert second["factor"] == [None, pytest.approx(found[1].factors[1]), None]
+    assert second["overall_factor"] == {"rad": pytest.approx(found[1].overall_factors["rad"]), "m": None}
 
 
 def test_the_table_of_errors() -> None:
-    lines = error_table(RRP, results(RRP, [ALONE, BETTER])).splitlines()
+    lines = error_table(RRP, results(RRP, RUNS)).splitlines()
     assert lines[0].split() == ["PD", "alone", "PD", "+", "x,"]
     assert lines[1].split() == ["better"]
     assert lines[2].split() == ["RMS", "largest", "RMS", "largest", "smaller", "by"]
@@ -78,49 +80,41 @@ def test_the_table_of_errors() -> None:
     assert len({line.rindex(" x") for line in lines[3:]}) == 1
 
 
-def test_what_was_valid_at_a_time_is_the_last_before() -> None:
+def test_the_last_row_before_a_time_is_valid() -> None:
     stamps, rows = np.array([3.0, 1.0, 2.0]), np.array([[30.0], [10.0], [20.0]])
-    found = at_times(np.array([0.5, 1.0, 1.9, 2.5, 9.0]), stamps, rows)
+    found = recording.at_times(np.array([0.5, 1.0, 1.9, 2.5, 9.0]), stamps, rows)
     np.testing.assert_array_equal(found[:, 0], [np.nan, 10.0, 10.0, 20.0, 30.0])
-    assert np.isnan(at_times(np.array([1.0]), np.zeros(0), np.zeros((0, 2)))).all()
+    assert np.isnan(recording.at_times(np.array([1.0]), np.zeros(0), np.zeros((0, 2)))).all()
 
 
 def test_the_data_as_csv() -> None:
     rows = list(csv.DictReader(io.StringIO(data_text(RRP_MODEL, RUNS, passive_motions(RRP_MODEL, RUNS)))))
     assert [row["run"] for row in rows] == ["1", "1", "2", "2"]
-    assert float(rows[1]["time"]) == 0.002
-    assert float(rows[1]["position.lift"]) == 0.48
-    assert float(rows[2]["feedforward.turn"]) == 2.0
-    assert rows[0]["gravity.stretch"] == "nan"
+    assert [float(rows[1][key]) for key in ("time", "position.lift")] == [0.002, 0.48]
+    assert (float(rows[2]["feedforward.turn"]), rows[0]["gravity.stretch"]) == (2.0, "nan")
 
 
 @pytest.fixture(scope="module")
 def scene():
-    return prepared(Wish("rrp", duration=2.0))
+    return prepared(DemoRequest("rrp", duration=2.0))
 
 
 def test_the_scene_of_a_robot(scene) -> None:
     assert scene.robot.joint_names == RRP.joint_names
     assert scene.real.parameters != scene.robot.parameters
-    assert scene.side_file is None
-    assert scene.remarks == ()
-    with_side_file = prepared(Wish("rx90", duration=2.0))
+    assert (scene.side_file, scene.remarks) == (None, ())
+    with_side_file = prepared(DemoRequest("rx90", duration=2.0))
     assert with_side_file.side_file.name == "rx90.yaml"
     assert with_side_file.robot.joint("joint_1").Ia == 2.5
 
 
 def test_gains_that_would_not_be_stable_are_for_a_lower_frequency() -> None:
-    from dyn_core.control.joint_gains import fastest_rate
-
-    scene = prepared(Wish("two_branch"))
+    scene = prepared(DemoRequest("two_branch"))
     assert scene.frequency < 5.0
-    assert f"the gains are for {scene.frequency:.2g} Hz" in scene.remarks[0]
+    assert f"{scene.frequency:.2g} Hz" in scene.remarks[0]
     q = scene.motion.at_many(np.arange(0.0, 4.0, 0.02)).q
-    assert (
-        0.8 * GREATEST_RATE * RATE_HZ
-        < fastest_rate(scene.model, q, scene.gains.kd)
-        <= GREATEST_RATE * RATE_HZ
-    )
+    rate = fastest_rate(scene.model, q, scene.gains.kd)
+    assert 0.8 * GREATEST_RATE * RATE_HZ < rate <= GREATEST_RATE * RATE_HZ
 
 
 def test_parameters_of_the_nodes(scene) -> None:
@@ -133,13 +127,9 @@ def test_parameters_of_the_nodes(scene) -> None:
 
 
 def test_runs_with_and_without_model_error(scene) -> None:
-    assert [(c.feedforward, c.true_model) for c in controls(scene)] == [
-        (False, False),
-        (True, False),
-        (True, True),
-    ]
-    exact = prepared(Wish("rrp", duration=2.0, model_error=0.0))
-    assert [(c.feedforward, c.true_model) for c in controls(exact)] == [(False, False), (True, True)]
+    exact = prepared(DemoRequest("rrp", duration=2.0, model_error=0.0))
+    runs = [[(one.feedforward, one.true_model) for one in controls(of)] for of in (scene, exact)]
+    assert runs == [[(False, False), (True, False), (True, True)], [(False, False), (True, True)]]
 
 
 def test_the_report_of_recordings(scene) -> None:
@@ -147,25 +137,20 @@ def test_the_report_of_recordings(scene) -> None:
     text = report(scene, RUNS, passive_motions(RRP_MODEL, RUNS), results(RRP, RUNS), facts)
     elements = Elements(text)
     words = " ".join(elements.words)
-    assert "today & now" in words
-    assert "dyn_core <1>" in words
-    assert "real-time factor 0.50" in words
-    assert "2 joint states, 0 answers lost" in words
+    for part in ("today & now", "dyn_core <1>", "real-time factor 0.50", "2 joint states, 0 responses lost"):
+        assert part in words
     assert {"turn", "lift", "stretch", "10.0\N{MULTIPLICATION SIGN}", "2.000 mm"} <= set(elements.words)
-    assert words.count("Coriolis and centrifugal") == 2 * 3, "not where there is no feedforward"
+    assert words.count("Coriolis and centrifugal") == 2 * 3, "only where there is a feedforward"
     assert "passive" not in words
-
-
-# Robots with loops.
 
 
 @pytest.fixture(scope="module")
 def five_bar():
-    return prepared(Wish("five_bar", duration=2.0))
+    return prepared(DemoRequest("five_bar", duration=2.0))
 
 
 def closed(scene, error: float, open_by: float) -> Recording:
-    """A run in which actuated joints are off by an error, and the left elbow by as much as loops are open."""
+    """A run with an error of the actuated joints, and a left elbow that opens its loop."""
     t = 0.002 * np.arange(500)
     desired = scene.motion.at_many(t).q
     measured = desired + error
@@ -175,13 +160,13 @@ def closed(scene, error: float, open_by: float) -> Recording:
     return Recording("a run", t, desired, measured, none, Efforts(*[none] * 8), 0, passive)
 
 
-def test_passive_joints_are_compared_with_where_the_loops_put_them(five_bar) -> None:
-    names = [joint.name for joint in passive_joints(five_bar.model)]
-    assert names == ["left_elbow", "right_elbow"]
+def test_passive_joints_are_compared_with_the_loops(five_bar) -> None:
+    passive = [joint.name for joint in recording.passive_joints(five_bar.model)]
+    assert passive == ["left_elbow", "right_elbow"]
     motions = passive_motions(five_bar.model, [closed(five_bar, 0.0, 0.0), closed(five_bar, 0.01, -2e-3)])
     np.testing.assert_allclose(motions[0].desired, motions[0].measured, rtol=0.0, atol=1e-14)
     assert np.abs(motions[1].desired - motions[1].measured).max() > 5e-3
-    assert greatest(motions) == pytest.approx([2e-3, 0.0], abs=1e-12)
+    assert recording.greatest(motions) == pytest.approx([2e-3, 0.0], abs=1e-12)
 
 
 def test_report_and_data_of_a_robot_with_loops(five_bar) -> None:
@@ -191,7 +176,7 @@ def test_report_and_data_of_a_robot_with_loops(five_bar) -> None:
     words = " ".join(Elements(report(five_bar, runs, motions, found, Facts("now", 0.5, {}))).words)
     assert "2 actuated and 2 passive joints followed one motion" in words
     assert "left_elbow, right_elbow follow through loops" in words
-    assert "at the most 0.002 rad from where the loops put them" in words
+    assert "at most 0.002 rad from their positions by the loops" in words
     assert "left_elbow (passive)" in words
     (first, *_) = csv.DictReader(io.StringIO(data_text(five_bar.model, runs, motions)))
     assert float(first["position.left_elbow"]) == pytest.approx(runs[0].passive[0, 0], rel=1e-8)
@@ -202,5 +187,5 @@ def test_report_and_data_of_a_robot_with_loops(five_bar) -> None:
 def test_a_joint_without_actuator_and_loop_is_named(tmp_path) -> None:
     side_file = tmp_path / "passive.yaml"
     side_file.write_text("passive: [lift]")
-    with pytest.raises(dyn_core.DynError, match=r"joint 'lift' of robot 'rrp' has no actuator, and no loop"):
-        prepared(Wish("rrp", side_file=str(side_file)))
+    with refused("demonstration-joint-passive", joint="lift", robot="rrp"):
+        prepared(DemoRequest("rrp", side_file=str(side_file)))

@@ -1,48 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that the node `identification` hands to `feedforward`: from where, and without a step."""
+"""Parameters and payloads that are sent to `feedforward`: their sources, and no step of torques."""
 
 from __future__ import annotations
 
 import math
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import rclpy
+import yaml
 from builtin_interfaces.msg import Duration
 from identified import Identified, identification
 from identified_parameters import heavier, parameter_file
+from message_makers import joint_state, stamp_at
 from rnea import frictionless
 from robot_files import ROBOTS
 from ros_graph import Graph
+from said import said
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 from std_srvs.srv import SetBool
+from steady_clock import SteadyClock
+from test_identification import RECEIVER, torque_difference
 
 import dyn_core
-from dyn_core.control.ramp import smooth_step
-from dyn_core.control.rich_motion import rich_motion
+from dyn_core.control.trajectories.fourier_motion import rich_motion
+from dyn_core.control.watchdog import smooth_step
+from dyn_core.core.messages import sentence
+from dyn_core.identification.payload.payload_parameters import payload_text, service_call
 from dyn_msgs.msg import IdentificationResult
-from dyn_msgs.srv import ApplyParameters, SetDynamicParameters
+from dyn_msgs.srv import ApplyParameters, SetDynamicParameters, SetPayload
 from dyn_nodes.common import qos
+from dyn_nodes.common.messages.parameter_message import payload_of
 
 BLEND_S = 0.5
 PERIOD_S = 0.005
 
 
-class Steady:
-    """A clock that goes on when it is told to."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_torques_go_over_to_the_parameters_of_a_file_without_a_step(graph: Graph, tmp_path: Path) -> None:
+def test_torques_go_over_to_the_parameters_of_a_file_without_a_step(
+    graph: Graph, steady: SteadyClock, tmp_path: Path
+) -> None:
     """Along a motion: the torques are those of the old robot, then a mixture, then those of the new one."""
-    steady = Steady()
     text = frictionless("rrp")
     graph.feedforward(steady, mode="inverse_dynamics", ramp_start=0.0, reference_slack=0.5)
     graph.load(text)
@@ -58,10 +59,10 @@ def test_torques_go_over_to_the_parameters_of_a_file_without_a_step(graph: Graph
             if k == 50:
                 begin = steady.now
                 blend = Duration(nanosec=round(1e9 * BLEND_S))
-                answer = ours.hand_over(source=2, file=str(file), blend_time=blend)
-                assert answer.success, answer.message
-                assert answer.parameters.name == list(new.parameter_names)
-                assert answer.parameters.value == pytest.approx(new.parameters)
+                response = ours.hand_over(source=2, file=str(file), blend_time=blend)
+                assert response.success, response.message
+                assert response.parameters.name == list(new.parameter_names)
+                assert response.parameters.value == pytest.approx(new.parameters)
             steady.now += PERIOD_S
             torques = graph.answer_to(graph.refer(old.joint_names, *(rows[k].tolist() for rows in motion)))
             assert tuple(torques.name) == old.joint_names
@@ -75,71 +76,67 @@ def test_torques_go_over_to_the_parameters_of_a_file_without_a_step(graph: Graph
     assert np.abs(np.subtract(sent[-1], before[-1])).max() > 1.0, "something has changed"
 
 
-class Receiver:
-    """In the place of `feedforward`: takes all that comes."""
+def accepted(graph: Graph) -> list[SetDynamicParameters.Request]:
+    """Stand in for `feedforward`, accept all requests, and return the list to which they are added."""
+    requests: list[SetDynamicParameters.Request] = []
 
-    def __init__(self, graph: Graph) -> None:
-        self.requests: list[SetDynamicParameters.Request] = []
-        name = "feedforward/set_dynamic_parameters"
-        graph.node.create_service(SetDynamicParameters, name, self._on_request)
+    def accept(request: SetDynamicParameters.Request, _: Any) -> SetDynamicParameters.Response:
+        requests.append(request)
+        return SetDynamicParameters.Response(success=True)
 
-    def _on_request(
-        self, request: SetDynamicParameters.Request, response: SetDynamicParameters.Response
-    ) -> SetDynamicParameters.Response:
-        self.requests.append(request)
-        response.success = True
-        return response
+    graph.node.create_service(SetDynamicParameters, RECEIVER, accept)
+    return requests
 
 
 def ready(ours: Identified) -> None:
     """Wait until the node knows the robot and the receiver."""
-    waiting = ("there is no robot", "there is no service")
-    ours.graph.wait_for(lambda: not ours.hand_over(source=2, file="/x").message.startswith(waiting))
+    waiting = re.compile(f"{said('robot-not-received').pattern}|{said('service-missing').pattern}")
+    ours.graph.wait_for(lambda: not waiting.match(ours.hand_over(source=2, file="/x").message))
 
 
-def test_what_cannot_be_applied_is_told_in_a_sentence(graph: Graph, tmp_path: Path) -> None:
-    receiver = Receiver(graph)
+def test_requests_that_cannot_be_done_are_rejected(graph: Graph, tmp_path: Path) -> None:
+    requests = accepted(graph)
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     good = parameter_file(tmp_path / "good.yaml", robot)
     cut = tmp_path / "cut.yaml"
     cut.write_text(good.read_text()[:-400])
     impossible = parameter_file(tmp_path / "impossible.yaml", robot.with_parameters({"XX2": -5.0}))
     other = parameter_file(tmp_path / "other.yaml", dyn_core.load_robot(ROBOTS["rx90"]))
-    cases: dict[str, tuple[dict[str, Any], str]] = {
-        "no result": ({}, "there is no result yet: identify first"),
-        "source": ({"source": 7}, "source is 7"),
-        "no file": ({"source": 2}, "no file is given"),
-        "two": ({"file": str(good)}, "but source is not 2"),
-        "online": ({"source": 1}, "what is estimated online has not converged (off)"),
-        "blend": (
-            {"source": 2, "file": str(good), "blend_time": Duration(sec=-1)},
-            "the blend time is -1 s",
-        ),
-        "missing": ({"source": 2, "file": "/no/such/file"}, "/no/such/file"),
-        "cut": ({"source": 2, "file": str(cut)}, "cut.yaml"),
-        "other": ({"source": 2, "file": str(other)}, "these are the parameters of robot 'rx90'"),
-        "impossible": ({"source": 2, "file": str(impossible)}, "a link would be no possible body"),
-        "a directory": ({"source": 2, "file": str(tmp_path)}, str(tmp_path)),
-    }
+    off = {"state": sentence("online-off", {})}
+    cases: list[tuple[int, str | Path, str, dict[str, Any]]] = [
+        (0, "", "result-missing", {}),
+        (7, "", "source-unknown", {"given": 7}),
+        (2, "", "source-without-file", {}),
+        (0, good, "source-beside-file", {}),
+        (1, "", "online-not-converged", off),
+        (2, good, "blend-time-negative", {"time": -1.0}),
+        (2, "/no/such/file", "path-or-text-unknown", {"path": "/no/such/file"}),
+        (2, cut, "yaml-malformed-in-line", {}),
+        (2, other, "parameters-other-robot", {"expected": "rx90"}),
+        (2, impossible, "parameters-physically-impossible", {"given": f"'{impossible}'"}),
+        (2, tmp_path, "path-is-directory", {}),
+    ]
     with identification(graph, directory=str(tmp_path)) as (ours, _):
         ready(ours)
-        for case, (request, sentence) in cases.items():
-            answer = ours.hand_over(**request)
-            assert not answer.success, case
-            assert sentence in answer.message, (case, answer.message)
-            assert "\n" not in answer.message
-            assert not answer.parameters.name
-        assert not receiver.requests
-        answer = ours.hand_over(source=2, file=str(good))
-        assert answer.success, answer.message
-        (request,) = receiver.requests
-        assert request.parameters == answer.parameters
+        for source, file, code, values in cases:
+            blend = Duration(sec=-1 if code == "blend-time-negative" else 0)
+            response = ours.hand_over(source=source, file=str(file), blend_time=blend)
+            assert not response.success, code
+            assert said(code, **values).search(response.message), (code, response.message)
+            assert str(file) in response.message or code.startswith(("source", "blend"))
+            assert "\n" not in response.message
+            assert not response.parameters.name
+        assert not requests
+        response = ours.hand_over(source=2, file=str(good))
+        assert response.success, response.message
+        (request,) = requests
+        assert request.parameters == response.parameters
         assert request.parameters.description_hash == robot.description_hash
 
 
 def test_parameters_that_have_converged_online_are_handed_on(graph: Graph, tmp_path: Path) -> None:
     """The test is the robot: it moves as another one than is described."""
-    receiver = Receiver(graph)
+    requests = accepted(graph)
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     there = dyn_core.with_model_error(robot, 0.2, 0)
     model = dyn_core.compile_model(there)
@@ -152,40 +149,30 @@ def test_parameters_that_have_converged_online_are_handed_on(graph: Graph, tmp_p
         online = graph.node.create_client(SetBool, "identification/online")
         assert graph.call(online, SetBool.Request(data=True)).success
         graph.wait_for(lambda: "samples" in (graph.diagnosis("online") or ""))
-        assert "has not converged (0 samples" in ours.hand_over(source=1).message
+        assert said("online-not-converged").search(ours.hand_over(source=1).message)
+        assert said("online-samples-too-few", samples=0).search(ours.hand_over(source=1).message)
         begin = graph.node.get_clock().now().nanoseconds
         names = list(robot.joint_names)
         for k, t in enumerate(times.tolist()):
-            seconds, rest = divmod(begin + round(1e9 * t), 10**9)
-            state = JointState(header=Header(), name=names)
-            state.header.stamp.sec, state.header.stamp.nanosec = seconds, rest
-            state.position, state.velocity, state.effort = (
-                rows[k].tolist() for rows in (motion.q, motion.qd, tau)
-            )
+            state = joint_state(stamp_at(begin + round(1e9 * t)), motion.q[k], motion.qd[k], names)
+            state.effort = tau[k].tolist()
             states.publish(state)
             if k % 50 == 0:
                 graph.executor.spin_once(timeout_sec=0.0)
                 count = k + 1
                 graph.wait_for(lambda count=count: len(ours.robot.states) >= count)
         graph.wait_for(lambda: ours.hand_over(source=1).success)
-        answer = receiver.requests[-1].parameters
-        assert tuple(answer.name) == robot.parameter_names
-        found = robot.with_parameters(dict(zip(answer.name, answer.value, strict=True)))
-        q, qd, qdd = rich_motion(model, 8.0, seed=7).at_many(times)
-        truth = model.inverse_dynamics(q, qd, qdd)
-
-        def error(one: dyn_core.Robot) -> float:
-            difference = dyn_core.compile_model(one, "runtime").inverse_dynamics(q, qd, qdd) - truth
-            return float(np.linalg.norm(difference) / np.linalg.norm(truth))
-
-        assert error(found) < 0.02 < 0.08 < error(robot)
+        received = requests[-1].parameters
+        assert tuple(received.name) == robot.parameter_names
+        found = robot.with_parameters(dict(zip(received.name, received.value, strict=True)))
+        assert torque_difference(found, there) < 0.02 < 0.08 < torque_difference(robot, there)
         assert node.failure is None
 
 
 def test_a_receiver_that_does_not_answer_is_not_waited_for(graph: Graph, tmp_path: Path) -> None:
-    """The service is there, and deaf: its process does not look at it."""
+    """The process of the service does not handle requests."""
     deaf = rclpy.create_node("deaf", context=graph.context)
-    deaf.create_service(SetDynamicParameters, "feedforward/set_dynamic_parameters", lambda *_: None)
+    deaf.create_service(SetDynamicParameters, RECEIVER, lambda *_: None)
     result = IdentificationResult(physically_consistent=True)
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     result.parameters.description_hash = robot.description_hash
@@ -193,8 +180,41 @@ def test_a_receiver_that_does_not_answer_is_not_waited_for(graph: Graph, tmp_pat
         ready(ours)
         node.publish_result(result)
         first = ours.apply.call_async(ApplyParameters.Request())
-        second = ours.hand_over()
-        assert second.message == "parameters are being handed over: wait for the answer"
+        assert ours.hand_over().message == sentence("handover-running", {})
         graph.wait_for(first.done)
-        assert "has not answered in 0.3 s: it may still take the parameters" in first.result().message
+        assert first.result().message == sentence("service-silent", {"service": RECEIVER, "limit": 0.3})
     deaf.destroy_node()
+
+
+# What `dyn payload` writes and prints is a request that the services of the nodes take
+
+
+def filled(message: Any, values: dict[str, Any]) -> Any:
+    """A message with these fields, as `ros2 service call` fills it: names and types have to be right."""
+    for name, value in values.items():
+        old = getattr(message, name)
+        setattr(message, name, filled(old, value) if isinstance(value, dict) else value)
+    return message
+
+
+def test_file_and_command_of_a_payload_are_requests() -> None:
+    """A small body, so that there are numbers that are written with an exponent."""
+    robot = dyn_core.load_robot(ROBOTS["rrp"])
+    t = np.arange(8000) / 1000.0
+    motions = []
+    for seed, held in ((0, robot.with_payload("slider", 0.02, (0.01, 0.0, 0.002))), (1, robot)):
+        model = dyn_core.compile_model(held, backend="python")
+        motion = rich_motion(model, 8.0, seed=seed).at_many(t)
+        tau = model.inverse_dynamics(*motion) + 1e-5 * np.random.default_rng(seed).normal(size=motion.q.shape)
+        motions.append(dyn_core.signals_of_arrays(robot.joint_names, t, *motion, tau, decimate=10))
+    settings = dyn_core.IdentificationSettings((dyn_core.FrictionModel(),) * 3, diagnose=False)
+    payload = dyn_core.identify_payload(robot, "slider", *motions, settings)
+    *command, argument = shlex.split(service_call(payload))
+    assert command == ["ros2", "service", "call", "/feedforward/set_payload", "dyn_msgs/srv/SetPayload"]
+    for text in (payload_text(payload, ["By a test."]), argument):
+        found = payload_of(filled(SetPayload.Request(), yaml.safe_load(text)).payload)
+        assert found.link == payload.link == "slider"
+        assert found.mass == pytest.approx(0.02, abs=1e-4)
+        written, identified = ((one.mass, *one.centre, *one.inertia) for one in (found, payload))
+        assert written == pytest.approx(identified, rel=1e-11)
+        robot.with_payload(*found)

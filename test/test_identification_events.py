@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to the node `identification` itself while the robot moves, over DDS."""
+"""Events at the node `identification` while the robot moves, over DDS."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rclpy
+from action_msgs.msg import GoalStatus
 from identified import (
     JOINTS,
     PATIENT,
@@ -21,99 +26,109 @@ from identified import (
     children_of,
     exciting,
     identification,
+    standing_arm,
     start_robot,
+    trajectory,
     wait_until_it_stands,
 )
 from lifecycle_msgs.msg import Transition
+from message_makers import stamp_at
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from robot_files import ROBOTS, urdf
-from ros_graph import Graph
+from ros_graph import ATTEMPTS, Graph, NodeProcess
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
+import dyn_core
+from dyn_core.core.messages import sentence
 from dyn_msgs.action import RunTrajectory
 from dyn_msgs.msg import IdentificationProgress
 from dyn_nodes.common import qos
+from dyn_nodes.common.clocks import NodeTime
 from dyn_nodes.identification.session import Session
-from dyn_nodes.node_time import NodeTime
+
+WISHES = "identification/joint_trajectory"
+REST = [0.0] * 3
+STANDING = {"position": START, "velocity": REST, "effort": REST}
 
 
-def moves(ours: Identified, asked: Asked) -> None:
-    """Wait until the robot is in the middle of the motion."""
-    ours.graph.wait_for(lambda: asked.is_over or any(f.fraction > 0.15 for f in asked.feedback))
+def moving(ours: Identified) -> Asked:
+    """Send a goal, and wait until the robot is in the middle of the motion."""
+    asked = ours.run(exciting(6.0))
+    asked.wait_for_fraction()
     assert not asked.is_over, asked.result().message
     ours.graph.wait_for(lambda: max(map(abs, ours.robot.states[-1].velocity)) > 1e-2)
+    return asked
 
 
-def assert_at_rest(ours: Identified) -> None:
-    ours.graph.wait_for(lambda: max(map(abs, ours.robot.states[-1].velocity)) < 1e-3)
+def stopped_at_rest(asked: Asked, code: str) -> bool:
+    """Whether the robot was brought to rest for this cause."""
+    return asked.says("motion-stopped-at-rest", cause=sentence(code, {}))
+
+
+@contextmanager
+def joint_states(graph: Graph, fields: Callable[[], dict[str, Any]]) -> Iterator[None]:
+    """Publish joint states with these fields in the place of a robot."""
+    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
+
+    def publish() -> None:
+        states.publish(JointState(**{"header": Header(stamp=graph.now()), "name": JOINTS, **fields()}))
+
+    graph.wait_for(lambda: states.get_subscription_count() == 2)  # the node, and the test
+    timer = graph.node.create_timer(0.01, publish)
+    yield
+    graph.node.destroy_timer(timer)
 
 
 def test_another_description_stops_the_robot_that_is_there(graph: Graph, tmp_path: Path) -> None:
     """Its joint states are read as those of the robot that moves, and not of the new one."""
-    start_robot(graph)
     graph.describe(urdf("rrp"))
-    with identification(graph, directory=str(tmp_path), description_file="") as (ours, node):
-        wait_until_it_stands(ours)
-        asked = ours.run(exciting(6.0))
-        moves(ours, asked)
+    with standing_arm(graph, tmp_path, description_file="") as (ours, node):
+        asked = moving(ours)
         # One joint less, in another order.
         graph.describe((ROBOTS["rrp"].parent / "two_branch.urdf").read_text())
         result = asked.result()
-        assert "another robot description came; the robot was brought to rest; the " in result.message
+        assert stopped_at_rest(asked, "robot-replaced")
         lines = Path(result.log_file).read_text().splitlines()
         assert {line.count(",") for line in lines} == {9}
         assert len(lines) - 1 == result.samples
-        assert_at_rest(ours)
+        graph.wait_for(ours.is_at_rest)
         assert node.failure is None
 
 
 @pytest.mark.parametrize("output", ["joint_trajectory", "reference"])
-def test_a_node_that_is_shut_down_brings_the_robot_to_rest_first(
-    output: str, graph: Graph, tmp_path: Path
-) -> None:
-    slack = ("-p", "reference_slack:=0.2")
-    start_robot(graph, *slack, output=output)
+def test_a_node_that_is_shut_down_stops_the_robot_first(output: str, graph: Graph, tmp_path: Path) -> None:
+    slack, topic = ("-p", "reference_slack:=0.2"), {"output": output}
     kind = output.removeprefix("joint_")
-    with identification(graph, directory=str(tmp_path), output=kind) as (ours, _):
-        wait_until_it_stands(ours)
-        asked = ours.run(exciting(6.0))
-        moves(ours, asked)
+    with standing_arm(graph, tmp_path, *slack, robot=topic, output=kind) as (ours, _):
+        asked = moving(ours)
         assert graph.change("identification", Transition.TRANSITION_ACTIVE_SHUTDOWN)
-        assert "the node was closed; the robot was brought to rest" in asked.result().message
-        assert_at_rest(ours)
-        topic = f"identification/{output}"
-        graph.wait_for(lambda: graph.node.count_publishers(topic) == 0)
+        assert stopped_at_rest(asked, "node-closing")
+        graph.wait_for(ours.is_at_rest)
+        graph.wait_for(lambda: graph.node.count_publishers(f"identification/{output}") == 0)
 
 
-def test_a_node_that_is_cleaned_up_can_be_configured_when_the_robot_stands(
-    graph: Graph, tmp_path: Path
-) -> None:
-    start_robot(graph)
-    with identification(graph, directory=str(tmp_path), stop__shortest=1.0) as (ours, _):
-        wait_until_it_stands(ours)
-        asked = ours.run(exciting(6.0))
-        moves(ours, asked)
-        for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
-            assert graph.change("identification", transition)
+def test_after_a_cleanup_a_node_can_be_configured_when_the_robot_stands(graph: Graph, tmp_path: Path) -> None:
+    with standing_arm(graph, tmp_path, stop__shortest=1.0) as (ours, _):
+        asked = moving(ours)
+        assert graph.change("identification", Transition.TRANSITION_DEACTIVATE)
+        assert ours.run(exciting(1.0)).says("node-inactive")
+        assert graph.change("identification", Transition.TRANSITION_CLEANUP)
         assert not graph.change("identification", Transition.TRANSITION_CONFIGURE)
-        assert "the node was deactivated; the robot was brought to rest" in asked.result().message
-        graph.wait_for(lambda: graph.node.count_publishers("identification/joint_trajectory") == 0)
+        assert stopped_at_rest(asked, "node-deactivated")
+        assert asked.status() == GoalStatus.STATUS_ABORTED
+        graph.wait_for(ours.is_at_rest)
+        graph.wait_for(lambda: graph.node.count_publishers(WISHES) == 0)
         for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
             assert graph.change("identification", transition)
         wait_until_it_stands(ours)
 
 
-def test_an_error_in_the_program_stops_the_robot(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start_robot(graph)
-    with identification(graph, directory=str(tmp_path)) as (ours, node):
-        wait_until_it_stands(ours)
-        asked = ours.run(exciting(6.0))
-        moves(ours, asked)
+def test_an_error_stops_the_robot(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with standing_arm(graph, tmp_path) as (ours, node):
+        asked = moving(ours)
         measure = Session.measure
 
         def broken(*_: object) -> None:
@@ -121,39 +136,32 @@ def test_an_error_in_the_program_stops_the_robot(
             raise KeyError("a bug")
 
         monkeypatch.setattr(Session, "measure", broken)
-        assert "the node was deactivated; the robot was brought to rest; the " in asked.result().message
+        assert stopped_at_rest(asked, "node-deactivated")
         assert node.failure is not None
-        assert "KeyError" in node.failure
-        assert_at_rest(ours)
+        assert (node.failure.code, node.failure.values["error_type"]) == ("node-failed", "KeyError")
+        graph.wait_for(ours.is_at_rest)
 
 
 def test_two_nodes_do_not_move_one_robot(graph: Graph, tmp_path: Path) -> None:
     start_robot(graph)
     given = {"directory": tmp_path / "second", "description_file": ROBOTS["rrp"], **PATIENT}
     second = tuple(word for name, value in given.items() for word in ("-p", f"{name}:={value}"))
-    remapped = (
-        *("-r", "__node:=second"),
-        *("-r", "second/joint_trajectory:=identification/joint_trajectory"),
-    )
+    remapped = ("-r", "__node:=second", "-r", f"second/joint_trajectory:={WISHES}")
     graph.start("-m", "dyn_nodes.identification", "--ros-args", *second, *remapped)
     with identification(graph, directory=str(tmp_path / "first")) as (ours, _):
         wait_until_it_stands(ours)
         client = ActionClient(graph.node, RunTrajectory, "second/run_trajectory")
         graph.wait_for(client.server_is_ready)
-        asked = ours.run(exciting(6.0))
-        moves(ours, asked)
+        asked = moving(ours)
         goal = RunTrajectory.Goal(trajectory=exciting(1.0, seed=5), repetitions=1)
-        other = Asked(graph, client, goal).result()
-        assert "the robot has to stand still before a run" in other.message
+        assert Asked(graph, client, goal).says("robot-moving")
         assert not asked.is_over
         asked.cancel()
-        assert "the robot was brought to rest" in asked.result().message
+        assert stopped_at_rest(asked, "goal-cancelled")
 
 
 def test_a_client_that_dies_changes_nothing(graph: Graph, tmp_path: Path) -> None:
-    start_robot(graph)
-    with identification(graph, directory=str(tmp_path)) as (ours, _):
-        wait_until_it_stands(ours)
+    with standing_arm(graph, tmp_path) as (ours, _):
         context = Context()
         rclpy.init(args=[], context=context, signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
         client_node = rclpy.create_node("client", context=context)
@@ -165,52 +173,40 @@ def test_a_client_that_dies_changes_nothing(graph: Graph, tmp_path: Path) -> Non
         client.destroy()
         client_node.destroy_node()
         context.shutdown()
-        graph.wait_for(lambda: graph.logged("a run of a trajectory was done"))
+        graph.wait_for(lambda: graph.logged(sentence("goal-reached", {"goal": "a run of a trajectory"})))
         (log,) = tmp_path.glob("*/log.csv")
         assert log.read_text().endswith("\n")
         assert ours.run(exciting(0.5)).result().success
 
 
 def test_a_robot_that_moves_is_noticed_by_its_positions_too(graph: Graph, tmp_path: Path) -> None:
-    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
-    graph.node.create_subscription(JointTrajectory, "identification/joint_trajectory", print, 10)
-    with identification(graph, directory=str(tmp_path)) as (ours, _):
-        position = list(START)
-
-        def publish() -> None:
-            position[0] += 0.001
-            states.publish(JointState(header=Header(stamp=graph.now()), name=JOINTS, position=position))
-
-        timer = graph.node.create_timer(0.01, publish)
-        graph.wait_for(lambda: "joint 'turn' moves with" in ours.run(exciting(1.0)).result().message)
-        graph.node.destroy_timer(timer)
+    graph.node.create_subscription(JointTrajectory, WISHES, print, 10)
+    turned = count(0.0, 0.001)
+    with (
+        identification(graph, directory=str(tmp_path)) as (ours, _),
+        joint_states(graph, lambda: {"position": [next(turned), *START[1:]]}),
+    ):
+        graph.wait_for(lambda: ours.run(exciting(1.0)).says("robot-moving", joint="turn"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_computation_that_is_killed_ends_the_goal(
-    number: signal.Signals, graph: Graph, tmp_path: Path
-) -> None:
-    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
-    graph.node.create_subscription(JointTrajectory, "identification/joint_trajectory", print, 10)
-
-    def publish() -> None:
-        numbers = {"position": START, "velocity": [0.0] * 3, "effort": [0.0] * 3}
-        states.publish(JointState(header=Header(stamp=graph.now()), name=JOINTS, **numbers))
-
-    with identification(graph, directory=str(tmp_path), excitation__iterations=100000) as (ours, _):
-        timer = graph.node.create_timer(0.02, publish)
-        graph.wait_for(lambda: "have no" not in ours.run(JointTrajectory()).result().message)
+def test_a_killed_computation_ends_the_goal(number: signal.Signals, graph: Graph, tmp_path: Path) -> None:
+    graph.node.create_subscription(JointTrajectory, WISHES, print, 10)
+    with (
+        identification(graph, directory=str(tmp_path), excitation__iterations=100000) as (ours, _),
+        joint_states(graph, lambda: STANDING),
+    ):
+        graph.wait_for(lambda: ours.run(JointTrajectory()).says("goal-without-points"))
         graph.wait_for(lambda: len(ours.robot.states) > 5)
         asked = ours.identify()
-        stage = IdentificationProgress.STAGE_EXCITATION
-        graph.wait_for(lambda: asked.is_over or any(f.progress.stage == stage for f in asked.feedback))
+        asked.wait_for_stage(IdentificationProgress.STAGE_EXCITATION)
         (child,) = children_of(os.getpid(), "computation_process")
         # It leaves the processor to the controller of the robot.
         graph.wait_for(lambda: os.sched_getscheduler(child) == os.SCHED_BATCH)
         graph.wait_for(lambda: os.getpriority(os.PRIO_PROCESS, child) >= min(19, os.nice(0) + 10))
         os.kill(child, number)
-        assert f"the process that computes has been killed by signal {number:d}" in asked.result().message
-        graph.node.destroy_timer(timer)
+        code = "computation-killed-outright" if number == signal.SIGKILL else "computation-killed"
+        assert asked.says(code, signal=int(number))
 
 
 def test_after_a_clock_was_set_back_estimation_goes_on(
@@ -219,28 +215,200 @@ def test_after_a_clock_was_set_back_estimation_goes_on(
     """Joint states with stamps before the last ones are those of the present then."""
     ahead = [0]
     monkeypatch.setattr(NodeTime, "nanoseconds", lambda _: time.time_ns() + ahead[0])
-    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
     begin = time.monotonic()
 
-    def publish() -> None:
-        t = time.monotonic() - begin
-        state = JointState(name=JOINTS, position=START, effort=[0.0] * 3)
-        state.position = [q + 0.1 * math.sin(3.0 * t) for q in START]
-        state.velocity = [0.3 * math.cos(3.0 * t)] * 3
-        now = time.time_ns() + ahead[0]
-        state.header.stamp.sec, state.header.stamp.nanosec = divmod(now, 10**9)
-        states.publish(state)
+    def swinging() -> dict[str, Any]:
+        phase = 3.0 * (time.monotonic() - begin)
+        q = [q + 0.1 * math.sin(phase) for q in START]
+        header = Header(stamp=stamp_at(time.time_ns() + ahead[0]))
+        return {"header": header, "position": q, "velocity": [0.3 * math.cos(phase)] * 3, "effort": REST}
 
     def samples() -> int:
         found = re.search(r"(\d+) samples", graph.diagnosis("online") or "")
         return int(found[1]) if found else 0
 
     given = {"online__enabled": True, "online__rate": 5.0, "max_age": 0.5}
-    with identification(graph, directory=str(tmp_path), **given) as (_, node):
-        timer = graph.node.create_timer(0.01, publish)
+    with (
+        identification(graph, directory=str(tmp_path), **given) as (_, node),
+        joint_states(graph, swinging),
+    ):
         graph.wait_for(lambda: samples() > 20)
         ahead[0] = -(10**12)
         before = samples()
         graph.wait_for(lambda: samples() > before + 100)
-        graph.node.destroy_timer(timer)
         assert node.failure is None
+
+
+def test_missing_subscribers_and_joint_states_are_reported(graph: Graph, tmp_path: Path) -> None:
+    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
+    with identification(graph, directory=str(tmp_path), timeout=0.5) as (ours, _):
+        graph.wait_for(lambda: states.get_subscription_count() == 2)  # the node, and the test
+        assert ours.run(exciting(1.0)).says("output-without-subscriber", topic=f"/{WISHES}")
+        graph.node.create_subscription(JointTrajectory, WISHES, print, 10)
+        graph.wait_for(lambda: graph.node.count_subscribers(WISHES))
+        assert ours.run(exciting(1.0)).says("joint-states-missing")
+
+        def publish(**more: Any) -> None:
+            known = len(ours.robot.states)
+            values = {**STANDING, **more}
+            states.publish(JointState(header=Header(stamp=graph.now()), name=JOINTS, **values))
+            graph.wait_for(lambda: len(ours.robot.states) > known)
+
+        publish(position=[0.0, math.nan, 0.1])
+        values = {"joint": "lift", "quantity": "position", "given": math.nan}
+        assert ours.run(exciting(1.0)).says("message-value-implausible", **values)
+        publish(velocity=[0.0, 0.5, 0.0])
+        assert ours.run(exciting(1.0)).says("robot-moving", joint="lift", speed=0.5, unit="rad")
+        publish(effort=[])
+        assert ours.identify(exciting(1.0)).says("joint-states-without-efforts")
+        assert not list(tmp_path.iterdir())
+
+
+def test_joint_states_that_go_bad_stop_the_robot(graph: Graph, tmp_path: Path) -> None:
+    """The test is the robot: it stands, and is told to stand."""
+    sent: list[JointTrajectory] = []
+    graph.node.create_subscription(JointTrajectory, WISHES, sent.append, 10)
+    position = list(START)
+    with (
+        identification(graph, directory=str(tmp_path), timeout=0.3) as (ours, _),
+        joint_states(graph, lambda: {**STANDING, "position": position}),
+    ):
+        graph.wait_for(lambda: ours.robot.states and graph.node.count_publishers(WISHES))
+        asked = ours.run(trajectory([0.0, 6.0], [START, START], [REST] * 2))
+        graph.wait_for(lambda: asked.is_over or (sent and any(f.fraction > 0.0 for f in asked.feedback)))
+        position[1] = math.nan
+        assert asked.says("joint-states-refused"), asked.result().message
+        assert asked.says("message-value-implausible", joint="lift", quantity="position", given=math.nan)
+        _, stop = sent
+        assert list(stop.points[-1].velocities) == REST
+        assert list(stop.points[-1].positions) == pytest.approx(START)
+
+
+# The node as a process that is ended by signals, and in simulated time
+
+
+def start_node(graph: Graph, directory: Path, *more: str) -> NodeProcess:
+    """Run the node in a process of its own."""
+    patient = [word for name, value in PATIENT.items() for word in ("-p", f"{name}:={value}")]
+    return graph.start(
+        *("-m", "dyn_nodes.identification", "--ros-args", "-p", f"description_file:={ROBOTS['rrp']}"),
+        *("-p", f"directory:={directory}", "-p", "excitation.iterations:=100000", *patient, *more),
+    )
+
+
+def standing(graph: Graph, directory: Path) -> tuple[NodeProcess, Identified]:
+    """The node with a robot at rest, and its client."""
+    start_robot(graph)
+    node, ours = start_node(graph, directory), Identified(graph)
+    wait_until_it_stands(ours)
+    return node, ours
+
+
+def samples_of(file: Path) -> int:
+    return file.read_text().count("\n") - 1
+
+
+@pytest.mark.parametrize(
+    ("number", "output"), [(signal.SIGINT, "joint_trajectory"), (signal.SIGTERM, "reference")]
+)
+def test_a_signal_while_the_robot_moves_brings_it_to_rest(
+    number: signal.Signals, output: str, graph: Graph, tmp_path: Path
+) -> None:
+    """Also where a stop that the efforts allow would take longer than the 1.5 s that the process has.
+
+    On a busy machine, the robot may not come to rest in this time.
+    """
+    start_robot(graph, "-p", "reference_slack:=0.2", output=output)
+    ours = Identified(graph)
+    given = ("-p", f"output:={output.removeprefix('joint_')}", "-p", "stop.shortest:=2.0")
+    for _ in range(ATTEMPTS):
+        node = start_node(graph, tmp_path, *given)
+        wait_until_it_stands(ours)
+        asked = ours.run(exciting(6.0))
+        asked.wait_for_fraction()
+        assert max(map(abs, ours.robot.states[-1].velocity)) > 1e-2
+        began = time.monotonic()
+        node.process.send_signal(number)
+        result = asked.result()
+        node.ends_in_order(began)
+        if asked.says("motion-stopped-at-rest", cause=sentence("node-ending", {})):
+            break
+    else:
+        pytest.fail(result.message)
+    assert samples_of(Path(result.log_file)) == result.samples > 100
+    graph.wait_for(ours.is_at_rest)
+
+
+@pytest.mark.parametrize("stage", ["EXCITATION", "ESTIMATION"])
+def test_a_signal_while_another_process_computes_ends_both(stage: str, graph: Graph, tmp_path: Path) -> None:
+    node, ours = standing(graph, tmp_path)
+    asked = ours.identify(None if stage == "EXCITATION" else exciting(1.5))
+    asked.wait_for_stage(getattr(IdentificationProgress, f"STAGE_{stage}"))
+    (child,) = children_of(node.process.pid)
+    node.end(signal.SIGTERM)
+    graph.wait_for(lambda: not Path(f"/proc/{child}").exists())
+    assert not list(tmp_path.glob("*/.*")), "no half-written files"
+
+
+def test_kill_9_leaves_what_was_recorded_and_a_new_node_goes_on(graph: Graph, tmp_path: Path) -> None:
+    node, ours = standing(graph, tmp_path)
+    asked = ours.run(exciting(5.0))
+    asked.wait_for_fraction(0.5)
+    node.kill()
+    (file,) = tmp_path.glob("*/log.csv")
+    # 500 a second, except for at most the last tenth of a second.
+    assert samples_of(file) > 500
+    assert dyn_core.read_log(file, robot=dyn_core.load_robot(ROBOTS["rrp"])).joint_names == tuple(JOINTS)
+    start_node(graph, tmp_path / "again")
+    # The graph still knows the one that was killed.
+    graph.wait_for(lambda: graph.node.get_node_names().count("identification") == 2)
+    # The controller goes on to the end of the trajectory: until then the new node rejects goals.
+    graph.wait_for(lambda: ours.run(exciting(0.5)).result().success)
+
+
+def test_kill_9_while_another_process_computes_ends_it_too(graph: Graph, tmp_path: Path) -> None:
+    node, ours = standing(graph, tmp_path)
+    ours.identify()
+    graph.wait_for(lambda: children_of(node.process.pid))
+    (child,) = children_of(node.process.pid)
+    node.kill()
+    graph.wait_for(lambda: not Path(f"/proc/{child}").exists())
+
+
+def test_references_point_by_point_end_with_the_node(graph: Graph, tmp_path: Path) -> None:
+    """After kill -9 the controller holds the robot where the last reference was."""
+    start_robot(graph, "-p", "timeout:=0.3", "-p", "reference_slack:=0.2", output="reference")
+    node = start_node(graph, tmp_path, "-p", "output:=reference")
+    ours = Identified(graph)
+    for _ in range(ATTEMPTS):
+        wait_until_it_stands(ours)
+        result = ours.run(exciting(1.0)).result()
+        if result.success:
+            break
+    assert result.success, result.message
+    asked = ours.run(exciting(6.0))
+    asked.wait_for_fraction()
+    assert not asked.is_over, asked.result().message
+    asked.cancel()
+    assert asked.says("motion-stopped-at-rest")
+    ours.run(exciting(6.0)).wait_for_fraction()
+    node.kill()
+    graph.wait_for(ours.is_at_rest)
+
+
+def test_all_goes_twice_as_fast_in_simulated_time(graph: Graph, tmp_path: Path) -> None:
+    fast = ("-p", "rate:=200.0", "-p", "step:=0.001", "-p", "real_time_factor:=2.0")
+    start_robot(graph, "-p", "publish_clock:=true", "-p", "use_sim_time:=true", *fast)
+    start_node(graph, tmp_path, "-p", "use_sim_time:=true", "-p", "max_tracking_error:=1.0")
+    ours = Identified(graph)
+    wait_until_it_stands(ours)
+    for _ in range(ATTEMPTS):
+        began = time.monotonic()
+        result = ours.run(exciting(6.0)).result()
+        took = time.monotonic() - began
+        # Where the machine paused, the simulated robot was pushed.
+        if result.success and took < 6.0 and result.samples > 1100:
+            break
+    assert result.success, result.message
+    assert 1100 < result.samples < 1300
+    assert took < 6.0

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,19 +15,13 @@ from robot_files import ROOT
 from ros_graph import Graph
 from simulated import hosted, overrides
 
-from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.compose import NODES
 
 BY_JOINT: dict[str, dict[str, Any]] = {
     "simulation": {"initial__turn__position": 0.1, "initial__turn__velocity": 0.2},
     "feedforward": {"gains__turn__p": 1.0, "gains__turn__d": 1.0},
     "controller": {"gains__turn__p": 1.0, "gains__turn__i": 1.0, "gains__turn__d": 1.0},
-    "governor": {
-        "limits__turn__velocity": 1.0,
-        "limits__turn__effort": 1.0,
-        "limits__turn__power": 1.0,
-        "limits__turn__braking_power": 1.0,
-    },
+    "governor": {f"limits__turn__{kind}": 1.0 for kind in ("velocity", "effort", "power", "braking_power")},
     "identification": {"joints__turn__max_tracking_error": 0.1},
 }
 CHOICES = {
@@ -59,13 +52,6 @@ class Described:
         return self._graph.call(client, kind.Request(**request))
 
 
-def written(name: str) -> dict[str, Any]:
-    """The parameters that a file of `config` gives to a node, by their full names."""
-    tree = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
-    assert list(tree) == [f"/**/{name}"], "the file is for its node, in any namespace"
-    return flat(tree[f"/**/{name}"]["ros__parameters"])
-
-
 def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     pairs: dict[str, Any] = {}
     for key, value in tree.items():
@@ -75,9 +61,8 @@ def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NODES)
 def test_each_parameter_has_a_description_and_a_range(name: str, graph: Graph) -> None:
-    make: Callable[..., ManagedNode] = NODES[name]
     given = overrides(autostart=False, **BY_JOINT[name])
-    with hosted(graph, make, parameter_overrides=given):
+    with hosted(graph, NODES[name], parameter_overrides=given):
         described = Described(graph, name)
     assert len(described.names) > 20
     assert set(described.names) >= {key.replace("__", ".") for key in BY_JOINT[name]}
@@ -90,28 +75,23 @@ def test_each_parameter_has_a_description_and_a_range(name: str, graph: Graph) -
             assert -math.inf < span.from_value < span.to_value < math.inf, parameter
         if descriptor.type == ParameterType.PARAMETER_INTEGER:
             assert len(descriptor.integer_range) == 1, parameter
-    choices = {n for n, d in described.descriptors.items() if d.additional_constraints}
-    assert choices == CHOICES[name]
+    assert {n for n, d in described.descriptors.items() if d.additional_constraints} == CHOICES[name]
 
 
 @pytest.mark.parametrize("name", NODES)
 def test_the_file_of_a_node_has_all_parameters_with_their_defaults(name: str, graph: Graph) -> None:
     with hosted(graph, NODES[name], parameter_overrides=overrides(autostart=False)):
         described = Described(graph, name)
-    defaults = {
-        parameter: value if isinstance(value, (str, bool, int, float)) else list(value)
-        for parameter, value in described.values.items()
-    }
-    file = written(name)
+    simple = (str, bool, int, float)
+    defaults = {key: v if isinstance(v, simple) else list(v) for key, v in described.values.items()}
+    text = (ROOT / "config" / f"{name}.yaml").read_text()
+    tree = yaml.safe_load(text)
+    assert list(tree) == [f"/**/{name}"], "the file is for its node, in any namespace"
+    file = flat(tree[f"/**/{name}"]["ros__parameters"])
     assert file == defaults | {"autostart": True}
     for parameter, value in file.items():
         assert type(value) is type(defaults[parameter]), f"rcl takes no {value!r} for {parameter}"
-
-
-@pytest.mark.parametrize("name", NODES)
-def test_the_file_tells_the_parameters_by_joint(name: str) -> None:
-    """They have no defaults; the names are said in comments."""
-    text = (ROOT / "config" / f"{name}.yaml").read_text()
+    # Parameters by joint have no defaults: their names are said in comments.
     for parameter in BY_JOINT[name]:
         prefix, _, kind = parameter.split("__")
         assert f"{prefix}.<joint>.{kind}" in text

@@ -1,25 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ordinary and odd events in any order: torques have no step, live ones are right, and good data gets them.
 
-The sequences are the same in every run. DYN_EXAMPLES=10 makes them ten times as many.
+DYN_EXAMPLES=10 makes the sequences of the exhaustive run ten times as many.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from unittest import TestCase
+from typing import Any
 
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from loose_node import loose_node
-from rnea import frictionless
-from sensor_msgs.msg import JointState
-from watched_arm import LIMITED, NAMES, OK, PERIOD, RAMP, SETTINGS, SLACK, D, P, WatchedArm
+from geometry_msgs.msg import Inertia
+from loose_node import LooseNode, loose_node
+from message_makers import NAMES, joint_state, later, nanoseconds, reference, to_rest_at
+from random_seed import drawn, sizes
+from rnea import Pinocchio, frictionless
+from std_msgs.msg import Header
+from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
+from dyn_core.control.watchdog import Status
+from dyn_msgs.msg import JointTorques, Payload
 from dyn_nodes.common.lifecycle.robot_source import Loaded
+from dyn_nodes.common.torques.desired_motion import Kind
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
 
@@ -27,6 +35,216 @@ stateful = pytest.importorskip("hypothesis.stateful", reason="hypothesis is not 
 hypothesis = pytest.importorskip("hypothesis")
 st = pytest.importorskip("hypothesis.strategies")
 rule, initialize, precondition = stateful.rule, stateful.initialize, stateful.precondition
+
+LIMITS = np.array([60.0, 80.0, 120.0])
+SPEEDS = np.array([2.0, 2.0, 0.5])
+PERIOD = 0.01
+TIMEOUT = 0.2
+SLACK = 0.1
+P, D = 100.0, 5.0
+W = 2.0 * np.pi * 2.0
+RAMP = 0.5
+SETTINGS: dict[str, Any] = {"ramp_start": RAMP, "ramp_up": RAMP, "ramp_down": RAMP}
+STEEPEST = 1.875 / RAMP * PERIOD
+"""Part of the way that a smooth ramp goes in one period where it is steepest."""
+OK, LIMITED = JointTorques.STATUS_OK, JointTorques.STATUS_LIMITED
+STILL = np.zeros(3)
+
+
+class WatchedArm:
+    """The node, where its robot is, and what was seen last.
+
+    Attributes:
+        loose: the node.
+        mode: `mode` of feedforward, or "controller".
+        q: where the robot is (rad or m), (3,).
+        stream: answers the position and velocity of references at a time (s), while they are sent.
+        fed: torques of the feedforward that are sent to a controller (N m or N), (3,); None where not.
+        known: whether the robot in use is that of which Pinocchio knows.
+    """
+
+    def __init__(self, loose: LooseNode, mode: str) -> None:
+        self.loose, self.mode = loose, mode
+        self.q = np.array([0.1, 0.3, 0.05])
+        self.stream: Callable[[float], tuple[np.ndarray, np.ndarray]] | None = None
+        self.exact_from, self.known = 0.0, True
+        self.fed: np.ndarray | None = None
+        self.fed_at = self.referred_at = -np.inf
+        self.gap = 0.0
+        self._pinocchio = Pinocchio(frictionless("rrp"))
+        self._bare = self._pinocchio.model.copy()
+        self._last: np.ndarray | None = None
+        self._last_law: np.ndarray | None = None
+        self._last_at, self._seen = -np.inf, 0
+
+    # What is sent.
+
+    def step(self, *, state: bool = True) -> None:
+        """Let a period pass, in which a reference and a joint state are sent, if they are."""
+        loose = self.loose
+        if self.stream is not None:
+            self.refer(*self.stream(loose.now))
+        if self.fed is not None:
+            header = Header(stamp=loose.stamp)
+            self.counted("feedforward", JointTorques(header=header, name=NAMES, total=self.fed.tolist()))
+            self.fed_at = loose.now
+        if state:
+            self.counted("/joint_states", joint_state(loose.stamp, self.q, STILL))
+        self.check()
+        loose.pass_time(PERIOD)
+        self.check()
+
+    def counted(self, topic: str, message: Any) -> None:
+        """Send a message, and see that it is used or refused: not passed over in silence."""
+        diagnostics, active = self.loose.node._diagnostics, self.loose.node.active is not None
+        before = sum(diagnostics._counts.values())
+        self.loose.send(topic, message)
+        assert self.loose.node.failure is None, (topic, message, self.loose.node.failure)
+        assert not active or sum(diagnostics._counts.values()) > before, (topic, message)
+
+    def refer(self, q: np.ndarray, qd: np.ndarray, stamp: Time | None = None) -> None:
+        counts = self.loose.node._diagnostics._counts
+        used = counts.get("references used", 0)
+        self.counted("reference", reference(stamp or self.loose.stamp, q, qd, STILL))
+        if counts.get("references used", 0) > used:
+            gap = self.loose.now - self.referred_at
+            self.gap = gap if gap <= TIMEOUT + 1e-9 else 0.0
+            self.referred_at = self.loose.now
+
+    def go(self, goal: Sequence[float], seconds: float, delay: float | None = None) -> None:
+        """Send a trajectory, which begins at once or with a delay (s), which may be below 0."""
+        stamp = Time() if delay is None else later(self.loose.stamp, delay)
+        self.counted("joint_trajectory", to_rest_at(goal, seconds, stamp=stamp))
+
+    def stop(self) -> None:
+        self.counted("joint_trajectory", JointTrajectory())
+
+    def hold(self, mass: float) -> None:
+        """Have the slider hold a mass at (0.6, 0, 0.1) m."""
+        inertia = Inertia(m=mass)
+        inertia.com.x, inertia.com.z = 0.6, 0.1
+        self.counted("payload", Payload(link_name="slider", inertia=inertia))
+        self.exact_from = self.loose.now + RAMP + PERIOD
+        pin, model = self._pinocchio.pin, self._bare.copy()
+        body = pin.Inertia(mass, np.array([0.6, 0.0, 0.1]), np.zeros((3, 3)))
+        model.appendBodyToJoint(model.getJointId("stretch"), body, pin.SE3.Identity())
+        self._pinocchio.model, self._pinocchio.data = model, model.createData()
+
+    def hold_nothing(self) -> None:
+        """The node has forgotten the payload."""
+        self.exact_from, self.known = self.loose.now, True
+        self._pinocchio.model, self._pinocchio.data = self._bare, self._bare.createData()
+
+    # What is seen.
+
+    def forget_torques(self) -> None:
+        """Compare the next torques with none before: what a last message says is not followed from a law."""
+        self._last = self._last_law = None
+        self._seen = len(self.loose.published["torques"])
+
+    @property
+    def maker(self) -> Any:
+        return self.loose.node._running.maker
+
+    def wanted(self, t: float | None = None) -> Motion | None:
+        """The desired motion, without the node noticing that it was asked for it."""
+        desired = self.maker.desired
+        sampled = desired._sampled
+        motion = desired.at(self.loose.node.node_time if t is None else t)
+        desired._sampled = sampled
+        return motion
+
+    def held(self, t: float | None = None) -> Motion:
+        """The motion that torques follow, or the place where the robot is held."""
+        motion = self.wanted(t)
+        if motion is None:
+            place = self.maker._place if self.mode == "controller" else getattr(self.maker, "_start", None)
+            return Motion.at_rest(self.q if place is None else np.asarray(place))
+        stale = self.maker.desired.kind is Kind.REFERENCE and self.loose.now - self.referred_at > TIMEOUT
+        return Motion.at_rest(motion.q) if stale else motion
+
+    def law(self, t: float | None = None) -> np.ndarray:
+        """What torques should be, when there is no reason for others."""
+        desired = self.held(t)
+        error = desired.q - self.q
+        if self.mode == "controller":
+            return P * error + D * desired.qd + (STILL if self.fed is None else self.fed)
+        nothing = self.maker.desired.kind is Kind.NOTHING
+        if self.mode == "gravity" or (self.mode == "inverse_dynamics" and nothing):
+            return self._rnea(self.q, STILL, STILL)
+        if self.mode == "inverse_dynamics":
+            return self._rnea(*desired)
+        return self._rnea(self.q, STILL, desired.qdd + 2.0 * W * desired.qd + W * W * error)
+
+    def _rnea(self, *vectors: np.ndarray) -> np.ndarray:
+        torques = self._pinocchio.torques(*(dict(zip(NAMES, vector, strict=True)) for vector in vectors))
+        return np.array([torques[name] for name in NAMES])
+
+    def check(self) -> None:
+        """Compare what was published since the last time."""
+        loose = self.loose
+        assert loose.node.failure is None
+        published = loose.published["torques"]
+        new, self._seen = published[self._seen :], len(published)
+        if loose.node._running is None or list(loose.node.robot.joint_names) != NAMES:
+            return
+        law = self._law_for(new[-1]) if new else self.law()
+        unchanged = self._last_law is None or (new and self.mode == "gravity")
+        change = STILL if unchanged else np.abs(law - self._last_law)
+        for message in new:
+            total = np.array(message.total)
+            assert np.isfinite(total).all()
+            assert (np.abs(total) <= LIMITS).all(), total
+            if self._last is not None:
+                periods = max(1.0, (loose.now - self._last_at) / PERIOD)
+                bound = 2.0 * LIMITS * min(1.0, STEEPEST * periods) + change
+                step = np.abs(total - self._last)
+                assert (step <= bound + 1e-6).all(), f"step {step}, law {law}, bound {bound}"
+            self._last, self._last_at = total, loose.now
+        if new:
+            self._exactly(new[-1], law)
+            self._last_law = law
+
+    def _exactly(self, message: JointTorques, law: np.ndarray) -> None:
+        """See that live torques are those of the law."""
+        if message.status not in (OK, LIMITED) or not self.known or self.loose.now < self.exact_from:
+            return
+        if self.mode == "controller" and self.loose.now - self.fed_at < 1.0:
+            return
+        if abs(self.loose.now - self.referred_at - TIMEOUT) < 1e-6:
+            return  # it depends on roundings whether the reference counts
+        if self.mode == "inverse_dynamics" and Time() != message.header.stamp:
+            node = self.loose.node
+            if abs(node.time_from(nanoseconds(message.header.stamp)) - node.node_time) > 1e-9:
+                return
+        limited = np.clip(law, -LIMITS, LIMITS)
+        assert np.allclose(message.total, limited, rtol=1e-6, atol=1e-6), (message.total, limited)
+
+    def _law_for(self, message: JointTorques) -> np.ndarray:
+        """The law now: where accelerations step as a motion ends, roundings decide on which side that is."""
+        now = self.loose.node.node_time
+        laws = (self.law(t) for t in (None, now - 1e-8, now + 1e-8))
+        return min(laws, key=lambda law: np.abs(np.array(message.total) - law).max())
+
+    # Continuity of the desired motion.
+
+    def continuous(self, before: np.ndarray | None, dt: float, allowed: float) -> None:
+        """See that what is desired has moved no further than joints can, unless torques go over in a ramp."""
+        now = self.place()
+        if before is not None and now is not None:
+            moved = np.abs(now - before)
+            # A reference may move as far as joints can since the last one that was used.
+            dt = max(dt, self.gap if allowed else 0.0)
+            assert (moved <= 1.1 * SPEEDS * dt + allowed + 1e-9).all(), f"moved {moved} in {dt}"
+
+    def place(self) -> np.ndarray | None:
+        """Where torques take the robot; None where they do not, or are on their way to it."""
+        if self.mode == "gravity" or self.loose.node.active is None:
+            return None  # torques that hold the robot wherever it is take it nowhere
+        return self.held().q.copy() if self.maker.stage.watch.status is Status.GOOD else None
+
+
+# The events
 
 PLACES = [np.array(q) for q in ([0.1, 0.3, 0.05], [0.4, 0.6, 0.15], [-0.9, -0.5, 0.02], [0.12, 0.33, 0.06])]
 places = st.sampled_from(range(len(PLACES)))
@@ -53,7 +271,6 @@ class Sequences(stateful.RuleBasedStateMachine):
         else:
             node = loose_node(Feedforward, mode=self.mode, on_stale=on_stale, blend_time=RAMP, **given)
         self.arm = WatchedArm(self.stack.enter_context(node), self.mode)
-        self.on_stale = on_stale
 
     def teardown(self) -> None:
         if not hasattr(self, "stack"):
@@ -81,8 +298,7 @@ class Sequences(stateful.RuleBasedStateMachine):
     def follows(self, seconds: float) -> None:
         arm = self.arm
         for _ in range(max(1, round(seconds / PERIOD))):
-            target = arm.held().q
-            arm.q = arm.q + np.clip(target - arm.q, -0.02, 0.02) * [1, 1, 0.2]
+            arm.q = arm.q + np.clip(arm.held().q - arm.q, -0.02, 0.02) * [1, 1, 0.2]
             self.steps(PERIOD)
 
     @rule(k=places)
@@ -107,8 +323,7 @@ class Sequences(stateful.RuleBasedStateMachine):
         arm, good = self.arm, self.arm.q
         for _ in range(count):
             bad = [good[0], float("nan"), good[2]]
-            message = JointState(header=arm.header, name=NAMES, position=bad, velocity=[0.0] * 3)
-            arm.counted("/joint_states", message)
+            arm.counted("/joint_states", joint_state(arm.loose.stamp, bad, [0.0] * 3))
             self.steps(PERIOD, state=False)
 
     # What is wanted of it.
@@ -117,14 +332,15 @@ class Sequences(stateful.RuleBasedStateMachine):
     def trajectory(self, k: int, seconds: float, delay: float | None) -> None:
         before = self.arm.place()
         self.arm.go(PLACES[k], seconds, delay)
-        self.arm.stream = None
-        self.steps(PERIOD)
-        self.arm.continuous(before, PERIOD, 0.0)
+        self.replaces(before)
 
     @rule()
     def empty_trajectory(self) -> None:
         before = self.arm.place()
         self.arm.stop()
+        self.replaces(before)
+
+    def replaces(self, before: np.ndarray | None) -> None:
         self.arm.stream = None
         self.steps(PERIOD)
         self.arm.continuous(before, PERIOD, 0.0)
@@ -150,9 +366,8 @@ class Sequences(stateful.RuleBasedStateMachine):
     @rule(age=st.sampled_from([-0.05, 0.05, 0.5]))
     def one_reference(self, age: float) -> None:
         arm = self.arm
-        s, ns = divmod(arm.loose.ros_now - round(1e9 * age), 10**9)
         before = arm.place()
-        arm.refer(arm.q.copy(), np.array([0.2, 0.1, 0.0]), Time(sec=s, nanosec=ns))
+        arm.refer(arm.q.copy(), np.array([0.2, 0.1, 0.0]), later(arm.loose.stamp, -age))
         self.steps(PERIOD, allowed=SLACK)
         arm.continuous(before, PERIOD, SLACK)
 
@@ -160,8 +375,7 @@ class Sequences(stateful.RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([-30.0, -0.5, 2.0, 1000.0]))
     def time_leaps(self, seconds: float) -> None:
-        arm = self.arm
-        arm.loose.set_time(arm.loose.ros_now + round(1e9 * seconds))
+        self.arm.loose.set_time(self.arm.loose.ros_now + round(1e9 * seconds))
         self.steps(PERIOD)
 
     @rule(seconds=short)
@@ -193,8 +407,7 @@ class Sequences(stateful.RuleBasedStateMachine):
     @rule(heavier=st.booleans())
     def description(self, heavier: bool) -> None:
         arm, node = self.arm, self.arm.loose.node
-        text = HEAVIER if heavier else TEXT
-        described = node._source.described(text)
+        described = node._source.described(HEAVIER if heavier else TEXT)
         node._begin_to_use(Loaded(described, node.prepare(described)))
         arm.known = not heavier
         arm.exact_from = max(arm.exact_from, arm.loose.now + RAMP)
@@ -221,33 +434,20 @@ class Sequences(stateful.RuleBasedStateMachine):
         """Good data gets live torques."""
         arm = self.arm
         arm.stream = None
-        arm.qd = np.zeros(3)
         self.steps(0.5)
         arm.stop()
         for _ in range(200):
             arm.step()
-        message = arm.loose.published["torques"][-1]
-        assert message.status in (OK, LIMITED), message
+        assert arm.loose.published["torques"][-1].status in (OK, LIMITED)
         self.steps(0.3)
 
 
-def machine(mode: str, budget: int) -> type[TestCase]:
-    """Answer a test of so many sequences, times DYN_EXAMPLES."""
-    times = float(os.environ.get("DYN_EXAMPLES", "1"))
-    case = type(f"Sequences_{mode}", (Sequences,), {"mode": mode}).TestCase
-    case.settings = hypothesis.settings(
-        max_examples=max(1, round(budget * times)),
-        stateful_step_count=20,
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        print_blob=False,
-        report_multiple_bugs=False,
-        phases=PHASES,
-    )
-    return case
-
-
+@sizes(2, round(15 * float(os.environ.get("DYN_EXAMPLES", "1"))), [1])
 @pytest.mark.parametrize("mode", ["gravity", "inverse_dynamics", "computed_torque", "controller"])
-def test_whatever_comes_after_whatever(mode: str, ros_environment: dict[str, str]) -> None:
-    machine(mode, 15)("runTest").runTest()
+@pytest.mark.usefixtures("ros_environment")
+def test_whatever_comes_after_whatever(mode: str, count: int, seed: int | None) -> None:
+    machine = type(f"Sequences_{mode}", (Sequences,), {"mode": mode})
+    unchecked = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
+    quiet = {"database": None, "print_blob": False, "report_multiple_bugs": False, "phases": PHASES}
+    settings = hypothesis.settings(max_examples=count, stateful_step_count=20, **unchecked, **quiet)
+    stateful.run_state_machine_as_test(hypothesis.seed(drawn(seed))(machine), settings=settings)

@@ -1,22 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `colcon build` installs is what users and `ros2 launch`, `ros2 run` look for."""
+"""The repository as a whole: interfaces, installation, public surface, static checks, a short soak."""
 
 from __future__ import annotations
 
-import os
-import subprocess
+import difflib
+import importlib
+import re
+import sys
 from pathlib import Path
 
+import lint
 import pytest
+import yaml
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from finished import finished
+from public_surface import SURFACES, golden_file
 from robot_files import ROOT
 
 from dyn_nodes.compose import NODES
 
-INSTALLED = ("launch/*.launch.py", "config/*.yaml", "config/robots/*", "config/ros2_control/*")
+# Interfaces of dyn_msgs
+
+SOURCES = sorted((ROOT / "src" / "dyn_msgs").glob("*/*.*"))
+FIELD = re.compile(r"^(?!#|---|$)(?P<type>\S+)\s+(?P<name>\w+)\s*(?:#.*)?$")
+CONSTANT = re.compile(r"^\S+\s+[A-Z_0-9]+\s*=")
+PARTS = {"srv": ("Request", "Response"), "action": ("Goal", "Result", "Feedback")}
 
 
-@pytest.mark.parametrize("pattern", INSTALLED)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_every_interface_is_built_from_its_source_and_commented(path: Path) -> None:
+    """A comment stands above the field or above the group of lines that it begins."""
+    kind = path.parent.name
+    interface = getattr(importlib.import_module(f"dyn_msgs.{kind}"), path.stem)
+    generated = [getattr(interface, part, None) for part in PARTS[kind]] if kind in PARTS else [interface]
+    for part, text in zip(generated, path.read_text().split("\n---\n"), strict=True):
+        lines = [line for line in text.splitlines() if not CONSTANT.match(line)]
+        names = [found["name"] for line in lines if (found := FIELD.match(line))]
+        assert list(part.get_fields_and_field_types()) == names
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith("# "), "the interface begins with its purpose"
+    covered = False
+    for line in lines[1:]:
+        covered = line.startswith("#") or (covered and line not in ("", "---"))
+        assert covered or line in ("", "---") or "#" in line, f"{path.name}: '{line}' has no comment"
+
+
+# Installation by colcon
+
+
+@pytest.mark.parametrize(
+    "pattern", ["launch/*.launch.py", "config/*.yaml", "config/robots/*", "config/ros2_control/*"]
+)
 def test_launch_and_config_are_installed_with_dyn_nodes(pattern: str) -> None:
     share = Path(get_package_share_directory("dyn_nodes"))
     sources = {path.relative_to(ROOT): path.read_bytes() for path in ROOT.glob(pattern)}
@@ -25,42 +59,62 @@ def test_launch_and_config_are_installed_with_dyn_nodes(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["dyn_core", "dyn_msgs", "dyn_nodes"])
-def test_packages_are_in_the_ament_index(package: str) -> None:
+def test_packages_are_in_the_ament_index_and_announce_their_types(package: str) -> None:
     assert (Path(get_package_share_directory(package)) / "package.xml").is_file()
-
-
-@pytest.mark.parametrize("package", ["dyn_core", "dyn_nodes"])
-def test_packages_announce_their_types(package: str) -> None:
-    assert list(Path(get_package_prefix(package)).rglob(f"{package}/py.typed"))
+    assert list(Path(get_package_prefix(package)).rglob(f"{package}/py.typed")) or package == "dyn_msgs"
 
 
 def test_the_command_dyn_is_on_the_path(ros_environment: dict[str, str]) -> None:
-    command = ["dyn", "mdh", str(ROOT / "config" / "robots" / "rrp.urdf")]
-    done = subprocess.run(
-        command, env=ros_environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = finished("dyn", "mdh", ROOT / "config" / "robots" / "rrp.urdf", env=ros_environment)
     assert done.returncode == 0, done.stderr
     assert "gamma" in done.stdout
 
 
 @pytest.mark.parametrize("node", NODES)
-def test_each_node_has_a_launch_file_and_a_file_of_parameters(node: str) -> None:
+def test_each_node_is_installed_as_a_program_with_files(node: str, ros_environment: dict[str, str]) -> None:
     share = Path(get_package_share_directory("dyn_nodes"))
     assert (share / "launch" / f"{node}.launch.py").is_file()
     assert (share / "config" / f"{node}.yaml").is_file()
-
-
-@pytest.mark.parametrize("node", NODES)
-def test_each_node_is_where_ros2_run_looks(node: str, ros_environment: dict[str, str]) -> None:
     program = Path(get_package_prefix("dyn_nodes")) / "lib" / "dyn_nodes" / node
-    assert os.access(program, os.X_OK)
-    done = subprocess.run(
-        [program, "--ros-args", "-p", "description_file:=/no/such.urdf"],
-        env=ros_environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = finished(program, "--ros-args", "-p", "description_file:=/no/such.urdf", env=ros_environment)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(f"{node}: ")
+
+
+# The public surface, checks and documentation
+
+
+@pytest.mark.parametrize("part", SURFACES)
+def test_the_public_surface_is_that_of_the_golden_file(part: str, ros_environment: dict[str, str]) -> None:
+    expected, found = golden_file(part).read_text(), SURFACES[part]()
+    if found != expected:
+        names = golden_file(part).name, "now"
+        changes = difflib.unified_diff(expected.splitlines(), found.splitlines(), *names, lineterm="", n=4)
+        meant = "If this is meant: python test/public_surface.py, and say it in CHANGELOG.md."
+        pytest.fail("\n".join(["the public surface has changed", *changes, meant]), pytrace=False)
+
+
+def test_pre_commit_runs_the_checks_of_make_lint_and_nothing_else() -> None:
+    text = (lint.ROOT / ".pre-commit-config.yaml").read_text()
+    (repository,) = yaml.safe_load(text)["repos"]
+    assert repository["repo"] == "local"
+    assert re.findall(r"tools/lint\.py (\w+)'", text) == list(lint.CHECKS)
+    assert {hook["language"] for hook in repository["hooks"]} == {"system", "pygrep"}
+
+
+def test_each_test_that_the_page_on_safety_names_exists() -> None:
+    named = set(re.findall(r"`(test_\w+|test/\w+\.py)`", (ROOT / "docs" / "safety.md").read_text()))
+    files = [*ROOT.glob("test/test_*.py"), *ROOT.glob("src/*/test/test_*.py")]
+    texts = (file.read_text() for file in files)
+    known = {name for text in texts for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
+    known |= {file.stem for file in files} | {f"test/{file.name}" for file in files}
+    assert len(named) > 40
+    assert named <= known
+
+
+@pytest.mark.exhaustive
+def test_half_a_minute_at_1_khz() -> None:
+    """As `make soak` for ten minutes: memory, rates and stale data."""
+    options = ("--strict", "--only", "soak", "--soak", "30")
+    done = finished(sys.executable, ROOT / "bench" / "run_nodes.py", *options, limit_s=3600.0)
+    assert done.returncode == 0, done.stdout + done.stderr

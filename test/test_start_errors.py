@@ -3,176 +3,181 @@
 
 from __future__ import annotations
 
-import subprocess
+import importlib
+import re
+import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from finished import finished
+from main_function import exit_code
 from robot_files import ROBOTS
+from said import said
 
+from dyn_core.simulation.simulated_state import INTEGRATORS
+from dyn_nodes import compose, demo
 
-def run(environment: dict[str, str], module: str, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
+NODES: dict[str, Callable[[list[str]], int]] = {
+    name: importlib.import_module(f"dyn_nodes.{name}.node").main for name in compose.NODES
+}
+PROGRAMS = {**NODES, "compose": compose.main, "demo": demo.main}
+Sentence = str | re.Pattern[str]
+"""A sentence of ours by its code; or a part of a sentence of ROS, such as the parameter that it names."""
 
-
-LOOP = """
-loops:
-  - {name: closure, type: revolute, parent: {link: base}, child: {link: tip}, axis: [0, 0, 1]}
-"""
-HEAVY = """
-<robot name="crane"><link name="base"/>
-  <link name="load"><inertial><mass value="1000"/>
-    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="up" type="prismatic"><parent link="base"/><child link="load"/><axis xyz="0 0 1"/>
-    <limit lower="0" upper="1" velocity="1" effort="10000"/></joint></robot>
-"""
-
-
-def files(directory: Path) -> dict[str, str]:
-    (directory / "broken.urdf").write_text("<robot name='r'><link name='a'></robot>")
-    (directory / "parameters.yaml").write_text("feedforward:\n  ros__parameters:\n    max_age: soon\n")
-    (directory / "robot.xacro").write_text("<robot name='r'><link name='${prefix}a'/></robot>")
-    (directory / "fixed.urdf").write_text("<robot name='r'><link name='a'/></robot>")
-    (directory / "passive.yaml").write_text("passive: [lift]\n")
-    (directory / "loop.yaml").write_text(LOOP)
-    (directory / "heavy.urdf").write_text(HEAVY)
-    for name, text in (("rate", ".nan"), ("ramp_up", ".inf")):
-        parameters = f"feedforward:\n  ros__parameters:\n    {name}: {text}\n"
-        (directory / f"{name}.yaml").write_text(parameters)
-    (directory / "not_utf8.urdf").write_bytes(b"<robot name='\xff\xfe'/>")
-    (directory / "empty.urdf").write_text("")
-    return {
-        "no_number": str(directory / "rate.yaml"),
-        "infinite": str(directory / "ramp_up.yaml"),
-        "not_utf8": str(directory / "not_utf8.urdf"),
-        "empty": str(directory / "empty.urdf"),
-        "broken": str(directory / "broken.urdf"),
-        "xacro": str(directory / "robot.xacro"),
-        "fixed": str(directory / "fixed.urdf"),
-        "passive": str(directory / "passive.yaml"),
-        "loop": str(directory / "loop.yaml"),
-        "heavy": str(directory / "heavy.urdf"),
-        "yaml": str(directory / "parameters.yaml"),
-        "rrp": str(ROBOTS["rrp"]),
-    }
-
-
-NODE_MISTAKES = {
-    "missing file": (["-p", "description_file:=/no/such.urdf"], "/no/such.urdf"),
-    "malformed URDF": (["-p", "description_file:={broken}"], "broken.urdf"),
-    "robot without joints": (["-p", "description_file:={fixed}"], "no joint that moves"),
-    "path in place of text": (["-p", "robot_description:={rrp}"], "not the text of a URDF"),
-    "wrong type": (["-p", "max_age:=1"], "max_age"),
-    "wrong type in a file": (["--params-file", "{yaml}"], "max_age"),
-    "out of range": (["-p", "max_age:=-1.0"], "max_age"),
-    "no number": (["-p", "max_age:=.nan"], "max_age"),
-    "no number in a file": (["--params-file", "{no_number}"], "rate"),
-    "infinite in a file": (["--params-file", "{infinite}"], "ramp_up"),
-    "not UTF-8": (["-p", "description_file:={not_utf8}"], "not_utf8.urdf"),
-    "empty description": (["-p", "description_file:={empty}"], "empty.urdf"),
-    "gravity too short": (["-p", "gravity:=[0.0, 9.81]", "-p", "description_file:={rrp}"], "gravity"),
-    "gravity too short, no robot yet": (["-p", "gravity:=[0.0, 9.81]"], "gravity"),
-    "gravity is no number": (["-p", "gravity:=[0.0, 0.0, .nan]"], "gravity"),
-    "unknown reaction": (["-p", "on_limit:=explode"], "choose 'clip', 'scale', 'withhold'"),
-    "unknown mode": (["-p", "mode:=magic"], "choose 'gravity', 'inverse_dynamics', 'computed_torque'"),
-    "unknown reaction to silence": (["-p", "on_stale:=panic"], "choose 'hold', 'ramp', 'stop'"),
-    "unknown last message": (["-p", "on_shutdown:=dance"], "choose 'zero', 'hold'"),
-    "no rate": (["-p", "rate:=0.0"], "rate"),
-    "no timeout": (["-p", "timeout:=0.0"], "timeout"),
-    "negative ramp": (["-p", "ramp_up:=-1.0"], "ramp_up"),
-    "switch that is none": (["-p", "terms.gravity:=1"], "terms.gravity"),
-    "no gain": (["-p", "gains.lift.p:=-1.0"], "gains.lift.p"),
-    "gain of no kind": (["-p", "gains.lift.q:=1.0"], "it is gains.<joint>.p or gains.<joint>.d"),
-    "gain of no joint": (
-        ["-p", "gains.elbow.p:=1.0", "-p", "description_file:={rrp}"],
-        "gains are given for joint 'elbow': the joints are 'turn', 'lift', 'stretch'",
-    ),
-    "command for no joint": (
-        ["-p", "command_joints:=[turn, elbow]", "-p", "description_file:={rrp}"],
-        "command_joints names 'elbow', which the robot 'rrp' does not have",
-    ),
-    "command twice": (
-        ["-p", "command_joints:=[turn, turn]", "-p", "description_file:={rrp}"],
-        "command_joints names 'turn' twice",
-    ),
-    "controller state without control_msgs": (
-        ["-p", "controller_state:=true"],
-        "control_msgs cannot be imported here",
-    ),
-    "missing side file": (
-        ["-p", "side_file:=/no/such.yaml", "-p", "description_file:={rrp}"],
-        "/no/such.yaml",
-    ),
-    "missing file of dynamic parameters": (
-        ["-p", "dynamic_parameters_file:=/no/such.yaml", "-p", "description_file:={rrp}"],
-        "/no/such.yaml",
-    ),
-    "argument that is none of ROS": (["--", "--foo"], "unknown argument '--foo'"),
-    "xacro": (["-p", "description_file:={xacro}"], "run xacro on the file first"),
-    "missing parameter file": (["--params-file", "/no/such.yaml"], "/no/such.yaml"),
+FILES: dict[str, str | bytes] = {
+    "broken.urdf": "<robot name='r'><link name='a'></robot>",
+    "yaml": "feedforward:\n  ros__parameters:\n    max_age: soon\n",
+    "xacro": "<robot name='r'><link name='${prefix}a'/></robot>",
+    "fixed": "<robot name='r'><link name='a'/></robot>",
+    "passive": "passive: [lift]\n",
+    "loop": "loops: [{name: c, type: revolute, parent: {link: base}, child: {link: tip}, axis: [0, 0, 1]}]\n",
+    "heavy": """<robot name="crane"><link name="base"/><link name="load"><inertial><mass value="1000"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="up" type="prismatic"><parent link="base"/><child link="load"/><axis xyz="0 0 1"/>
+<limit lower="0" upper="1" velocity="1" effort="10000"/></joint></robot>""",
+    "no_number": "feedforward:\n  ros__parameters:\n    rate: .nan\n",
+    "infinite": "feedforward:\n  ros__parameters:\n    ramp_up: .inf\n",
+    "not_utf8": b"<robot name='\xff\xfe'/>",
+    "empty": "",
 }
 
 
-@pytest.mark.parametrize("case", NODE_MISTAKES)
-def test_mistakes_with_the_node(case: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
-    arguments, sentence = NODE_MISTAKES[case]
-    paths = files(tmp_path)
-    given = [argument.format(**paths) for argument in arguments]
-    code, output = run(ros_environment, "dyn_nodes.feedforward", "--ros-args", *given)
-    assert code == 1, output
-    assert "Traceback" not in output
-    sentences = [line for line in output.splitlines() if line.startswith("feedforward: ")]
-    assert len(sentences) == 1, output
-    assert sentence in sentences[0]
+def given(arguments: str, directory: Path) -> list[str]:
+    """Return the words of a command line, with the paths of files in braces."""
+    paths = {"rrp": str(ROBOTS["rrp"])}
+    for name, text in FILES.items():
+        file = directory / name
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        paths[name.partition(".")[0]] = str(file)
+    return [word.format(**paths) for word in shlex.split(arguments)]
 
 
-@pytest.mark.parametrize("node", ["feedforward", "simulation", "controller", "governor"])
-def test_help_tells_what_a_node_is(node: str, ros_environment: dict[str, str]) -> None:
-    code, output = run(ros_environment, f"dyn_nodes.{node}", "--help")
-    assert code == 0, output
+def missing(path: str, kind: str) -> Sentence:
+    return said("path-or-text-unknown", path=path, alternative=f"{kind} text")
+
+
+RRP = "-p description_file:={rrp}"
+NO_URDF = missing("/no/such.urdf", "XML")
+NO_YAML = missing("/no/such.yaml", "YAML")
+SHORT_GRAVITY = said("setting-range", setting="gravity", given=(0.0, 9.81))
+
+
+MODES = ("gravity", "inverse_dynamics", "computed_torque")
+
+
+def choice(parameter: str, value: str, *known: str) -> Sentence:
+    values = {"parameter": parameter, "given": value, "known": ", ".join(f"'{one}'" for one in known)}
+    return said("parameter-choice-unknown", **values)
+
+
+SECOND_WRONG = "--nodes controller simulation --ros-args -p simulation:integrator:=euler"
+MISTAKES: list[tuple[str, str, Sentence]] = [
+    ("feedforward", "-p description_file:=/no/such.urdf", NO_URDF),
+    ("feedforward", "-p description_file:={broken}", "broken.urdf"),
+    ("feedforward", "-p description_file:={broken}", said("xml-malformed", line_number=1)),
+    ("feedforward", "-p description_file:={fixed}", said("robot-without-moving-joint", robot="r")),
+    ("feedforward", "-p robot_description:={rrp}", said("description-not-urdf")),
+    ("feedforward", "-p max_age:=1", "max_age"),
+    ("feedforward", "--params-file {yaml}", "max_age"),
+    ("feedforward", "-p max_age:=-1.0", "max_age"),
+    ("feedforward", "-p max_age:=.nan", "max_age"),
+    ("feedforward", "--params-file {no_number}", "rate"),
+    ("feedforward", "--params-file {infinite}", "ramp_up"),
+    ("feedforward", "-p description_file:={not_utf8}", said("file-byte-not-utf8", byte=0xFF, line_number=1)),
+    ("feedforward", "-p description_file:={empty}", said("file-empty")),
+    ("feedforward", f"-p gravity:=[0.0,9.81] {RRP}", SHORT_GRAVITY),
+    ("feedforward", "-p gravity:=[0.0,9.81]", SHORT_GRAVITY),
+    ("feedforward", "-p gravity:=[0.0,0.0,.nan]", "gravity is (0.0, 0.0, nan)"),
+    ("feedforward", "-p on_limit:=explode", choice("on_limit", "explode", "clip", "scale", "withhold")),
+    ("feedforward", "-p mode:=magic", choice("mode", "magic", *MODES)),
+    ("feedforward", "-p on_stale:=panic", choice("on_stale", "panic", "hold", "ramp", "stop")),
+    ("feedforward", "-p on_shutdown:=dance", choice("on_shutdown", "dance", "zero", "hold")),
+    ("feedforward", "-p rate:=0.0", "rate"),
+    ("feedforward", "-p timeout:=0.0", "timeout"),
+    ("feedforward", "-p ramp_up:=-1.0", "ramp_up"),
+    ("feedforward", "-p terms.gravity:=1", "terms.gravity"),
+    ("feedforward", "-p gains.lift.p:=-1.0", "gains.lift.p"),
+    ("feedforward", "-p gains.lift.q:=1.0", said("parameter-name-unknown", parameter="gains.lift.q")),
+    ("feedforward", f"-p gains.elbow.p:=1.0 {RRP}", said("gain-joint-unknown", joint="elbow")),
+    ("feedforward", f"-p command_joints:=[turn,elbow] {RRP}", said("command-joint-unknown", joint="elbow")),
+    ("feedforward", f"-p command_joints:=[turn,turn] {RRP}", said("command-joint-repeated", joint="turn")),
+    ("feedforward", "-p controller_state:=true", said("control-msgs-missing")),
+    ("feedforward", f"-p side_file:=/no/such.yaml {RRP}", NO_YAML),
+    ("feedforward", f"-p dynamic_parameters_file:=/no/such.yaml {RRP}", NO_YAML),
+    ("feedforward", "-- --foo", said("node-argument-unknown", given="--foo")),
+    ("feedforward", "-p description_file:={xacro}", said("attribute-needs-xacro")),
+    ("feedforward", "--params-file /no/such.yaml", "/no/such.yaml"),
+    ("simulation", "-p description_file:=/no/such.urdf", NO_URDF),
+    ("simulation", "-p rate:=0.0", "rate"),
+    ("simulation", "-p rate:=fast", "rate"),
+    ("simulation", f"{RRP} -p integrator:=euler", choice("integrator", "euler", *INTEGRATORS)),
+    ("simulation", f"{RRP} -p seed:=-1", "seed"),
+    ("simulation", f"{RRP} -p command_joints:=[elbow]", said("command-joint-unknown", joint="elbow")),
+    ("compose", "", said("node-missing")),
+    ("compose", "--params /no/such.yaml", NO_YAML),
+    ("compose", "--nodes juggler", "invalid choice: 'juggler'"),
+    ("compose", "--nodes simulation --remap nonsense", "nonsense"),
+    ("compose", "--nodes simulation --namespace 'a b'", "simulation: "),
+    ("compose", SECOND_WRONG, said("node-not-created", node="simulation")),
+    ("compose", SECOND_WRONG, choice("integrator", "euler", *INTEGRATORS)),
+    ("demo", "rx91", said("robot-unknown", robot="rx91")),
+    ("demo", "/no/such.urdf", NO_URDF),
+    ("demo", "{broken}", "broken.urdf"),
+    ("demo", "~nobody-of-that-name/x.urdf", missing("~nobody-of-that-name/x.urdf", "XML")),
+    ("demo", "rrp --duration 0", said("demonstration-duration-range", duration=0.0)),
+    ("demo", "rrp --duration nan", said("demonstration-duration-range")),
+    ("demo", "{fixed}", said("robot-without-moving-joint", robot="r")),
+    ("demo", "rrp --side-file {passive}", said("demonstration-joint-passive", joint="lift", robot="rrp")),
+    ("demo", "rrp --side-file /no/such.yaml", NO_YAML),
+    ("demo", "rrp --side-file {loop}", said("loop-link-unknown")),
+    ("demo", "{heavy}", "joint 'up' needs 9898 N"),
+    ("demo", "{heavy}", said("effort-limits-too-low")),
+    ("demo", "rrp --model-error 1", said("setting-range", setting="model error", given=1.0)),
+    ("demo", "rrp --seed -1", said("setting-range", setting="seed", given=-1)),
+    ("demo", "rrp --out {broken}", said("directory-unwritable")),
+    ("demo", "rrp --out {broken}/below", said("directory-unwritable")),
+]
+
+
+@pytest.mark.parametrize(("program", "arguments", "sentence"), MISTAKES)
+@pytest.mark.usefixtures("ros_environment")
+def test_mistakes_end_in_a_sentence(
+    program: str, arguments: str, sentence: Sentence, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--ros-args"] * (program in NODES) + given(arguments, tmp_path)
+    if program == "demo" and "--out" not in words:
+        words += ["--out", str(tmp_path / "out")]
+    assert exit_code(PROGRAMS[program], words) == (2 if "juggler" in words else 1)
+    out, err = capfd.readouterr()
+    assert "Traceback" not in out + err
+    lines = err.splitlines()[-1:] if program == "compose" else (out + err).splitlines()
+    (line,) = [line for line in lines if program not in NODES or line.startswith(f"{program}: ")]
+    assert sentence in line if isinstance(sentence, str) else sentence.search(line), line
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_help_describes_the_node(node: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(NODES[node], ["--help"]) == 0
+    output = capfd.readouterr().out
     assert output.startswith(f"Node `{node}`: ")
     assert "/diagnostics (diagnostic_msgs/DiagnosticArray)" in output
     assert f"config/{node}.yaml has all parameters" in output
 
 
-DEMO_MISTAKES = {
-    "unknown robot": (["rx91"], "there is no robot named 'rx91': choose one of akr3000, "),
-    "missing file": (["/no/such.urdf"], "/no/such.urdf"),
-    "malformed URDF": (["{broken}"], "broken.urdf"),
-    "unknown user": (["~nobody-of-that-name/x.urdf"], "~nobody-of-that-name/x.urdf"),
-    "no duration": (["rrp", "--duration", "0"], "duration"),
-    "not a duration": (["rrp", "--duration", "nan"], "duration"),
-    "robot without joints": (["{fixed}"], "no joint that moves"),
-    "joint without actuator": (
-        ["rrp", "--side-file", "{passive}"],
-        "joint 'lift' of robot 'rrp' has no actuator",
-    ),
-    "missing side file": (["rrp", "--side-file", "/no/such.yaml"], "/no/such.yaml"),
-    "loop": (["rrp", "--side-file", "{loop}"], "loop"),
-    "too heavy": (["{heavy}"], "joint 'up' needs 9898 N near its centre, and its limit is 10000 N"),
-    "too much error": (["rrp", "--model-error", "1"], "model error is 1.0: give a number from 0 to 0.9"),
-    "no seed": (["rrp", "--seed", "-1"], "seed"),
-    "file in place of a directory": (["rrp", "--out", "{broken}"], "cannot write in the directory"),
-    "directory in a file": (["rrp", "--out", "{broken}/below"], "cannot write in the directory"),
-}
-
-
-@pytest.mark.parametrize("case", DEMO_MISTAKES)
-def test_mistakes_with_the_demonstration(case: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
-    arguments, sentence = DEMO_MISTAKES[case]
-    paths = files(tmp_path)
-    given = [a.format(**paths) for a in arguments]
-    out = [] if "--out" in given else ["--out", str(tmp_path / "out")]
-    code, output = run(ros_environment, "dyn_nodes.demo", *given, *out)
-    assert code == 1, output
-    assert "Traceback" not in output
-    assert len(output.splitlines()) == 1
-    assert sentence in output
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        *((node, ["--ros-args", "-p", "description_file:=/no/such.urdf"]) for node in NODES),
+        ("compose", ["--params", "/no/such.yaml"]),
+        ("demo", ["/no/such.urdf"]),
+    ],
+)
+def test_the_exit_code_is_that_of_the_process(
+    program: str, arguments: list[str], ros_environment: dict[str, str]
+) -> None:
+    done = finished(sys.executable, "-m", f"dyn_nodes.{program}", *arguments, env=ros_environment)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"{program}: ")
+    assert "Traceback" not in done.stdout + done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tool behind the Makefile: what it says when something is missing, broken or killed."""
+"""The tool behind the Makefile: its messages when something is missing, broken or killed."""
 
 from __future__ import annotations
 
@@ -8,28 +8,22 @@ import select
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from finished import finished
 from robot_files import ROOT
+from ros_graph import GENEROUS_S
 
 BARE_PYTHON = Path(sys.executable).resolve()
 """The interpreter from which the virtual environment of the tests was made, without its packages."""
 TARGETS = [
-    "demo",
-    "test",
-    "build",
-    "lint",
-    "exact",
-    "bench",
-    "truth",
-    "soak",
-    "docs",
-    "shell",
-    "pins",
-    "clean",
-    "distclean",
+    *("demo", "test", "test-all", "build", "lint", "exact", "bench"),
+    *("truth", "soak", "docs", "shell", "pins", "clean", "distclean"),
 ]
+Done = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture
@@ -37,8 +31,7 @@ def checkout(tmp_path: Path) -> Path:
     """A checkout with a space in its path, without anything built."""
     copy = tmp_path / "a checkout"
     for directory in ("tools", "requirements", "src", "launch", "config"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / directory, copy / directory, ignore=ignored)
+        shutil.copytree(ROOT / directory, copy / directory, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "Makefile", copy)
     return copy
 
@@ -49,89 +42,80 @@ def fresh(**variables: str) -> dict[str, str]:
     return {name: os.environ[name] for name in kept if name in os.environ} | variables
 
 
-def make(checkout: Path, *words: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["make", *words], cwd=checkout, env=env, capture_output=True, text=True, timeout=120, check=False
-    )
+def make(checkout: Path, *words: str, **variables: str) -> Done:
+    return finished("make", *words, env=fresh(**variables), cwd=checkout)
 
 
-def only_sentence(done: subprocess.CompletedProcess[str]) -> str:
+def build(checkout: Path, python: str | Path = sys.executable, **variables: str) -> str:
+    """Return the one line with which a build fails, beside make's own."""
+    return only_sentence(make(checkout, "build", f"PYTHON={python}", **variables))
+
+
+def run_tool(python: str | Path, program: str, checkout: Path, env: Mapping[str, str]) -> Done:
+    """Run a program that imports the modules of the tool."""
+    path = str(checkout / "tools" / "workspace")
+    return finished(python, "-B", "-c", program, env={**env, "PYTHONPATH": path})
+
+
+def only_sentence(done: Done) -> str:
     """The one line with which a target failed, beside make's own."""
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
-    lines = [line for line in done.stderr.splitlines() if line.startswith("workspace: ")]
-    assert len(lines) == 1, done.stderr
-    return lines[0]
-
-
-def path_without(tmp_path: Path, *programs: str) -> str:
-    """A directory with links to the programs of the PATH, but for some."""
-    directory = tmp_path / "programs"
-    directory.mkdir()
-    for folder in os.environ["PATH"].split(os.pathsep):
-        for program in Path(folder).glob("*") if Path(folder).is_dir() else ():
-            link = directory / program.name
-            if program.name not in programs and not link.exists() and not link.is_symlink():
-                link.symlink_to(program)
-    return str(directory)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("workspace: ")]
+    return line
 
 
 def test_help_lists_every_target(checkout: Path) -> None:
-    done = make(checkout, "help", env=fresh())
+    done = make(checkout, "help")
     assert [line.split()[1] for line in done.stdout.splitlines()] == ["help", *TARGETS]
-    assert make(checkout, env=fresh()).stdout == done.stdout
+    assert make(checkout).stdout == done.stdout
 
 
 def test_missing_programs_are_named_with_their_packages(checkout: Path, tmp_path: Path) -> None:
-    path = path_without(tmp_path, "cmake", "c++", "g++", "clang++")
-    sentence = only_sentence(make(checkout, "build", f"PYTHON={sys.executable}", env=fresh(PATH=path)))
+    """On a PATH of links to all programs but some."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in folder.glob("*"):
+            link = programs / program.name
+            if program.name not in ("cmake", "c++", "g++", "clang++") and not link.is_symlink():
+                link.symlink_to(program)
+    sentence = build(checkout, PATH=str(programs))
     assert "lacks a C++ compiler (c++), CMake" in sentence
     assert "apt install build-essential cmake" in sentence
 
 
 def test_no_usable_python_is_said(checkout: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    old.mkdir()
     for version in ("", ".14", ".13", ".12", ".11", ".10"):
-        (old / f"python3{version}").write_text("#!/bin/sh\nexit 1\n")
-        (old / f"python3{version}").chmod(0o755)
-    done = make(checkout, "build", env=fresh(PATH=f"{old}:{os.environ['PATH']}"))
+        program = tmp_path / f"python3{version}"
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+    done = make(checkout, "build", PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert done.returncode != 0
     assert "no Python >= 3.10 on the PATH" in done.stderr
 
 
 def test_a_sourced_ros_without_rclpy_is_refused(checkout: Path) -> None:
-    done = make(checkout, "build", f"PYTHON={BARE_PYTHON}", env=fresh(ROS_DISTRO="jazzy"))
-    sentence = only_sentence(done)
+    sentence = build(checkout, BARE_PYTHON, ROS_DISTRO="jazzy")
     assert "ROS 2 'jazzy' is sourced" in sentence
     assert "ros-jazzy-rclpy" in sentence
 
 
 def test_a_sourced_ros_is_used_and_nothing_is_installed(checkout: Path) -> None:
     question = "import environment; print(environment.prepare().description)"
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", question],
-        env={**os.environ, "PYTHONPATH": str(checkout / "tools" / "workspace"), "ROS_DISTRO": "jazzy"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_tool(sys.executable, question, checkout, {**os.environ, "ROS_DISTRO": "jazzy"})
     assert done.stdout == "ROS 2 jazzy, sourced\n", done.stderr
     assert not list(checkout.glob(".venv*"))
 
 
 def test_a_path_that_ros_cannot_use_is_refused(checkout: Path) -> None:
-    bad = checkout.rename(checkout.with_name("a:b"))
-    sentence = only_sentence(make(bad, "build", f"PYTHON={sys.executable}", env=fresh()))
-    assert "move the checkout" in sentence
+    assert "move the checkout" in build(checkout.rename(checkout.with_name("a:b")))
 
 
 def test_a_failed_installation_is_explained_and_tried_again(checkout: Path) -> None:
     (checkout / "requirements" / "workspace.txt").write_text("no-such-package-of-ours==1.0\n")
-    environment = fresh(PIP_NO_INDEX="1")
     for _ in range(2):
-        done = make(checkout, "build", f"PYTHON={BARE_PYTHON}", env=environment)
+        done = make(checkout, "build", f"PYTHON={BARE_PYTHON}", PIP_NO_INDEX="1")
         assert "pip could not install the pinned packages" in only_sentence(done)
         assert "no-such-package-of-ours" in done.stderr
 
@@ -159,14 +143,7 @@ build("touched")
 packages._UNFINISHED.touch(); packages._STAMP.unlink()
 build("interrupted")
 """
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", question],
-        env={**os.environ, "PYTHONPATH": str(checkout / "tools" / "workspace")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_tool(sys.executable, question, checkout, os.environ)
     assert done.stdout.splitlines() == [
         "by-hand dyn_core dyn_msgs dyn_nodes",
         "removed dyn_core dyn_msgs",
@@ -188,14 +165,7 @@ import layout, wheels
 layout.prepare()
 print(wheels.prepare_tools(layout.ROOT / ".venv-bench", layout.REQUIREMENTS / "bench.txt").is_file())
 """
-    done = subprocess.run(
-        [BARE_PYTHON, "-B", "-c", question],
-        env={**environment, "PYTHONPATH": str(checkout / "tools" / "workspace")},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_tool(BARE_PYTHON, question, checkout, environment)
     assert done.stdout.splitlines()[-1:] == ["True"], done.stderr
     assert not (tmp_path / "elsewhere").exists()
 
@@ -203,12 +173,8 @@ print(wheels.prepare_tools(layout.ROOT / ".venv-bench", layout.REQUIREMENTS / "b
 HOLD = """
 import os, subprocess, sys, lock
 with lock.exclusive():
-    child = subprocess.Popen(
-        ["sleep", "600"],
-        env={**os.environ, "DYN_WORKSPACE_RUN": str(lock.ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    env = {**os.environ, "DYN_WORKSPACE_RUN": str(lock.ROOT)}
+    child = subprocess.Popen(["sleep", "600"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     print(child.pid, flush=True)
     sys.stdin.readline()
     child.kill()
@@ -220,14 +186,9 @@ def test_one_command_at_a_time_and_no_orphans(checkout: Path) -> None:
     (checkout / ".workspace").mkdir()
 
     def holder() -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-B", "-c", HOLD],
-            env={**os.environ, "PYTHONPATH": str(checkout / "tools" / "workspace")},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        env = {**os.environ, "PYTHONPATH": str(checkout / "tools" / "workspace")}
+        pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen([sys.executable, "-B", "-c", HOLD], env=env, text=True, **pipes)
 
     with holder() as first:
         orphan = os.pidfd_open(int(first.stdout.readline()))
@@ -236,13 +197,12 @@ def test_one_command_at_a_time_and_no_orphans(checkout: Path) -> None:
             assert select.select([second.stdout], [], [], 0)[0] == []
             first.kill()
             assert int(second.stdout.readline()) > 0
-            assert select.select([orphan], [], [], 10)[0] == [orphan]
-            second.communicate("\n", timeout=30)
+            assert select.select([orphan], [], [], GENEROUS_S)[0] == [orphan]
+            second.communicate("\n", timeout=GENEROUS_S)
 
 
 JUNIT = """<testsuites><testsuite>
-<testcase classname="a" name="good"/>
-<testcase classname="a" name="bad"><failure message="no"/></testcase>
+<testcase classname="a" name="good"/> <testcase classname="a" name="bad"><failure message="no"/></testcase>
 <testcase classname="a" name="worse"><error message="no"/></testcase>
 <testcase classname="a" name="absent"><skipped message="launch is not installed"/></testcase>
 <testcase classname="" name="file"><skipped message="collection skipped">('/a/test_b.py', 9,
@@ -258,10 +218,7 @@ def test_totals_count_what_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     file.write_text(JUNIT)
     totals = results.read(file)
     assert str(totals) == "1 passed, 2 failed, 2 skipped"
-    assert totals.skipped == (
-        "a::absent: launch is not installed",
-        "::file: could not import 'hypothesis'",
-    )
+    assert totals.skipped == ("a::absent: launch is not installed", "::file: could not import 'hypothesis'")
     assert results.read(tmp_path / "none.xml").failed
     file.write_text(JUNIT[:80])
     assert results.read(file).failed

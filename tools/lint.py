@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The static checks, each by name: what `make lint` and the test run both call.
+"""The static checks, each by name: what `make lint` calls.
 
 `python tools/lint.py` runs all of them, `python tools/lint.py types` one; the exit code is 1 when one
 finds something.
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHON = ("src", "test", "bench", "tools", "launch", "docs")
+PYTHON = ("src", "test", "bench", "examples", "tools", "launch", "docs", "conftest.py")
 TEXT = (
     "README.md",
     "CONTRIBUTING.md",

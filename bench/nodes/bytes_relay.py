@@ -14,7 +14,7 @@ from rclpy.serialization import serialize_message
 from relay import Relay
 
 from dyn_nodes.common.lifecycle.process import run
-from dyn_nodes.message_bytes import STAMP, STAMP_AT
+from dyn_nodes.common.messages.joint_state_bytes import STAMP, STAMP_AT
 
 _JOINTS = tuple(f"joint_{j}" for j in range(1, 8))
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from dyn_nodes.child import node_process
-from dyn_nodes.demonstration.isolation import isolated_environment
+from dyn_nodes.demonstration.isolation import isolated_environment, node_process
 
 HERE = Path(__file__).resolve().parent
 ARM = HERE / "arm.urdf"

@@ -23,7 +23,7 @@ from rclpy.action import ActionClient
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import dyn_core
-from dyn_core.control.rich_motion import rich_motion
+from dyn_core.control.trajectories.fourier_motion import rich_motion
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationProgress
 from dyn_msgs.srv import ApplyParameters

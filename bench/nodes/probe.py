@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common import qos
-from dyn_nodes.executor import make_executor
+from dyn_nodes.common.lifecycle.process import make_executor
 
 RATE_HZ = 1000.0
 _MIDDLE = (0.0, -0.4, 0.2, -1.8, 0.1, 1.6, 0.5)

@@ -22,8 +22,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common import qos
+from dyn_nodes.common.messages.joint_state_bytes import MessageBytes
 from dyn_nodes.common.torques.effort_messages import TERMS
-from dyn_nodes.message_bytes import MessageBytes
 
 _WARM_UP_S = 5.0
 _SETTLE_S = 0.2

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# PYTHON_ARGCOMPLETE_OK
 """Where the program ``dyn`` begins: Ctrl-C is quiet from here on, also while everything else is imported.
 
 It is outside of the package, for whatever is inside is imported after the package itself.
@@ -13,12 +14,14 @@ INTERRUPTED = 130  # as shells say it of SIGINT
 
 
 def main() -> int:
-    """Run the command and answer its exit code."""
+    """Run the command and return its exit code."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _stop)
+    from dyn_core.cli.main import called_command
     from dyn_core.cli.main import main as command
 
+    called_command(sys.argv[1:])
     signal.signal(signal.SIGINT, before)
     try:
         return command()
@@ -31,6 +34,6 @@ def main() -> int:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """End at once: imports make anything of an exception, and at the end of Python there is nobody for it."""
+    """End at once: imports turn an exception into another, and at exit Python handles none."""
     os.write(2, b"dyn: interrupted\n")
     os._exit(INTERRUPTED)

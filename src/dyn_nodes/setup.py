@@ -22,7 +22,7 @@ setup(
     name=NAME,
     version="0.1.0",
     packages=find_packages(exclude=["test"]),
-    package_data={NAME: ["py.typed", "demonstration/*.xml"]},
+    package_data={NAME: ["py.typed", "demonstration/*.xml", "demonstration/*.html"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -40,7 +40,7 @@ setup(
     options={"build_scripts": {"executable": "/usr/bin/env python3"}} if " " in sys.executable else {},
     maintainer="dyn maintainers",
     maintainer_email="maintainers@dyn-suite.org",
-    description="ROS 2 nodes that publish the torques that a robot's dynamic model asks of its joints.",
+    description="ROS 2 nodes that publish the joint torques of a robot's dynamic model.",
     license="Apache-2.0",
     entry_points={
         "console_scripts": [

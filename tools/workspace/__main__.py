@@ -45,10 +45,10 @@ def build(_: Sequence[str]) -> int:
     return 0
 
 
-def test(_: Sequence[str]) -> int:
-    """Build and run all tests."""
+def test(arguments: Sequence[str]) -> int:
+    """Build and run the tests; with `--all` also the exhaustive ones."""
     ros, variables = _ready()
-    testing.run(ros, variables)
+    testing.run(ros, variables, exhaustive="--all" in arguments)
     return 0
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -17,19 +18,34 @@ from results import Totals, read
 TESTED = ("dyn_core", "dyn_nodes")
 """Packages with tests; those of `test/`, which cross packages, run with dyn_nodes."""
 
-_LIMIT_S = 2700.0
+_EVERYTHING = ("-m", "")
+"""Overrules `-m "not exhaustive"` of pyproject.toml."""
+_PROCESSES_PER_CORE = {"dyn_core": 1.0, "dyn_nodes": 2.0}
+"""Tests of nodes wait for messages most of the time."""
+_MOST_PROCESSES = 16
+"""Each test process of nodes reserves a DDS domain, of which there are 100."""
 
 
-def run(environment: Environment, variables: Mapping[str, str]) -> None:
-    """Run all tests, print the totals, fail when a test fails or a package ran none."""
+def run(environment: Environment, variables: Mapping[str, str], *, exhaustive: bool = False) -> None:
+    """Run the tests, print the totals, fail when a test fails or a package ran none.
+
+    There is no limit on the whole, which would depend on the machine: `conftest.py` limits each test.
+
+    Args:
+        environment: of the interpreter.
+        variables: environment variables of the built workspace.
+        exhaustive: whether to run also the tests that are marked `exhaustive`.
+    """
     files = {package: BUILD / package / "pytest.xml" for package in TESTED}
     for file in files.values():
         file.unlink(missing_ok=True)
     shutil.rmtree(BUILD / "dyn_nodes" / "logs", ignore_errors=True)
     start = time.monotonic()
-    # Nodes are tested one after the other: a processor that they share is a late message.
-    side_by_side = {"dyn_core": _on_all_processors(environment, variables)}
-    codes = [_colcon_test(environment, variables, name, side_by_side.get(name, ())) for name in TESTED]
+    chosen = _EVERYTHING if exhaustive else ()
+    codes = [
+        _colcon_test(environment, variables, name, (*_side_by_side(environment, variables, name), *chosen))
+        for name in TESTED
+    ]
     totals = {package: read(file) for package, file in files.items()}
     total = sum(totals.values(), Totals())
     print(f"\nworkspace: tests took {time.monotonic() - start:.0f} s")
@@ -56,12 +72,12 @@ def _colcon_test(
             *(["--pytest-args", *pytest_arguments] if pytest_arguments else []),
         ],
         variables,
-        limit_s=_LIMIT_S,
     )
 
 
-def _on_all_processors(environment: Environment, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Answer what makes pytest run test files side by side, where pytest-xdist is installed."""
+def _side_by_side(environment: Environment, variables: Mapping[str, str], package: str) -> tuple[str, ...]:
+    """Return what makes pytest use all processors until the end, where pytest-xdist is installed."""
     look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('xdist') is None)"
     found = subprocess.run([environment.python, "-c", look], env=dict(variables), check=False)
-    return () if found.returncode else ("-n", "auto", "--dist", "loadfile")
+    wanted = round(_PROCESSES_PER_CORE[package] * len(os.sched_getaffinity(0)))
+    return () if found.returncode else ("-n", str(min(wanted, _MOST_PROCESSES)), "--dist", "worksteal")

@@ -15,14 +15,12 @@ def assert_same_torques(robot: Robot, found: dyn_core.BaseParameters, mount: str
     W = random_regressor(robot, mount, seed=7)
     if not any(name.startswith("Ia") for name in found.standard_names):
         W = np.delete(W, np.s_[10::11], axis=1)
-    np.testing.assert_allclose(
-        W[:, found.columns] @ found.matrix, W, rtol=0.0, atol=1e-9 * max(np.abs(W).max(initial=0.0), 1.0)
-    )
+    scale = max(np.abs(W).max(initial=0.0), 1.0)
+    np.testing.assert_allclose(W[:, found.columns] @ found.matrix, W, rtol=0.0, atol=1e-9 * scale)
 
 
 def assert_methods_agree(robot: Robot, mount: str = "fixed") -> dyn_core.BaseParameters:
-    symbolic = dyn_core.base_parameters(robot, "symbolic", mount)
-    numeric = dyn_core.base_parameters(robot, "numeric", mount)
+    symbolic, numeric = (dyn_core.base_parameters(robot, how, mount) for how in ("symbolic", "numeric"))
     assert symbolic.kept == numeric.kept
     W = random_regressor(robot, mount, seed=3)
     scale = max(1.0, np.abs(symbolic.matrix).max(initial=0.0))

@@ -29,44 +29,12 @@ CLEAN = """<robot name="clean">
 </robot>
 """
 
-Changes = tuple[tuple[str, str], ...]
-
 # Its parts, to be replaced.
 UPPER = 'ixx="0.01" ixy="0" ixz="0" iyy="0.06" iyz="0" izz="0.065"'
 FORE = 'ixx="0.004" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.031"'
 SLIDER = 'ixx="0.0005" ixy="0" ixz="0" iyy="0.0007" iyz="0" izz="0.0008"'
 COMMON = 'ixx="0.006" ixy="0" ixz="0" iyy="0.007" iyz="0" izz="0.008"'
-SHOULDER = '<limit lower="-2" upper="2" velocity="3" effort="60"/>'
-ELBOW = '<limit lower="-2.5" upper="2.5" velocity="4" effort="30"/>'
-SLIDE = '<limit lower="0" upper="0.1" velocity="0.2" effort="50"/>'
-ELBOW_AXIS = '<origin xyz="0.4 0 0" rpy="0 0 0"/><axis xyz="0 1 0"/>'
 UPPER_INERTIAL = CLEAN[CLEAN.index("<inertial>") : CLEAN.index("</inertial>") + len("</inertial>")]
 FORE_INERTIAL = UPPER_INERTIAL.replace("0.2 0 0", "0.15 0 0").replace('"4"', '"2"').replace(UPPER, FORE)
 SLIDER_INERTIAL = UPPER_INERTIAL.replace("0.2 0 0", "0.05 0 0").replace('"4"', '"0.5"').replace(UPPER, SLIDER)
-NO_FRICTION: Changes = tuple(
-    (f'damping="{d}" friction="{f}"', "") for d, f in (("0.5", "0.2"), ("0.3", "0.1"), ("5", "1"))
-)
-NO_ROTORS: Changes = tuple((f' armature="{a}"', "") for a in ("0.1", "0.05", "0.2"))
-
-
-def spoilt(*changes: tuple[str, str], text: str = CLEAN) -> str:
-    """Answer the URDF with each old text, which it must have, replaced by a new one, once."""
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new, 1)
-    return text
-
-
-def extra(*elements: str) -> tuple[str, str]:
-    """Answer the change that adds elements to the robot."""
-    return "</robot>", f"{''.join(elements)}</robot>"
-
-
-def isotropic(value: str) -> str:
-    """Answer the same moment about all axes."""
-    return f'ixx="{value}" ixy="0" ixz="0" iyy="{value}" iyz="0" izz="{value}"'
-
-
-def mimic(rest: str = "", joint: str = "shoulder") -> tuple[str, str]:
-    """Answer the change by which the elbow follows a joint."""
-    return ELBOW, f'{ELBOW}<mimic joint="{joint}" {rest}/>'
+NO_ROTORS = (' armature="0.1"', "", ' armature="0.05"', "", ' armature="0.2"', "")

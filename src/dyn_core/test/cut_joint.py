@@ -43,21 +43,19 @@ class CutJoint:
 
     def wrench_basis(self, R: np.ndarray) -> np.ndarray:
         """S, 6 x m, where R turns vectors of the child's cut frame into the parent's."""
-        a, across = self.axis, across_axis(self.axis)
-        forces = np.zeros((3, 0))
+        forces = moments = np.zeros((3, 0))
         if self.type in NO_TRANSLATION:
             forces = np.eye(3)
         elif self.type in NO_TRANSLATION_ACROSS:
-            forces = across
+            forces = across_axis(self.axis)
         elif self.type == "planar":
-            forces = a[:, None]
-        moments = np.zeros((3, 0))
+            forces = self.axis[:, None]
         if self.type in NO_ROTATION:
             moments = np.eye(3)
         elif self.type in NO_ROTATION_ACROSS:
-            moments = across
+            moments = across_axis(self.axis)
         elif self.type == "universal":
-            moments = np.cross(R @ self.child_axis, a)[:, None]
+            moments = np.cross(R @ self.child_axis, self.axis)[:, None]
         zero = np.zeros((3, moments.shape[1]))
         return np.block([[forces, zero], [np.zeros((3, forces.shape[1])), moments]])
 
@@ -71,9 +69,7 @@ class CutJoint:
     def residual(self, R: np.ndarray, p: np.ndarray) -> np.ndarray:
         """What is open (m, rad), with the derivative ``S^T V`` where the loop is closed.
 
-        Args:
-            R: turns vectors of the child's cut frame into the parent's.
-            p: origin of the child's cut frame in the parent's (m).
+        R turns vectors of the child's cut frame into the parent's; p is the child's origin there (m).
         """
         turn = np.zeros(3)
         if self.type in NO_ROTATION:
@@ -97,8 +93,7 @@ def cut_joint(loop: Mapping) -> CutJoint:
 
 def across_axis(axis: np.ndarray) -> np.ndarray:
     """Two unit vectors across an axis and each other, as columns."""
-    first = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
-    first /= np.linalg.norm(first)
+    first = _unit(np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))]))
     return np.column_stack((first, np.cross(axis, first)))
 
 
@@ -125,5 +120,4 @@ def _end(end: Mapping) -> CutEnd:
 
 
 def _unit(axis: Sequence[float]) -> np.ndarray:
-    a = np.array(axis, dtype=float)
-    return a / np.linalg.norm(a)
+    return np.array(axis, dtype=float) / np.linalg.norm(axis)

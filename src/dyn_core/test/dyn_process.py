@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``dyn`` in an interpreter of its own, with readers that go away and users who interrupt."""
+"""The command ``dyn``: its errors as data, and in another process, without a reader or with Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import dyn_core
 
@@ -16,41 +16,40 @@ _VARIABLES = {**os.environ, "PYTHONPATH": str(Path(dyn_core.__file__).parents[1]
 
 
 def started(code: str, **options: object) -> subprocess.Popen[str]:
-    """Start Python code that can import dyn_core; what it prints can be read."""
+    """Start Python code that can import dyn_core, with pipes for its output."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": _VARIABLES}
     return subprocess.Popen([sys.executable, "-c", code], **{**pipes, **options})
 
 
-def interrupted(
-    process: subprocess.Popen[str], sign: str, of: Literal["stdout", "stderr"] = "stdout"
-) -> tuple[str, str]:
-    """Press Ctrl-C when a process has printed a line; answer what it prints from then on.
-
-    Args:
-        process: the process.
-        sign: the line that it is waited for.
-        of: where it stands.
-    """
-    stream = getattr(process, of)
-    assert stream.readline() == f"{sign}\n"
+def interrupted(process: subprocess.Popen[str], sign: str, of: str = "stdout") -> tuple[str, str]:
+    """Press Ctrl-C when a process has printed the line `sign`; return its further output."""
+    assert getattr(process, of).readline() == f"{sign}\n"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     return out, err
 
 
+def completed(*arguments: str, **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run the command to its end."""
+    given = {"capture_output": True, "text": True, "env": _VARIABLES, **options}
+    return subprocess.run([sys.executable, "-m", "dyn_core", *arguments], check=False, **given)
+
+
 def exit_code_without_reader(*arguments: str) -> int:
-    """Run the command with nothing to read and nobody who reads; answer its exit code. It says nothing."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "dyn_core", *arguments],
-        env=_VARIABLES,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
+    """Run the command without input, and with a closed output; return its exit code."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-m", "dyn_core", *arguments], env=_VARIABLES, **pipes) as process:
         process.stdout.close()
         assert process.stderr.read() == ""
         return process.wait(timeout=60)
+
+
+def interrupted_at(stage: str, *arguments: str) -> tuple[int, str]:
+    """Press Ctrl-C when the command, on a terminal, tells of a stage; return exit code and further errors."""
+    code = "import sys; from dyn_core.cli.main import main; sys.stderr.isatty = lambda: True"
+    with started(f"{code}; sys.exit(main({list(arguments)!r}))", stdout=subprocess.DEVNULL) as process:
+        next((line for line in process.stderr if stage in line), None)
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        return process.wait(60), rest

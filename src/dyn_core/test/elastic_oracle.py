@@ -1,98 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots with springs, and their dynamics by the inertia matrix of Pinocchio and springs by hand."""
+"""Robots with springs, and their dynamics by Pinocchio, where motors are joints, and springs by hand."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import numpy as np
 from pinocchio_oracle import Oracle
 from random_urdf import random_urdf
+from robots import ROBOTS
 
 import dyn_core
+from dyn_core.robot.joints import Friction
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
-EXAMPLES = {"high_speed_machine": "high_speed_machine", "rx90": "rx90_elastic"}
-"""Side file by robot."""
-TILTED = (3.0, -5.0, -7.0)
-"""A gravity that is not vertical (m/s^2)."""
+EXAMPLES = {"high_speed_machine": "high_speed_machine", "rx90": "rx90_elastic"}  # side file by robot
+TILTED = (3.0, -5.0, -7.0)  # a gravity that is not vertical (m/s^2)
 
 Spring = Mapping[str, object]
 
 
+def with_motors(urdf: str, springs: Mapping[str, Spring]) -> str:
+    """Return the URDF with a joint and a massless link for each motor, beside the joint that it moves."""
+    more = []
+    for joint in re.findall(r"<joint .*?</joint>", urdf, re.DOTALL):
+        name = re.search(r'name="(\w+)"', joint)[1]
+        if "motor" in springs.get(name, {}):
+            joint = joint.replace(f'name="{name}"', f'name="{name}_motor"', 1)
+            more.append(re.sub(r'<child link="\w+"', f'<child link="{name}_motor_link"', joint))
+            more.append(f'<link name="{name}_motor_link"/>')
+    return urdf.replace("</robot>", "\n".join([*more, "</robot>"]))
+
+
 class ElasticOracle:
-    """Dynamics of a robot with springs, of which Pinocchio knows the bodies.
+    """Dynamics of a robot with springs; `names` has its joints, then those of the motors behind springs."""
 
-    Attributes:
-        names: the joints of the robot, then those of the motors behind springs.
-    """
-
-    def __init__(
-        self, urdf: str, rigid: dyn_core.Robot, springs: Mapping[str, Spring], rotors: Sequence[float]
-    ) -> None:
+    def __init__(self, urdf, rigid, springs, rotors) -> None:
         """Take the robot without springs, the springs as the side file has them, and all rotor inertias."""
-        self._bodies = Oracle(urdf, rigid.joint_names, rigid.gravity)
-        self._springs, self._rotors = springs, np.diag(rotors)
         own = rigid.coordinate_names
         self.names = (*own, *(f"{joint}_motor" for joint in own if "motor" in springs.get(joint, {})))
-        self._own = len(own)
+        self.links = Oracle(urdf, own, rigid.gravity)
+        self._bodies = Oracle(with_motors(urdf, springs), self.names, rigid.gravity)
+        self._springs, self._rotors = springs, np.array(rotors)
 
     def inertia_matrix(self, q: np.ndarray) -> np.ndarray:
-        A = self._rotors.copy()
-        A[: self._own, : self._own] += self._bodies.inertia_matrix(q[: self._own])
-        return A
+        return self._bodies.inertia_matrix(q) + np.diag(self._rotors)
 
-    def inverse_dynamics(
-        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, wrenches: Mapping[str, Sequence[float]]
-    ) -> np.ndarray:
+    def inverse_dynamics(self, q, qd, qdd, wrenches) -> np.ndarray:
         """Torques of all joints, with springs and without friction."""
-        n = self._own
-        tau = self._rotors @ qdd + self.springs(q, qd)
-        tau[:n] += self._bodies.inverse_dynamics(q[:n], qd[:n], qdd[:n], wrenches)
-        return tau
+        rigid = self._bodies.inverse_dynamics(q, qd, qdd, wrenches)
+        return rigid + self._rotors * qdd + self.springs(q, qd)
+
+    def forward_dynamics(self, q, qd, tau, wrenches=None) -> np.ndarray:
+        """Accelerations that torques and springs give."""
+        pulled = tau - self.springs(q, qd)
+        return self._bodies.direct_dynamics(q, qd, pulled, wrenches or {}, self._rotors)
+
+    def stretches(self, q: np.ndarray) -> np.ndarray:
+        """Joint positions relative to motors, of joints with springs."""
+        found = np.zeros(len(self.names))
+        for joint in self._springs:
+            j, motor = self.names.index(joint), f"{joint}_motor"
+            found[j] = q[j] - (q[self.names.index(motor)] if motor in self.names else 0.0)
+        return found
 
     def springs(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        tau = np.zeros(len(self.names))
+        tau, stretch, rate = np.zeros(len(self.names)), self.stretches(q), self.stretches(qd)
         for joint, spring in self._springs.items():
-            j = self.names.index(joint)
-            motor = self.names.index(f"{joint}_motor") if "motor" in spring else None
-            stretch = q[j] - spring.get("rest", 0.0) - (0.0 if motor is None else q[motor])
-            rate = qd[j] - (0.0 if motor is None else qd[motor])
-            torque = spring["stiffness"] * stretch + spring.get("damping", 0.0) * rate
-            tau[j] += torque
-            if motor is not None:
-                tau[motor] -= torque
+            j, motor = self.names.index(joint), f"{joint}_motor"
+            torque = spring["stiffness"] * (stretch[j] - spring.get("rest", 0.0))
+            tau[j] += torque + spring.get("damping", 0.0) * rate[j]
+            if motor in self.names:
+                tau[self.names.index(motor)] -= tau[j]
         return tau
 
     def energy(self, q: np.ndarray, qd: np.ndarray) -> float:
         """Kinetic energy of bodies and rotors, and potential energy of bodies and springs (J)."""
-        n, total = self._own, 0.5 * qd @ self._rotors @ qd
+        stretch, total = self.stretches(q), 0.5 * qd @ (self._rotors * qd)
         for joint, spring in self._springs.items():
-            motor = q[self.names.index(f"{joint}_motor")] if "motor" in spring else 0.0
-            stretch = q[self.names.index(joint)] - spring.get("rest", 0.0) - motor
-            total += 0.5 * spring["stiffness"] * stretch**2
-        return float(total + self._bodies.energy(q[:n], qd[:n]))
+            pulled = stretch[self.names.index(joint)] - spring.get("rest", 0.0)
+            total += 0.5 * spring["stiffness"] * pulled**2
+        return float(total + self._bodies.energy(q, qd))
 
-    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Accelerations that torques and springs give."""
-        needed = self.inverse_dynamics(q, qd, np.zeros(len(q)), {})
-        return np.linalg.solve(self.inertia_matrix(q), tau - needed)
-
-    def elastic(
-        self,
-        q: np.ndarray,
-        qd: np.ndarray,
-        qdd: np.ndarray,
-        wrenches: Mapping[str, Sequence[float]],
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def elastic(self, q, qd, qdd, wrenches) -> tuple[np.ndarray, np.ndarray]:
         """All accelerations, and the torques of all joints, for accelerations of the rigid joints alone."""
         elastic = [k for k, name in enumerate(self.names) if name in self._springs]
-        rigid = [k for k in range(len(self.names)) if k not in elastic]
         full = np.zeros(len(self.names))
-        full[rigid] = qdd
+        full[[k for k in range(len(full)) if k not in elastic]] = qdd
         needed = self.inverse_dynamics(q, qd, full, wrenches)[elastic]
         full[elastic] = np.linalg.solve(self.inertia_matrix(q)[np.ix_(elastic, elastic)], -needed)
         tau = self.inverse_dynamics(q, qd, full, wrenches)
@@ -100,51 +96,42 @@ class ElasticOracle:
         return full, tau
 
 
-def example(
-    name: str, gravity: tuple[float, float, float] | None = None
-) -> tuple[dyn_core.Robot, ElasticOracle]:
+def example(name, gravity=None) -> tuple[dyn_core.Robot, ElasticOracle]:
     """One of the example robots, without friction, and its oracle."""
     path, side = ROBOTS / f"{name}.urdf", ROBOTS / f"{EXAMPLES[name]}.yaml"
     robot = dyn_core.load_robot(path, loops=side, snap=0, gravity=gravity)
-    joints = tuple(replace(joint, friction=type(joint.friction)()) for joint in robot.joints)
-    robot = replace(robot, joints=joints)  # the oracle has none
+    robot = replace(robot, joints=tuple(replace(joint, friction=Friction()) for joint in robot.joints))
     springs = {}
     for joint in robot.joints:
-        if joint.elastic is not None:
-            spring = joint.elastic
-            springs[joint.name] = {
-                "stiffness": spring.stiffness,
-                "rest": spring.rest,
-                "damping": spring.damping,
-            }
-            if spring.motor:
-                springs[joint.name]["motor"] = {}
+        if (spring := joint.elastic) is not None:
+            own = {"stiffness": spring.stiffness, "rest": spring.rest, "damping": spring.damping}
+            springs[joint.name] = own | ({"motor": {}} if spring.motor else {})
     rigid = dyn_core.load_robot(path, snap=0, gravity=gravity)
     return robot, ElasticOracle(path.read_text(), rigid, springs, [joint.Ia for joint in robot.joints])
 
 
 def random_springs(names: Sequence[str], seed: int) -> dict[str, Spring]:
-    """Springs for about half of the joints, a third of them behind motors; for one at least."""
-    random = Random(seed)
-    springs: dict[str, Spring] = {}
+    """Springs for most joints, half of them behind motors; two thirds have a rest, and damping."""
+    random, springs = Random(6000 + seed), {}
     for name in names:
-        if random.random() < 0.5 or name == names[-1]:
-            spring = {"stiffness": 10.0 ** random.uniform(0.0, 4.0), "rest": random.uniform(-0.5, 0.5)}
+        if random.random() < 0.65 or (name == names[-1] and not springs):
+            springs[name] = spring = {"stiffness": 10.0 ** random.uniform(0.0, 6.0)}
             if random.random() < 0.7:
-                spring["damping"] = random.uniform(0.0, 5.0)
-            if random.random() < 0.4:
-                spring["motor"] = {
-                    "inertia": random.uniform(1e-4, 1e-2),
-                    "gear": random.choice((1.0, -20.0, 50.0)),
-                }
-            springs[name] = spring
+                spring["rest"] = random.uniform(-0.5, 0.5)
+            if random.random() < 0.7:
+                spring["damping"] = 10.0 ** random.uniform(-1.0, 3.0)
+            if random.random() < 0.5:
+                gear = random.choice((1.0, -20.0, 50.0))
+                spring["motor"] = {"inertia": random.uniform(0.1, 1.0) / gear**2, "gear": gear}
     return springs
 
 
 def random_elastic(seed: int, joints: int, chain: bool = False) -> tuple[dyn_core.Robot, ElasticOracle]:
-    """A random tree with springs and a gravity that is not vertical, and its oracle."""
+    """A random tree with springs, rotors in rigid joints and a gravity that is not vertical; its oracle."""
     urdf = random_urdf(seed, joints, massless_leaves=False, chain=chain)
     rigid = dyn_core.load_robot(urdf, snap=0, gravity=TILTED)
     springs = random_springs(rigid.joint_names, seed)
-    robot = dyn_core.load_robot(urdf, loops={"elastic": springs}, snap=0, gravity=TILTED)
+    rotors = {name: 0.1 * (1 + k) for k, name in enumerate(rigid.joint_names) if name not in springs}
+    side = {"elastic": springs, "rotor_inertia": rotors}
+    robot = dyn_core.load_robot(urdf, loops=side, snap=0, gravity=TILTED)
     return robot, ElasticOracle(urdf, rigid, springs, [joint.Ia for joint in robot.joints])

@@ -3,34 +3,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 import dyn_core
-from dyn_core.cli.function_arguments import OF_IDENTIFICATION, OF_LINK
-from dyn_core.cli.link_options import link_program
+from dyn_core.cli.function_arguments import OF_IDENTIFICATION, OF_LINK, link_program
 from dyn_core.codegen.python_backend import PythonFunction
 from dyn_core.codegen.traced_program import Program, trace
-from dyn_core.identification.programs import identification_program
+from dyn_core.identification.regressor.momentum_energy import identification_program
 from dyn_core.model.fixed_base.dynamics_programs import kinds, traced
 from dyn_core.symbolic.scalar import larger, sign
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 NAMES = ("rrp", "rx90", "two_branch")
-
-
-def load(name: str) -> dyn_core.Robot:
-    return dyn_core.load_robot(ROBOTS / f"{name}.urdf")
-
-
-def link_programs(robot: dyn_core.Robot) -> list[Program]:
-    """The functions of a link, on the axes of the root and of another link."""
-    links = robot.link_names
-    return [
-        *(link_program(robot, function, links[-1], links[0]) for function in OF_LINK),
-        *(link_program(robot, function, links[1], links[-1]) for function in OF_LINK),
-    ]
 
 
 def every_operation() -> Program:
@@ -48,9 +31,10 @@ def every_operation() -> Program:
 
 
 def programs(robot: dyn_core.Robot) -> list[Program]:
+    first, second, *_, last = robot.link_names
     return [
         *(traced(robot, name) for name in kinds(robot)),
-        *link_programs(robot),
+        *(link_program(robot, name, *ends) for ends in ((last, first), (second, last)) for name in OF_LINK),
         *(identification_program(robot, name) for name in OF_IDENTIFICATION),
         every_operation(),
     ]
@@ -62,7 +46,6 @@ def inputs(program: Program, seed: int = 0) -> list[np.ndarray]:
 
 
 def answer(program: Program, vectors: list[np.ndarray]) -> np.ndarray:
-    """What the model answers."""
     out = np.empty(program.shape)
     PythonFunction(lambda: program, program.shape).into(*vectors, out)
     return out

@@ -17,17 +17,16 @@ BOB = (
 
 
 def robot_of(*joints: str, links: int | None = None, **options: object) -> dyn_core.Robot:
-    """Answer a chain of joints: type, attributes and what is in the element, as in `joint`."""
+    """Return a chain of joints: type, attributes and what is in the element, as in `joint`."""
     bodies = "".join(f'<link name="l{k}">{BOB}</link>' for k in range(1, len(joints) + 1))
-    return dyn_core.load_robot(
-        f'<robot name="chain"><link name="l0"/>{bodies}{"".join(joints)}</robot>', **options
-    )
+    text = f'<robot name="chain"><link name="l0"/>{bodies}{"".join(joints)}</robot>'
+    return dyn_core.load_robot(text, **options)
 
 
 def joint(
     k: int, kind: str = "revolute", axis: str = "0 1 0", rest: str = "", parent: int | None = None
 ) -> str:
-    """Answer the element of joint j<k>, which carries link l<k>."""
+    """Return the element of joint j<k>, which carries link l<k>."""
     return (
         f'<joint name="j{k}" type="{kind}"><parent link="l{k - 1 if parent is None else parent}"/>'
         f'<child link="l{k}"/><origin xyz="0 0 0.3" rpy="0.4 0 0"/><axis xyz="{axis}"/>{rest}</joint>'
@@ -35,26 +34,20 @@ def joint(
 
 
 def limit(lower: float = -2.0, upper: float = 2.0, velocity: float = 2.0, effort: float = 80.0) -> str:
-    """Answer the element of limits."""
+    """Return the element of limits."""
     return f'<limit lower="{lower}" upper="{upper}" velocity="{velocity}" effort="{effort}"/>'
 
 
 def two_links(**options: object) -> dyn_core.Robot:
-    """Answer an arm of two joints that work against gravity."""
+    """Return an arm of two joints that work against gravity."""
     return robot_of(joint(1, rest=limit()), joint(2, rest=limit()), **options)
 
 
 def assert_keeps_limits(excitation: dyn_core.Excitation) -> None:
     """Look at a dense grid that the library knows nothing of, with limits of the URDF, scaled by hand."""
     robot, settings = excitation.robot, excitation.settings
-    t = np.sort(
-        np.concatenate(
-            [
-                np.linspace(0.0, excitation.duration, 6007),
-                np.random.default_rng(1).uniform(0, excitation.duration, 3000),
-            ]
-        )
-    )
+    random = np.random.default_rng(1).uniform(0, excitation.duration, 3000)
+    t = np.sort(np.concatenate([np.linspace(0.0, excitation.duration, 6007), random]))
     q, qd, qdd = excitation.trajectory.at_many(t)
     tau = dyn_core.compile_model(robot).inverse_dynamics(q, qd, qdd)
     for k, one in enumerate(robot.independent_joints):

@@ -12,7 +12,7 @@ STAGES = range(2, 18, 2)
 
 
 def integrated(f: Derivative, x: np.ndarray, duration: float, steps: int) -> np.ndarray:
-    """Answer x after a duration, for x' = f(x), by steps of order 16; it asserts that they converge."""
+    """Return x after a duration, for x' = f(x), by steps of order 16; it asserts that they converge."""
     for _ in range(steps):
         x, error = _step(f, x, duration / steps)
         assert error < 1e-11 * max(1.0, float(np.abs(x).max())), f"take more steps: the error is {error}"
@@ -25,8 +25,7 @@ def _step(f: Derivative, x: np.ndarray, H: float) -> tuple[np.ndarray, float]:
     for k, n in enumerate(STAGES):
         new = [_midpoints(f, x, H, n)]
         for j in range(k):
-            ratio = (n / STAGES[k - j - 1]) ** 2
-            new.append(new[j] + (new[j] - row[j]) / (ratio - 1.0))
+            new.append(new[j] + (new[j] - row[j]) / ((n / STAGES[k - j - 1]) ** 2 - 1.0))
         row = new
     return row[-1], float(np.abs(row[-1] - row[-2]).max())
 

@@ -7,46 +7,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from pinocchio_oracle import pin
+from pinocchio_oracle import Oracle, pin
 
 import dyn_core
 
-PROXIMAL, DISTAL, APART = 0.25, 0.32, 0.2
-"""Lengths of the links, and between the actuated joints (m)."""
+PROXIMAL, DISTAL, APART = 0.25, 0.32, 0.2  # Lengths of the links, and between the actuated joints (m)
 
 DOWN, UP = (0.0, 0.0, -9.81), (0.0, 0.0, 9.81)
 """Gravity (m/s^2); the robot stands up, and where gravity does, too, it comes back to where it was."""
 
+LEFT, RIGHT = ({"link": f"{side}_rod", "xyz": [0.0, 0.0, DISTAL]} for side in ("left", "right"))
 SIDE: dict[str, Any] = {
-    "loops": [
-        {
-            "name": "tip",
-            "type": "revolute",
-            "parent": {"link": "left_rod", "xyz": [0.0, 0.0, DISTAL]},
-            "child": {"link": "right_rod", "xyz": [0.0, 0.0, DISTAL]},
-            "axis": [0.0, 1.0, 0.0],
-        }
-    ],
+    "loops": [{"name": "tip", "type": "revolute", "parent": LEFT, "child": RIGHT, "axis": [0.0, 1.0, 0.0]}],
     "passive": ["left_elbow", "right_elbow"],
     "assembly": {"left": -0.5, "left_elbow": 1.2, "right": 0.5, "right_elbow": -1.2},
 }
 
 
-def urdf(
-    friction: float = 0.0,
-    passive_friction: float = 0.0,
-    damping: float = 0.0,
-    elbow: tuple[float, float] = (-3.0, 3.0),
-    reach: float = 3.0,
-) -> str:
-    """Answer the URDF.
+def urdf(friction=0.0, passive_friction=0.0, damping=0.0, elbow=(-3.0, 3.0), reach=3.0) -> str:
+    """Return the URDF, with Coulomb friction (N m), damping of all joints (N m s/rad) and limits (rad).
 
-    Args:
-        friction: Coulomb friction of the actuated joints (N m).
-        passive_friction: that of the passive ones.
-        damping: viscous friction of all joints (N m s/rad).
-        elbow: limits of the left elbow; those of the right one are the same with other signs (rad).
-        reach: limit of the actuated joints on both sides (rad).
+    The actuated joints have +-`reach`, the left elbow `elbow`, and the right one the same with other signs.
     """
 
     def arm(side: str, x: float, low: float, high: float) -> str:
@@ -69,7 +50,7 @@ def urdf(
 
 
 def five_bar(gravity: Sequence[float] = DOWN, **options: Any) -> dyn_core.Robot:
-    """Answer the robot, with options of `urdf`."""
+    """Return the robot, with options of `urdf`."""
     return dyn_core.load_robot(urdf(**options), loops=SIDE, gravity=gravity)
 
 
@@ -81,53 +62,33 @@ def _rod(mass: float, length: float) -> str:
     )
 
 
-class Tree:
+class Tree(Oracle):
     """The open tree of the five-bar by Pinocchio, with the loop as a constraint on its accelerations."""
 
     NAMES = ("left", "right", "left_elbow", "right_elbow")
 
     def __init__(self, text: str, damping: float, gravity: Sequence[float] = DOWN) -> None:
         """Read the URDF; viscous friction is in all joints (N m s/rad)."""
-        self._model = pin.buildModelFromXML(text)
-        self._model.gravity.linear = np.array(gravity)
-        self._places = [self._model.joints[self._model.getJointId(name)].idx_v for name in self.NAMES]
-        tips = []
-        for side in ("left", "right"):
-            joint = self._model.getJointId(f"{side}_elbow")
-            placement = pin.SE3(np.eye(3), np.array([0.0, 0.0, DISTAL]))
-            tips.append(
-                self._model.addFrame(pin.Frame(f"{side}_tip", joint, 0, placement, pin.FrameType.OP_FRAME))
-            )
-        self._tips = tips
-        self._data = self._model.createData()
-        self._damping = damping
+        super().__init__(text, self.NAMES, gravity)
+        self._damping, placement = damping, pin.SE3(np.eye(3), np.array([0.0, 0.0, DISTAL]))
+        self._tips = [
+            self.model.addFrame(pin.Frame(f"{joint}_tip", i, 0, placement, pin.FrameType.OP_FRAME))
+            for i, joint in zip(self.ids[2:], self.NAMES[2:], strict=True)
+        ]
+        self.data = self.model.createData()
 
     def derivative(self, x: np.ndarray, tau: Sequence[float]) -> np.ndarray:
         """Velocities and accelerations of the four joints, whose first two have torques (N m)."""
-        q, qd = self._ours(x[:4]), self._ours(x[4:])
-        model, data = self._model, self._data
-        A = pin.crba(model, data, q)
+        args = (self.model, self.data, *self._state(x[:4], x[4:]))
+        A = pin.crba(*args[:3])
         A = np.triu(A) + np.triu(A, 1).T
-        bias = pin.nonLinearEffects(model, data, q, qd) + self._damping * qd
-        pin.forwardKinematics(model, data, q, qd, np.zeros(4))
-        pin.updateFramePlacements(model, data)
-        axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        left, right = (pin.computeFrameJacobian(model, data, q, tip, axes)[[0, 2]] for tip in self._tips)
-        drift = [
-            pin.getFrameClassicalAcceleration(model, data, tip, axes).linear[[0, 2]] for tip in self._tips
-        ]
-        J, rest = left - right, drift[0] - drift[1]
-        applied = self._ours(np.concatenate((tau, np.zeros(2)))) - bias
+        bias = pin.nonLinearEffects(*args) + self._damping * args[3]
+        pin.forwardKinematics(*args, np.zeros(4))
+        pin.updateFramePlacements(self.model, self.data)
+        axes, plane = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED, [0, 2]
+        left, right = (pin.computeFrameJacobian(*args[:3], tip, axes)[plane] for tip in self._tips)
+        drift = [pin.getFrameClassicalAcceleration(*args[:2], tip, axes).linear[plane] for tip in self._tips]
+        J, applied = left - right, self._velocities([*tau, 0.0, 0.0]) - bias
         whole = np.block([[A, J.T], [J, np.zeros((2, 2))]])
-        found = np.linalg.solve(whole, np.concatenate((applied, -rest)))[:4]
-        return np.concatenate((x[4:], found[self._places]))
-
-    def energy(self, q: Sequence[float], qd: Sequence[float]) -> float:
-        """Kinetic and potential energy (J)."""
-        kinetic = pin.computeKineticEnergy(self._model, self._data, self._ours(q), self._ours(qd))
-        return float(kinetic + pin.computePotentialEnergy(self._model, self._data, self._ours(q)))
-
-    def _ours(self, values: Sequence[float]) -> np.ndarray:
-        vector = np.empty(4)
-        vector[self._places] = values
-        return vector
+        found = np.linalg.solve(whole, np.concatenate((applied, drift[1] - drift[0])))
+        return np.concatenate((x[4:], found[self._idx_v]))

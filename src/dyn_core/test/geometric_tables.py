@@ -7,18 +7,15 @@ import math
 
 import numpy as np
 
-from dyn_core.linalg.transform import Transform
-from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.mdh_parameters import MdhParameters
-from dyn_core.robot.joints import Friction, Joint, Sigma
-from dyn_core.robot.links import InertialParameters
+from dyn_core.robot.joints import Friction, Joint, MdhParameters, Sigma
+from dyn_core.robot.links import InertialParameters, LinkFrame
 from dyn_core.robot.mdh.frames import transform_from_mdh
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.transform import Transform
 from dyn_core.symbolic.vec3 import Vec3
 
-Row = tuple[int, int, float, float, float, float, float, float]
-"""a(j), sigma, gamma, b, alpha, d, theta, r."""
+Row = tuple[int, int, float, float, float, float, float, float]  # a(j), sigma, gamma, b, alpha, d, theta, r
 
 DOWN: Vec3 = (0.0, 0.0, -9.81)
 _R = math.pi / 2
@@ -29,59 +26,43 @@ def chain(*rows: tuple[int, float, float, float]) -> list[Row]:
     return [(j, sigma, 0.0, 0.0, alpha, d, 0.0, r) for j, (sigma, alpha, d, r) in enumerate(rows)]
 
 
-STANFORD = chain(
+STANFORD = chain(  # SYMORO+ 2003, table 1.1
     (0, 0.0, 0.0, 0.0), (0, -_R, 0.0, 0.16), (1, _R, 0.0, 0.0),
     (0, 0.0, 0.0, 0.0), (0, -_R, 0.0, 0.0), (0, _R, 0.0, 0.0),
 )  # fmt: skip
-"""SYMORO+ 2003, table 1.1."""
-
-RX90 = chain(
+RX90 = chain(  # SYMORO+ 2003, table 1.2
     (0, 0.0, 0.0, 0.0), (0, _R, 0.0, 0.0), (0, 0.0, 0.45, 0.0),
     (0, -_R, 0.0, 0.48), (0, _R, 0.0, 0.0), (0, -_R, 0.0, 0.0),
 )  # fmt: skip
-"""SYMORO+ 2003, table 1.2."""
-
-PUMA = chain(
+PUMA = chain(  # PUMA 560
     (0, 0.0, 0.0, 0.0), (0, -_R, 0.0, 0.0), (0, 0.0, 0.4318, 0.15),
     (0, -_R, 0.0203, 0.4318), (0, _R, 0.0, 0.0), (0, -_R, 0.0, 0.0),
 )  # fmt: skip
-"""PUMA 560."""
-
-LWR = chain(
+LWR = chain(  # KUKA LWR
     (0, 0.0, 0.0, 0.0), (0, _R, 0.0, 0.0), (0, -_R, 0.0, 0.4), (0, -_R, 0.0, 0.0),
     (0, _R, 0.0, 0.39), (0, _R, 0.0, 0.0), (0, -_R, 0.0, 0.0),
 )  # fmt: skip
-"""KUKA LWR."""
-
-PANDA = chain(
+PANDA = chain(  # Franka Panda, without its hand
     (0, 0.0, 0.0, 0.333), (0, -_R, 0.0, 0.0), (0, _R, 0.0, 0.316), (0, _R, 0.0825, 0.0),
     (0, -_R, -0.0825, 0.384), (0, _R, 0.0, 0.0), (0, _R, 0.088, 0.0),
 )  # fmt: skip
-"""Franka Panda, without its hand."""
-
-UR = chain(
+UR = chain(  # Universal Robots UR5
     (0, 0.0, 0.0, 0.089), (0, _R, 0.0, 0.0), (0, 0.0, -0.425, 0.0),
     (0, 0.0, -0.392, 0.109), (0, _R, 0.0, 0.095), (0, -_R, 0.0, 0.082),
 )  # fmt: skip
-"""Universal Robots UR5."""
-
-SR400: list[Row] = [
+SR400: list[Row] = [  # SYMORO+ 2003, table 1.3, without joint 9, which closes its loop; lengths are ours
     (0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (1, 0, 0.0, 0.0, -_R, 0.4, 0.0, 0.0),
     (2, 0, 0.0, 0.0, 0.0, 0.7, 0.0, 0.0), (3, 0, 0.0, 0.0, -_R, 0.16, 0.0, 0.57),
     (4, 0, 0.0, 0.0, _R, 0.0, 0.0, 0.0), (5, 0, 0.0, 0.0, -_R, 0.0, 0.0, 0.0),
     (1, 0, 0.0, 0.0, -_R, 0.4, 0.0, 0.0), (7, 0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.0),
 ]  # fmt: skip
-"""SYMORO+ 2003, table 1.3, without joint 9, which closes its loop; lengths are ours."""
-
-AKR: list[Row] = [
+AKR: list[Row] = [  # SYMORO+ 2003, table 1.4, without joints 11, 12, which close its loops; lengths are ours
     (0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (1, 0, 0.0, 0.0, _R, 0.0, 0.0, 0.0),
     (1, 0, 0.0, 0.0, _R, 0.3, 0.0, 0.0), (1, 0, 0.0, 0.0, _R, 0.5, 0.0, 0.0),
     (3, 1, 0.0, 0.0, -_R, 0.0, 0.0, 0.6), (4, 1, 0.0, 0.0, -_R, 0.0, 0.0, 0.7),
     (2, 0, 0.0, 0.0, 0.0, 0.8, 0.0, 0.0), (7, 0, 0.0, 0.0, -_R, 0.0, 0.0, 0.9),
     (8, 0, 0.0, 0.0, _R, 0.0, 0.0, 0.0), (9, 0, 0.0, 0.0, -_R, 0.0, 0.0, 0.0),
 ]  # fmt: skip
-"""AKR-3000: SYMORO+ 2003, table 1.4, without joints 11 and 12, which close its loops; lengths are ours."""
-
 GENERAL_6R = chain(
     (0, 0.0, 0.0, 0.0), *((0, 0.3 + 0.2 * j, 0.1 + 0.05 * j, 0.2 - 0.06 * j) for j in range(5))
 )
@@ -94,18 +75,8 @@ def robot_of(rows: list[Row], gravity: Vec3 = DOWN, seed: int = 1) -> Robot:
     for j, (antecedent, sigma, gamma, b, alpha, d, theta, r) in enumerate(rows, start=1):
         mdh = MdhParameters(gamma, b, alpha, d, theta, r)
         friction = Friction(*random.uniform(0.1, 1.0, 3).tolist())
-        joints.append(
-            Joint(
-                f"j{j}",
-                antecedent,
-                Sigma(sigma),
-                mdh,
-                transform_from_mdh(mdh).p,
-                1,
-                friction,
-                random.random(),
-            )
-        )
+        at, Ia = transform_from_mdh(mdh).p, random.random()
+        joints.append(Joint(f"j{j}", antecedent, Sigma(sigma), mdh, at, 1, friction, Ia))
     bodies = [InertialParameters(*random.normal(size=10).tolist()) for _ in range(len(joints) + 1)]
     here = Transform(mat3.IDENTITY, vec3.ZERO)
     links = tuple(LinkFrame(f"link_{j}", j, here) for j in range(len(bodies)))
@@ -114,27 +85,23 @@ def robot_of(rows: list[Row], gravity: Vec3 = DOWN, seed: int = 1) -> Robot:
 
 def with_random_parameters(robot: Robot, seed: int = 1) -> Robot:
     """The same robot with random numbers for all its parameters."""
-    values = np.random.default_rng(seed).normal(size=len(robot.parameters))
-    return robot.with_parameters(values.tolist())
+    return robot.with_parameters(np.random.default_rng(seed).normal(size=len(robot.parameters)).tolist())
 
 
 def random_rows(random: np.random.Generator, joints: int, almost: bool = False) -> list[Row]:
     """A tree of any shape with parallel, perpendicular and odd axes, and some that are almost special."""
     straight, sliding = random.choice([0.5, 0.8, 1.0]), random.choice([0.0, 0.2, 0.6])
-    angles = [0.0, 0.0, 0.0, _R, -_R, math.pi, 0.7, -0.3, *([1e-3, 1e-9] if almost else [])]
-    lengths = [0.0, 0.0, 0.0, 0.3, -0.5]
+    angle = [0.0, 0.0, 0.0, _R, -_R, math.pi, 0.7, -0.3, *([1e-3, 1e-9] if almost else [])], 3.0
+    length = [0.0, 0.0, 0.0, 0.3, -0.5], 1.0
 
-    def angle() -> float:
-        return float(random.choice(angles) if random.random() < 0.8 else random.uniform(-3.0, 3.0))
-
-    def length() -> float:
-        return float(random.choice(lengths) if random.random() < 0.8 else random.uniform(-1.0, 1.0))
+    def one_of(special: list[float], reach: float) -> float:
+        return float(random.choice(special) if random.random() < 0.8 else random.uniform(-reach, reach))
 
     return [
         (
             j if random.random() < straight else int(random.integers(0, j + 1)),
             int(random.random() < sliding),
-            *(angle(), length(), angle(), length(), angle(), length()),
+            *(one_of(*kind) for kind in (angle, length) * 3),
         )
         for j in range(joints)
     ]

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from simulated_truth import excitation
 
 import dyn_core
+from dyn_core.core.arrays import Array
 
 URDF = """<?xml version="1.0"?>
 <robot name="two">
@@ -19,9 +21,7 @@ URDF = """<?xml version="1.0"?>
   </link>
   <link name="upper">
     <visual><geometry><mesh filename="package://two/meshes/upper.stl"/></geometry></visual>
-    <inertial>
-      <origin xyz="0.2 0.01 0.03" rpy="0.1 0 0"/>
-      <mass value="4"/>
+    <inertial><origin xyz="0.2 0.01 0.03" rpy="0.1 0 0"/><mass value="4"/>
       <inertia ixx="0.03" iyy="0.08" izz="0.07" ixy="0.001" ixz="0" iyz="-0.002"/>
     </inertial>
     <collision><geometry><box size="0.4 0.1 0.1"/></geometry></collision>
@@ -30,18 +30,15 @@ URDF = """<?xml version="1.0"?>
   <link name="tool"><inertial><origin xyz="0.1 0 0"/><mass value="1.5"/>
     <inertia ixx="0.004" iyy="0.01" izz="0.011" ixy="0" ixz="0" iyz="0"/></inertial
     ><visual><geometry><sphere radius="0.05"/></geometry></visual></link>
-  <joint name="shoulder" type="revolute">
-    <parent link="base"/><child link="upper"/><origin xyz="0 0 0.3" rpy="0.3 0.2 0"/><axis xyz="0 1 0"/>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+    <origin xyz="0 0 0.3" rpy="0.3 0.2 0"/><axis xyz="0 1 0"/>
     <limit lower="-3" upper="3" effort="200" velocity="4"/>
-    <dynamics damping="1.0" friction="1.0" spring_stiffness="0"/>
-  </joint>
-  <joint name="elbow" type="revolute">
-    <parent link="upper"/><child link="fore"/><origin xyz="0.4 0 0" rpy="0.2 0 0.1"/><axis xyz="0 1 0"/>
-    <limit lower="-3" upper="3" effort="200" velocity="4"/>
-  </joint>
-  <joint name="flange" type="fixed">
-    <parent link="fore"/><child link="tool"/><origin xyz="0.05 0 0" rpy="0 0.4 0"/>
-  </joint>
+    <dynamics damping="1.0" friction="1.0" spring_stiffness="0"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="fore"/>
+    <origin xyz="0.4 0 0" rpy="0.2 0 0.1"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="200" velocity="4"/></joint>
+  <joint name="flange" type="fixed"><parent link="fore"/><child link="tool"/>
+    <origin xyz="0.05 0 0" rpy="0 0.4 0"/></joint>
   <transmission name="t1"><joint name="shoulder"/><actuator name="m1"/></transmission>
   <gazebo reference="upper"><mu1>0.2</mu1></gazebo>
 </robot>
@@ -49,7 +46,7 @@ URDF = """<?xml version="1.0"?>
 
 
 def true_robot(text: str = URDF) -> dyn_core.Robot:
-    """Answer the robot as it really is: other bodies, rotors and more friction than its description says."""
+    """Return the robot as it really is: other bodies, rotors and more friction than its description says."""
     robot = dyn_core.load_robot(text, snap=0)
     values = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     for j, size in ((1, 1.2), (2, 0.85)):
@@ -66,24 +63,21 @@ def write_log(
     noise: float = 0.02,
     sign: tuple[float, ...] | None = None,
 ) -> Path:
-    """Write a CSV log of a robot that follows a Fourier series, and answer its path.
+    """Write a CSV log of a robot that follows a Fourier series at 1 kHz, and return its path.
 
-    Args:
-        path: the file.
-        robot: the robot as it really is.
-        duration: of the log (s), at 1 kHz.
-        seed: of the motion and the noise.
-        noise: deviation of that of the efforts (N m).
-        sign: of the efforts, by joint.
+    The efforts have noise of this deviation (N m), and the signs of the joints.
     """
     t, q, qd, qdd = excitation(robot.dof, duration, seed, speed=2.5)
     tau = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd)
-    random = np.random.default_rng(seed)
-    tau = tau + noise * random.normal(size=tau.shape)
-    q = np.round(q / 1e-6) * 1e-6
-    if sign is not None:
-        tau = tau * np.array(sign)
-    names = [f"{what}.{joint}" for what in ("position", "effort") for joint in robot.joint_names]
-    rows = np.column_stack([t, q, tau])
-    np.savetxt(path, rows, delimiter=",", header=",".join(["time", *names]), comments="", fmt="%.7g")
+    tau = tau + noise * np.random.default_rng(seed).normal(size=tau.shape)
+    tau = tau * (1.0 if sign is None else np.array(sign))
+    return write_table(path, robot.joint_names, t, np.round(q / 1e-6) * 1e-6, tau, "%.7g")
+
+
+def write_table(
+    path: Path, joints: Sequence[str], t: Array, q: Array, tau: Array, form: str = "%.9g"
+) -> Path:
+    """Write a CSV log of positions and efforts of joints, and return its path."""
+    names = ["time", *(f"{what}.{joint}" for what in ("position", "effort") for joint in joints)]
+    np.savetxt(path, np.column_stack([t, q, tau]), form, ",", header=",".join(names), comments="")
     return path

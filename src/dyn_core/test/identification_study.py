@@ -17,8 +17,8 @@ from simulated_truth import SEVEN, SIX, arm, exact_motion, sensed, true_values, 
 
 import dyn_core
 from dyn_core import FrictionModel, IdentificationSettings, Protocol, Signals
-from dyn_core.identification.estimators.estimators import Estimator
-from dyn_core.identification.pseudo_inertia import is_possible
+from dyn_core.identification.estimators.identification_settings import Estimator
+from dyn_core.identification.estimators.physical_consistency import is_possible
 from dyn_core.identification.regressor.base_columns import base_columns
 
 ARMS = {"6R": SIX, "7R": SEVEN}
@@ -26,13 +26,7 @@ ARMS = {"6R": SIX, "7R": SEVEN}
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """An arm, what it does, and what there is to be found.
-
-    Attributes:
-        description: what is known of it.
-        exact: its motion and torques.
-        expected: its base parameters and friction, by name.
-    """
+    """An arm, its exact motion, and the base parameters and friction to be found, by name."""
 
     description: dyn_core.Robot
     exact: Signals
@@ -40,7 +34,7 @@ class Arm:
 
 
 def arm_of(name: str, duration: float = 30.0) -> Arm:
-    """Answer an arm of `ARMS`."""
+    """Return an arm of `ARMS`."""
     robot = with_drives(arm(ARMS[name]))
     base = base_columns(robot)
     friction = (f"{letters}{j}" for j in robot.coordinates for letters in ("Fv", "Fs", "Fo"))
@@ -50,19 +44,12 @@ def arm_of(name: str, duration: float = 30.0) -> Arm:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What one run has found.
-
-    Attributes:
-        names: of the parameters.
-        errors: what was found less the truth, in reported deviations.
-        essential: whether each is essential.
-        possible: whether bodies, rotors and friction can have the consistent parameters.
-    """
+    """The result of one run."""
 
     names: tuple[str, ...]
-    errors: np.ndarray
+    errors: np.ndarray  # found less true values, in reported deviations
     essential: np.ndarray
-    possible: bool
+    possible: bool  # whether the consistent parameters are possible
 
 
 def run(case: Arm, seed: int, estimator: Estimator = "wls") -> Run:
@@ -70,9 +57,8 @@ def run(case: Arm, seed: int, estimator: Estimator = "wls") -> Run:
     names = case.description.joint_names
     log = dyn_core.log_of_arrays(names, case.exact.time, *sensed(case.exact, seed))
     signals = dyn_core.condition(log, Protocol(train=1.0))
-    found = dyn_core.identify(
-        case.description, signals, IdentificationSettings(estimator=estimator, diagnose=False)
-    )
+    settings = IdentificationSettings(estimator=estimator, diagnose=False)
+    found = dyn_core.identify(case.description, signals, settings)
     parameters = [*found.base, *(p for friction in found.friction for p in friction.parameters)]
     values, deviations, essential = np.array([(p.value, p.deviation, p.essential) for p in parameters]).T
     table = np.array([p.value for p in found.standard]).reshape(len(names), 14)
@@ -82,8 +68,8 @@ def run(case: Arm, seed: int, estimator: Estimator = "wls") -> Run:
     return Run(tuple(p.name for p in parameters), wrong / deviations, essential > 0.0, possible)
 
 
-Spoiled = tuple[np.ndarray, np.ndarray, set[int], str]
-"""Positions, torques, the joints that are to be named, and the words."""
+# Positions, torques, the joints that are to be named, and codes of the findings
+Spoiled = tuple[np.ndarray, np.ndarray, set[int], set[str]]
 Mistake = Callable[[np.ndarray, np.ndarray, np.random.Generator], Spoiled]
 
 
@@ -92,7 +78,7 @@ def wrong_sign(q: np.ndarray, tau: np.ndarray, random: np.random.Generator) -> S
     joint = int(random.integers(q.shape[1]))
     changed = tau.copy()
     changed[:, joint] *= -1.0
-    return q, changed, {joint}, "wrong sign"
+    return q, changed, {joint}, {"torque-sign-wrong", "position-sign-wrong", "axis-sign-wrong"}
 
 
 def swapped(q: np.ndarray, tau: np.ndarray, random: np.random.Generator) -> Spoiled:
@@ -101,7 +87,8 @@ def swapped(q: np.ndarray, tau: np.ndarray, random: np.random.Generator) -> Spoi
     order = np.arange(q.shape[1])
     order[[i, k]] = order[[k, i]]
     what = int(random.integers(3))
-    return q if what == 0 else q[:, order], tau if what == 1 else tau[:, order], {i, k}, "swapped"
+    q, tau = q if what == 0 else q[:, order], tau if what == 1 else tau[:, order]
+    return q, tau, {i, k}, {"signals-swapped", "signals-perhaps-swapped"}
 
 
 def saturated(q: np.ndarray, tau: np.ndarray, random: np.random.Generator) -> Spoiled:
@@ -110,17 +97,12 @@ def saturated(q: np.ndarray, tau: np.ndarray, random: np.random.Generator) -> Sp
     limit = 0.8 * np.abs(tau[:, joint]).max()
     changed = tau.copy()
     changed[:, joint] = np.clip(changed[:, joint], -limit, limit)
-    return q, changed, {joint}, "saturated"
+    return q, changed, {joint}, {"torque-saturated"}
 
 
 def late(q: np.ndarray, tau: np.ndarray, random: np.random.Generator) -> Spoiled:
     """Torques are recorded 5 ms, which are 5 samples, later than positions."""
-    return q[5:], tau[:-5], set(), "later than the positions"
-
-
-def right(q: np.ndarray, tau: np.ndarray, random: np.random.Generator) -> Spoiled:
-    """Nothing is wrong."""
-    return q, tau, set(), ""
+    return q[5:], tau[:-5], set(), {"torques-late"}
 
 
 MISTAKES: dict[str, Mistake] = {
@@ -128,17 +110,17 @@ MISTAKES: dict[str, Mistake] = {
     "swapped joints": swapped,
     "saturated sensor": saturated,
     "5 ms delay": late,
-    "nothing": right,
+    "nothing": lambda q, tau, random: (q, tau, set(), set()),
 }
 
 
 def is_named(case: Arm, mistake: str, seed: int) -> bool:
     """Tell whether a mistake is found, with its joints and no others; for no mistake, that none is found."""
     random = np.random.default_rng(seed)
-    q, tau, joints, words = MISTAKES[mistake](*sensed(case.exact, seed), random)
+    q, tau, joints, codes = MISTAKES[mistake](*sensed(case.exact, seed), random)
     names = case.description.joint_names
     log = dyn_core.log_of_arrays(names, case.exact.time[: len(q)], q, tau)
     settings = IdentificationSettings((FrictionModel(),) * len(names))
     findings = dyn_core.identify(case.description, dyn_core.condition(log), settings).findings
     named = {names.index(name) for finding in findings for name in finding.names}
-    return named == joints and bool(findings) == bool(words) and all(words in f.message for f in findings)
+    return named == joints and bool(findings) == bool(codes) and {f.code for f in findings} <= codes

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions with known derivatives, as files of all kinds that logs come in."""
+"""Motions with known derivatives as logs, and the findings about a log."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+import dyn_core
 from dyn_core import Log
+from dyn_core.core.findings import Finding
 
 Array = np.ndarray
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Samples of a motion: a Fourier series for each joint, and an effort that goes with it."""
+    """Samples of a motion: a Fourier series for each joint, and the effort for it."""
 
     joints: tuple[str, ...]
     time: Array
@@ -27,14 +30,8 @@ class Motion:
     tau: Array
 
     def part(self, index: Array) -> Motion:
-        return replace(
-            self,
-            time=self.time[index],
-            q=self.q[index],
-            qd=self.qd[index],
-            qdd=self.qdd[index],
-            tau=self.tau[index],
-        )
+        names = ("time", "q", "qd", "qdd", "tau")
+        return replace(self, **{name: getattr(self, name)[index] for name in names})
 
     @property
     def names(self) -> list[str]:
@@ -48,7 +45,7 @@ class Motion:
 def motion(
     joints: int = 3, duration: float = 8.0, rate: float = 200.0, seed: int = 0, time: Array | None = None
 ) -> Motion:
-    """Answer a motion below 3 Hz, at even times or at those that are given."""
+    """Return a motion below 3 Hz, at even times or at those that are given."""
     generator = np.random.default_rng(seed)
     t = np.arange(round(duration * rate)) / rate if time is None else time
     omega = 2.0 * np.pi * np.arange(1, 6) * 0.5
@@ -66,11 +63,9 @@ def write_csv(
     path: Path, table: Array, names: Sequence[str] | None = None, separator: str = ",", digits: int = 12
 ) -> Path:
     """Write a table; empty fields for NaN."""
-    lines = [] if names is None else [separator.join(names)]
-    lines += [
-        separator.join("" if np.isnan(value) else f"{value:.{digits}g}" for value in row) for row in table
-    ]
-    path.write_text("\n".join(lines) + "\n")
+    rows = (["" if np.isnan(value) else f"{value:.{digits}g}" for value in row] for row in table)
+    lines = [*([] if names is None else [names]), *rows]
+    path.write_text("".join(f"{separator.join(line)}\n" for line in lines))
     return path
 
 
@@ -78,8 +73,33 @@ def motion_csv(path: Path, m: Motion) -> Path:
     return write_csv(path, m.table, m.names)
 
 
-def said(log: Log) -> str:
-    return "\n".join(map(str, log.findings))
+def edited(array: Array, *changes: tuple[Any, Any]) -> Array:
+    """Return a copy of an array with changed items, each as index and value."""
+    copy = array.copy()
+    for index, value in changes:
+        copy[index] = value
+    return copy
+
+
+def log_of(
+    m: Motion, mapping: Mapping[str, object] | None = None, robot: Any = None, **changed: Array
+) -> Log:
+    """Return the log of a motion with changed arrays, without velocities unless they are given."""
+    arrays = {"time": m.time, "q": m.q, "tau": m.tau, **changed}
+    return dyn_core.log_of_arrays(m.joints, mapping=mapping, robot=robot, **arrays)
+
+
+def codes(log: Log) -> set[str]:
+    return {finding.code for finding in log.findings}
+
+
+def found(log: Log, code: str, *names: str, **values: object) -> Finding:
+    """Return the one finding with a code, about these names, if any are given, and with these values."""
+    (finding,) = [f for f in log.findings if f.code == code and (not names or f.names == names)]
+    for name, value in values.items():
+        expected = pytest.approx(value, rel=1e-3) if isinstance(value, float) else value
+        assert finding.values[name] == expected, f"{code}: {name}"
+    return finding
 
 
 def assert_same(log: Log, m: Motion, tolerance: float = 1e-9) -> None:
@@ -90,10 +110,9 @@ def assert_same(log: Log, m: Motion, tolerance: float = 1e-9) -> None:
 
 
 def arm(joints: tuple[str, ...], limit: float = 3.0) -> str:
-    inertial = (
-        '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
-    )
-    links = "".join(f'<link name="l{k}">{inertial}</link>' for k in range(len(joints) + 1))
+    inertia = '<mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    names = [f"l{k}" for k in range(len(joints) + 1)]
+    links = "".join(f'<link name="{name}"><inertial>{inertia}</inertial></link>' for name in names)
     limits = f'<limit lower="{-limit}" upper="{limit}" effort="40" velocity="30"/>'
     moving = "".join(
         f'<joint name="{joint}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/>'

@@ -15,8 +15,8 @@ the solution with residuals in extended precision.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -24,18 +24,12 @@ import numpy as np
 import yaml
 from cut_joint import CutJoint, cut_joint
 from pinocchio_oracle import Oracle, pin
+from robots import ROBOTS
 
-STEP = 0.1
-"""Longest step of the continuation from the assembly (rad or m)."""
-
-CLOSED = 1e-12
-"""What may stay open (m, rad), of lengths of some metres and angles of some radians."""
-
-RANK = 1e-8
-"""Singular values of the constraints below this part of the largest are those of redundant rows."""
-
+STEP = 0.1  # Longest step of the continuation from the assembly (rad or m)
+CLOSED = 1e-12  # What may stay open (m, rad), of lengths of some metres and angles of some radians
+RANK = 1e-8  # Singular values of the constraints below this part of the largest are those of redundant rows
 DOWN = (0.0, 0.0, -9.81)
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 
 
 class CutWrench(NamedTuple):
@@ -65,34 +59,20 @@ class LoopOracle:
     them. All quantities in rad, m, s, N m, N.
     """
 
-    def __init__(
-        self,
-        urdf: str,
-        side: Mapping,
-        actuated: Sequence[str] | None = None,
-        gravity: Sequence[float] = DOWN,
-        friction: bool = True,
-        rotor_inertia: bool = True,
-    ) -> None:
-        """Build the tree and cut frames.
+    def __init__(self, urdf, side, actuated=None, gravity=DOWN, friction=True, rotor_inertia=True) -> None:
+        """Build the tree and cut frames from the text of a URDF and what its side file holds.
 
-        Args:
-            urdf: text of the URDF.
-            side: what its side file holds: loops, passive, assembly, rotor_inertia, friction.
-            actuated: names of the actuated joints in the wanted order; by default Pinocchio's.
-            gravity: acceleration of gravity in the frame of the root link (m/s^2).
-            friction: whether the joints have friction.
-            rotor_inertia: whether they feel their rotors.
+        The actuated joints are in the order of their names, by default in that of Pinocchio.
         """
         names = list(pin.buildModelFromXML(urdf).names)[1:]
-        passive = list(side.get("passive", ()))
+        passive = list(side["passive"])
         self.actuated = tuple(actuated or (name for name in names if name not in passive))
         self.passive_names = tuple(name for name in names if name in passive)
         self.joint_names = (*self.actuated, *self.passive_names)
         assert sorted(self.joint_names) == sorted(names)
         self.dof, self.n = len(self.actuated), len(names)
         self.tree = Oracle(urdf, self.joint_names, gravity)
-        self.loops = [cut_joint(loop) for loop in side.get("loops", ())]
+        self.loops = [cut_joint(loop) for loop in side["loops"]]
         self._frames = [(self._frame(loop, True), self._frame(loop, False)) for loop in self.loops]
         self.tree.data = self.tree.model.createData()
         self._read_joints(urdf, side, friction, rotor_inertia)
@@ -100,14 +80,14 @@ class LoopOracle:
         self._assembly = self._corrected(np.array([float(assembly.get(j, 0.0)) for j in self.joint_names]))
         self._last = self._assembly  # the position that was asked for last, as calls come together
         singular = np.linalg.svd(self._constraints(self._assembly).J, compute_uv=False)
-        self.rank = int(np.sum(singular > RANK * singular[0])) if singular.size else 0
+        self.rank = int(np.sum(singular > RANK * singular[0]))
 
     # Positions
 
     def assembly_gap(self, side: Mapping) -> float:
         """By how much the loops are open with the joints where the side file says (m, rad)."""
         q = np.array([float(side.get("assembly", {}).get(j, 0.0)) for j in self.joint_names])
-        return float(np.abs(self._constraints(q).residual).max(initial=0.0))
+        return float(np.abs(self._constraints(q).residual).max())
 
     @property
     def assembly(self) -> np.ndarray:
@@ -122,16 +102,18 @@ class LoopOracle:
         """The same in the order of `joint_names`, by continuation along the line from the assembly."""
         target = np.asarray(q_a, dtype=float)
         if not np.array_equal(target, self._last[: self.dof]):
-            steps = max(1, math.ceil(np.abs(target - self.assembly).max() / STEP))
-            q = self._assembly
-            for step in range(1, steps):
-                q = self._moved(q, self.assembly + (step / steps) * (target - self.assembly))
-            self._last = self._corrected(np.concatenate((target, self._moved(q, target)[self.dof :])))
+            *_, (_, q) = self._line_to(target)
+            self._last = self._corrected(np.concatenate((target, q[self.dof :])))
         return self._last.copy()
 
-    def random_state(
-        self, random: np.random.Generator, condition: float = 10.0
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _line_to(self, target: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
+        """Closed positions along the line from the assembly, each with the part of the line."""
+        q, steps = self._assembly, max(1, math.ceil(np.abs(target - self.assembly).max() / STEP))
+        for part in np.arange(1, steps + 1) / steps:
+            q = self._moved(q, self.assembly + part * (target - self.assembly))
+            yield part, q
+
+    def random_state(self, random, condition=10.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Actuated positions, velocities, accelerations in the regular workspace.
 
         On the line from the assembly to a random position within the limits, as far as joints stay within
@@ -140,24 +122,16 @@ class LoopOracle:
         """
         lower, upper = self.limits[: self.dof].T
         target = random.uniform(lower, upper)
-        steps = max(1, math.ceil(np.abs(target - self.assembly).max() / STEP))
-        allowed = condition * self._condition(self._assembly)
-        q, reached = self._assembly, 0
-        for step in range(1, steps + 1):
-            try:
-                q = self._moved(q, self.assembly + (step / steps) * (target - self.assembly))
-            except OpenLoopError:
-                break
-            if self._condition(q) > allowed or np.any((q < self.limits[:, 0]) | (q > self.limits[:, 1])):
-                break
-            reached = step
-        part = random.uniform(0.1, 1.0) * reached / steps
+        allowed, reached = condition * self._condition(self._assembly), 0.0
+        with suppress(OpenLoopError):
+            for part, q in self._line_to(target):
+                if self._condition(q) > allowed or np.any((q < self.limits[:, 0]) | (q > self.limits[:, 1])):
+                    break
+                reached = part
+        part = random.uniform(0.1, 1.0) * reached
         speed = 0.5 * self.velocity_limits[: self.dof]
-        return (
-            self.assembly + part * (target - self.assembly),
-            speed * random.uniform(-1.0, 1.0, self.dof),
-            4.0 * speed * random.uniform(-1.0, 1.0, self.dof),
-        )
+        qd, qdd = random.uniform(-1.0, 1.0, (2, self.dof)) * [speed, 4.0 * speed]
+        return self.assembly + part * (target - self.assembly), qd, qdd
 
     def condition(self, q_a: Sequence[float]) -> float:
         """Condition number of the constraints' columns of the passive joints."""
@@ -173,9 +147,7 @@ class LoopOracle:
         """G = dq/dq_a, n x dof (SYMORO+ 2003, eq. (4.40))."""
         return self._projection(self._constraints(self.positions(q_a)).J)
 
-    def tree_motion(
-        self, q_a: Sequence[float], qd_a: Sequence[float], qdd_a: Sequence[float]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def tree_motion(self, q_a, qd_a, qdd_a) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions, velocities and accelerations of all joints, in the order of `joint_names`."""
         q = self.positions(q_a)
         qd = self._projection(self._constraints(q).J) @ np.asarray(qd_a, dtype=float)
@@ -184,18 +156,13 @@ class LoopOracle:
         J_a, J_p = at.J[:, : self.dof], at.J[:, self.dof :]
         return q, qd, np.concatenate((qdd_a, -self._inverted(J_p) @ (J_a @ qdd_a + at.drift)))
 
-    def passive(
-        self, q_a: Sequence[float], qd_a: Sequence[float], qdd_a: Sequence[float]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def passive(self, q_a, qd_a, qdd_a) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions, velocities and accelerations of the joints `passive_names`."""
-        q, qd, qdd = (each[self.dof :] for each in self.tree_motion(q_a, qd_a, qdd_a))
-        return q, qd, qdd
+        return tuple(each[self.dof :] for each in self.tree_motion(q_a, qd_a, qdd_a))
 
     # Dynamics
 
-    def inverse_dynamics(
-        self, q_a: Sequence[float], qd_a: Sequence[float], qdd_a: Sequence[float]
-    ) -> np.ndarray:
+    def inverse_dynamics(self, q_a, qd_a, qdd_a) -> np.ndarray:
         """Actuated torques, ``G^T`` times those of the tree (SYMORO+ 2003, eq. (4.40))."""
         q, qd, qdd = self.tree_motion(q_a, qd_a, qdd_a)
         return self._projection(self._constraints(q).J).T @ self._tree_torques(q, qd, qdd)
@@ -215,15 +182,11 @@ class LoopOracle:
         G = self._projection(self._constraints(q).J)
         return G.T @ self._inertia(q) @ G
 
-    def forward_dynamics(
-        self, q_a: Sequence[float], qd_a: Sequence[float], tau: Sequence[float]
-    ) -> np.ndarray:
+    def forward_dynamics(self, q_a, qd_a, tau) -> np.ndarray:
         """Actuated accelerations."""
         return self.constrained_dynamics(q_a, qd_a, tau)[: self.dof]
 
-    def constrained_dynamics(
-        self, q_a: Sequence[float], qd_a: Sequence[float], tau: Sequence[float]
-    ) -> np.ndarray:
+    def constrained_dynamics(self, q_a, qd_a, tau) -> np.ndarray:
         """Accelerations of all joints, in the order of `joint_names`, by Lagrange multipliers."""
         q, qd, _ = self.tree_motion(q_a, qd_a, np.zeros(self.dof))
         at = self._constraints(q, qd)
@@ -234,9 +197,7 @@ class LoopOracle:
         zero = np.zeros((self.rank, self.rank))
         return refined_solution(np.block([[self._inertia(q), rows.T], [rows, zero]]), right)[: self.n]
 
-    def cut_wrench(
-        self, name: str, q_a: Sequence[float], qd_a: Sequence[float], qdd_a: Sequence[float]
-    ) -> CutWrench:
+    def cut_wrench(self, name, q_a, qd_a, qdd_a) -> CutWrench:
         """Wrench [force; moment] that the parent of a cut joint exerts on the child.
 
         In the parent's cut frame, about its origin. Where redundant constraints leave a component open,
@@ -276,13 +237,8 @@ class LoopOracle:
         pin.computeJointJacobians(tree.model, tree.data, motion[0])
         pin.updateFramePlacements(tree.model, tree.data)
         found = [_at_cut(tree, loop, *frames) for loop, frames in zip(self.loops, self._frames, strict=True)]
-        residuals, jacobians, drifts, bases = zip(*found, strict=True) if found else ((), (), (), ())
-        return Constraints(
-            np.concatenate((np.zeros(0), *residuals)),
-            np.concatenate((np.zeros((0, self.n)), *jacobians)),
-            np.concatenate((np.zeros(0), *drifts)),
-            bases,
-        )
+        *parts, bases = zip(*found, strict=True)
+        return Constraints(*map(np.concatenate, parts), bases)
 
     def _corrected(self, q: np.ndarray, enough: float = 0.0) -> np.ndarray:
         """Close the loops with the passive joints: damped Newton steps, until they make nothing better."""
@@ -313,13 +269,10 @@ class LoopOracle:
         return self._corrected(np.concatenate((q_a, q_p)), CLOSED)
 
     def _projection(self, J: np.ndarray) -> np.ndarray:
-        W = -self._inverted(J[:, self.dof :]) @ J[:, : self.dof]
-        return np.concatenate((np.eye(self.dof), W))
+        return np.concatenate((np.eye(self.dof), -self._inverted(J[:, self.dof :]) @ J[:, : self.dof]))
 
     def _inverted(self, J: np.ndarray) -> np.ndarray:
         """Pseudo-inverse of constraints of the rank that they have in the assembly."""
-        if self.rank == 0:
-            return np.zeros(J.T.shape)
         U, s, Vt = np.linalg.svd(J, full_matrices=False)
         r = self.rank
         if s.size < r or s[r - 1] < RANK * s[0]:
@@ -327,8 +280,6 @@ class LoopOracle:
         return (Vt[:r].T / s[:r]) @ U[:, :r].T
 
     def _condition(self, q: np.ndarray) -> float:
-        if self.rank == 0:
-            return 1.0
         s = np.linalg.svd(self._constraints(q).J[:, self.dof :], compute_uv=False)
         return float(s[0] / s[self.rank - 1])
 
@@ -389,40 +340,24 @@ def refined_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return scale * np.asarray(x, dtype=float)
 
 
-def _at_cut(
-    tree: Oracle, loop: CutJoint, parent: int, child: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _at_cut(tree, loop, parent, child) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Residual, Jacobian, drift and wrench basis of one cut joint, in the parent's cut frame P."""
-    axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     P, C = tree.data.oMf[parent], tree.data.oMf[child]
-    to_P = P.rotation.T
-    r = P.translation - C.translation
-    R, S = to_P @ C.rotation, loop.wrench_basis(to_P @ C.rotation)
+    r, to_P = P.translation - C.translation, np.kron(np.eye(2), P.rotation.T)
+    R = P.rotation.T @ C.rotation
+    S = loop.wrench_basis(R)
 
-    J_P, J_C = (
-        pin.getFrameJacobian(tree.model, tree.data, frame, axes)[:, tree._idx_v] for frame in (parent, child)
+    J_P, J_C, v_P, v_C, a_P, a_C = (
+        function(tree.model, tree.data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        for function in (pin.getFrameJacobian, pin.getFrameVelocity, pin.getFrameClassicalAcceleration)
+        for frame in (parent, child)
     )
-    linear = J_C[:3] + np.cross(J_C[3:], r, axisa=0).T - J_P[:3]
-    J = S.T @ np.concatenate((to_P @ linear, to_P @ (J_C[3:] - J_P[3:])))
-
-    v_P, v_C = (pin.getFrameVelocity(tree.model, tree.data, frame, axes) for frame in (parent, child))
-    a_P, a_C = (
-        pin.getFrameClassicalAcceleration(tree.model, tree.data, frame, axes) for frame in (parent, child)
-    )
-    V = np.concatenate(
-        (
-            to_P @ (v_C.linear + np.cross(v_C.angular, r) - v_P.linear),
-            to_P @ (v_C.angular - v_P.angular),
-        )
-    )
+    J = np.concatenate((J_C[:3] + np.cross(J_C[3:], r, axisa=0).T - J_P[:3], J_C[3:] - J_P[3:]))
+    linear = v_C.linear + np.cross(v_C.angular, r) - v_P.linear
+    V = to_P @ np.concatenate((linear, v_C.angular - v_P.angular))
     changing_r = np.cross(v_C.angular, v_P.linear - v_C.linear)
     relative = a_C.linear + np.cross(a_C.angular, r) + changing_r - a_P.linear
-    w_P = to_P @ v_P.angular
-    Vd = np.concatenate(
-        (
-            to_P @ relative - np.cross(w_P, V[:3]),
-            to_P @ (a_C.angular - a_P.angular) - np.cross(w_P, V[3:]),
-        )
-    )
+    turning = np.cross(P.rotation.T @ v_P.angular, V.reshape(2, 3)).ravel()
+    Vd = to_P @ np.concatenate((relative, a_C.angular - a_P.angular)) - turning
     drift = S.T @ Vd + loop.wrench_basis_rate(R, V[3:]).T @ V
-    return loop.residual(R, -to_P @ r), J, drift, S
+    return loop.residual(R, -P.rotation.T @ r), S.T @ to_P @ J[:, tree._idx_v], drift, S

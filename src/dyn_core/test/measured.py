@@ -14,83 +14,64 @@ import dyn_core
 from dyn_core import Protocol, Signals
 
 EMPS_URDF = """<robot name="emps">
-  <link name="base"/>
-  <link name="cart">
-    <inertial><mass value="100"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
-  </link>
+  <link name="base"/><link name="cart"><inertial><mass value="100"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <joint name="screw" type="prismatic">
     <parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
     <limit lower="-1" upper="1" effort="1000" velocity="1"/>
   </joint>
 </robot>"""
-EMPS_MAP = {
-    "time": {"column": "t", "unit": "s"},
-    "joints": {
-        "screw": {
-            "position": {"column": "qm", "unit": "m"},
-            "effort": {"column": "vir", "unit": "V", "gain": 35.15065188},
-        }
-    },
+EMPS_MAP = {"time": {"column": "t", "unit": "s"}, "joints": {"screw": {}}}
+EMPS_MAP["joints"]["screw"] = {
+    "position": {"column": "qm", "unit": "m"},
+    "effort": {"column": "vir", "unit": "V", "gain": 35.15065188},
 }
 EMPS_PROTOCOL = Protocol(cutoff=100.0, half_width=1, margin=100, decimate=10, train=1.0)
 """That of its authors (Janot, Gautier, Brunot 2019)."""
+EMPS_PUBLISHED = {"MR1": (95.1089, 0.1085), "Fv1": (203.5034, 1.1460), "Fs1": (20.3935, 0.1012)}
+EMPS_PUBLISHED["Fo1"] = (-3.1648, 0.0444)
+"""Their values and standard deviations of IDIM-LS."""
 UR10_PROTOCOL = Protocol(cutoff=10.0, filter_effort=True, half_width=1, margin=25, decimate=1, train=0.65)
 """That which goes with the data."""
 
-UR10_JOINTS = (
-    *("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint"),
-    *("wrist_1_joint", "wrist_2_joint", "wrist_3_joint"),
+UR10 = (
+    ("shoulder_pan_joint", (0.1273, 0.0, 90.0), 7.1, (0.021, 0.0, 0.027)),
+    ("shoulder_lift_joint", (0.0, -0.612, 0.0), 12.7, (0.38, 0.0, 0.158)),
+    ("elbow_joint", (0.0, -0.5723, 0.0), 4.27, (0.24, 0.0, 0.068)),
+    ("wrist_1_joint", (0.163941, 0.0, 90.0), 2.0, (0.0, 0.007, 0.018)),
+    ("wrist_2_joint", (0.1157, 0.0, -90.0), 2.0, (0.0, 0.007, 0.018)),
+    ("wrist_3_joint", (0.0922, 0.0, 0.0), 0.365, (0.0, 0.0, -0.026)),
 )
-UR10_DH = (
-    (0.1273, 0.0, 90.0),
-    (0.0, -0.612, 0.0),
-    (0.0, -0.5723, 0.0),
-    (0.163941, 0.0, 90.0),
-    (0.1157, 0.0, -90.0),
-    (0.0922, 0.0, 0.0),
-)
-"""By joint, d (m), a (m) and alpha (deg) of Denavit and Hartenberg, as the manufacturer publishes them."""
-UR10_BODIES = (
-    (7.1, (0.021, 0.0, 0.027)),
-    (12.7, (0.38, 0.0, 0.158)),
-    (4.27, (0.24, 0.0, 0.068)),
-    (2.0, (0.0, 0.007, 0.018)),
-    (2.0, (0.0, 0.007, 0.018)),
-    (0.365, (0.0, 0.0, -0.026)),
-)
-"""By link, its mass (kg), and its centre in the frame behind it (m), as the manufacturer publishes them."""
+"""By joint, as the manufacturer publishes them: d (m), a (m) and alpha (deg) of Denavit and Hartenberg, and
+the mass (kg) of its link, with the centre in the frame behind it (m)."""
 UR10_RADIUS = 0.1
 """Radius of gyration of a link (m): none is published."""
 
 
 def dataset(name: str) -> Path:
-    """Answer the directory of a data set; the test is skipped where there is none."""
-    places = [Path(os.environ["DYN_DATASETS"])] if "DYN_DATASETS" in os.environ else []
-    places += [parent / "shared" / "datasets" for parent in Path(__file__).resolve().parents]
-    for place in places:
+    """Return the directory of a data set; the test is skipped where there is none."""
+    named = [Path(os.environ["DYN_DATASETS"])] if "DYN_DATASETS" in os.environ else []
+    for place in (*named, *(parent / "shared" / "datasets" for parent in Path(__file__).resolve().parents)):
         if (place / name).is_dir():
             return place / name
     pytest.skip(f"the data set {name} is not here: name its directory in DYN_DATASETS")
 
 
 def emps_signals(file: str, protocol: Protocol = EMPS_PROTOCOL) -> Signals:
-    """Answer the signals of the EMPS axis."""
+    """Return the signals of the EMPS axis."""
     return dyn_core.condition(dyn_core.read_log(dataset("emps") / file, EMPS_MAP), protocol)
 
 
 def ur10_signals(protocol: Protocol = UR10_PROTOCOL) -> Signals:
-    """Answer the signals of the UR10."""
+    """Return the signals of the UR10."""
     log = dyn_core.read_log(dataset("ur10_unisa") / "ur10_exciting_trajectory.db3", robot=ur10())
     return dyn_core.condition(log, protocol)
 
 
 def ur10() -> dyn_core.Robot:
-    """Answer the UR10, by what its manufacturer publishes."""
-    parts = ['<link name="link_0"/>']
-    d, a, alpha = 0.0, 0.0, 0.0
-    for i, (name, following, (mass, centre)) in enumerate(
-        zip(UR10_JOINTS, UR10_DH, UR10_BODIES, strict=True), start=1
-    ):
+    """Return the UR10, by what its manufacturer publishes."""
+    parts, (d, a, alpha) = ['<link name="link_0"/>'], (0.0, 0.0, 0.0)
+    for i, (name, following, mass, centre) in enumerate(UR10, start=1):
         x, y, z = _through(*following, centre)
         inertia = mass * UR10_RADIUS**2
         parts.append(
@@ -106,6 +87,6 @@ def ur10() -> dyn_core.Robot:
 
 
 def _through(d: float, a: float, alpha: float, point: tuple[float, float, float]) -> np.ndarray:
-    """Answer a point of the frame behind a link in that of the link."""
+    """Return a point of the frame behind a link in that of the link."""
     c, s = math.cos(math.radians(alpha)), math.sin(math.radians(alpha))
     return np.array([a, 0.0, d]) + np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]) @ point

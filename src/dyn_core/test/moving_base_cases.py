@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from agreement import AGREES, EPSILON, Finding
 from free_flyer_oracle import FreeFlyer
+from random_case import with_random_drives
 from random_urdf import random_urdf
 
 import dyn_core
-from dyn_core.robot.joints import Friction
 from dyn_core.robot.robot import Robot
 
 
@@ -29,7 +31,6 @@ class FreeState:
 
 
 def free_state(random: np.random.Generator, n: int) -> FreeState:
-    """Answer a random state."""
     quaternion = random.normal(size=4)
     pose = np.array([*random.normal(size=3), *(quaternion / np.linalg.norm(quaternion))])
     V, Vd, F = random.uniform(-3.0, 3.0, (3, 6))
@@ -49,35 +50,63 @@ class FreeCase:
 
     @property
     def friction(self) -> np.ndarray:
-        """Torques of friction."""
-        return np.array(
-            [
-                joint.friction.Fs * np.sign(qd) + joint.friction.Fv * qd + joint.friction.Fo
-                for joint, qd in zip(self.robot.joints, self.state.qd, strict=True)
-            ]
-        )
+        terms = [(f.Fv, f.Fs, f.Fo) for f in (joint.friction for joint in self.robot.joints)]
+        Fv, Fs, Fo = np.reshape(terms, (-1, 3)).T  # a robot may have no joints
+        return Fs * np.sign(self.state.qd) + Fv * self.state.qd + Fo
 
 
 def heavy_base(urdf: str) -> str:
-    """Answer a tree whose root has a mass: without, its joints may be able to move it against nothing."""
+    """Return a tree whose root has a mass: without, its joints may be able to move it against nothing."""
     inertial = '<mass value="1.5"/><inertia ixx="0.2" ixy="0" ixz="0" iyy="0.3" iyz="0" izz="0.4"/>'
     return urdf.replace('<link name="l0"></link>', f'<link name="l0"><inertial>{inertial}</inertial></link>')
 
 
 def free_case(seed: int, joints: int) -> FreeCase:
-    """Answer a tree with masses at its leaves, tilted gravity, friction, and rotors in half of the joints."""
+    """Return a tree with masses at its leaves, tilted gravity, friction, and rotors in half of the joints."""
     random = np.random.default_rng(seed)
     gravity = tuple((random.normal(size=3) * 6.0).tolist())
     urdf = heavy_base(random_urdf(seed, joints, massless_leaves=False))
-    robot = dyn_core.load_robot(urdf, gravity=gravity, snap=0)
-    driven = []
-    for joint in robot.joints:
-        Ia, Fv, Fs, Fo = random.uniform(0.1, 2.0, 4).tolist()
-        Ia = Ia if random.random() < 0.5 else 0.0
-        driven.append(replace(joint, Ia=Ia, friction=Friction(Fv, Fs, Fo)))
-    robot = replace(robot, joints=tuple(driven))
-    rotors = [joint.Ia for joint in robot.joints]
-    oracle = FreeFlyer(urdf, robot.joint_names, gravity, rotors)
+    robot = with_random_drives(dyn_core.load_robot(urdf, gravity=gravity, snap=0), random)
+    oracle = FreeFlyer(urdf, robot.joint_names, gravity, [joint.Ia for joint in robot.joints])
     links = random.choice(robot.link_names, 3)
     wrenches = {str(link): random.normal(size=6) for link in links[:2]}
     return FreeCase(robot, oracle, free_state(random, robot.dof), wrenches, str(links[2]))
+
+
+# How far the functions of a robot on a free base are from Pinocchio's with a free-flyer.
+FUNCTIONS = ("free: inverse_dynamics", "free: given base", "free: forward_dynamics", "free: inertia_matrix")
+ROUNDINGS = 100
+
+
+def free_flyer_findings(urdf: str, robot: dyn_core.Robot, samples: int) -> Iterator[Finding]:
+    """Compare random states of a robot that was loaded from this text; the Python backend computes."""
+    model = dyn_core.compile_moving_base(robot, "free", backend="python", friction=False, rotor_inertia=False)
+    oracle = FreeFlyer(urdf, model.joint_names, robot.gravity)
+    random, worst, bar = np.random.default_rng(0), dict.fromkeys(FUNCTIONS, 0.0), AGREES
+
+    def compare(k: int, ours: np.ndarray, expected: np.ndarray, scale: float | None = None) -> None:
+        scale = float(np.abs(expected).max()) if scale is None else scale
+        error = float(np.abs(ours - expected).max(initial=0.0) / (scale or 1.0))
+        worst[FUNCTIONS[k]] = max(worst[FUNCTIONS[k]], error)
+
+    for _ in range(samples):
+        s = free_state(random, len(model.joint_names))
+        args, moved = (s.pose, s.V, s.Vd, s.q, s.qd, s.qdd), (s.pose, s.V, s.q, s.qd)
+        compare(1, model.inverse_dynamics_given_base(*args), oracle.forces(*args, {}))
+        A = oracle.inertia_matrix(s.q)
+        compare(3, model.inertia_matrix(s.q), A)
+        try:
+            ours = model.forward_dynamics(*moved, s.tau, F=s.F)
+        except dyn_core.DynError:  # no inertia resists a joint
+            continue
+        own = np.sqrt(np.diag(A))
+        bar = max(bar, ROUNDINGS * EPSILON * float(np.linalg.cond(A / np.outer(own, own))))
+        expected = oracle.direct(*moved, s.tau, s.F, {})
+        compare(2, ours, expected)
+        back = model.inverse_dynamics(*moved, expected[6:], F=s.F)
+        # The base by its acceleration, the joints by torques, relative to what has to cancel in them.
+        compare(0, back[:6], expected[:6], float(np.abs(expected).max()))
+        compare(0, back[6:], s.tau, float((np.abs(A[6:]) @ np.abs(expected)).max(initial=1.0)))
+    for function, error in worst.items():
+        accelerations = function in (FUNCTIONS[0], FUNCTIONS[2])
+        yield Finding(function, "pinocchio", error, bar if accelerations else AGREES)

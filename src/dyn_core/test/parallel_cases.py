@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import yaml
+from cut_joint import rotation
+from robots import ROBOTS
 
 import dyn_core
-from dyn_core.parallel.assembled import moved
+from dyn_core.algorithms.parallel.platform_mobility import moved
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 TILTED = (1.3, -2.4, -9.1)
 NAMES = ("gough_stewart", "delta", "six_legs", "planar")
 
@@ -56,63 +56,40 @@ def _joint(name: str, kind: str, parent: str, child: str, xyz, rpy, axis, dampin
 
 
 FLOATING = (
-    '<joint name="platform_motion" type="floating"><parent link="base"/><child link="platform"/></joint>\n'
+    '<joint name="platform_motion" type="floating"><parent link="base"/><child link="platform"/></joint>'
 )
 OWN = [f"platform_motion/{part}" for part in ("trans_x", "trans_y", "trans_z", "yaw", "pitch", "roll")]
-X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
-
-
-def rotation(rpy) -> np.ndarray:
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
+X, Y, Z, HERE = (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)
 
 
 def six_legs() -> Case:
     """Legs of three to six joints, one with a closed form, one bent, one of revolute joints alone."""
-    slide = [
-        ("tilt", "revolute", Y, (0, 0, 0)),
-        ("swing", "revolute", X, (0, 0, 0)),
-        ("length", "prismatic", Z, (0, 0, 0.6)),
-    ]
-    spin, nod, roll = (
-        ("spin", "revolute", Z, (0, 0, 0)),
-        ("nod", "revolute", Y, (0, 0, 0)),
-        ("roll", "revolute", X, (0, 0, 0)),
-    )
-    arm = [
-        ("tilt", "revolute", Y, (0, 0, 0)),
-        ("length", "revolute", Y, (0.3, 0, 0)),
-        ("sway", "revolute", X, (0, 0, 0)),
-    ]
+    tilt, swing = ("tilt", "revolute", Y, HERE), ("swing", "revolute", X, HERE)
+    slide = [tilt, swing, ("length", "prismatic", Z, (0, 0, 0.6))]
+    spin, nod = ("spin", "revolute", Z, HERE), ("nod", "revolute", Y, HERE)
+    arm = [tilt, ("length", "revolute", Y, (0.3, 0, 0)), ("sway", "revolute", X, HERE)]
     chains = [
-        (slide, "spherical", (0, 0, 0), "length"),
+        (slide, "spherical", HERE, "length"),
         (slide, "spherical", (0.03, 0.01, -0.02), "length"),
         (arm, "spherical", (0, 0, 0.6), "tilt"),
-        ([*slide, spin], "universal", (0, 0, 0), "length"),
-        ([*slide, spin, nod], "revolute", (0, 0, 0), "length"),
-        ([*slide, spin, nod, roll], "fixed", (0.01, 0, 0), "length"),
+        ([*slide, spin], "universal", HERE, "length"),
+        ([*slide, spin, nod], "revolute", HERE, "length"),
+        ([*slide, spin, nod, ("roll", "revolute", X, HERE)], "fixed", (0.01, 0, 0), "length"),
     ]
     text = '<robot name="six_legs">\n<link name="base"/>\n' + _body("platform", 0, 8.0) + FLOATING
     loops, passive, assembly = [], list(OWN), {"platform_motion/trans_z": 0.55}
     for i, (chain, kind, cut, actuated) in enumerate(chains):
         turn = math.tau * i / 6
         rpy = (0.35 * (-1) ** i, 0.3 * math.sin(2 + i), turn)
-        P = np.array(
-            [0.2 * math.cos(turn + 0.2 * (-1) ** i), 0.2 * math.sin(turn + 0.2 * (-1) ** i), 0.02 * i]
-        )
+        around = turn + 0.2 * (-1) ** i
+        P = np.array([0.2 * math.cos(around), 0.2 * math.sin(around), 0.02 * i])
         tip = np.sum([offset for _, _, _, offset in chain], axis=0) + cut
         B = P + np.array([0, 0, 0.55]) - rotation(rpy) @ tip
         parent = "base"
         for k, (name, sort, axis, offset) in enumerate(chain):
             link = f"leg{i}_{name}"
             text += _body(link, 6 * i + k, 0.5 + 0.2 * k)
-            place = (B, rpy) if k == 0 else (offset, (0, 0, 0))
+            place = (B, rpy) if k == 0 else (offset, HERE)
             text += _joint(f"{name}{i}", sort, parent, link, *place, axis, 0.05 * (k + 1))
             passive += [f"{name}{i}"] if name != actuated else []
             parent = link
@@ -122,13 +99,8 @@ def six_legs() -> Case:
             loop |= {"axis": list(Y), "axis2": list(X)}
         loops.append(loop | ({"axis": list(X)} if kind == "revolute" else {}))
     assembly |= {"length0": 0.01, "swing1": 0.02}  # near, not closed
-    side = {
-        "loops": loops,
-        "passive": passive,
-        "assembly": assembly,
-        "rotor_inertia": {"length0": 3.0, "tilt2": 0.2},
-    }
-    return Case(text + "</robot>", yaml.safe_dump(side))
+    side = {"loops": loops, "passive": passive, "assembly": assembly}
+    return Case(text + "</robot>", yaml.safe_dump(side | {"rotor_inertia": {"length0": 3.0, "tilt2": 0.2}}))
 
 
 def planar() -> Case:
@@ -142,7 +114,7 @@ def planar() -> Case:
         direction = np.array([math.cos(turn), math.sin(turn), 0])
         across = np.array([-math.sin(turn), math.cos(turn), 0])
         P = 0.1 * direction
-        B = P + 0.3 * direction - 0.3 * across
+        B = P + 0.3 * (direction - across)
         # The arm points across, the forearm towards the centre.
         text += _body(f"arm{i}", 3 * i) + _body(f"forearm{i}", 3 * i + 1, 0.7)
         axes = rotation(plane)
@@ -150,16 +122,11 @@ def planar() -> Case:
         pitch = math.asin(-spun[2, 0])
         rpy = (math.atan2(spun[2, 1], spun[2, 2]), pitch, math.atan2(spun[1, 0], spun[0, 0]))
         text += _joint(f"shoulder{i}", "revolute", "base", f"arm{i}", axes @ B, rpy, Z, 0.1)
-        text += _joint(f"elbow{i}", "revolute", f"arm{i}", f"forearm{i}", (0.3, 0, 0), (0, 0, 0), Z, 0.02)
+        text += _joint(f"elbow{i}", "revolute", f"arm{i}", f"forearm{i}", (0.3, 0, 0), HERE, Z, 0.02)
         passive.append(f"elbow{i}")
-        loops.append(
-            {
-                "name": f"leg{i}",
-                "type": "revolute",
-                "parent": {"link": "platform", "xyz": P.tolist()},
-                "child": {"link": f"forearm{i}", "xyz": [0, 0.3, 0]},
-            }
-        )
+        ends = {"parent": ("platform", P.tolist()), "child": (f"forearm{i}", [0, 0.3, 0])}
+        ends = {end: {"link": link, "xyz": xyz} for end, (link, xyz) in ends.items()}
+        loops.append({"name": f"leg{i}", "type": "revolute", **ends})
     return Case(text + "</robot>", yaml.safe_dump({"loops": loops, "passive": passive, "assembly": assembly}))
 
 

@@ -33,23 +33,18 @@ class ProjectedOracle:
         self._couples = any(joint.mimic for joint in robot.joints)
 
     def on_tree(self, q: np.ndarray, *rates: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Positions and rates of the joints of the tree."""
         return (self.G @ q + self.offset, *(self.G @ rate for rate in rates))
 
     def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """Joint torques."""
         return self.G.T @ self.tree.inverse_dynamics(*self.on_tree(q, qd, qdd), {})
 
     def bias_torques(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Torques at zero acceleration."""
         return self.inverse_dynamics(q, qd, np.zeros(self.robot.dof))
 
     def gravity_torques(self, q: np.ndarray) -> np.ndarray:
-        """Torques that hold the robot at rest."""
         return self.G.T @ self.tree.gravity_torques(*self.on_tree(q))
 
     def inertia_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Inertia matrix."""
         return self.G.T @ self.tree.inertia_matrix(*self.on_tree(q)) @ self.G
 
     def forward_dynamics(
@@ -61,12 +56,10 @@ class ProjectedOracle:
         """
         if not self._couples:
             return self.tree.direct_dynamics(q, qd, tau, {}, np.zeros(self.robot.dof))
-        resisted = np.setdiff1d(np.arange(self.robot.dof), unresisted)
+        resisted, qdd = np.setdiff1d(np.arange(self.robot.dof), unresisted), np.zeros(self.robot.dof)
         A = self.inertia_matrix(q)[np.ix_(resisted, resisted)]
-        qdd = np.zeros(self.robot.dof)
         for _ in range(2):
-            missing = tau - self.inverse_dynamics(q, qd, qdd)
-            qdd[resisted] += np.linalg.solve(A, missing[resisted])
+            qdd[resisted] += np.linalg.solve(A, (tau - self.inverse_dynamics(q, qd, qdd))[resisted])
         qdd[list(unresisted)] = np.nan
         return qdd
 
@@ -95,5 +88,5 @@ class ProjectedOracle:
 
 
 def per_sample(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
-    """Answer what a function of one sample gives for each sample of a batch."""
+    """Return what a function of one sample gives for each sample of a batch."""
     return np.array([function(*sample) for sample in zip(*arrays, strict=True)])

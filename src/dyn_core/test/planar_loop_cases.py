@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ class PlanarCase:
 
 
 def planar_case(name: str) -> PlanarCase:
-    """Answer a case of `NAMES`; the test is skipped where the file is absent."""
+    """Return a case of `NAMES`; the test is skipped where the file is absent."""
     case = json.loads(_file().read_text())[name]
     moving = case["NL"] - 1
     assert not any(any(case[key]) for key in ("alpha", "beta", "b", "d", "theta"))
@@ -57,15 +58,11 @@ def planar_case(name: str) -> PlanarCase:
         )
         for state in case["cases"]
     )
-    cut, other_side = (
-        {"link": f"link_{case['v'][k]}", "xyz": [case["a"][k], 0.0, 0.0]} for k in (moving, moving + 1)
-    )
+    links, lengths = case["v"][moving:], case["a"][moving:]
+    cut, other_side = ({"link": f"link_{links[k]}", "xyz": [lengths[k], 0.0, 0.0]} for k in (0, 1))
     loop = {"name": "cut", "type": "revolute", "parent": cut, "child": other_side}
-    side = {
-        "loops": [loop],
-        "passive": [joint for joint in names if joint not in actuated],
-        "assembly": dict(states[0].angles),
-    }
+    passive = [joint for joint in names if joint not in actuated]
+    side = {"loops": [loop], "passive": passive, "assembly": dict(states[0].angles)}
     parts = [_link(case, j) for j in range(moving + 1)] + [_joint(case, j) for j in range(1, moving + 1)]
     urdf = f'<robot name="{name}">{"".join(parts)}</robot>'
     return PlanarCase(name, urdf, side, actuated, tuple(case["g"]), states, int(case["numeric_base_params"]))
@@ -87,11 +84,8 @@ def _link(case: dict, j: int) -> str:
     c = moments / m
     about_frame = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     inertia = (about_frame - m * (c @ c * np.eye(3) - np.outer(c, c))).tolist()
-    terms = " ".join(
-        f'i{"xyz"[row]}{"xyz"[column]}="{inertia[row][column]!r}"'
-        for row in range(3)
-        for column in range(row, 3)
-    )
+    pairs = combinations_with_replacement(range(3), 2)
+    terms = " ".join(f'i{"xyz"[i]}{"xyz"[j]}="{inertia[i][j]!r}"' for i, j in pairs)
     x, y, z = c.tolist()
     return (
         f'<link name="link_{j}"><inertial><origin xyz="{x!r} {y!r} {z!r}"/><mass value="{m!r}"/>'

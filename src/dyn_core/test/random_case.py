@@ -10,8 +10,8 @@ from pinocchio_oracle import Oracle
 from random_urdf import random_urdf
 
 import dyn_core
-from dyn_core.dynamics.wrench import Wrench
-from dyn_core.facade.external import external_wrenches
+from dyn_core.algorithms.dynamics.wrenches import Wrench
+from dyn_core.model.external_wrenches import external_wrenches
 from dyn_core.robot.joints import Friction
 from dyn_core.robot.robot import Robot
 
@@ -32,7 +32,6 @@ class Case:
 
     @property
     def external(self) -> dict[int, Wrench]:
-        """The wrenches by body."""
         return external_wrenches(self.robot, self.wrenches, ())
 
     @property
@@ -40,8 +39,16 @@ class Case:
         return np.array([joint.Ia for joint in self.robot.joints])
 
 
+def with_random_drives(robot: Robot, random: np.random.Generator) -> Robot:
+    joints = []
+    for joint in robot.joints:
+        Ia, *friction = random.uniform(0.1, 2.0, 4).tolist()
+        joints.append(replace(joint, Ia=Ia if random.random() < 0.5 else 0.0, friction=Friction(*friction)))
+    return replace(robot, joints=tuple(joints))
+
+
 def random_case(seed: int, joints: int, compound: bool = False, massless_leaves: bool = True) -> Case:
-    """Answer a tree with tilted gravity, friction, and rotor inertia in half of the joints.
+    """Return a tree with tilted gravity, friction, and rotor inertia in half of the joints.
 
     Some joints are planar or floating where `compound` is true.
     """
@@ -50,14 +57,10 @@ def random_case(seed: int, joints: int, compound: bool = False, massless_leaves:
     urdf = random_urdf(seed, joints, massless_leaves, compound)
     robot = dyn_core.load_robot(urdf, gravity=gravity, snap=0)
     oracle = Oracle(urdf, robot.joint_names, gravity)
-    driven = []
-    for joint in robot.joints:
-        Ia, Fv, Fs, Fo = random.uniform(0.1, 2.0, 4).tolist()
-        Ia = Ia if random.random() < 0.5 else 0.0
-        driven.append(replace(joint, Ia=Ia, friction=Friction(Fv, Fs, Fo)))
+    driven = with_random_drives(robot, random)
     links = random.choice(robot.link_names, 3)
     return Case(
-        replace(robot, joints=tuple(driven)),
+        driven,
         oracle,
         *random.uniform(-3.0, 3.0, (3, robot.dof)).tolist(),
         {str(link): random.normal(size=6) for link in links[:2]},

@@ -3,26 +3,18 @@
 
 from __future__ import annotations
 
-import math
 from random import Random
 
 import numpy as np
-import pinocchio as pin
+from pinocchio_oracle import Oracle, pin
 
-PASSIVE = {
-    "revolute": 5,
-    "prismatic": 5,
-    "cylindrical": 4,
-    "universal": 4,
-    "spherical": 3,
-    "planar": 3,
-    "fixed": 6,
-}
+PASSIVE = {"revolute": 5, "prismatic": 5, "cylindrical": 4, "universal": 4, "spherical": 3}
+PASSIVE |= {"planar": 3, "fixed": 6}
 """How many passive joints a spatial loop has whose other joints are actuated: one for each constraint."""
 
 
 def random_loop(kind: str, seed: int) -> tuple[str, dict]:
-    """Answer URDF and side file of two branches, on one turning link, that a cut joint connects.
+    """Return URDF and side file of two branches, on one turning link, that a cut joint connects.
 
     Some joints are prismatic; passive and actuated ones alternate; each carries a link that has mass.
     """
@@ -36,11 +28,9 @@ def random_loop(kind: str, seed: int) -> tuple[str, dict]:
         '<joint name="turn" type="continuous"><parent link="base"/><child link="trunk"/>'
         f'<origin xyz="{_triple(random, 0.3)}" rpy="{_triple(random, 3.0)}"/><axis xyz="0 0 1"/></joint>'
     ]
-    names = []
-    for k, (is_passive, parent) in enumerate(zip(roles, parents, strict=True)):
+    names = [f"{'passive' if is_passive else 'active'}_{k}" for k, is_passive in enumerate(roles)]
+    for k, (name, parent) in enumerate(zip(names, parents, strict=True)):
         slides = random.random() < 0.2
-        name = f"{'passive' if is_passive else 'active'}_{k}"
-        names.append(name)
         joints.append(
             f'<joint name="{name}" type="{"prismatic" if slides else "revolute"}">'
             f'<parent link="{parent}"/><child link="link_{k}"/>'
@@ -48,8 +38,8 @@ def random_loop(kind: str, seed: int) -> tuple[str, dict]:
             f'<axis xyz="{_triple(random, 1.0)}"/><limit lower="-3" upper="3" effort="50" velocity="2"/>'
             f'<dynamics damping="{random.uniform(0.0, 0.5)}" friction="{random.uniform(0.0, 0.5)}"/></joint>'
         )
-    links = [f'<link name="{name}">{_inertial(random)}</link>' for name in ("base", "trunk")]
-    links += [f'<link name="link_{k}">{_inertial(random)}</link>' for k in range(len(roles))]
+    carriers = ("base", "trunk", *(f"link_{k}" for k in range(len(roles))))
+    links = [f'<link name="{name}">{_inertial(random)}</link>' for name in carriers]
     urdf = f'<robot name="{kind}_{seed}">{"".join(links)}{"".join(joints)}</robot>'
     assembly = {name: random.uniform(-1.0, 1.0) for name in ("turn", *names)}
     ends = (f"link_{half - 1}", f"link_{len(roles) - 1}")
@@ -62,34 +52,19 @@ def random_loop(kind: str, seed: int) -> tuple[str, dict]:
 
 
 def _loop(random: Random, urdf: str, kind: str, ends: tuple[str, str], assembly: dict) -> dict:
-    """Answer a loop whose cut frames coincide in the assembly, but for a motion of the cut joint."""
-    model = pin.buildModelFromXML(urdf)
-    data = model.createData()
-    q = pin.neutral(model)
-    for name, value in assembly.items():
-        joint = model.joints[model.getJointId(name)]
-        q[joint.idx_q] = value if joint.nq == 1 else math.cos(value)
-        if joint.nq == 2:
-            q[joint.idx_q + 1] = math.sin(value)
-    pin.framesForwardKinematics(model, data, q)
-    parent, child = (data.oMf[model.getFrameId(end)] for end in ends)
+    """Return a loop whose cut frames coincide in the assembly, but for a motion of the cut joint."""
+    tree = Oracle(urdf, tuple(assembly), (0.0, 0.0, 0.0))
+    parent, child = (pin.SE3(*tree.link_placement([*assembly.values()], end)) for end in ends)
     xyz, rpy = ([random.uniform(-1.0, 1.0) for _ in range(3)] for _ in range(2))
     T_root_P = parent * pin.SE3(pin.rpy.rpyToMatrix(np.array(rpy)), np.array(xyz))
     axis = np.array([random.uniform(-1.0, 1.0) for _ in range(3)])
     axis /= np.linalg.norm(axis)
     moved, child_axis = _motion(random, kind, axis)
     T_child_C = child.inverse() * T_root_P * moved
-    loop = {
-        "name": "closure",
-        "type": kind,
-        "parent": {"link": ends[0], "xyz": xyz, "rpy": rpy},
-        "child": {
-            "link": ends[1],
-            "xyz": T_child_C.translation.tolist(),
-            "rpy": pin.rpy.matrixToRpy(T_child_C.rotation).tolist(),
-        },
-        "axis": axis.tolist(),
-    }
+    child_xyz, child_rpy = T_child_C.translation, pin.rpy.matrixToRpy(T_child_C.rotation)
+    loop = {"name": "closure", "type": kind, "axis": axis.tolist()}
+    loop["parent"] = {"link": ends[0], "xyz": xyz, "rpy": rpy}
+    loop["child"] = {"link": ends[1], "xyz": child_xyz.tolist(), "rpy": child_rpy.tolist()}
     return loop | ({"axis2": child_axis.tolist()} if kind == "universal" else {})
 
 
@@ -102,14 +77,10 @@ def _motion(random: Random, kind: str, axis: np.ndarray) -> tuple[pin.SE3, np.nd
     if kind == "universal":
         second = pin.exp3(axis * random.uniform(-1.0, 1.0)) @ across
         return pin.SE3(turn @ pin.exp3(second * random.uniform(-1.0, 1.0)), none), second
-    motions = {
-        "revolute": (turn, none),
-        "prismatic": (np.eye(3), slide),
-        "cylindrical": (turn, slide),
-        "spherical": (pin.exp3(np.array([random.uniform(-1.0, 1.0) for _ in range(3)])), none),
-        "planar": (turn, across * random.uniform(-0.3, 0.3)),
-        "fixed": (np.eye(3), none),
-    }
+    ball = pin.exp3(np.array([random.uniform(-1.0, 1.0) for _ in range(3)]))
+    motions = {"revolute": (turn, none), "prismatic": (np.eye(3), slide), "cylindrical": (turn, slide)}
+    motions |= {"spherical": (ball, none), "planar": (turn, across * random.uniform(-0.3, 0.3))}
+    motions |= {"fixed": (np.eye(3), none)}
     return pin.SE3(*motions[kind]), axis
 
 

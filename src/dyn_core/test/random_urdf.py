@@ -1,24 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""URDF text of random trees, with many of the special cases that real robots have."""
+"""Random robots as URDF, with drives and joints that mimic others."""
 
 from __future__ import annotations
 
 import math
+import re
+from itertools import combinations_with_replacement
 from random import Random
 
-ANGLES = (
-    0.0,
-    0.0,
-    0.0,
-    math.pi / 2,
-    -math.pi / 2,
-    math.pi,
-    1.5708,
-    -1.57,
-    3.14159,
-    1.5707963,
-    1e-9,
-)
+ANGLES = (0.0, 0.0, 0.0, math.pi / 2, -math.pi / 2, math.pi, 1.5708, -1.57, 3.14159, 1.5707963, 1e-9)
 EXACT_ANGLES = (0.0, 0.0, 0.0, math.pi / 2, -math.pi / 2, math.pi, 0.3)
 LENGTHS = (0.0, 0.0, 0.3, -0.5)
 AXES = ("1 0 0", "0 1 0", "0 0 1", "0 0 1", "-1 0 0", "0 -1 0", "0 0 -1")
@@ -34,15 +24,10 @@ def random_urdf(
     chain: bool = False,
     angles: tuple[float, ...] = ANGLES,
 ) -> str:
-    """Answer a tree of `joints` joints, of which some are fixed.
+    """Return a tree of `joints` joints, of which some are fixed, or a chain without branches.
 
-    Args:
-        seed: of the random numbers.
-        joints: how many.
-        massless_leaves: whether links without children may be without mass, as others may.
-        compound: whether planar and floating joints are among them.
-        chain: whether each joint carries the next, instead of there being branches.
-        angles: angles that most are among.
+    Links without children have no mass where `massless_leaves` allows it, as others may; planar and floating
+    joints are among the joints if `compound` says so; most angles are among `angles`.
     """
     random = Random(seed)
     straight = 1.0 if chain else 0.7
@@ -61,11 +46,9 @@ def _inertial(random: Random, angles: tuple[float, ...]) -> str:
     spread = [[random.gauss(0.0, 0.2) for _ in range(3)] for _ in range(4)]
     moment = [[sum(r[a] * r[b] for r in spread) * mass / 4 for b in range(3)] for a in range(3)]
     trace = sum(moment[a][a] for a in range(3))
-    entries = " ".join(
-        f'i{"xyz"[a]}{"xyz"[b]}="{(trace if a == b else 0.0) - moment[a][b]!r}"'
-        for a in range(3)
-        for b in range(a, 3)
-    )
+    pairs = combinations_with_replacement(range(3), 2)
+    inertias = ((a, b, (trace if a == b else 0.0) - moment[a][b]) for a, b in pairs)
+    entries = " ".join(f'i{"xyz"[a]}{"xyz"[b]}="{inertia!r}"' for a, b, inertia in inertias)
     return f'<inertial>{_origin(random, angles)}<mass value="{mass!r}"/><inertia {entries}/></inertial>'
 
 
@@ -75,11 +58,8 @@ def _joint(random: Random, index: int, parent: int, types: tuple[str, ...], angl
         axis = " ".join(repr(random.gauss(0.0, 2.0)) for _ in range(3))
     kind = random.choice(types)
     limit = "" if kind in COMPOUND else '<limit lower="-2" upper="2" effort="9" velocity="9"/>'
-    return (
-        f'<joint name="j{index}" type="{kind}">'
-        f'<parent link="l{parent}"/><child link="l{index}"/>{_origin(random, angles)}'
-        f'<axis xyz="{axis}"/>{limit}</joint>'
-    )
+    ends = f'<parent link="l{parent}"/><child link="l{index}"/>{_origin(random, angles)}'
+    return f'<joint name="j{index}" type="{kind}">{ends}<axis xyz="{axis}"/>{limit}</joint>'
 
 
 def _origin(random: Random, angles: tuple[float, ...]) -> str:
@@ -90,3 +70,28 @@ def _origin(random: Random, angles: tuple[float, ...]) -> str:
 
 def _one_of(random: Random, special: tuple[float, ...], reach: float) -> float:
     return random.choice(special) if random.random() < 0.7 else random.uniform(-reach, reach)
+
+
+_JOINT = re.compile(r'(<joint name="j(\d+)".*?)(</joint>)')
+
+
+def random_driven_urdf(
+    seed: int, joints: int, chain: bool = False, angles: tuple[float, ...] = ANGLES
+) -> str:
+    """Return `random_urdf` where joints have friction and rotors, and about a third mimic another."""
+    random, urdf = Random(seed), random_urdf(seed, joints, chain=chain, angles=angles)
+    return _JOINT.sub(lambda at: at[1] + _drive(random) + _mimic(random, int(at[2])) + at[3], urdf)
+
+
+def _drive(random: Random) -> str:
+    damping, friction, armature = (random.random() for _ in range(3))
+    return f'<dynamics damping="{damping!r}" friction="{friction!r}" armature="{armature!r}"/>'
+
+
+def _mimic(random: Random, index: int) -> str:
+    """Mimic of an earlier joint, which may mimic another or be fixed; some joints stand still."""
+    if index == 1 or random.random() > 0.35:
+        return ""
+    multiplier, offset = random.choice((1.0, -1.0, 0.0, 0.3, -2.5)), random.choice((0.0, 0.4))
+    leader = random.randrange(1, index)
+    return f'<mimic joint="j{leader}" multiplier="{multiplier}" offset="{offset}"/>'

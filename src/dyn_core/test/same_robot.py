@@ -6,20 +6,18 @@ from __future__ import annotations
 import numpy as np
 
 import dyn_core
-from dyn_core.geometry.forward import link_placements
-from dyn_core.kinematics.jacobian import jacobian
+from dyn_core.algorithms.link_motion import jacobian
 from dyn_core.model.fixed_base.dynamics_programs import kinds
 from dyn_core.robot.joint_coupling import coordinate_torques, joint_positions
+from dyn_core.robot.mdh.direct_geometry import link_placements
 
 
 def assert_same_robot(a: dyn_core.Robot, b: dyn_core.Robot, seed: int = 0) -> None:
     """Compare names, placements and Jacobians of links, and all dynamics with friction and rotors."""
     assert (a.name, a.joint_names, sorted(a.link_names)) == (b.name, b.joint_names, sorted(b.link_names))
     assert a.dof == 0 or a.limits == b.limits
-    random = np.random.default_rng(seed)
-    q, qd, qdd = random.uniform(-2.0, 2.0, (3, 3, a.dof))
-    tip = a.link_names[-1]
-    pushed = {tip: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
+    q, qd, qdd = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, 3, a.dof))
+    pushed = {a.link_names[-1]: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
     models = [dyn_core.compile_model(robot, backend="python") for robot in (a, b)]
     one, other = (model.inverse_dynamics(q, qd, qdd, pushed) for model in models)
     assert_close(one, other, 1e-10)

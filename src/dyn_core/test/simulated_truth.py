@@ -10,8 +10,7 @@ import numpy as np
 import dyn_core
 from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.regressor.base_columns import BaseColumns
-from dyn_core.logs.conditioning.signals import Signals
-from dyn_core.signals.of_arrays import signals_of_arrays
+from dyn_core.logs.conditioning.signals import Signals, signals_of_arrays
 
 RATE = 1000.0
 DROPPED = 250
@@ -19,24 +18,19 @@ DROPPED = 250
 
 SIX = ((0, 0, 0.4), (-90, 0.05, 0), (0, 0.45, 0), (-90, 0.03, 0.42), (90, 0, 0), (-90, 0, 0.1))
 SEVEN = (
-    (0, 0, 0.33),
-    (-90, 0, 0),
-    (90, 0, 0.32),
-    (90, 0.08, 0),
-    (-90, -0.08, 0.38),
-    (90, 0, 0),
-    (90, 0.09, 0),
+    *((0, 0, 0.33), (-90, 0, 0), (90, 0, 0.32), (90, 0.08, 0)),
+    *((-90, -0.08, 0.38), (90, 0, 0), (90, 0.09, 0)),
 )
 """By joint: angle between its axis and that before (deg), distance of the axes, offset along the axis (m)."""
 
 
 def arm(axes: tuple[tuple[float, float, float], ...], seed: int = 0) -> dyn_core.Robot:
-    """Answer an arm with revolute joints and bodies that get lighter towards the tool."""
+    """Return an arm with revolute joints and bodies that get lighter towards the tool."""
     return dyn_core.load_robot(arm_urdf(axes, seed))
 
 
 def arm_urdf(axes: tuple[tuple[float, float, float], ...], seed: int = 0) -> str:
-    """Answer the description of `arm`."""
+    """Return the description of `arm`."""
     random = np.random.default_rng(seed)
     parts = ['<link name="base"/>']
     for j, (alpha, d, r) in enumerate(axes, start=1):
@@ -59,23 +53,21 @@ def arm_urdf(axes: tuple[tuple[float, float, float], ...], seed: int = 0) -> str
 
 
 def with_drives(robot: dyn_core.Robot, seed: int = 1) -> dyn_core.Robot:
-    """Answer the robot with other bodies than its description says, with rotors and friction."""
+    """Return the robot with other bodies than its description says, with rotors and friction."""
     random = np.random.default_rng(seed)
     n = len(robot.joints)
     values = np.array(robot.parameters).reshape(n, 14).copy()
     size = np.linspace(1.0, 0.1, n)
     values[:, :10] *= random.uniform(0.8, 1.25, (n, 1))  # heavier or lighter, but possible
-    values[:, 10] = size * random.uniform(0.2, 0.6, n)
-    values[:, 11] = size * random.uniform(2.0, 6.0, n)
-    values[:, 12] = size * random.uniform(3.0, 8.0, n)
-    values[:, 13] = size * random.uniform(-0.5, 0.5, n)
+    for k, (low, high) in enumerate(((0.2, 0.6), (2.0, 6.0), (3.0, 8.0), (-0.5, 0.5)), start=10):
+        values[:, k] = size * random.uniform(low, high, n)
     return robot.with_parameters(values.ravel())
 
 
 def excitation(
     n: int, duration: float = 30.0, seed: int = 0, speed: float = 1.5
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Answer times, positions, velocities and accelerations of a Fourier series of five harmonics."""
+    """Return times, positions, velocities and accelerations of a Fourier series of five harmonics."""
     random = np.random.default_rng(seed)
     t = np.arange(int(duration * RATE)) / RATE
     w = 2.0 * np.pi * 0.1 * np.arange(1, 6)
@@ -83,17 +75,13 @@ def excitation(
     sines, cosines = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     velocity = cosines @ (a * w[:, None]) - sines @ (b * w[:, None])
     scale = np.minimum(1.2 / np.abs(sines @ a + cosines @ b).max(0), speed / np.abs(velocity).max(0))
-    a, b = a * scale, b * scale
-    return (
-        t,
-        sines @ a + cosines @ b,
-        cosines @ (a * w[:, None]) - sines @ (b * w[:, None]),
-        -(sines @ (a * w[:, None] ** 2) + cosines @ (b * w[:, None] ** 2)),
-    )
+    a, b, w = a * scale, b * scale, w[:, None]
+    q, qd = sines @ a + cosines @ b, cosines @ (a * w) - sines @ (b * w)
+    return t, q, qd, -(sines @ (a * w**2) + cosines @ (b * w**2))
 
 
 def exact_motion(robot: dyn_core.Robot, duration: float = 30.0, seed: int = 0) -> Signals:
-    """Answer a motion of a robot without any noise."""
+    """Return a motion of a robot without any noise."""
     t, q, qd, qdd = excitation(robot.dof, duration, seed)
     tau = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd)
     return signals_of_arrays(robot.joint_names, t, q, qd, qdd, tau)
@@ -102,13 +90,9 @@ def exact_motion(robot: dyn_core.Robot, duration: float = 30.0, seed: int = 0) -
 def sensed(
     exact: Signals, seed: int, torque_noise: float = 0.01, position_noise: float = 1e-5
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Answer positions and torques as sensors say them: encoders of 19 bits, torques of 12 bits, with noise.
+    """Return noisy positions of encoders of 19 bits, and noisy torques of 12 bits.
 
-    Args:
-        exact: what happened.
-        seed: of the noise.
-        torque_noise: deviation of the noise of the torques, as a part of the greatest of the joint.
-        position_noise: deviation of that of the positions (rad).
+    The deviation of the torque noise is relative to the greatest torque of the joint; positions are in rad.
     """
     random = np.random.default_rng(seed)
     step = 2.0 * np.pi / 2**19
@@ -127,17 +111,7 @@ def measured(
     decimate: int = 20,
     train: float = 0.65,
 ) -> Signals:
-    """Answer what sensors say, with positions filtered.
-
-    Args:
-        exact: what happened.
-        seed: of the noise.
-        torque_noise: deviation of the noise of the torques, as a part of the greatest of the joint.
-        position_noise: deviation of that of the positions (rad).
-        cutoff: of the filter of the positions (Hz).
-        decimate: how many samples parallel filtering makes one of.
-        train: part of the time that fits.
-    """
+    """Return what sensors say, with positions filtered by this cutoff (Hz)."""
     q, tau = sensed(exact, seed, torque_noise, position_noise)
     q = low_pass(q, cutoff)
     qd = np.gradient(q, 1.0 / RATE, axis=0)
@@ -148,7 +122,7 @@ def measured(
 
 
 def low_pass(values: np.ndarray, cutoff: float) -> np.ndarray:
-    """Answer values behind a symmetric filter: a sinc in a Hamming window."""
+    """Return values behind a symmetric filter: a sinc in a Hamming window."""
     reach = DROPPED - 10
     place = np.arange(-reach, reach + 1)
     weights = np.sinc(2.0 * cutoff / RATE * place) * np.hamming(2 * reach + 1)

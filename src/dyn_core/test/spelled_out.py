@@ -23,12 +23,11 @@ PARTS = {
 
 
 def plane_rpy(axis: str) -> tuple[str, str]:
-    """Answer rpy of the smallest rotation that takes z to an axis, and of its inverse."""
+    """Return rpy of the smallest rotation that takes z to an axis, and of its inverse."""
     a = np.array([float(word) for word in axis.split()])
     a /= np.linalg.norm(a)
-    across = np.cross([0.0, 0.0, 1.0], a)
-    sine = np.linalg.norm(across)
-    u = across / sine if sine > 1e-12 else np.array([1.0, 0.0, 0.0])
+    sine = math.hypot(a[0], a[1])
+    u = np.array([-a[1], a[0], 0.0]) / sine if sine > 1e-12 else np.array([1.0, 0.0, 0.0])
     angle = math.atan2(sine, a[2])
     U = np.array([[0.0, -u[2], u[1]], [u[2], 0.0, -u[0]], [-u[1], u[0], 0.0]])
     R = np.eye(3) + math.sin(angle) * U + (1.0 - math.cos(angle)) * U @ U
@@ -36,7 +35,7 @@ def plane_rpy(axis: str) -> tuple[str, str]:
 
 
 def with_planes_of_z(urdf: str) -> str:
-    """Answer a URDF in which every planar joint is one about z between frames turned for it."""
+    """Return a URDF in which every planar joint is one about z between frames turned for it."""
     robot = ElementTree.fromstring(urdf)
     for joint in robot.findall("joint"):
         if joint.get("type") == "planar":
@@ -51,7 +50,7 @@ def with_planes_of_z(urdf: str) -> str:
 
 
 def spelled_out(urdf: str) -> str:
-    """Answer a URDF of simple joints that have the names that dyn_core gives them, and the links too."""
+    """Return a URDF of simple joints that have the names that dyn_core gives them, and the links too."""
     robot = ElementTree.fromstring(urdf)
     for joint in robot.findall("joint"):
         kind = joint.get("type")
@@ -63,11 +62,10 @@ def spelled_out(urdf: str) -> str:
         _add(robot, f"{name}/place", "fixed", parent, f"{name}/place", joint.find("origin"))
         _add(robot, f"{name}/there", "fixed", f"{name}/place", f"{name}/there", rpy=there)
         carrier = f"{name}/there"
-        for part, part_type, axis in PARTS[kind]:
-            part = f"{name}/{part}"
+        for k, (ending, part_type, axis) in enumerate(PARTS[kind], start=1):
+            part, last = f"{name}/{ending}", k == len(PARTS[kind])
             _add(robot, part, part_type, carrier, f"{part}_carrier", axis=axis)
             carrier = f"{part}_carrier"
-            last = part.endswith(PARTS[kind][-1][0])
             own = child if last else f"{part}_link"
             _add(robot, f"{part}_back", "fixed", carrier, own, rpy=back, new=not last)
     return ElementTree.tostring(robot, encoding="unicode")
@@ -82,27 +80,14 @@ def _ends(joint: ElementTree.Element) -> tuple[str, str, str]:
     return joint.get("name"), joint.find("parent").get("link"), joint.find("child").get("link")
 
 
-def _add(
-    robot: ElementTree.Element,
-    name: str,
-    kind: str,
-    parent: str,
-    child: str,
-    origin: ElementTree.Element | None = None,
-    rpy: str = "0 0 0",
-    axis: str = "1 0 0",
-    new: bool = True,
-) -> None:
+def _add(robot, name, kind, parent, child, origin=None, rpy="0 0 0", axis="1 0 0", new=True) -> None:
     """Add a joint, and its child where it is new."""
     if new:
         ElementTree.SubElement(robot, "link", name=child)
     joint = ElementTree.SubElement(robot, "joint", name=name, type=kind)
     ElementTree.SubElement(joint, "parent", link=parent)
     ElementTree.SubElement(joint, "child", link=child)
-    if origin is None:
-        ElementTree.SubElement(joint, "origin", xyz="0 0 0", rpy=rpy)
-    else:
-        joint.append(origin)
+    joint.append(ElementTree.Element("origin", xyz="0 0 0", rpy=rpy) if origin is None else origin)
     ElementTree.SubElement(joint, "axis", xyz=axis)
     ElementTree.SubElement(joint, "limit", lower="-2", upper="2", effort="9", velocity="9")
 

@@ -1,16 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters of random trees: both methods, the rank of random data, and Pinocchio's regressor."""
+"""Base parameters of random trees, and those of identification, by both methods and beside Pinocchio."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
 import numpy as np
+import pytest
 from base_agreement import assert_methods_agree, assert_same_torques, rank
-from geometric_tables import random_gravity, random_rows, robot_of
+from example_robots import EMPTY, descriptions
+from geometric_tables import LWR, PUMA, RX90, STANFORD, Row, random_gravity, random_rows, robot_of
 from properties import examples, given, st
-from random_drives import random_driven_urdf
-from random_urdf import EXACT_ANGLES, random_urdf
+from random_urdf import EXACT_ANGLES, random_driven_urdf, random_urdf
+from robots import ROBOTS
+from simulated_truth import SIX, arm
 
 import dyn_core
+from dyn_core.algorithms.base_parameters.numeric_relations import random_regressor, random_states
+from dyn_core.identification.regressor import base_columns as base_columns_module
+from dyn_core.identification.regressor.base_columns import (
+    BaseColumns,
+    MotorCoupling,
+    base_columns,
+    coupling_columns,
+)
+from dyn_core.model.fixed_base import compiled_model as run_by
+from dyn_core.model.tunable_parameters import runnables
 from dyn_core.robot.joints import Sigma
 from dyn_core.robot.robot import Robot
 
@@ -45,9 +63,8 @@ def test_axes_that_are_almost_parallel_or_perpendicular(seed: int, joints: int, 
 @given(seed=seeds, joints=st.integers(1, 12), compound=st.booleans(), mount=mounts)
 def test_descriptions(seed: int, joints: int, compound: bool, mount: str) -> None:
     """Fixed joints, planar and floating ones, bodies without mass, angles that are printed as roundings."""
-    robot = dyn_core.load_robot(
-        random_urdf(seed, joints, compound=compound), gravity=(1.0, -3.0, 9.0), snap=0
-    )
+    urdf = random_urdf(seed, joints, compound=compound)
+    robot = dyn_core.load_robot(urdf, gravity=(1.0, -3.0, 9.0), snap=0)
     for method in ("symbolic", "numeric"):
         assert_same_torques(robot, dyn_core.base_parameters(robot, method, mount), mount)
 
@@ -66,14 +83,10 @@ def test_joints_that_mimic_others(seed: int, joints: int, mount: str) -> None:
 def test_what_more_mounts_show(seed: int, joints: int) -> None:
     """Each parameter of a fixed base is one of a tilted base, and each of that one of a moving base."""
     robot = random_robot(seed, joints)
-    fixed, tilted, moving = (
-        dyn_core.base_parameters(robot, mount=mount) for mount in ("fixed", "tilted", "moving")
-    )
-    for less, more in ((fixed, tilted), (tilted, moving)):
+    found = [dyn_core.base_parameters(robot, mount=mount) for mount in ("fixed", "tilted", "moving")]
+    for less, more in pairwise(found):
         within = less.matrix[:, more.columns] @ more.matrix
-        scale = max(1.0, np.abs(less.matrix).max(initial=0.0)) * max(
-            1.0, np.abs(more.matrix).max(initial=0.0)
-        )
+        scale = np.prod([max(1.0, np.abs(one.matrix).max(initial=0.0)) for one in (less, more)])
         np.testing.assert_allclose(within, less.matrix, rtol=0.0, atol=1e-9 * scale)
 
 
@@ -83,11 +96,8 @@ def test_bound_of_the_number(seed: int, joints: int) -> None:
     """SYMORO+ 2003, theorem 4 of 4.2.3, with 4 for 5: a pendulum has ZZ, MX and MY."""
     robot = random_robot(seed, joints)
     found = dyn_core.base_parameters(robot, rotor_inertia=False)
-    most = 0
-    for joint in robot.joints:
-        turns = joint.sigma is Sigma.REVOLUTE
-        most += (7 if turns else 4) - (joint.antecedent == 0) * (4 if turns else 3)
-    assert len(found.kept) <= most
+    most = {Sigma.REVOLUTE: (7, 3), Sigma.PRISMATIC: (4, 1)}  # of other joints, and of the first ones
+    assert len(found.kept) <= sum(most[joint.sigma][joint.antecedent == 0] for joint in robot.joints)
 
 
 @examples(60)
@@ -126,8 +136,98 @@ def test_symbols_of_any_robot(seed: int, joints: int, mount: str) -> None:
     robot = dyn_core.load_robot(random_driven_urdf(seed, joints, angles=EXACT_ANGLES))
     found = dyn_core.base_parameters(robot, mount=mount, symbols=True)
     assert found.coefficients is not None
-    values = np.array(
-        [[eval(x.text, {}, found.lengths) for x in row] for row in found.coefficients], dtype=float
-    )
+    values = [[eval(x.text, {}, found.lengths) for x in row] for row in found.coefficients]
     scale = max(1.0, np.abs(found.matrix).max(initial=0.0))
-    np.testing.assert_allclose(values.reshape(found.matrix.shape), found.matrix, rtol=0.0, atol=1e-9 * scale)
+    values = np.array(values, dtype=float).reshape(found.matrix.shape)
+    np.testing.assert_allclose(values, found.matrix, rtol=0.0, atol=1e-9 * scale)
+
+
+# Base parameters of identification are those of `base_parameters`: the same names, the same formulas.
+
+
+URDFS = [*sorted(ROBOTS.glob("*.urdf")), *(path for path in descriptions() if path.name not in EMPTY)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _in_python() -> Iterator[None]:
+    """Programs of many robots run in Python: each is called once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_by, "runnable_programs", lambda robot, programs: runnables(programs, "python"))
+        yield
+
+
+def assert_same(robot: Robot) -> BaseColumns:
+    found, told = base_columns(robot), dyn_core.base_parameters(robot)
+    assert found.names == told.names
+    assert found.expressions == told.expressions
+    assert (found.standard_names, found.kept) == (told.standard_names, told.kept)
+    return found
+
+
+def assert_columns(robot: Robot, found: BaseColumns, couplings: tuple[MotorCoupling, ...] = ()) -> None:
+    """Columns of base parameters, combined, are those of all standard parameters in states of their own."""
+    states = np.ascontiguousarray(random_states(robot, np.random.default_rng(5)).swapaxes(1, 2))
+    motors = below_each_other(coupling_columns(robot, couplings, *states[1:]))
+    W = np.hstack([random_regressor(robot, "fixed", seed=5), motors])
+    columns = below_each_other(found.columns(*states))
+    scale = max(1.0, np.abs(W).max(initial=0.0))
+    np.testing.assert_allclose(columns @ found.matrix, W, rtol=0.0, atol=1e-9 * scale)
+
+
+def below_each_other(columns: np.ndarray) -> np.ndarray:
+    N, n, p = columns.shape
+    return columns.transpose(1, 0, 2).reshape(N * n, p)
+
+
+@pytest.mark.parametrize("path", URDFS, ids=lambda path: path.stem)
+def test_names_of_example_robots(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No program of them is made: some would take half a minute."""
+    for name in ("trace", "run_by", "closed"):
+        monkeypatch.setattr(base_columns_module, name, lambda *of: None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dyn_core.ModelWarning)
+        robot = dyn_core.load_robot(path)
+    assert_same(robot)
+
+
+@pytest.mark.parametrize("table", [RX90, PUMA, STANFORD, LWR], ids=["rx90", "puma", "stanford", "lwr"])
+def test_names_of_arms(table: list[Row]) -> None:
+    """Upright and tilted: gravity along the first axis and across it."""
+    for gravity in ((0.0, 0.0, -9.81), (3.0, -4.0, -8.0)):
+        robot = robot_of(table, gravity)
+        assert_columns(robot, assert_same(robot))
+
+
+@examples(40)
+@given(seed=seeds, joints=st.integers(1, 7), almost=st.booleans())
+def test_names_of_random_trees(seed: int, joints: int, almost: bool) -> None:
+    """Revolute, prismatic and fixed joints, with gravity in any direction."""
+    robot = random_robot(seed, joints, almost)
+    assert_columns(robot, assert_same(robot))
+
+
+@examples(20)
+@given(seed=seeds, joints=st.integers(1, 7))
+def test_names_where_joints_mimic_others(seed: int, joints: int) -> None:
+    robot = dyn_core.load_robot(random_driven_urdf(seed, joints, angles=EXACT_ANGLES))
+    assert_columns(robot, assert_same(robot))
+
+
+def test_motors_of_two_joints_and_of_one() -> None:
+    """Of two joints, its parameters are behind those of bodies; of one, its rotor is grouped.
+
+    At half the speed of joint 6, it is a quarter of Iam6 for that joint; friction is not for bodies.
+    """
+    robot, two = arm(SIX), MotorCoupling("6", {"joint_5": 1.0, "joint_6": -0.5})
+    found, told = base_columns(robot, [two]), dyn_core.base_parameters(robot)
+    assert found.names == (*told.names, "Iam6", "Fvm6", "Fsm6")
+    assert found.expressions == (*told.expressions, "Iam6 = Iam6", "Fvm6 = Fvm6", "Fsm6 = Fsm6")
+    assert_columns(robot, found, (two,))
+    one = MotorCoupling("wrist", {"joint_6": 0.5})
+    found = base_columns(robot, [one])
+    assert found.kept == (*told.kept, "Fvmwrist", "Fsmwrist")
+    k = found.kept.index("Ia6")
+    assert (found.names[k], found.expressions[k]) == ("IaR6", "IaR6 = Ia6 + 0.25*Iamwrist")
+    others = [text for j, text in enumerate(found.expressions[: len(told.kept)]) if j != k]
+    assert others == [text for j, text in enumerate(told.expressions) if j != k]
+    assert_columns(robot, found, (one,))

@@ -3,23 +3,35 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import logging
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from dyn_process import started
+from refusals import refused
+from robots import ROBOTS
 
 import dyn_core
-from dyn_core.codegen import c_backend
-from dyn_core.codegen.compiler import NoCompiler
-from dyn_core.facade.compile import compiled_or_none
+from dyn_core.cli.main import main
+from dyn_core.codegen import c_compiler
+from dyn_core.codegen import c_source as c_backend
+from dyn_core.codegen.c_compiler import NoCompiler
+from dyn_core.core.errors import DynError
+from dyn_core.core.messages import sentence
+from dyn_core.model.builder import compiled_or_none
 from dyn_core.model.fixed_base.dynamics_programs import traced
 
-RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
+RRP = ROBOTS / "rrp.urdf"
 FUNCTIONS = ("gravity_torques", "bias_torques")
 """Two of a model: the cache has an entry for each, and knows nothing of models."""
 
@@ -27,23 +39,33 @@ FUNCTIONS = ("gravity_torques", "bias_torques")
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DYN_CACHE_DIR", str(tmp_path / "cache"))
-    c_backend._said.clear()
+    monkeypatch.delenv("DYN_CFLAGS", raising=False)
+    c_backend._logged.clear()
     return tmp_path / "cache"
 
 
 def works() -> bool:
     robot = dyn_core.load_robot(RRP)
-    functions = compiled_or_none(robot, [traced(robot, name) for name in FUNCTIONS], "c")
+    functions = compiled_or_none(robot.name, [traced(robot, name) for name in FUNCTIONS], "c")
     return functions is not None and np.isfinite(functions[0].run((), np.array([0.1, 0.2, 0.3]))).all()
 
 
 def test_entries_are_private_and_used_again(cache: Path) -> None:
     assert works()
     assert cache.stat().st_mode & 0o777 == 0o700
-    before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
-    assert works()
-    assert before == {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
+    before, after = ((works(), {x.name: x.stat().st_mtime_ns for x in cache.iterdir()}) for _ in range(2))
+    assert before == after
     assert not list(cache.glob(".new-*"))
+
+
+def test_other_flags_make_other_entries(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for flags, entries in (("", 2), ("-O0 -DX='1 2'", 4), ("", 4)):
+        monkeypatch.setenv("DYN_CFLAGS", flags)
+        assert works()
+        assert len(list(cache.glob("*.so"))) == entries
+    monkeypatch.setenv("DYN_CFLAGS", "'")
+    with refused("command-malformed", variable="DYN_CFLAGS", given="'"):
+        works()
 
 
 @pytest.mark.parametrize("damage", ["truncated", "altered", "empty", "no checksum"])
@@ -58,135 +80,178 @@ def test_a_damaged_entry_is_made_again(cache: Path, damage: str) -> None:
         content = {"truncated": data[:4096], "altered": b"\x7fELF" + data[9:], "empty": b""}
         library.write_bytes(content.get(damage, data))
     done = run(COMPILE)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "c\n"
+    assert (done.returncode, done.stdout) == (0, "c\n"), done.stderr
 
 
 COMPILE = f"""
 import dyn_core
-from dyn_core.facade.compile import compiled_or_none
+from dyn_core.model.builder import compiled_or_none
 from dyn_core.model.fixed_base.dynamics_programs import traced
 robot = dyn_core.load_robot({str(RRP)!r})
-print("c" if compiled_or_none(robot, [traced(robot, name) for name in {FUNCTIONS}], "auto") else "python")
+programs = [traced(robot, name) for name in {FUNCTIONS}]
+print("c" if compiled_or_none(robot.name, programs, "auto") else "python")
 """
-MODEL = f"import dyn_core; print(dyn_core.compile_model(dyn_core.load_robot({str(RRP)!r})).backend)"
 
 
 def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command, env = [sys.executable, "-c", code], {**os.environ, **variables}
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_several_processes_compile_the_same_model_at_once(cache: Path) -> None:
-    command = [sys.executable, "-c", COMPILE]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [process.communicate(timeout=120)[0] for process in processes] == ["c\n"] * 4
+    with ThreadPoolExecutor(4) as pool:
+        assert [done.stdout for done in pool.map(run, [COMPILE] * 4)] == ["c\n"] * 4
+
+
+def unused_cache(caplog: pytest.LogCaptureFixture) -> DynError:
+    """Compile twice, and return why the cache was not used, which is logged once."""
+    with caplog.at_level(logging.WARNING, "dyn_core"):
+        assert (works(), works()) == (True, True)
+    (record,) = caplog.records
+    assert record.msg.code == "programs-not-cached"
+    return record.msg.values["problem"]
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770])
 def test_a_directory_that_others_can_write_to_is_not_used(cache: Path, mode: int, caplog) -> None:
     cache.mkdir()
     cache.chmod(mode)
-    with caplog.at_level(logging.WARNING, "dyn_core"):
-        assert works()
-        assert works()
+    assert unused_cache(caplog).code == "cache-writable-by-others"
     assert not list(cache.iterdir())
-    assert len(caplog.records) == 1
-    assert "others can write" in caplog.text
 
 
-def test_a_directory_that_cannot_be_made_gives_one_warning(
-    tmp_path: Path, cache: Path, monkeypatch, caplog
-) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("DYN_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    with caplog.at_level(logging.WARNING, "dyn_core"):
-        assert works()
-    assert len(caplog.records) == 1
-    assert "cannot be made" in caplog.text
+def test_a_directory_that_cannot_be_made_gives_one_warning(cache: Path, monkeypatch, caplog) -> None:
+    (path := cache.parent / "file" / "cache").parent.write_text("")
+    monkeypatch.setenv("DYN_CACHE_DIR", str(path))
+    problem = unused_cache(caplog)
+    assert (problem.code, problem.values["path"]) == ("cache-not-created", path)
 
 
-@pytest.mark.parametrize(
-    ("number", "reason"), [(13, "Permission denied"), (28, "No space left on device"), (30, "Read-only")]
-)
-def test_a_directory_that_cannot_be_written_gives_one_warning(
-    cache: Path, monkeypatch, caplog, number: int, reason: str
-) -> None:
+@pytest.mark.parametrize("error", [errno.EACCES, errno.ENOSPC, errno.EROFS])
+def test_a_directory_that_cannot_be_written_gives_a_warning(cache: Path, monkeypatch, caplog, error) -> None:
     """The operating system names the temporary file in its error, which is another one each time."""
-    real = tempfile.mkstemp
-    refused: list[str] = []
+    real, reason, tried = tempfile.mkstemp, os.strerror(error), []
 
     def mkstemp(*args: object, **options: object) -> tuple[int, str]:
         if str(options.get("dir")) != str(cache):
             return real(*args, **options)
-        refused.append(f"{cache}/.new-{len(refused)}")
-        raise OSError(number, reason, refused[-1])
+        tried.append(f"{cache}/.new-{len(tried)}")
+        raise OSError(error, reason, tried[-1])
 
     monkeypatch.setattr(c_backend.cache.tempfile, "mkstemp", mkstemp)
-    with caplog.at_level(logging.WARNING, "dyn_core"):
-        assert works()
-        assert works()
-    assert len(refused) > 1
-    (record,) = caplog.records
-    assert f"the cache directory '{cache}' cannot be written ({reason})" in record.getMessage()
+    problem = unused_cache(caplog)
+    assert len(tried) > 1
+    assert (problem.code, problem.values) == ("cache-not-writable", {"path": cache, "reason": reason})
 
 
 def test_a_library_that_cannot_be_loaded_is_made_for_this_process(cache: Path, monkeypatch, caplog) -> None:
-    """As from a file system that is mounted without execution."""
     real = c_backend._loaded
 
     def loaded(library: Path):
         if library.parent == cache:
-            raise NoCompiler(f"the compiled program in '{cache}' cannot be loaded: not permitted")
+            raise NoCompiler("compiled-program-not-loaded", path=cache, reason="not permitted")
         return real(library)
 
     monkeypatch.setattr(c_backend, "_loaded", loaded)
-    with caplog.at_level(logging.WARNING, "dyn_core"):
-        assert works()
-    assert len(caplog.records) == 1
+    assert unused_cache(caplog).code == "compiled-program-not-loaded"
 
 
 def test_without_a_compiler_python_takes_over_with_one_line(cache: Path) -> None:
-    done = run(MODEL, CC="/no/such/compiler")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "python\n"
-    assert len(done.stderr.splitlines()) == 1
-    assert "there is no C compiler /no/such/compiler" in done.stderr
+    robot = f"dyn_core.load_robot({str(RRP)!r})"
+    done = run(f"import dyn_core; print(dyn_core.compile_model({robot}).backend)", CC="/no/such/compiler")
+    assert (done.returncode, done.stdout) == (0, "python\n"), done.stderr
+    problem = NoCompiler("named-compiler-missing", compiler="/no/such/compiler")
+    assert done.stderr == sentence("model-in-python", {"robot": "rrp", "problem": problem}) + "\n"
 
 
-def test_a_compiler_that_fails_is_named(cache: Path, monkeypatch) -> None:
-    monkeypatch.setenv("CC", "false")
-    with pytest.raises(dyn_core.DynError, match="false' failed: exit code 1"):
-        works()
+COMPILERS = [
+    ("exit 0", "compiler-failed", "it made nothing"),
+    ("exit 1", "compiler-failed", "exit code 1"),
+    ("printf 'na\\357ve\\n' >&2; exit 1", "compiler-failed", "na\N{REPLACEMENT CHARACTER}ve"),
+    ('while [ "$1" != -o ]; do shift; done; echo text > "$2"', "compiled-program-not-loaded", ""),
+    (None, "command-malformed", "No closing quotation"),
+]
 
 
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        ("exit 0", "it made nothing"),
-        ("printf 'na\\357ve\\n' >&2; exit 1", "na\N{REPLACEMENT CHARACTER}ve"),
-        ('while [ "$1" != -o ]; do shift; done; echo text > "$2"', "cannot be loaded"),
-        (None, "is no command: No closing quotation"),
-    ],
-)
-def test_odd_compilers_are_said_once_and_python_takes_over(
-    cache: Path, tmp_path: Path, script: str | None, reason: str
+@pytest.mark.parametrize(("script", "code", "reason"), COMPILERS)
+def test_odd_compilers_are_named_and_python_takes_over(
+    cache: Path, monkeypatch, caplog, script: str | None, code: str, reason: str
 ) -> None:
-    compiler = tmp_path / "compiler"
+    compiler = cache.parent / "compiler"
     compiler.write_text(f"#!/bin/sh\n{script}\n")
     compiler.chmod(0o755)
-    done = run(MODEL, CC=str(compiler) if script else '"')
-    assert (done.returncode, done.stdout) == (0, "python\n"), done.stderr
-    assert "Traceback" not in done.stderr
-    assert reason in done.stderr.splitlines()[-1]
+    monkeypatch.setenv("CC", str(compiler) if script else '"')
+    with refused(code) as caught:
+        works()
+    assert reason in str(caught.value.values["reason"])
+    assert code != "compiler-failed" or caught.value.values["command"] == str(compiler)
+    with caplog.at_level(logging.WARNING, "dyn_core"):
+        model = dyn_core.compile_model(dyn_core.load_robot(RRP), functions=FUNCTIONS)
+    assert model.backend == "python"
+    last = caplog.records[-1].msg
+    assert (last.code, last.values["robot"], last.values["problem"].code) == ("model-in-python", "rrp", code)
 
 
 def test_an_unknown_backend_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected 'auto', 'c' or 'python', but it is 'fortran'"):
+    with refused("argument-choice-unknown", known="'auto', 'c' or 'python'", given="fortran"):
         dyn_core.compile_model(dyn_core.load_robot(RRP), backend="fortran")
+
+
+def test_a_cache_below_a_directory_that_others_can_write_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    monkeypatch.setenv("DYN_CACHE_DIR", str(open_to_all / "cache"))
+    for mode in (0o777, 0o757):
+        open_to_all.chmod(mode)
+        with refused("cache-below-writable-directory", parent=open_to_all):
+            c_compiler.prepared_directory()
+    for mode in (0o1777, 0o755):  # with the sticky bit, others cannot rename the cache
+        open_to_all.chmod(mode)
+        assert c_compiler.prepared_directory() == open_to_all / "cache"
+
+
+def test_programs_that_were_not_used_for_the_longest_time_go(tmp_path: Path) -> None:
+    for k in range(5):
+        c_compiler.put(tmp_path, f"key{k}", bytes(1000))
+        os.utime(tmp_path / f"key{k}.so", (k, k))
+    assert c_compiler.find(tmp_path, "key0") is not None  # used now
+    assert c_compiler.prune(tmp_path, 5000) == (0, 0)
+    assert c_compiler.prune(tmp_path, 2500) == (3, 3000)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        f"key{k}.{kind}" for k in (0, 4) for kind in ("sha256", "so")
+    ]
+
+
+def test_the_command_shows_and_clears_the_cache(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert works()
+    assert main(["cache", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["directory"], shown["programs"]) == (str(cache), len(FUNCTIONS))
+    assert 0 < shown["bytes"] < shown["most"] == 10**9
+    assert main(["cache", "--clear"]) == 0
+    removed = capsys.readouterr().out
+    assert f"removed: {len(FUNCTIONS)} programs" in removed
+    assert "holds: 0 programs" in removed
+    assert works()
+
+
+def test_an_interrupt_ends_a_compiler_that_hangs(tmp_path: Path) -> None:
+    compiler, begun, pipe = tmp_path / "cc", tmp_path / "begun", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    compiler.write_text(f"#!/bin/sh\necho $$ >> {begun}\necho > {pipe}\nsleep 1000\n")
+    compiler.chmod(0o700)
+    words = ["simulate", str(RRP), "--duration", "1", "-o", str(tmp_path / "out.csv")]
+    variables = {**os.environ, "CC": str(compiler), "DYN_CACHE_DIR": str(tmp_path / "cache")}
+    code = f"import sys; from dyn_core.cli.main import main; sys.exit(main({words!r}))"
+    with started(code, env={**variables, "PYTHONPATH": str(Path(dyn_core.__file__).parents[1])}) as process:
+        assert select.select([reader], [], [], 60.0)[0]  # a compiler has written to the pipe
+        os.close(reader)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "dyn: interrupted\n")
+    for pid in begun.read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked, and how findings are told: forms of files, order, mistakes in files, warnings, time."""
+"""What is checked, and how findings are told; what is suspicious about all bodies together."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
-from checked_robot import CLEAN, ELBOW, NO_ROTORS, SHOULDER, SLIDE, SLIDER, UPPER, isotropic, mimic, spoilt
+from checked_robot import CLEAN, FORE_INERTIAL, NO_ROTORS, SLIDER, SLIDER_INERTIAL, UPPER, UPPER_INERTIAL
+from properties import examples, given, st
 from random_urdf import random_urdf
+from refusals import refused, replaced, summary
 
 import dyn_core
 from dyn_core import Severity, check_robot
@@ -18,35 +21,38 @@ from dyn_core import Severity, check_robot
 
 def test_par_files_are_checked_as_far_as_they_go() -> None:
     start = "(* x *) NL = 1 ant = {0} sigma = {0} theta = {t1} G = {0, 9.81, 0} "
-    messages = [str(f) for f in check_robot(start + "M = {1} MX = {0.1} XX = {0.02} YY = {0.03} ZZ = {0.1}")]
-    assert any(
-        re.search("warning: link 'link_1': no body has such an inertia", message) for message in messages
-    )
-    messages = [str(f) for f in check_robot(start + "MX = {0.1} ZZ = {0.1}")]
-    assert any("note: link 'link_1': first moments without a mass" in message for message in messages)
-    assert not any("inertia without a mass" in message for message in messages)
-    (found,) = (f for f in check_robot(start + "M = {1} ZZ = {0.1} W0 = {1, 0, 0}") if "state" in f.message)
-    assert found.severity is Severity.WARNING
+    found = check_robot(start + "M = {1} MX = {0.1} XX = {0.02} YY = {0.03} ZZ = {0.1}")
+    unbalanced = ("inertia-unbalanced", Severity.WARNING, "link 'link_1'")
+    assert unbalanced in [(f.code, f.severity, f.element) for f in found]
+    found = check_robot(start + "MX = {0.1} ZZ = {0.1}")
+    assert "parameters-grouped at note, link 'link_1'" in map(summary, found)
+    assert "inertia-without-mass" not in {finding.code for finding in found}
+    found = check_robot(start + "M = {1} ZZ = {0.1} W0 = {1, 0, 0}")
+    assert [f.severity for f in found if f.code == "par-state-ignored"] == [Severity.WARNING]
 
 
 def test_a_robot_is_checked_by_what_it_holds() -> None:
     robot = dyn_core.load_robot(CLEAN)
     assert check_robot(robot) == ()
-    weak = dyn_core.load_robot(spoilt((SHOULDER, SHOULDER.replace("60", "2"))))
+    weak = dyn_core.load_robot(replaced(CLEAN, 'effort="60"', 'effort="2"'))
     (found,) = check_robot(weak)
     assert (found.names, found.line) == (("shoulder",), None)
-    with pytest.raises(ValueError, match="a Robot is already loaded: give them to load_robot"):
+    # The torque that gravity takes is that of the model.
+    torque = dyn_core.compile_model(weak, backend="python").gravity_torques(found.values["position"])[0]
+    assert abs(torque) == pytest.approx(found.values["needed"], rel=1e-12)
+    with refused("robot-already-loaded"):
         check_robot(robot, gravity=(0, 0, 0))
 
 
+INVERTED = replaced(CLEAN, 'lower="-2.5"', 'lower="3"')
+
+
 def test_findings_are_sorted_by_severity_then_in_tree_order() -> None:
-    text = spoilt(
-        (SLIDE, SLIDE.replace('"0.2"', '"0"')),
-        (SHOULDER, SHOULDER.replace('"3"', '"0"')),
-        (ELBOW, ELBOW.replace("-2.5", "0.1")),
-        (UPPER, isotropic("0.1")),
-        (SLIDER, isotropic("0.5e-7")),
-        *NO_ROTORS,
+    text = replaced(
+        CLEAN,
+        *('velocity="0.2"', 'velocity="0"', 'velocity="3"', 'velocity="0"', 'lower="-2.5"', 'lower="0.1"'),
+        *(UPPER, 'ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"', *NO_ROTORS),
+        *(SLIDER, 'ixx="0.5e-7" ixy="0" ixz="0" iyy="0.5e-7" iyz="0" izz="0.5e-7"'),
     )
     assert [(f.severity, f.kind, f.names) for f in check_robot(text)] == [
         (Severity.WARNING, "joint", ("shoulder", "slide")),
@@ -60,55 +66,43 @@ def test_findings_are_sorted_by_severity_then_in_tree_order() -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("nowhere.urdf", "error: robot: no such file: 'nowhere.urdf'"),
-        ("<robot><link</robot>", "error: robot: malformed XML in line 1"),
-        ("<robot name='r'/>", "error: robot: the robot has no link: add at least one <link>"),
-        (
-            spoilt((ELBOW, ELBOW.replace("-2.5", "3"))),
-            "error: joint 'elbow' (line 16): <limit>: lower=3 is greater than upper=2.5",
-        ),
-        (
-            spoilt(('<mass value="4"/>', '<mass value="-4"/>')),
-            "error: link 'upper' (line 3): <mass>: the mass is -4",
-        ),
+        ("nowhere.urdf", "path-or-text-unknown at error, robot: XML text, nowhere.urdf"),
+        ("<robot><link</robot>", "xml-malformed at error, robot: 1, not well-formed (invalid to..."),
+        ("<robot name='r'/>", "robot-without-links at error, robot"),
+        ("<robot name='r'><link name='a'/></robot>", "robot-immobile at note, robot"),
+        (INVERTED, "joint-range-inverted at error, joint 'elbow' (line 16), <limit>: 3, 2.5"),
+        (CLEAN.replace('"4"', '"-4"', 1), "link-mass-negative at error, link 'upper' (line 3), <mass>: -4"),
     ],
 )
-def test_a_robot_that_cannot_be_read_is_one_finding(source: str, expected: str) -> None:
-    (found,) = check_robot(source)
-    assert str(found).startswith(expected)
+def test_a_robot_that_cannot_be_read_or_not_move_is_one_finding(source: str, expected: str) -> None:
+    assert list(map(summary, check_robot(source))) == [expected]
 
 
 def test_mistakes_in_other_files_name_the_file(tmp_path: Path) -> None:
-    side = tmp_path / "side.yaml"
+    side, urdf = tmp_path / "side.yaml", tmp_path / "arm.urdf"
     side.write_text("passive: [nobody]")
     (found,) = check_robot(CLEAN, loops=side)
-    assert str(found).startswith(f"error: side file: {side}: passive: the robot has no moving joint 'nobody'")
-    urdf = tmp_path / "arm.urdf"
-    urdf.write_text(spoilt((ELBOW, ELBOW.replace("-2.5", "3"))))
-    (found,) = check_robot(urdf)
-    assert found.element == "joint 'elbow'"
+    assert (found.kind, found.code, found.values["path"]) == ("side file", "side-file-unusable", str(side))
+    cause = found.values["cause"]
+    assert summary(cause).startswith("side-file-joint-unknown at passive: nobody, [shoulder, elbow, slide]")
+    urdf.write_text(INVERTED)
+    assert [found.element for found in check_robot(urdf)] == ["joint 'elbow'"]
 
 
 def test_every_warning_of_load_robot_is_a_finding_once() -> None:
-    text = spoilt(
-        ('name="clean"', ""),
-        (UPPER, 'ixx="0.01" ixy="0" ixz="0" iyy="0.06" iyz="0" izz="0.1"'),
-        mimic(joint="nobody"),
-        (f"<inertia {SLIDER}/>", ""),
+    text = replaced(
+        CLEAN,
+        *('name="clean"', "", 'izz="0.065"', 'izz="0.1"', f"<inertia {SLIDER}/>", ""),
+        *('effort="30"/>', 'effort="30"/><mimic joint="nobody"/>'),
     )
     with pytest.warns(dyn_core.ModelWarning) as caught:
         dyn_core.load_robot(text)
     assert len(caught) == 4
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = [str(finding) for finding in check_robot(text) if finding.severity is Severity.WARNING]
-    for words in (
-        "it has no name",
-        "no body has such an inertia",
-        "it has no <inertia>",
-        "which is no joint",
-    ):
-        assert len([message for message in found if words in message]) == 1, found
+        found = [finding.code for finding in check_robot(text) if finding.severity is Severity.WARNING]
+    codes = ("robot-name-missing", "inertia-unbalanced", "inertial-part-missing", "mimic-leader-unknown")
+    assert list(map(found.count, codes)) == [1] * 4, found
 
 
 def test_thirty_joints_take_less_than_three_seconds() -> None:
@@ -120,16 +114,118 @@ def test_thirty_joints_take_less_than_three_seconds() -> None:
 
 
 def test_the_parts_of_planar_and_floating_joints_are_not_blamed_for_their_names() -> None:
-    body = (
-        '<inertial><mass value="1"/><inertia ixx=".1" iyy=".2" izz=".2" ixy="0" ixz="0" iyz="0"/></inertial>'
+    parts = "".join(f'<link name="{name}">{UPPER_INERTIAL}</link>' for name in "abc")
+    parts += (
+        '<joint name="plane" type="planar"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
     )
-    links = "".join(f'<link name="{name}">{body}</link>' for name in "abc")
-    joints = "".join(
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{axis}</joint>'
-        for name, kind, parent, child, axis in (
-            ("plane", "planar", "a", "b", '<axis xyz="0 0 1"/>'),
-            ("space", "floating", "b", "c", ""),
-        )
-    )
-    said = [str(finding) for finding in check_robot(f'<robot name="r">{links}{joints}</robot>')]
-    assert not [line for line in said if "other characters" in line or "no <axis>" in line]
+    parts += '<joint name="space" type="floating"><parent link="b"/><child link="c"/></joint>'
+    found = {finding.code for finding in check_robot(f'<robot name="r">{parts}</robot>')}
+    assert not found & {"name-with-odd-characters", "axis-missing"}
+
+
+SNAPS, SCALES = st.sampled_from(["digits", 0, 0.01]), st.sampled_from(["", "e-300", "e-9", "e9", "e25"])
+
+
+@examples(60)
+@given(st.integers(0, 10**6), st.integers(0, 12), st.booleans(), SNAPS, SCALES)
+def test_random_robots_are_checked_without_complaint(
+    seed: int, joints: int, leaves: bool, snap: float, scale: str
+) -> None:
+    """Whatever a robot is, checking it ends in findings."""
+    text = random_urdf(seed, joints, leaves)
+    text = re.sub(r'(ixx|ixy|ixz|iyy|iyz|izz|value)="([-0-9.]+)(?:e-?\d+)?"', rf'\1="\2{scale}"', text)
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        findings = check_robot(text, snap=snap)  # type: ignore[arg-type]
+    for finding in findings:
+        assert str(finding).isprintable()
+        assert "nan" not in finding.message
+
+
+# Findings about all bodies together: gravity, sizes, missing masses, inertia matrices
+
+
+def test_gravity_and_lengths_in_millimetres() -> None:
+    strong = re.sub('effort="[^"]*"', 'effort="1e5"', CLEAN)
+    for gravity, expected in (
+        ((0, 0, 0), ["gravity-zero at note, robot"]),
+        ((0, 0, -1.62), ["gravity-unlike-earth at note, robot: 1.62"]),
+        ((0, 0, 981), ["gravity-unlike-earth at note, robot: 981"]),
+        ((9.81, 0, 0), []),
+        ((0, -9.7, 1.4), []),
+    ):
+        assert list(map(summary, check_robot(strong, gravity=gravity))) == expected
+    text = replaced(CLEAN, *("0 0 0.5", "0 0 500", '"0.4 0 0"', '"400 0 0"', '"0.3 0 0"', '"300 0 0"'))
+    assert "lengths-in-millimetres at warning, robot: 1200" in map(summary, check_robot(text))
+
+
+ON_A_MOUNT = """<robot name="r"><link name="base"/><link name="disc"><inertial><mass value="{mass}"/>
+ <inertia ixx="{half}" ixy="0" ixz="0" iyy="{half}" iyz="0" izz="{inertia}"/></inertial>{shape}</link>
+<joint name="spin" type="continuous"><parent link="base"/><child link="disc"/>
+ <origin xyz="0 0 {mount}"/><axis xyz="0 0 1"/><limit effort="9" velocity="9"/>
+ <dynamics damping="0.1" armature="0.1"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("mass", "inertia", "mount", "shape", "is_found"),
+    [
+        (5.0, 0.1, 0.1, "", False),  # a disc of radius 0.2 m: m r^2 / 2
+        (1.0, 0.011, 0.3, "", False),
+        (20.0, 10.0, 0.1, '<cylinder radius="1" length="0.1"/>', False),
+        (20.0, 10.0, 0.1, '<box size="2 2 0.1"/>', False),
+        (20.0, 20.0, 0.1, '<sphere radius="1.01"/>', False),
+        (20.0, 10.0, 0.1, '<cylinder radius="0.1" length="0.1"/>', True),
+        (20.0, 10.0, 0.1, '<box size="0.1 x"/>', True),
+        (0.005, 0.000274, 0.1, '<cylinder radius="0.1" length="0.01"/>', True),  # ten times that of a rotor
+        (5.0, 0.1e6, 0.1, "", True),  # kg mm^2
+        (5.0, 0.1e3, 0.1, '<cylinder radius="0.2" length="0.1"/>', True),  # g m^2
+    ],
+)
+def test_short_robots_may_carry_what_is_wider_than_they_are_long(
+    mass: float, inertia: float, mount: float, shape: str, is_found: bool
+) -> None:
+    visual = f"<visual><origin/><geometry>{shape}</geometry></visual>" if shape else ""
+    text = ON_A_MOUNT.format(mass=mass, inertia=inertia, half=0.6 * inertia, mount=mount, shape=visual)
+    assert [finding.code for finding in check_robot(text)].count("inertia-too-large") == is_found
+
+
+def test_the_mass_of_a_base_counts_where_a_side_file_says_that_it_moves() -> None:
+    text = CLEAN.replace('<link name="base">', f'<link name="base">{UPPER_INERTIAL}')
+    for side, is_found in ((None, True), ({"base": "free"}, False)):
+        codes = {finding.code for finding in check_robot(text, side)}
+        assert ("base-mass-without-effect" in codes) == is_found
+
+
+def test_a_kinematic_model_has_one_error() -> None:
+    text = CLEAN
+    for inertial in (UPPER_INERTIAL, FORE_INERTIAL, SLIDER_INERTIAL):
+        text = text.replace(inertial, "").replace("<visual/>", "")
+    found = check_robot(replaced(text, *NO_ROTORS))
+    errors = [summary(finding) for finding in found if finding.severity is Severity.ERROR]
+    assert errors == ["robot-without-mass at error, robot"]
+    assert check_robot(text) == ()  # rotors alone are dynamics, too
+
+
+BALL = """<robot name="ball"><link name="a"/><link name="b">{between}</link><link name="c"/>
+<link name="d"><inertial><origin xyz="0 0 0.1"/><mass value="1"/>
+ <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.012" iyz="0" izz="0.008"/></inertial></link>
+<joint name="yaw" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+ <limit effort="9" velocity="9"/><dynamics damping="0.1"/></joint>
+<joint name="nod" type="continuous"><parent link="b"/><child link="c"/><axis xyz="1 0 0"/>
+ <limit effort="9" velocity="9"/></joint>
+<joint name="roll" type="continuous"><parent link="c"/><child link="d"/><axis xyz="0 0 1"/>
+ <limit effort="9" velocity="9"/></joint></robot>"""
+
+
+def test_joints_that_together_move_no_mass_and_an_inertia_matrix_that_no_body_has() -> None:
+    """With the axes of yaw and roll on one line, turning one against the other turns nothing."""
+    (found,) = (f for f in check_robot(BALL.format(between="")) if f.severity < Severity.NOTE)
+    assert (found.severity, set(found.names)) == (Severity.WARNING, {"yaw", "roll"})
+    assert found.code in ("inertia-matrix-singular", "inertia-matrix-nearly-singular")
+    inertial = f'<inertial><mass value="1"/><inertia {UPPER}/></inertial>'
+    assert all(f.severity is Severity.NOTE for f in check_robot(BALL.format(between=inertial)))
+    # A negative moment about the axis of the last joint: accelerating it takes a torque the other way.
+    changes = ('xyz="0.15 0 0"', 'xyz="0 0 0"', SLIDER_INERTIAL, "", 'iyy="0.03"', 'iyy="-0.3"')
+    found = check_robot(replaced(CLEAN.replace("<visual/>", ""), *changes))[0]
+    assert (found.severity, found.code) == (Severity.ERROR, "inertia-matrix-indefinite")
+    assert "elbow" in found.names

@@ -3,29 +3,36 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import Command
 from elastic_oracle import EXAMPLES, ROBOTS, ElasticOracle, example, random_elastic
+from refusals import refused, refused_command
 
 import dyn_core
-from dyn_core.cli.main import main
 from dyn_core.control.laws.inverse_dynamics_control import ElasticTerms
-from dyn_core.control.motion import Motion
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.identification.output.parameter_set import ParameterSet
-from dyn_core.model.always_zero import always_zero
-from dyn_core.robot.robot import Robot
+from dyn_core.robot.robot import Robot, always_zero
 
 ARM = [str(ROBOTS / "rx90.urdf"), "--loops", str(ROBOTS / "rx90_elastic.yaml")]
 MACHINE = [str(ROBOTS / "high_speed_machine.urdf"), "--loops", str(ROBOTS / "high_speed_machine.yaml")]
-MOTORS = ", ".join(f"'joint_{k}_motor'" for k in range(1, 7))
+MOTORS = " ".join(f"joint_{k}_motor" for k in range(1, 7))
 LINKS = MOTORS.replace("_motor", "")
 
 
+@pytest.fixture
+def dyn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(tmp_path, capsys)
+
+
+def loaded() -> Robot:
+    return dyn_core.load_robot(ARM[0], loops=Path(ARM[2]))
+
+
 def robots() -> dict[str, tuple[Robot, ElasticOracle]]:
-    """Examples, and random trees with springs of both kinds."""
     trees = {f"tree {seed}": random_elastic(seed, 3 + seed % 6) for seed in range(12)}
     return {name: example(name) for name in EXAMPLES} | trees
 
@@ -47,35 +54,24 @@ def test_base_parameters_are_those_of_random_motions(name: str, method: str) -> 
     np.testing.assert_allclose(kept @ found.matrix, Y[:, present], rtol=0.0, atol=1e-9 * np.abs(Y).max())
     standard = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     assert not any(standard[parameter] for parameter in always_zero(robot))
-    by_hand = [
-        oracle.inverse_dynamics(*state, {}) - oracle.springs(*state[:2])
-        for state in zip(q, qd, qdd, strict=True)
-    ]
+    samples = zip(q, qd, qdd, strict=True)
+    by_hand = [oracle.inverse_dynamics(*state, {}) - oracle.springs(*state[:2]) for state in samples]
     torques = (kept @ found.values(standard)).reshape(-1, robot.dof)
     np.testing.assert_allclose(torques, by_hand, rtol=0.0, atol=1e-9 * np.abs(by_hand).max())
 
 
-def test_the_arm_has_the_36_of_its_links_and_its_6_rotors(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["base", *ARM]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_arm_has_the_36_of_its_links_and_its_6_rotors(dyn: Command) -> None:
+    lines = dyn("base", *ARM).out.splitlines()
     assert lines[-4] == "42 base parameters of 66: 36 of bodies, 6 of rotors"
-    assert lines[-1] == (
-        "springs: stiffness and damping are no part of them, and elastic joints have no rotors; motors "
-        "behind "
-        "springs have rotors, and no bodies"
-    )
+    said = "springs: stiffness, damping and rotors of elastic joints are not included"
+    assert lines[-1] == f"{said}; motors behind springs have rotors, and no bodies"
     assert [line.split("  ")[-1] for line in lines[36:42]] == [f"Ia{k} = Ia{k}" for k in range(7, 13)]
-    assert main(["base", *ARM, "--symbols"]) == 0
-    assert "XZR2 = XZ2 - d3*MZ3" in capsys.readouterr().out
-    assert main(["base", *ARM, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["count"] == 42
-    assert main(["base", *MACHINE]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == (
-        "springs: stiffness and damping are no part of them, and elastic joints have no rotors"
-    )
+    assert "XZR2 = XZ2 - d3*MZ3" in dyn("base", *ARM, "--symbols").out
+    assert dyn.json("base", *ARM)["count"] == 42
+    assert dyn("base", *MACHINE).out.splitlines()[-1] == said
 
 
-def test_what_stays_where_other_parameters_are_0() -> None:
+def test_base_parameters_where_other_parameters_are_0() -> None:
     """The rotor of a motor is grouped in the inertia of its body, and stands alone where there is no body."""
     rigid = dyn_core.load_robot(ROBOTS / "rrp.urdf")
     assert always_zero(rigid) == frozenset()
@@ -84,80 +80,67 @@ def test_what_stays_where_other_parameters_are_0() -> None:
     assert whole.expressions[0] == "ZZR1 = ZZ1 + Ia1 + YY2 + ZZ3"
     assert found.expressions[0] == "IaR1 = Ia1 + ZZ3"
     assert len(found.standard_names) == 30
-    standard = dict(zip(rigid.parameter_names, rigid.parameters, strict=True)) | {"M3": 0.0}
-    standard |= {"ZZ1": 0.0, "YY2": 0.0}
+    standard = dict(zip(rigid.parameter_names, rigid.parameters, strict=True))
+    standard |= {"M3": 0.0, "ZZ1": 0.0, "YY2": 0.0}
     lost = whole.kept.index("M3")
     np.testing.assert_allclose(found.values(standard), np.delete(whole.values(standard), lost), atol=1e-15)
 
 
-def test_counts_have_the_functions_that_users_know(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["counts", *ARM, "--json"]) == 0
-    names = list(json.loads(capsys.readouterr().out)["operations"])
+def test_counts_have_the_functions_that_users_know(dyn: Command) -> None:
+    names = list(dyn.json("counts", *ARM)["operations"])
     assert names[-3:] == ["elastic_inverse_dynamics", "spring_torques", "motor_motion"]
     assert not [name for name in names if "loaded" in name or "base_regressor" in name]
-    model = dyn_core.compile_model(dyn_core.load_robot(ARM[0], loops=Path(ARM[2])), backend="python")
-    with pytest.raises(ValueError, match="there is no function 'dynamics'") as caught:
+    model = dyn_core.compile_model(loaded(), backend="python")
+    with refused("function-unknown", function="dynamics") as caught:
         model.operation_counts("dynamics")
     assert "loaded" not in str(caught.value)
     assert "elastic_inverse_dynamics" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("robot", "words", "sentence"),
+    ("robot", "option", "given", "known"),
     [
-        (
-            MACHINE,
-            ["--qdd", "1", "2", "3", "4"],
-            "--qdd has 4 numbers, but elastic_inverse_dynamics takes those of the 2 rigid joints 'axis_x', "
-            "'axis_y', and answers those of the others",
-        ),
-        (ARM, ["--q", "1", "2"], f"--q has 2 numbers, but the robot has 12 joints: {LINKS}, {MOTORS}"),
-        (MACHINE, ["--q", "1"], "--q has 1 number, but the robot has 12 joints"),
+        (MACHINE, "--qdd", "1 2 3 4", "axis_x axis_y"),
+        (ARM, "--q", "1 2", f"{LINKS} {MOTORS}"),
+        (MACHINE, "--q", "1", "12 joints"),
     ],
 )
-def test_numbers_for_joints(
-    robot: list[str], words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", *robot, "elastic_inverse_dynamics", *words]) == 1
-    assert capsys.readouterr().err == f"dyn: error: {sentence}\n"
+def test_numbers_for_joints(robot: list[str], option: str, given: str, known: str) -> None:
+    numbers = given.split()
+    command = ["eval", *robot, "elastic_inverse_dynamics", option, *numbers]
+    error = refused_command(command, "option-numbers-count", option=option, given=len(numbers))
+    assert known in str(error.values["expected"]).replace("'", "").replace(",", "")
 
 
 def test_shapes_in_python() -> None:
-    model = dyn_core.compile_model(dyn_core.load_robot(ARM[0], loops=Path(ARM[2])))
+    model = dyn_core.compile_model(loaded())
     six, twelve = np.zeros(6), np.zeros(12)
-    of_all = f"expected the shape (12,) or (N, 12), but it has (6,): of the joints {LINKS}, {MOTORS}"
-    of_links = f"expected the shape (6,) or (N, 6), but it has (12,): of the joints {LINKS}"
-    rigid = (
-        f"expected the shape (6,) of the rigid joints, but it has (12,): these are {MOTORS}, the "
-        "accelerations of the others are answered"
-    )
-    for call, sentence in (
-        (lambda: model.elastic_inverse_dynamics(twelve, twelve, twelve), f"qdd: {rigid}"),
-        (lambda: model.elastic_inverse_dynamics(six, six, six), f"q: {of_all}"),
-        (lambda: model.inverse_dynamics(six, six, six), f"q: {of_all}"),
-        (lambda: model.forward_dynamics(twelve, twelve, six), f"tau: {of_all}"),
-        (lambda: model.bias_torques(twelve, six), f"qd: {of_all}"),
-        (lambda: model.spring_torques(six, six), f"q: {of_all}"),
-        (lambda: model.motor_motion(*[twelve] * 5), f"q: {of_links}"),
-        (lambda: ElasticTerms(model).of(Motion.at_rest(twelve)), f"q: {of_links}"),
+    links, motors = LINKS.split(), MOTORS.split()
+    of_all = {"count": 12, "given": (6,), "joints": [*links, *motors]}
+    of_links = {"argument": "q", "count": 6, "given": (12,), "joints": links}
+    for call, values in (
+        (lambda: model.elastic_inverse_dynamics(six, six, six), {"argument": "q", **of_all}),
+        (lambda: model.inverse_dynamics(six, six, six), {"argument": "q", **of_all}),
+        (lambda: model.forward_dynamics(twelve, twelve, six), {"argument": "tau", **of_all}),
+        (lambda: model.bias_torques(twelve, six), {"argument": "qd", **of_all}),
+        (lambda: model.spring_torques(six, six), {"argument": "q", **of_all}),
+        (lambda: model.motor_motion(*[twelve] * 5), of_links),
+        (lambda: ElasticTerms(model).of(Motion.at_rest(twelve)), of_links),
     ):
-        with pytest.raises(ValueError, match="expected the shape") as caught:
+        with refused("joint-vector-shape", **values):
             call()
-        assert str(caught.value) == sentence
+    with refused("rigid-accelerations-shape", expected=(6,), given=(12,), joints=motors):
+        model.elastic_inverse_dynamics(twelve, twelve, twelve)
 
 
 def test_identified_parameters_are_of_rigid_joints() -> None:
-    robot = dyn_core.load_robot(ARM[0], loops=Path(ARM[2]))
-    found = ParameterSet(robot.name, (robot.description_hash,), "", ())
-    with pytest.raises(dyn_core.DynError) as caught:
-        found.applied_to(robot)
-    assert str(caught.value) == (
-        "a file of identified parameters knows no springs, but joint 'joint_1' of robot 'rx90' is elastic: "
-        "load the robot without 'elastic' in its side file"
-    )
+    found = ParameterSet("rx90", (loaded().description_hash,), "", ())
+    with refused("elastic-joint-unsupported", joint="joint_1", robot="rx90"):
+        found.applied_to(loaded())
 
 
 LOG = "time,a,b\n0,1,2\n1,1,2\n"
+LOADED = ("--log", "log.csv", "--parameters", "p.yaml")
 
 
 @pytest.mark.parametrize(
@@ -166,28 +149,18 @@ LOG = "time,a,b\n0,1,2\n1,1,2\n"
         ("a motion that is given", ["feasible", *ARM, "--trajectory", "log.csv"]),
         ("identification", ["identify", *ARM, "--log", "log.csv", "-o", "out"]),
         ("identification", ["payload", *ARM, "--log", "log.csv", "--unloaded", "u.csv", "--link", "tool0"]),
-        ("identification", ["payload", *ARM, "--log", "log.csv", "--parameters", "p.yaml", "--link", "x"]),
-        (
-            "a prediction along a log",
-            ["predict", *ARM, "--log", "log.csv", "--parameters", "p.yaml", "-o", "out.csv"],
-        ),
+        ("identification", ["payload", *ARM, *LOADED, "--link", "x"]),
+        ("a prediction along a log", ["predict", *ARM, *LOADED, "-o", "out.csv"]),
         ("excitation", ["excite", *ARM, "-o", "out.csv", "--duration", "-3", "--start", "1"]),
     ],
 )
 def test_springs_are_refused_before_anything_else(
-    what: str,
-    words: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    what: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("log.csv", "u.csv", "p.yaml"):
         Path(name).write_text(LOG)
-    assert main([*words, *(["--quiet"] if words[0] not in ("feasible",) else [])]) == 1
-    assert capsys.readouterr().err == (
-        f"dyn: error: {what} knows no springs, but joint 'joint_1' of robot 'rx90' is elastic: load the "
-        "robot "
-        "without 'elastic' in its side file\n"
-    )
+    words = words if words[0] == "feasible" else [*words, "--quiet"]
+    values = {"operation": what, "joint": "joint_1", "robot": "rx90"}
+    refused_command(words, "elastic-joint-unsupported", **values)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "p.yaml", "u.csv"]

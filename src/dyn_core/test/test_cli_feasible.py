@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn feasible``: what it says, writes and answers, and what it says of bad files."""
+"""``dyn feasible``: what it prints and writes, and how it refuses bad files."""
 
 from __future__ import annotations
 
@@ -7,395 +7,284 @@ import io
 import json
 import math
 import re
-from html import escape
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import Command
+from refusals import refused
+from robots import ROBOTS, loop_robot
 
 import dyn_core
-from dyn_core.cli.main import main
-from dyn_core.feasibility.limits_file import read_limits
+from dyn_core import read_limits
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 RX90 = str(ROBOTS / "rx90.urdf")
-JOINTS = tuple(f"joint_{k}" for k in range(1, 7))
-
-
-def feasible(*arguments: str) -> int:
-    return main(["feasible", RX90, *arguments])
-
-
-def write_motion(path: Path, rate: float, quantities: tuple[str, ...]) -> str:
-    """There and back in 2 s over the rate; accelerations and velocities where they are asked for."""
-    t = np.linspace(0.0, 2.0 / rate, 401)
-    w = math.pi * rate
-    one = np.ones(6)
-    columns = {
-        "position": np.outer(0.5 * (1.0 - np.cos(w * t)), one),
-        "velocity": np.outer(0.5 * w * np.sin(w * t), one),
-        "acceleration": np.outer(0.5 * w * w * np.cos(w * t), one),
-    }
-    names = [f"{quantity}.{joint}" for quantity in quantities for joint in JOINTS]
-    rows = np.column_stack([t, *(columns[quantity] for quantity in quantities)])
-    text = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
-    path.write_text(",".join(["time", *names]) + "\n" + text + "\n")
-    return str(path)
-
-
+NAMES = [f"joint_{k}" for k in range(1, 7)]
+HEAD, ROW = f"time,{','.join(f'position.{joint}' for joint in NAMES)}\n", "0,0,0,0,0,0,0\n"
 ALL = ("position", "velocity", "acceleration")
 
 
-def test_a_slow_motion_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
-    assert feasible("--trajectory", file) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("The motion is feasible: it keeps all limits at its 401 samples.\n\nMotors")
-    assert said.err == ""
+class Feasible(Command):
+    """``dyn feasible`` of the RX90."""
+
+    def motion(self, rate: float, quantities: tuple[str, ...] = ALL) -> tuple[str, str]:
+        """Write a motion there and back in 2 s over the rate; return the option that names its file."""
+        t = np.linspace(0.0, 2.0 / rate, 401)
+        w = math.pi * rate
+        columns = {
+            "position": 0.5 * (1.0 - np.cos(w * t)),
+            "velocity": 0.5 * w * np.sin(w * t),
+            "acceleration": 0.5 * w * w * np.cos(w * t),
+        }
+        names = [f"{quantity}.{joint}" for quantity in quantities for joint in NAMES]
+        rows = np.column_stack([t, *(columns[quantity] for quantity in quantities for _ in NAMES)])
+        text = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
+        return "--trajectory", self.write("motion.csv", f"time,{','.join(names)}\n{text}\n")
+
+    def limits(self, text: str) -> tuple[str, str]:
+        return "--limits", self.write("limits.yaml", text)
+
+
+@pytest.fixture
+def feasible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Feasible:
+    return Feasible(tmp_path, capsys, "feasible", RX90)
+
+
+@pytest.fixture(scope="module")
+def robot() -> dyn_core.Robot:
+    return dyn_core.load_robot(RX90)
+
+
+def table(file: str) -> list[list[str]]:
+    """Cells of the rows of a file; the first row has the names of the columns."""
+    return [line.split(",") for line in Path(file).read_text().splitlines()]
+
+
+def written(rows: list[list[str]]) -> str:
+    return "\n".join(map(",".join, rows)) + "\n"
+
+
+def test_a_slow_motion_passes(feasible: Feasible) -> None:
+    motion = feasible.motion(0.2)
+    printed = feasible(*motion)
+    assert printed.out.startswith(feasible.json(*motion)["verdict"] + "\n\nMotors")
+    assert "401 samples" in printed.out
+    assert printed.err == ""
+    before = Path(motion[1]).read_text()
+    feasible.refused(*motion, "--out", motion[1], code="output-replaces-motion")
+    assert Path(motion[1]).read_text() == before
 
 
 @pytest.mark.parametrize(
-    ("quantity", "factor", "sentence"),
+    ("quantity", "factor"),
     [
-        ("velocity", 0.0, "it gives joint 'joint_2' 0 rad/s in the mean, where its positions change at"),
-        ("velocity", 1e-3, "give velocities of the same motion in rad/s, or leave these columns out"),
-        ("velocity", -1.0, "it gives joint 'joint_2' 0.30"),
-        ("velocity", 57.3, "rad/s in the mean, where its positions change at"),
-        ("acceleration", 57.3, "rad/s^2 in the mean, where its velocities change at"),
-        ("acceleration", -57.3, "give accelerations of the same motion in rad/s^2"),
+        *(("velocity", factor) for factor in (0.0, 1e-3, -1.0, 57.3)),
+        *(("acceleration", x) for x in (57.3, -57.3)),
     ],
 )
-def test_columns_of_another_motion_are_refused(
-    quantity: str, factor: float, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_of_another_motion_are_refused(quantity: str, factor: float, feasible: Feasible) -> None:
     """As of a stream without velocities, or with another unit or sign."""
-    file = Path(write_motion(tmp_path / "slow.csv", 0.2, ALL))
-    head, *rows = [line.split(",") for line in file.read_text().splitlines()]
+    motion = feasible.motion(0.2)
+    head, *rows = table(motion[1])
     column = head.index(f"{quantity}.joint_2")
     for row in rows:
         row[column] = repr(factor * float(row[column]))
-    file.write_text("\n".join(map(",".join, [head, *rows])) + "\n")
-    assert feasible("--trajectory", str(file)) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert re.match(
-        rf"dyn: error: {re.escape(str(file))}: line \d+, column '{quantity}.joint_2': "
-        r"from [\d.]+ to [\d.]+ s ",
-        said.err,
-    )
-    assert sentence in said.err
-    assert "joint_3" not in said.err
+    feasible.write("motion.csv", written([head, *rows]))
+    place = {"file": motion[1], "element": f"column '{quantity}.joint_2'"}
+    error = feasible.refused(*motion, code="motion-rates-contradict", others=0, **place)
+    assert error["line"] > 1
+    cause = error["values"]["cause"]
+    values = cause["values"]
+    assert (cause["code"], values["joint"]) == ("rates-unlike-changes", "joint_2")
+    words = {"velocity": ("rad/s", "positions"), "acceleration": ("rad/s^2", "velocities")}
+    assert (values["unit"], values["changing"]) == words[quantity]
+    assert values["given"] == pytest.approx(factor * values["made"], rel=0.02)
 
 
-def test_a_fast_motion_fails_and_the_slower_one_passes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = write_motion(tmp_path / "fast.csv", 4.0, ALL)
-    out, report = str(tmp_path / "slower.csv"), tmp_path / "report.html"
-    assert feasible("--trajectory", file, "--out", out, "--report", str(report), "--json") == 1
-    data = json.loads(capsys.readouterr().out)
-    assert data["feasible"] is False
+def test_a_fast_motion_fails_and_the_slower_one_passes(feasible: Feasible) -> None:
+    motion, report = feasible.motion(4.0), feasible.folder / "report.html"
+    out = str(feasible.folder / "slower.csv")
+    data = feasible.json(*motion, "--out", out, "--report", str(report), code=1)
+    assert (data["feasible"], data["joint_names"]) == (False, NAMES)
     assert data["time_scaling"] > 1.0
-    assert data["joint_names"] == list(JOINTS)
     assert {failure["quantity"] for failure in data["failures"]} == {"velocity", "effort"}
-    worst = max(data["motors"], key=lambda motor: max(motor["speed_use"], motor["effort_use"]))
-    assert max(worst["speed_use"], worst["effort_use"]) > 1.0
-    assert [load["joint"] for load in data["bearings"]] == list(JOINTS)
-    assert data["limits"][0]["curve"] == [[0.0, 320.0]]
-    assert data["limits"][0]["power"] is None
-
-    assert feasible("--trajectory", out, "--json") == 0
-    slower = json.loads(capsys.readouterr().out)
+    assert max(max(motor["speed_use"], motor["effort_use"]) for motor in data["motors"]) > 1.0
+    assert [load["joint"] for load in data["bearings"]] == NAMES
+    assert (data["limits"][0]["curve"], data["limits"][0]["power"]) == ([[0.0, 320.0]], None)
+    slower = feasible.json("--trajectory", out)
     assert slower["time_scaling"] == 1.0
     assert slower["duration"] == pytest.approx(data["time_scaling"] * data["duration"], rel=1e-9)
 
     page = report.read_text()
     assert page.count("<svg viewBox") >= 18
     assert "http" not in page
-    parser = HTMLParser()
-    parser.feed(page)
-    parser.close()
+    text = feasible(*motion, code=1).out
+    assert text.startswith(data["verdict"])
+    assert all(word in text for word in ("'joint_1'", "6.283 rad/s", "2.18 rad/s", "4.1 rad/s", "Bearings"))
 
 
-def test_the_text_says_where_and_by_how_much(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write_motion(tmp_path / "fast.csv", 4.0, ALL)
-    assert feasible("--trajectory", file) == 1
-    out = capsys.readouterr().out
-    assert "The motion is not feasible in its time: it needs " in out
-    assert (
-        "joint 'joint_1' asks for the velocity 6.283 rad/s, 2.18 rad/s beyond its limit of 4.1 rad/s" in out
-    )
-    assert "Bearings, about the origin of the child link" in out
-
-
-def test_curves_and_powers_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write_motion(tmp_path / "motion.csv", 1.0, ALL)
-    assert feasible("--trajectory", file) == 0
-    limits = tmp_path / "limits.yaml"
-    limits.write_text(
-        "joints:\n"
-        "  joint_2: {curve: [[0, 320], [1.0, 320], [3.5, 200]], power: 150, braking_power: 120, "
-        "continuous_effort: 100}\n"
-        "  joint_1: {effort: 40, velocity: 2, position: [-1, 2]}\n"
-    )
-    capsys.readouterr()
-    assert feasible("--trajectory", file, "--limits", str(limits), "--json") == 1
-    data = json.loads(capsys.readouterr().out)
-    assert {(f["joint"], f["quantity"]) for f in data["failures"]} >= {
-        ("joint_2", "power"),
-        ("joint_1", "effort"),
-    }
+def test_curves_and_powers_of_a_file(feasible: Feasible) -> None:
+    motion = feasible.motion(1.0)
+    feasible(*motion)
+    curve = "curve: [[0, 320], [1.0, 320], [3.5, 200]], power: 150"
+    text = f"joints:\n  joint_2: {{{curve}, braking_power: 120, continuous_effort: 100}}\n"
+    limits = feasible.limits(f"{text}  joint_1: {{effort: 40, velocity: 2, position: [-1, 2]}}\n")
+    data = feasible.json(*motion, *limits, code=1)
+    failed = {(failure["joint"], failure["quantity"]) for failure in data["failures"]}
+    assert failed >= {("joint_2", "power"), ("joint_1", "effort")}
     assert data["limits"][1]["curve"] == [[0.0, 320.0], [1.0, 320.0], [3.5, 200.0]]
     motor = data["motors"][1]
     assert motor["power_use"] == pytest.approx(motor["peak_power"] / 150.0)
     assert motor["continuous_use"] == pytest.approx(motor["rms_effort"] / 100.0)
 
 
-def test_velocities_and_accelerations_that_are_not_there_are_differences(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole = write_motion(tmp_path / "whole.csv", 2.0, ALL)
-    feasible("--trajectory", whole, "--json")
-    expected = json.loads(capsys.readouterr().out)
-    for quantities, what in (
-        (("position",), "no velocities and accelerations"),
-        (("position", "velocity"), "no accelerations"),
+def test_velocities_and_accelerations_that_are_not_there_are_differences(feasible: Feasible) -> None:
+    expected = feasible.json(*feasible.motion(2.0))["time_scaling"]
+    for quantities, derived in (
+        (("position",), ["velocity", "acceleration"]),
+        (("position", "velocity"), ["acceleration"]),
+        (("position", "acceleration"), ["velocity"]),
     ):
-        file = write_motion(tmp_path / "part.csv", 2.0, quantities)
-        feasible("--trajectory", file, "--json")
-        said = capsys.readouterr()
-        assert f"{what} for all joints, they are differences" in said.err
-        found = json.loads(said.out)
-        assert found["time_scaling"] == pytest.approx(expected["time_scaling"], rel=1e-3)
+        motion = feasible.motion(2.0, quantities)
+        if "velocity" in derived and len(quantities) > 1:  # differences of few digits would spoil them
+            head, *rows = table(motion[1])
+            rows = [[t, *(f"{float(x):.5f}" for x in row)] for t, *row in rows]
+            feasible.write("motion.csv", written([head, *rows]))
+        found = feasible.json(*motion)
+        assert found["derived"] == derived
+        assert found["time_scaling"] == pytest.approx(expected, rel=1e-3)
+        assert f"dyn: warning: {motion[1]}: " in feasible(*motion).err
+    spoilt = [[*row[:7], *(str(57.3 * float(x)) for x in row[7:])] for row in rows]
+    feasible.write("motion.csv", written([head, *spoilt]))
+    place = {"element": "column 'acceleration.joint_1'"}
+    feasible.refused(*motion, code="motion-rates-contradict-in-several", others=5, **place)
 
 
-def test_accelerations_without_velocities_are_taken(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Which differences of positions with few digits would spoil."""
-    whole = write_motion(tmp_path / "whole.csv", 2.0, ALL)
-    feasible("--trajectory", whole, "--json")
-    expected = json.loads(capsys.readouterr().out)
-    file = Path(write_motion(tmp_path / "part.csv", 2.0, ("position", "acceleration")))
-    head, *rows = file.read_text().splitlines()
-    rounded = [[t, *(f"{float(x):.5f}" for x in row)] for t, *row in (line.split(",") for line in rows)]
-    file.write_text("\n".join([head, *map(",".join, rounded)]) + "\n")
-    feasible("--trajectory", str(file), "--json")
-    said = capsys.readouterr()
-    assert "part.csv: no velocities for all joints, they are differences" in said.err
-    assert json.loads(said.out)["time_scaling"] == pytest.approx(expected["time_scaling"], rel=1e-3)
-    spoilt = [[*row[:7], *(str(57.3 * float(x)) for x in row[7:])] for row in rounded]
-    file.write_text("\n".join([head, *map(",".join, spoilt)]) + "\n")
-    assert feasible("--trajectory", str(file)) == 1
-    assert "column 'acceleration.joint_1': from " in capsys.readouterr().err
-
-
-def test_wrench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
-    feasible("--trajectory", file, "--json")
-    free = json.loads(capsys.readouterr().out)
-    link = dyn_core.load_robot(RX90).link_names[-1]
-    feasible("--trajectory", file, "--json", "--wrench", f"{link}=0,0,100,0,0,0")
-    loaded = json.loads(capsys.readouterr().out)
+def test_wrench(feasible: Feasible, robot: dyn_core.Robot) -> None:
+    motion, root, tip = feasible.motion(0.2), robot.link_names[0], robot.link_names[-1]
+    force = ("--wrench", f"{tip}=0,0,100,0,0,0")
+    free, loaded = feasible.json(*motion), feasible.json(*motion, *force)
     assert loaded["motors"][1]["peak_effort"] != free["motors"][1]["peak_effort"]
-    assert feasible("--trajectory", file, "--wrench", "nonsense") == 1
-    assert "--wrench 'nonsense': give LINK=FX,FY,FZ,MX,MY,MZ" in capsys.readouterr().err
-    root = dyn_core.load_robot(RX90).link_names[0]
-    assert feasible("--trajectory", file, "--wrench", f"{root}=0,0,100,0,0,0") == 1
-    assert f"link '{root}' does not move, so that no motor feels what it exerts" in capsys.readouterr().err
-    twice = ["--wrench", f"{link}=0,0,100,0,0,0"] * 2
-    assert feasible("--trajectory", file, *twice) == 1
-    assert f"--wrench is given twice for link '{link}': give the sum" in capsys.readouterr().err
+    feasible.refused(*motion, "--wrench", "nonsense", code="option-malformed", given="nonsense")
+    on_root = f"{root}=0,0,100,0,0,0"
+    feasible.refused(*motion, "--wrench", on_root, code="wrench-on-fixed-link", link=root)
+    feasible.refused(*motion, *force, *force, code="wrench-repeated", link=tip)
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "code", "values"),
     [
-        ("", "the file is empty: give a first line with time and position.<joint> for each joint"),
-        ("time,position.joint_1\n0,0\n", "there is no column position.<joint> for 'joint_2', 'joint_3'"),
-        ("time,nonsense\n0,0\n", "column 'nonsense': it is no position.<joint>, velocity.<joint>"),
-        (
-            "time," + ",".join(f"position.{j}" for j in JOINTS) + "\n" + "0,0,0,0,0,0,0\n1,0,0,0,0,0,0\n",
-            "there are 2 samples: give at least 3",
-        ),
-        (
-            "time," + ",".join(f"position.{j}" for j in JOINTS) + "\n" + "0,0,0,0,0,0,0\n",
-            "there is 1 sample: give at least 3",
-        ),
-        (
-            "time," + ",".join(f"position.{j}" for j in JOINTS) + "\n" + "0,0,0,0,0,0,0\n0,0,0,0,0,0,0\n",
-            "line 3, column 'time': the time 0 does not come after 0",
-        ),
-        (
-            "time," + ",".join(f"position.{j}" for j in JOINTS) + "\n" + "0,0,0,nan,0,0,0\n",
-            "line 2, column 'position.joint_3': 'nan' is no finite number",
-        ),
+        ("", "number-table-empty", {"expected": "position.<joint> for each joint"}),
+        ("time,position.joint_1\n0,0\n", "motion-positions-missing", {"missing": NAMES[1:]}),
+        ("time,nonsense\n0,0\n", "motion-column-unknown", {"element": "column 'nonsense'", "line": 1}),
+        (f"{HEAD}{ROW}1{ROW[1:]}", "motion-samples-too-few", {"count": 2}),
+        (f"{HEAD}{ROW}", "motion-single-sample", {"count": 1}),
+        (f"{HEAD}{ROW}{ROW}", "line-time-not-increasing", {"line": 3, "time": 0.0, "previous": 0.0}),
+        (f"{HEAD}0,0,0,nan,0,0,0\n", "line-value-not-finite", {"element": "column 'position.joint_3'"}),
     ],
 )
-def test_bad_trajectories(
-    text: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "bad.csv"
-    file.write_text(text)
-    assert feasible("--trajectory", str(file)) == 1
-    said = capsys.readouterr()
-    assert f"dyn: error: {file}: " in said.err
-    assert sentence in said.err
-    assert said.out == ""
+def test_bad_trajectories(text: str, code: str, values: dict, feasible: Feasible) -> None:
+    file = feasible.write("bad.csv", text)
+    feasible.refused("--trajectory", file, code=code, file=file, **values)
+
+
+JOINT = "joint 'joint_1'"
+POSITION, CURVE, VELOCITY = (f"{JOINT}, {entry}" for entry in ("position", "curve", "velocity"))
+NOT_POSITIVE, ABOVE = "actuator-limit-not-positive", "continuous-effort-above-limit"
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "code", "values"),
     [
-        ("joints: {joint_1: {position: [1, -1]}}", "its least position 1 is above its greatest -1"),
-        ("joints: {joint_1: {effort: 0}}", "its effort limit is 0, with which it can hold nothing"),
-        ("joints: {joint_1: {velocity: 0}}", "its velocity limit is 0, with which it cannot move"),
-        ("joints: {joint_1: {power: -5}}", "its power limit is -5, with which it cannot move"),
-        ("joints: {joint_1: {curve: [[0, 0], [1, 5]]}}", "begins with the effort 0"),
-        ("joints: {joint_1: {curve: [[1, 5], [1, 4]]}}", "has the speed 1 after 1"),
-        ("joints: {joint_1: {curve: [[0, 5], [1]]}}", "a point has 1 number: give [speed, effort]"),
-        ("joints: {joint_1: {curve: []}}", "has no points"),
-        ("joints: {joint_1: {curve: [[0, .inf]]}}", "it is '.inf': write a finite number"),
-        ("joints: {joint_1: {position: [1]}}", "it has 1 number: give least and greatest, none where"),
-        ("joints: {joint_1: {position: [.inf, 2]}}", "its least value is inf: give a number, or none"),
-        ("joints: {joint_1: {position: [-1, -.inf]}}", "its greatest value is -inf: give a number, or none"),
-        ("joints: {joint_1: {position: [.nan, 2]}}", "it is '.nan': write a finite number, or none"),
-        ("joints: {joint_1: {velocity: -.inf}}", "its greatest value is -inf: give a number, or none"),
-        ("joints: {joint_1: {velocity: .nan}}", "it is '.nan': write a finite number, or none"),
-        ("joints: {joint_1: {effort: nan}}", "it is 'nan': write a finite number, or none"),
-        ("joints: {joint_1: {power: [1]}}", "it is no number: write a finite number"),
-        ("joints: {joint_1: {curve: [[0, -5]]}}", "has the point [0, -5]"),
-        ("joints: {joint_1: {curve: [[0, 5]], effort: 3}}", "it has both 'effort' and 'curve'"),
-        ("joints: {joint_9: {effort: 3}}", "it is no joint with an actuator: the joints are 'joint_1'"),
-        ("joints: {joint_1: {force: 3}}", "it has no entry 'force'"),
-        (
-            "joints: {joint_1: {continuous_effort: 400}}",
-            "joint 'joint_1': its continuous effort 400, that it bears for ever, is above its effort limit, "
-            "320: change one of them",
-        ),
-        (
-            "joints: {joint_1: {effort: 30, continuous_effort: 31}}",
-            "'joint_1': its continuous effort 31, that it bears for ever, is above its effort limit, 30",
-        ),
-        (
-            "joints: {joint_1: {curve: [[0, 50], [1, 90]], continuous_effort: 60}}",
-            "effort 60, that it bears for ever, is above the effort of its curve at a standstill, 50: change",
-        ),
-        ("limits: {}", "it has no entry 'limits': use 'joints'"),
-        ("{}", "there is no entry 'joints'"),
+        ("joints: {joint_9: {effort: 3}}", "limits-unsupported", {"element": "joint 'joint_9'", "line": 1}),
+        ("limits: {}", "entry-unknown", {"given": "limits", "known": ["joints"], "line": 1}),
+        ("{}", "entry-missing", {"entry": "joints"}),
+        ("position: [1, -1]", "joint-limits-inverted", {"lower": 1.0, "upper": -1.0}),
+        ("effort: 0", "actuator-effort-not-positive", {"limit": "effort limit", "given": 0.0}),
+        ("velocity: 0", NOT_POSITIVE, {"limit": "velocity limit", "given": 0.0}),
+        ("power: -5", NOT_POSITIVE, {"limit": "power limit", "given": -5.0}),
+        ("curve: [[0, 0], [1, 5]]", "curve-without-holding-effort", {}),
+        ("curve: [[1, 5], [1, 4]]", "curve-speeds-not-increasing", {"after": 1.0, "before": 1.0}),
+        ("curve: [[0, 5], [1]]", "curve-point-count", {"element": CURVE, "count": 1}),
+        ("curve: []", "curve-empty", {"element": None, "owner": "joint 'joint_1'"}),
+        ("curve: [[0, .inf]]", "node-not-finite", {"element": CURVE, "given": ".inf"}),
+        ("position: [1]", "limits-range-count", {"element": POSITION, "count": 1}),
+        ("position: [.inf, 2]", "limits-least-infinite", {"element": POSITION, "given": None}),
+        ("position: [-1, -.inf]", "limits-greatest-infinite", {"element": POSITION, "given": None}),
+        ("position: [.nan, 2]", "limits-not-number", {"element": POSITION, "given": ".nan"}),
+        ("velocity: -.inf", "limits-greatest-infinite", {"element": VELOCITY}),
+        ("velocity: .nan", "limits-not-number", {"element": VELOCITY, "given": ".nan"}),
+        ("effort: nan", "limits-not-number", {"element": f"{JOINT}, effort", "given": "nan"}),
+        ("power: [1]", "node-not-number", {"element": f"{JOINT}, power"}),
+        ("curve: [[0, -5]]", "curve-point-invalid", {"speed": 0.0, "effort": -5.0}),
+        ("curve: [[0, 5]], effort: 3", "limits-effort-and-curve", {}),
+        ("force: 3", "entry-unknown", {"given": "force"}),
+        ("continuous_effort: 400", ABOVE, {"given": 400.0, "limit": 320.0}),
+        ("effort: 30, continuous_effort: 31", ABOVE, {"given": 31.0, "limit": 30.0}),
+        ("curve: [[0, 5], [1, 9]], continuous_effort: 6", "continuous-effort-above-curve", {"limit": 5.0}),
     ],
 )
-def test_bad_limits(text: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
-    limits = tmp_path / "limits.yaml"
-    limits.write_text(text)
-    assert feasible("--trajectory", file, "--limits", str(limits)) == 1
-    said = capsys.readouterr()
-    assert f"dyn: error: {limits}: " in said.err
-    assert sentence in said.err
-
-
-@pytest.mark.parametrize("effort", ["effort: 60", "effort: none", "curve: [[0, 60], [1, 10]]"])
-def test_continuous_effort_may_be_all_that_there_is(effort: str, tmp_path: Path) -> None:
-    file = tmp_path / "limits.yaml"
-    file.write_text(f"joints: {{joint_1: {{{effort}, continuous_effort: 60}}}}")
-    assert read_limits(file, dyn_core.load_robot(RX90)).continuous_effort[0] == 60.0
+def test_bad_limits(text: str, code: str, values: dict, feasible: Feasible) -> None:
+    of_joint = not text.startswith(("joints", "limits", "{"))
+    limits = feasible.limits(f"joints: {{joint_1: {{{text}}}}}" if of_joint else text)
+    place = {"file": limits[1]} | ({"element": JOINT} if of_joint else {})
+    feasible.refused(*feasible.motion(0.2), *limits, code=code, **{**place, **values})
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "code", "element", "line"),
     [
-        ("joints:\n", "joints (line 1): nothing is in it, and no limit is changed: name joints"),
-        ("joints: {}\n", "joints (line 1): nothing is in it"),
-        (
-            "joints:\n  joint_1: {power: 900}\n  joint_2: {}\n",
-            "joint 'joint_2' (line 3): nothing is in it, and its limits are those of the robot's "
-            "description: give some of position, velocity, ",
-        ),
-        ("joints:\n  joint_2:\n", "joint 'joint_2' (line 2): nothing is in it"),
+        ("joints:\n", "limits-empty", "joints", 1),
+        ("joints: {}\n", "limits-empty", "joints", 1),
+        ("joints:\n  joint_1: {power: 9}\n  joint_2: {}\n", "limits-of-joint-empty", "joint 'joint_2'", 3),
+        ("joints:\n  joint_2:\n", "limits-of-joint-empty", "joint 'joint_2'", 2),
     ],
 )
-def test_limits_that_say_nothing(
-    text: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
-    limits = tmp_path / "limits.yaml"
-    limits.write_text(text)
-    assert feasible("--trajectory", file, "--limits", str(limits)) == 0
-    assert f"dyn: warning: {limits}: {sentence}" in capsys.readouterr().err
-    with pytest.warns(dyn_core.ModelWarning, match="^joint 'joint_2': nothing is in it"):
-        read_limits({"joints": {"joint_2": {}}}, dyn_core.load_robot(RX90))
+def test_limits_that_say_nothing(text: str, code: str, element: str, line: int, feasible, robot) -> None:
+    limits = feasible.limits(text)
+    with pytest.warns(dyn_core.ModelWarning) as caught:
+        read_limits(limits[1], robot)
+    (warning,) = (one.message for one in caught)
+    assert (warning.code, warning.element, warning.line) == (code, element, line)
+    assert feasible(*feasible.motion(0.2), *limits).err == f"dyn: warning: {warning}\n"
+    assert str(warning).startswith(f"{limits[1]}: ")
 
 
-def test_limits_that_no_time_will_keep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
-    limits = tmp_path / "limits.yaml"
-    limits.write_text("joints: {joint_2: {effort: 30}}")
-    out = tmp_path / "slower.csv"
-    assert feasible("--trajectory", file, "--limits", str(limits), "--json") == 1
-    data = json.loads(capsys.readouterr().out)
-    assert data["time_scaling"] is None
-    assert "in no time whatever" in data["verdict"]
-    for options in (["--json"], []):
-        assert feasible("--trajectory", file, "--limits", str(limits), "--out", str(out), *options) == 1
-        said = capsys.readouterr()
-        assert f"dyn: error: there is nothing to write to '{out}': " in said.err
-        assert "in no time whatever" in (json.loads(said.out)["verdict"] if options else said.out)
+def test_limits_that_no_time_will_keep(feasible: Feasible) -> None:
+    options = (*feasible.motion(0.2), *feasible.limits("joints: {joint_2: {effort: 30}}"))
+    data = feasible.json(*options, code=1)
+    assert (data["feasible"], data["time_scaling"]) == (False, None)
+    out = feasible.folder / "slower.csv"
+    for more in (["--json"], []):
+        printed = feasible(*options, "--out", str(out), *more, code=1)
+        assert printed.err.startswith("dyn: error: ")
+        assert str(out) in printed.err
+        assert data["verdict"] in (json.loads(printed.out)["verdict"] if more else printed.out)
         assert not out.exists()
 
 
-def test_the_trajectory_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
-    before = Path(file).read_text()
-    assert feasible("--trajectory", file, "--out", file) == 1
-    assert "this would replace the motion" in capsys.readouterr().err
-    assert Path(file).read_text() == before
-
-
-def test_passive_joints_follow_no_motion() -> None:
-    robot = dyn_core.load_robot(RX90, loops={"passive": ["joint_3"]})
-    with pytest.raises(dyn_core.DynError, match="passive joints follow no motion"):
-        dyn_core.Feasibility(robot)
-
-
-def test_elastic_joints_follow_no_motion() -> None:
-    folder = ROBOTS / "high_speed_machine"
-    robot = dyn_core.load_robot(f"{folder}.urdf", loops=f"{folder}.yaml")
-    with pytest.raises(
-        dyn_core.DynError, match=r"a motion that is given knows no springs, but joint 'base_yaw'"
-    ):
-        dyn_core.Feasibility(robot)
-
-
-def test_a_floating_base_follows_no_motion() -> None:
-    """What a base that nothing holds does follows from the motion of the joints."""
+def test_robots_that_follow_no_motion() -> None:
+    """Passive and elastic joints; and a base that nothing holds, whose motion follows from the joints."""
     urdf = """<robot name="f"><link name="w"/><link name="b"/><link name="a"/>
       <joint name="root" type="floating"><parent link="w"/><child link="b"/></joint>
-      <joint name="j" type="revolute"><parent link="b"/><child link="a"/><axis xyz="0 0 1"/>
-        <limit lower="-1" upper="1" velocity="1" effort="10"/></joint></robot>"""
-    with pytest.raises(dyn_core.DynError, match=r"'root/trans_x', .* passive joints follow no motion"):
-        dyn_core.Feasibility(dyn_core.load_robot(urdf))
-
-
-def test_limits_of_data_are_those_of_a_file(tmp_path: Path) -> None:
-    robot = dyn_core.load_robot(RX90)
-    data = {"joints": {"joint_1": {"curve": [[0.0, 5.0], [1.0, 4.0]], "power": 3.0}}}
-    file = tmp_path / "limits.yaml"
-    file.write_text(json.dumps(data))
-    assert read_limits(data, robot) == read_limits(file, robot)
+      <joint name="j" type="continuous"><parent link="b"/><child link="a"/></joint></robot>"""
+    for robot in (dyn_core.load_robot(RX90, loops={"passive": ["joint_3"]}), dyn_core.load_robot(urdf)):
+        with refused("passive-joints-unsupported", reference="motion"):
+            dyn_core.Feasibility(robot)
+    with refused("elastic-joint-unsupported", operation="a motion that is given", joint="base_yaw"):
+        dyn_core.Feasibility(loop_robot("high_speed_machine"))
 
 
 @pytest.mark.parametrize("nothing", ["none", "null", "~", "None", ".inf", "+.inf", ".Inf"])
-def test_limits_are_lifted(nothing: str, tmp_path: Path) -> None:
-    robot = dyn_core.load_robot(RX90)
-    file = tmp_path / "limits.yaml"
+def test_limits_are_lifted(nothing: str, feasible: Feasible, robot: dyn_core.Robot) -> None:
     entries = ("velocity", "effort", "power", "braking_power", "continuous_effort")
-    file.write_text(
+    infinite = "inf" in nothing.lower()
+    _, file = feasible.limits(
         f"joints:\n  joint_1: {{{', '.join(f'{entry}: {nothing}' for entry in entries)}}}\n"
-        f"  joint_2: {{position: [none, 1.0], curve: {'none' if 'inf' in nothing.lower() else nothing}}}\n"
+        f"  joint_2: {{position: [none, 1.0], curve: {'none' if infinite else nothing}}}\n"
         f"  joint_3: {{position: [-1.0, {nothing}]}}\n"
-        f"  joint_4: {{position: {'[-.inf, .inf]' if 'inf' in nothing.lower() else nothing}}}\n"
+        f"  joint_4: {{position: {'[-.inf, .inf]' if infinite else nothing}}}\n"
         "  joint_5: {position: [-.inf, 0.5]}\n"
     )
     found = read_limits(file, robot)
@@ -409,118 +298,87 @@ def test_limits_are_lifted(nothing: str, tmp_path: Path) -> None:
     assert math.isfinite(found.velocity[1])
 
 
-def test_data_lift_limits() -> None:
-    robot = dyn_core.load_robot(RX90)
+def test_limits_of_data(feasible: Feasible, robot: dyn_core.Robot) -> None:
+    """They are those of a file with the same entries."""
+    data = {"joints": {"joint_1": {"curve": [[0.0, 5.0], [1.0, 4.0]], "power": 3.0}}}
+    assert read_limits(data, robot) == read_limits(feasible.limits(json.dumps(data))[1], robot)
     found = read_limits({"joints": {"joint_1": {"velocity": None, "position": [-math.inf, 1.0]}}}, robot)
-    assert found.velocity[0] == math.inf
-    assert (found.lower[0], found.upper[0]) == (-math.inf, 1.0)
+    assert (found.velocity[0], found.lower[0], found.upper[0]) == (math.inf, -math.inf, 1.0)
+    with pytest.warns(dyn_core.ModelWarning) as caught:
+        read_limits({"joints": {"joint_2": {}}}, robot)
+    (warning,) = (one.message for one in caught)
+    assert (warning.code, warning.element) == ("limits-of-joint-empty", "joint 'joint_2'")
+    for effort in ("effort: 60", "effort: none", "curve: [[0, 60], [1, 10]]"):  # with a continuous one alone
+        _, file = feasible.limits(f"joints: {{joint_1: {{{effort}, continuous_effort: 60}}}}")
+        assert read_limits(file, robot).continuous_effort[0] == 60.0
 
 
-def test_limits_that_are_not_known_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write_motion(tmp_path / "fast.csv", 4.0, ALL)
-    limits, page = tmp_path / "limits.yaml", tmp_path / "report.html"
+def test_limits_that_are_not_known_are_named(feasible: Feasible) -> None:
+    motion, page = feasible.motion(4.0), feasible.folder / "report.html"
     nothing = "{position: none, velocity: none, effort: none}"
-    limits.write_text("joints:\n" + "".join(f"  {joint}: {nothing}\n" for joint in JOINTS))
-    options = ["--trajectory", file, "--limits", str(limits)]
-    assert feasible(*options, "--report", str(page)) == 0
-    out = capsys.readouterr().out
-    said = (
-        "The motion keeps all limits that are known at its 401 samples.\n"
-        "No limit is known of: position of all joints; velocity of all joints; effort of all joints.\n"
-    )
-    assert out.startswith(said)
-    assert all(line in page.read_text() for line in said.splitlines())
-    limits.write_text("joints:\n  joint_2: {effort: none}\n  joint_3: {effort: none, velocity: none}\n")
-    assert feasible(*options, "--json") == 1
-    data = json.loads(capsys.readouterr().out)
-    assert data["unlimited"]["effort"] == ["joint_2", "joint_3"]
-    assert data["unlimited"]["velocity"] == ["joint_3"]
-    assert "position" not in data["unlimited"]
-    assert data["unlimited"]["power"] == list(JOINTS)
-    assert feasible(*options) == 1
-    out = capsys.readouterr().out
-    assert "\nNo limit is known of: velocity of 'joint_3'; effort of 'joint_2', 'joint_3'.\n" in out
+    options = (*motion, *feasible.limits("joints:\n" + "".join(f"  {j}: {nothing}\n" for j in NAMES)))
+    first, second, _ = feasible(*options, "--report", str(page)).out.split("\n", 2)
+    assert first == feasible.json(*options)["verdict"]
+    assert all(line in page.read_text() for line in (first, second))
+    assert all(quantity in second for quantity in ("position", "velocity", "effort"))
+    feasible.limits("joints:\n  joint_2: {effort: none}\n  joint_3: {effort: none, velocity: none}\n")
+    unlimited = feasible.json(*options, code=1)["unlimited"]
+    assert (unlimited["effort"], unlimited["velocity"]) == (["joint_2", "joint_3"], ["joint_3"])
+    assert "position" not in unlimited
+    assert unlimited["power"] == NAMES
+    line = next(line for line in feasible(*options, code=1).out.splitlines() if "effort of" in line)
+    assert "velocity of 'joint_3'; effort of 'joint_2', 'joint_3'" in line
+    urdf = re.sub("<limit[^>]*/>", '<limit effort="0" velocity="0"/>', Path(RX90).read_text())
+    feasible._words = ("feasible", feasible.write("rx90.urdf", urdf))
+    assert feasible(*feasible.motion(0.2)).out.startswith(f"{first}\n{second}\n")
 
 
-def test_an_urdf_without_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    urdf = tmp_path / "rx90.urdf"
-    urdf.write_text(re.sub("<limit[^>]*/>", '<limit effort="0" velocity="0"/>', Path(RX90).read_text()))
-    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
-    assert main(["feasible", str(urdf), "--trajectory", file]) == 0
-    out = capsys.readouterr().out
-    assert "feasible: it keeps all limits" not in out
-    assert (
-        "No limit is known of: position of all joints; velocity of all joints; effort of all joints." in out
-    )
-
-
-def test_continuous_effort_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_continuous_effort_is_judged(feasible: Feasible) -> None:
     """A motion that the motors can make once, and not again and again."""
-    file = write_motion(tmp_path / "slow.csv", 0.2, ALL)
-    limits, page = tmp_path / "limits.yaml", tmp_path / "report.html"
-    assert feasible("--trajectory", file, "--json") == 0
-    data = json.loads(capsys.readouterr().out)
-    assert data["repeatable"] is True
-    assert data["overheating"] == []
+    motion, page = feasible.motion(0.2), feasible.folder / "report.html"
+    data = feasible.json(*motion)
+    assert (data["repeatable"], data["overheating"]) == (True, [])
     rms = data["motors"][1]["rms_effort"]
-    limits.write_text(f"joints: {{joint_2: {{continuous_effort: {rms * (1.0 + 1e-6)!r}}}}}")
-    assert feasible("--trajectory", file, "--limits", str(limits)) == 0
-    limits.write_text(f"joints: {{joint_2: {{continuous_effort: {0.8 * rms!r}}}}}")
-    options = ["--trajectory", file, "--limits", str(limits)]
-    capsys.readouterr()
-    assert feasible(*options, "--report", str(page)) == 1
-    said = (
-        f"It cannot be repeated for ever without pauses: joint 'joint_2' needs {rms:.4g} N m in the root "
-        f"mean square, {0.2 * rms:.3g} N m beyond the {0.8 * rms:.4g} N m that it bears for ever."
-    )
-    out = capsys.readouterr().out
-    assert out.startswith(f"The motion is feasible: it keeps all limits at its 401 samples.\n{said}\n")
-    assert escape(said) in page.read_text()
-    assert feasible(*options, "--json") == 1
-    data = json.loads(capsys.readouterr().out)
-    assert data["feasible"] is True
-    assert data["time_scaling"] == 1.0
-    assert data["repeatable"] is False
-    assert data["overheating"] == [
-        {"joint": "joint_2", "value": rms, "limit": pytest.approx(0.8 * rms), "unit": "N m"}
-    ]
+    feasible(*motion, *feasible.limits(f"joints: {{joint_2: {{continuous_effort: {rms * (1.0 + 1e-6)!r}}}}}"))
+    options = (*motion, *feasible.limits(f"joints: {{joint_2: {{continuous_effort: {0.8 * rms!r}}}}}"))
+    first, second, _ = feasible(*options, "--report", str(page), code=1).out.split("\n", 2)
+    assert first == data["verdict"]
+    words = ("'joint_2'", f"{rms:.4g} N m", f"{0.8 * rms:.4g} N m", f"{0.2 * rms:.3g} N m")
+    assert all(word in second for word in words)
+    assert second in unescape(page.read_text())
+    data = feasible.json(*options, code=1)
+    assert (data["feasible"], data["time_scaling"], data["repeatable"]) == (True, 1.0, False)
+    hot = {"joint": "joint_2", "value": rms, "limit": pytest.approx(0.8 * rms), "unit": "N m"}
+    assert data["overheating"] == [hot]
 
 
-def test_a_limit_of_nothing_has_no_sign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Motors that have no torque left at speed, where torques of either sign are asked for."""
-    file = write_motion(tmp_path / "fast.csv", 1.0, ALL)
-    limits = tmp_path / "limits.yaml"
+def test_a_limit_of_nothing_has_no_sign(feasible: Feasible) -> None:
+    """Motors that have no torque left at speed, where torques of either sign are needed."""
     nothing = "{curve: [[0, 900], [0.01, 0]], velocity: 9}"
-    limits.write_text("joints:\n" + "".join(f"  {joint}: {nothing}\n" for joint in JOINTS))
-    assert feasible("--trajectory", file, "--limits", str(limits)) == 1
-    out = capsys.readouterr().out
-    assert "beyond its limit of 0 N m" in out
+    limits = feasible.limits("joints:\n" + "".join(f"  {joint}: {nothing}\n" for joint in NAMES))
+    options = (*feasible.motion(1.0), *limits)
+    out = feasible(*options, code=1).out
+    assert " 0 N m" in out
     assert "-0 N m" not in out
-    assert feasible("--trajectory", file, "--limits", str(limits), "--json") == 1
-    assert ": -0.0" not in capsys.readouterr().out
+    assert ": -0.0" not in feasible(*options, "--json", code=1).out
 
 
-def test_the_motion_from_standard_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = Path(write_motion(tmp_path / "slow.csv", 0.2, ALL))
-    assert feasible("--trajectory", str(file)) == 0
-    expected = capsys.readouterr().out
+def test_the_motion_from_standard_input(feasible: Feasible, monkeypatch: pytest.MonkeyPatch) -> None:
+    motion = feasible.motion(0.2)
+    expected = feasible(*motion).out
+    stream = ("--trajectory", "-")
 
     def given(data: bytes) -> None:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
 
-    given(file.read_bytes())
-    assert feasible("--trajectory", "-") == 0
-    assert capsys.readouterr().out == expected
+    given(Path(motion[1]).read_bytes())
+    assert feasible(*stream).out == expected
     given(b"time,nonsense\n0,0\n")
-    assert feasible("--trajectory", "-") == 1
-    assert "dyn: error: standard input: line 1, column 'nonsense': " in capsys.readouterr().err
+    place = {"file": "standard input", "line": 1, "element": "column 'nonsense'"}
+    feasible.refused(*stream, code="motion-column-unknown", **place)
     given(b"time,\xff\n")
-    assert feasible("--trajectory", "-") == 1
-    assert "dyn: error: standard input: it is not UTF-8" in capsys.readouterr().err
+    feasible.refused(*stream, code="input-not-utf8", file="standard input")
     monkeypatch.setattr("sys.stdin", None)
-    assert feasible("--trajectory", "-") == 1
-    assert "dyn: error: standard input: it is closed: give a motion" in capsys.readouterr().err
-    assert main(["feasible", "-", "--trajectory", "-"]) == 1
-    assert "standard input is either the robot or the motion" in capsys.readouterr().err
+    feasible.refused(*stream, code="input-closed", file="standard input")
+    feasible._words = ("feasible", "-")
+    feasible.refused(*stream, code="input-ambiguous")

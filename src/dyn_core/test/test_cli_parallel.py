@@ -3,51 +3,42 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from parallel_cases import ROBOTS
+from commands import Command
+from refusals import refused_command
+from robots import ROBOTS, loop_robot
 
 import dyn_core
-from dyn_core.cli.main import main
 from dyn_core.symbolic.transform import rotation_from_rpy
 
-MOTION = {
-    "--xyz": (0.0, 0.16, 0.74),
-    "--rpy": (0.1, -0.05, 0.2),
-    "--V": (0.1, 0.0, -0.2, 0.0, 0.3, 0.0),
-    "--Vd": (1.0, 0.5, 0.0, 0.0, 2.0, -1.0),
-    "--wrench": (0.0, 20.0, -100.0, 3.0, 0.0, -1.0),
-}
+MOTION = {"--xyz": (0.0, 0.16, 0.74), "--rpy": (0.1, -0.05, 0.2), "--V": (0.1, 0.0, -0.2, 0.0, 0.3, 0.0)}
+MOTION |= {"--Vd": (1.0, 0.5, 0.0, 0.0, 2.0, -1.0), "--wrench": (0.0, 20.0, -100.0, 3.0, 0.0, -1.0)}
 
 
 def files(name: str) -> list[str]:
     return [str(ROBOTS / f"{name}.urdf"), "--loops", str(ROBOTS / f"{name}.yaml")]
 
 
-def answer(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> str:
-    assert main(["parallel", *files(name), *words]) == 0
-    return capsys.readouterr().out
+@pytest.fixture
+def parallel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(tmp_path, capsys, "parallel")
 
 
 def words(motion: dict[str, tuple[float, ...]]) -> list[str]:
     return [word for option, values in motion.items() for word in (option, *map(repr, values))]
 
 
-def model(name: str, **options: bool) -> dyn_core.ParallelModel:
-    urdf, _, side = files(name)
-    return dyn_core.compile_parallel(
-        dyn_core.load_robot(urdf, loops=side), "platform", backend="python", **options
-    )
+def model(name: str, platform: str = "platform", **options: bool) -> dyn_core.ParallelModel:
+    return dyn_core.compile_parallel(loop_robot(name), platform, backend="python", **options)
 
 
 @pytest.mark.parametrize(("name", "freedom", "base"), [("gough_stewart", 6, 88), ("delta", 3, 37)])
-def test_what_a_robot_is_made_of(
-    name: str, freedom: int, base: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = answer(capsys, name, "--no-rotor-inertia")
-    said = json.loads(answer(capsys, name, "--no-rotor-inertia", "--json"))
+def test_what_a_robot_is_made_of(name: str, freedom: int, base: int, parallel: Command) -> None:
+    text = parallel(*files(name), "--no-rotor-inertia").out
+    said = parallel.json(*files(name), "--no-rotor-inertia")
     compiled = model(name, rotor_inertia=False)
     assert said["degrees_of_freedom"] == freedom
     assert tuple(leg["name"] for leg in said["legs"]) == compiled.leg_names
@@ -64,42 +55,40 @@ def test_what_a_robot_is_made_of(
     assert ("mobility" in text) == (freedom < 6)
 
 
-def test_grouped_parameters_take_fewer_operations(capsys: pytest.CaptureFixture[str]) -> None:
-    bare = ("--no-rotor-inertia", "--no-friction", "--json")
+def test_grouped_parameters_take_fewer_operations(parallel: Command) -> None:
+    bare = *files("gough_stewart"), "--no-rotor-inertia", "--no-friction"
     plain, grouped = (
-        json.loads(answer(capsys, "gough_stewart", *more, *bare))["operations"]["inverse_dynamics"]
-        for more in ((), ("--base-parameters",))
+        parallel.json(*bare, *more)["operations"]["inverse_dynamics"] for more in ((), ("--base-parameters",))
     )
     assert grouped["mul"] < plain["mul"]
     assert grouped["add"] < plain["add"]
 
 
-def test_efforts_of_a_motion_and_the_motion_of_efforts(capsys: pytest.CaptureFixture[str]) -> None:
-    said = json.loads(answer(capsys, "gough_stewart", *words(MOTION), "--json"))
+def test_efforts_of_a_motion_and_the_motion_of_efforts(parallel: Command) -> None:
+    said = parallel.json(*files("gough_stewart"), *words(MOTION))
     compiled, T = model("gough_stewart"), np.eye(4)
     T[:3, :3], T[:3, 3] = rotation_from_rpy(*MOTION["--rpy"]), MOTION["--xyz"]
     V, Vd, wrench = (np.array(MOTION[option]) for option in ("--V", "--Vd", "--wrench"))
     tau = compiled.inverse_dynamics(T, V, Vd, wrenches={"platform": wrench})
     q, qd, qdd = compiled.inverse_kinematics(T, V, Vd)
-    for name, expected in (("positions", q), ("velocities", qd), ("accelerations", qdd), ("efforts", tau)):
-        np.testing.assert_allclose(said[name], expected, rtol=1e-12)
+    names = ("positions", "velocities", "accelerations", "efforts")
+    np.testing.assert_allclose([said[name] for name in names], [q, qd, qdd, tau], rtol=1e-12)
     assert said["effort_units"] == ["N"] * 6
     assert len(said["leg_positions"]) == 18
-    without = {option: values for option, values in MOTION.items() if option != "--Vd"}
-    efforts = ["--tau", *map(repr, tau.tolist())]
-    again = json.loads(answer(capsys, "gough_stewart", *words(without), *efforts, "--json"))
+    given = MOTION | {"--tau": tau.tolist()}
+    del given["--Vd"]
+    again = parallel.json(*files("gough_stewart"), *words(given))
     np.testing.assert_allclose(again["acceleration"], Vd, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(again["accelerations"], qdd, rtol=1e-9, atol=1e-9)
-    text = answer(capsys, "gough_stewart", *words(without), *efforts)
-    assert text.startswith(
-        "acceleration of 'platform': 1.000000 0.500000 0.000000 0.000000 2.000000 -1.000000"
-    )
-    line = next(line for line in text.splitlines() if line.startswith("length_3 "))
+    text = parallel(*files("gough_stewart"), *words(given)).out
+    first, *lines = text.splitlines()
+    assert first == "acceleration of 'platform': 1.000000 0.500000 0.000000 0.000000 2.000000 -1.000000"
+    line = next(line for line in lines if line.startswith("length_3 "))
     np.testing.assert_allclose(float(line.split()[4]), tau[2], atol=1e-6)
 
 
-def test_by_itself_the_platform_is_near_the_assembly(capsys: pytest.CaptureFixture[str]) -> None:
-    said = json.loads(answer(capsys, "delta", "--tau=0,0,0", "--json"))
+def test_by_itself_the_platform_is_near_the_assembly(parallel: Command) -> None:
+    said = parallel.json(*files("delta"), "--tau=0,0,0")
     compiled = model("delta")
     home, T = compiled.structure.T_home, np.eye(4)
     T[:3, :3], T[:3, 3] = home.R, home.p
@@ -109,35 +98,25 @@ def test_by_itself_the_platform_is_near_the_assembly(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("name", "more", "sentence"),
+    ("name", "more", "code", "values"),
     [
-        (
-            "delta",
-            ("--rpy", "0.1", "0", "0"),
-            "T: the platform 'platform' has 3 degrees of freedom",
-        ),
-        (
-            "delta",
-            ("--V", "0", "0", "0", "1", "0", "0"),
-            "V: the platform 'platform' has 3 degrees of freedom",
-        ),
-        ("delta", ("--xyz", "3", "0", "0"), "leg 'leg_1' does not reach the platform at (3, 0, 0) m: 1.89"),
-        ("gough_stewart", ("--xyz", "0", "0.16", "0"), "a leg or the platform is singular there"),
-        ("gough_stewart", ("--xyz", "0", "1"), "--xyz has 2 numbers: give three"),
-        ("gough_stewart", ("--tau", "1", "2"), "--tau has 2 numbers"),
-        ("gough_stewart", ("--tau=1,1,1,1,1,1", "--Vd=0,0,0,0,0,0"), "leave out --Vd, or --tau"),
-        ("gough_stewart", ("--platform", "base_link"), "platform 'base_link': it is fixed to the base"),
-        ("five_bar", (), "all loops end on 'left_distal', 'right_distal': say which link is the platform"),
-        ("palletizer", (), "all loops end on no link"),
+        ("delta", "--rpy 0.1 0 0", "platform-placement-impossible", {"argument": "T", "freedom": 3}),
+        ("delta", "--V 0 0 0 1 0 0", "platform-motion-impossible", {"argument": "V", "freedom": 3}),
+        ("delta", "--xyz 3 0 0", "leg-out-of-reach", {"leg": "leg_1", "position": "(3, 0, 0)", "gap": 1.89}),
+        ("gough_stewart", "--xyz 0 0.16 0", "parallel-robot-singular", {}),
+        ("gough_stewart", "--xyz 0 1", "option-count", {"option": "--xyz", "given": 2, "expected": "three"}),
+        ("gough_stewart", "--tau 1 2", "option-numbers-count", {"option": "--tau", "given": 2}),
+        ("gough_stewart", "--tau=1,1,1,1,1,1 --Vd=0,0,0,0,0,0", "acceleration-repeated", {}),
+        ("five_bar", "", "platform-ambiguous", {"links": ["left_distal", "right_distal"]}),
+        ("palletizer", "", "platform-undetermined", {"robot": "palletizer"}),
     ],
 )
-def test_what_is_refused(
-    name: str, more: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["parallel", *files(name), *more]) == 1
-    assert sentence in capsys.readouterr().err
+def test_refused_commands(name: str, more: str, code: str, values: dict[str, object]) -> None:
+    refused_command(["parallel", *files(name), *more.split()], code, **values)
 
 
-def test_a_tree_has_no_platform(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["parallel", str(ROBOTS / "rx90.urdf")]) == 1
-    assert "robot 'rx90' has no loops, so no platform: give a side file" in capsys.readouterr().err
+def test_what_has_no_platform() -> None:
+    refused_command(["parallel", str(ROBOTS / "rx90.urdf")], "platform-without-loops", robot="rx90")
+    with pytest.raises(dyn_core.DynError) as caught:
+        model("gough_stewart", platform="base_link")
+    assert caught.value.element == "link 'base_link'"

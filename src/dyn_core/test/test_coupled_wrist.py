@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from identification_log import write_table
 from pinocchio_oracle import Oracle
 
 import dyn_core
@@ -20,8 +21,7 @@ JOINTS = ("shoulder", "wrist_1", "wrist_2")
 RATIO = np.array([80.0, 50.0, -40.0])
 C = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.5, -0.5]])
 """q = C q_a: the motors of the wrist turn alike to bend it, and against each other to turn it."""
-ROTOR = np.array([4e-5, 2e-5, 3e-5])
-"""Inertias of the motors (kg m^2), on their side."""
+ROTOR = np.array([4e-5, 2e-5, 3e-5])  # Inertias of the motors (kg m^2), on their side
 VISCOUS, COULOMB = np.array([5e-4, 3e-4, 4e-4]), np.array([0.04, 0.02, 0.03])
 """Friction of the motors (N m s/rad, N m), on their side."""
 
@@ -38,23 +38,18 @@ coupling:
 
 def urdf(mass: float) -> str:
     """An arm, whose tool has a mass (kg)."""
-    parts = ['<link name="base"/>']
-    before = "base"
-    for name, axis, xyz, m in (
-        (JOINTS[0], "0 1 0", "0 0 0.3", 5.0),
-        (JOINTS[1], "0 1 0", "0.4 0 0", 1.0),
-        (JOINTS[2], "1 0 0", "0.1 0 0", mass),
-    ):
-        parts.append(
+    axes, places = ("0 1 0", "0 1 0", "1 0 0"), ("0 0 0.3", "0.4 0 0", "0.1 0 0")
+    text, before = '<robot name="bent"><link name="base"/>', "base"
+    for name, axis, xyz, m in zip(JOINTS, axes, places, (5.0, 1.0, mass), strict=True):
+        text += (
             f'<link name="{name}_link"><inertial><origin xyz="0.15 0.02 0.03"/><mass value="{m}"/>'
             f'<inertia ixx="{0.01 * m}" iyy="{0.02 * m}" izz="{0.02 * m}" ixy="0" ixz="0" iyz="0"/>'
-            f'</inertial></link><joint name="{name}" type="revolute">'
-            f'<parent link="{before}"/><child link="{name}_link"/>'
-            f'<origin xyz="{xyz}"/><axis xyz="{axis}"/>'
+            f'</inertial></link><joint name="{name}" type="revolute"><parent link="{before}"/>'
+            f'<child link="{name}_link"/><origin xyz="{xyz}"/><axis xyz="{axis}"/>'
             '<limit lower="-3" upper="3" effort="300" velocity="5"/></joint>'
         )
         before = f"{name}_link"
-    return f'<robot name="bent">{"".join(parts)}</robot>'
+    return f"{text}</robot>"
 
 
 def write_log(path: Path, mass: float = 1.5, seed: int = 0) -> None:
@@ -88,34 +83,36 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def run(place: Path, *more: str, mapping: str = "map.yaml") -> int:
-    given = ["--log", str(place / "log.csv"), "--map", str(place / mapping)]
-    return main(["identify", str(place / "arm.urdf"), *given, "--quiet", *more])
+def run(place: Path, command: str, log: str, *more: str) -> int:
+    given = ["--log", str(place / log), "--map", str(place / "map.yaml")]
+    return main([command, str(place / "arm.urdf"), *given, *more])
 
 
-def test_rotors_and_friction_of_the_motors_are_found(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(place, "--out", str(place / "out"), "--friction", "standard") == 0
-    result = json.loads((place / "out" / "result.json").read_text())
+@pytest.fixture(scope="module")
+def identified(place: Path) -> Path:
+    out = ("--out", str(place / "out"), "--quiet", "--friction", "standard")
+    assert run(place, "identify", "log.csv", *out) == 0
+    return place / "out"
+
+
+def test_rotors_and_friction_of_the_motors_are_found(place: Path, identified: Path, capsys) -> None:
+    result = json.loads((identified / "result.json").read_text())
     for k, number in ((1, "2"), (2, "3")):
         # Of the joint's side: the motor's angle divided by the ratio.
-        expected = np.array(
-            [ROTOR[k] * RATIO[k] ** 2, VISCOUS[k] * RATIO[k] ** 2, COULOMB[k] * abs(RATIO[k])]
-        )
+        expected = [ROTOR[k] * RATIO[k] ** 2, VISCOUS[k] * RATIO[k] ** 2, COULOMB[k] * abs(RATIO[k])]
         motor = result["motors"][number]
         assert set(motor["joints"]) == {"wrist_1", "wrist_2"}
-        found = [p["value"] for p in motor["parameters"]]
-        np.testing.assert_allclose(found, expected, rtol=0.1)
+        np.testing.assert_allclose([p["value"] for p in motor["parameters"]], expected, rtol=0.1)
     assert result["held_out"]["relative_torque_error"] < 0.01
-    report = (place / "out" / "report.html").read_text()
+    report = (identified / "report.html").read_text()
     assert "1 of wrist_1, -1 of wrist_2" in report
     assert "no motors that move several joints" in report
     assert "1 shoulder, 2 wrist_1, 3 wrist_2" in report
     assert "XX (kg m^2)" in report
     # The file has it all: predictions are as good, and those of nodes, which have no such motors, nearly so.
     capsys.readouterr()
-    given = ["--log", str(place / "log.csv"), "--map", str(place / "map.yaml"), "--json"]
-    out = ["--parameters", str(place / "out" / "parameters.yaml"), "--out", str(place / "tau.csv")]
-    assert main(["predict", str(place / "arm.urdf"), *given, *out]) == 0
+    out = ["--parameters", str(identified / "parameters.yaml"), "--out", str(place / "tau.csv")]
+    assert run(place, "predict", "log.csv", "--json", *out) == 0
     predicted = json.loads(capsys.readouterr().out)
     assert predicted["identified"]["relative_torque_error"] < 0.01
     assert predicted["standard_friction"]["relative_torque_error"] < 0.1
@@ -124,9 +121,7 @@ def test_rotors_and_friction_of_the_motors_are_found(place: Path, capsys: pytest
 def test_without_the_coupling_the_friction_is_not_explained(place: Path) -> None:
     """The same signals on the side of the joints, with the coupling and without."""
     log = dyn_core.read_log(place / "log.csv", place / "map.yaml")
-    table = np.column_stack([log.time, log.q, log.tau])
-    head = ",".join(["time", *(f"position.{j}" for j in JOINTS), *(f"effort.{j}" for j in JOINTS)])
-    np.savetxt(place / "joints.csv", table, "%.12g", ",", header=head, comments="")
+    write_table(place / "joints.csv", JOINTS, log.time, log.q, log.tau, "%.12g")
     robot = dyn_core.load_robot(place / "arm.urdf")
     coupling = {"joints": ["wrist_1", "wrist_2"], "matrix": [[0.5, 0.5], [0.5, -0.5]], "side": "joint"}
     errors = {}
@@ -141,24 +136,13 @@ def test_without_the_coupling_the_friction_is_not_explained(place: Path) -> None
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["pair", "parameters"])
-def test_what_a_coupled_wrist_holds(place: Path, known: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_payload_of_a_coupled_wrist(place: Path, identified: Path, known: bool, capsys) -> None:
     """A tool of 2.1 kg in the place of 1.5 kg is a payload of 0.6 kg, without rotors and friction."""
     write_log(place / "full.csv", mass=2.1, seed=1)
-    if known:
-        log = [
-            "--log",
-            str(place / "log.csv"),
-            "--map",
-            str(place / "map.yaml"),
-            "--out",
-            str(place / "known"),
-        ]
-        assert main(["identify", str(place / "arm.urdf"), *log, "--quiet", "--friction", "standard"]) == 0
-        beside = ["--parameters", str(place / "known" / "parameters.yaml")]
-    else:
-        beside = ["--unloaded", str(place / "log.csv"), "--friction", "standard"]
-    log = ["--log", str(place / "full.csv"), "--map", str(place / "map.yaml"), "--link", "wrist_2_link"]
-    assert main(["payload", str(place / "arm.urdf"), *log, *beside, "--json"]) == 0
+    beside = ["--unloaded", str(place / "log.csv"), "--friction", "standard"]
+    beside = ["--parameters", str(identified / "parameters.yaml")] if known else beside
+    capsys.readouterr()
+    assert run(place, "payload", "full.csv", "--link", "wrist_2_link", *beside, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     values = {value["name"]: value for value in found["values"]}
     for name, expected in {"mass": 0.6, "centre x": 0.15, "centre y": 0.02, "centre z": 0.03}.items():

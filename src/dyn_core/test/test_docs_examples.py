@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages on identification and loops show runs as it is, one after the other, where they say."""
+"""The examples of the pages run as they are, one after the other, in a directory with the logs they name."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
 import pytest
-from planar_urdf import planar_urdf
+from planar_chains import planar_urdf
 
 import dyn_core
 from dyn_core import Assessment, FeasibleStep, Payload
@@ -22,43 +24,42 @@ DOCS = ROOT / "docs"
 
 
 def examples(page: str, language: str) -> list[str]:
-    """Answer the code blocks of a page."""
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
 
 
+def needs(page: str) -> None:
+    if not (DOCS / page).is_file():
+        pytest.skip("the pages are not beside this package")
+
+
 def maker() -> str:
-    """Answer the example that makes the logs of all others."""
+    """Return the example that makes the logs of all others."""
     (found,) = (code for code in examples("logs.md", "python") if "np.savetxt" in code)
     return found
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that has the robots and the logs."""
-    if not (DOCS / "logs.md").is_file():
-        pytest.skip("the pages are not beside this package")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The working directory, with the logs."""
+    needs("logs.md")
     found = tmp_path_factory.mktemp("examples")
     (found / "config").symlink_to(ROOT / "config")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(found)
         exec(maker(), {})
-    assert sorted(path.name for path in found.glob("*.csv")) == ["run_7.csv", "run_8.csv", "run_9.csv"]
-    return found
+        assert sorted(path.name for path in found.glob("*.csv")) == ["run_7.csv", "run_8.csv", "run_9.csv"]
+        yield found
 
 
 @pytest.fixture(scope="module")
 def identified(place: Path) -> Path:
-    """That directory, with what the commands of identify.md write into it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place)
-        assert commands("identify.md") >= 5
+    assert commands("identify.md") >= 5
     return place
 
 
 def commands(page: str) -> int:
-    """Run the commands of a page that begin with dyn; answer how many there were."""
-    variables: dict[str, str] = {"PWD": str(Path.cwd())}
-    run = 0
+    """Run the commands of a page that begin with dyn; return how many there were."""
+    variables, run = {"PWD": str(Path.cwd())}, 0
     for line in "".join(examples(page, "sh")).splitlines():
         words = shlex.split(Template(line).safe_substitute(variables), comments=True)
         if words[0] == "export":
@@ -69,39 +70,30 @@ def commands(page: str) -> int:
     return run
 
 
-def python(page: str) -> dict[str, object]:
-    """Run the code of a page, and answer its names."""
-    names: dict[str, object] = {}
+def python(page: str) -> dict[str, Any]:
+    """Run the code of a page, and return its names."""
+    names: dict[str, Any] = {}
     for code in examples(page, "python"):
         if code != maker():
             exec(compile(code, page, "exec"), names)
     return names
 
 
-def test_logs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)
+def test_logs(place: Path) -> None:
     assert commands("logs.md") == 2
     python("logs.md")
-
-
-def test_lagrange(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sympy", reason="SymPy is not installed")
-    monkeypatch.chdir(place)
     assert commands("lagrange.md") == 4
 
 
-def test_what_the_page_of_the_lagrange_form_prints(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_on_the_page_of_the_lagrange_form(tmp_path: Path, capsys) -> None:
     """Entries of a planar arm, all of them, and some of the robot `rrp`."""
     pytest.importorskip("sympy", reason="SymPy is not installed")
-    if not (DOCS / "lagrange.md").is_file():
-        pytest.skip("the pages are not beside this package")
+    needs("lagrange.md")
     planar = tmp_path / "planar.urdf"
     planar.write_text(planar_urdf(2))
-    blocks = re.findall(
-        r"(?:^    [ABCQ]\([\d,]+\) = .*\n)+", (DOCS / "lagrange.md").read_text(), re.MULTILINE
-    )
+    page = (DOCS / "lagrange.md").read_text()
+    blocks = re.findall(r"(?:^    [ABCQ]\([\d,]+\) = .*\n)+", page, re.MULTILINE)
     of_planar, of_rrp = ([line.strip() for line in block.splitlines()] for block in blocks)
 
     def entries(*command: str) -> list[str]:
@@ -114,39 +106,29 @@ def test_what_the_page_of_the_lagrange_form_prints(
     assert len(of_rrp) == 2
 
 
-def test_identify(identified: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(identified)
+def test_identification(identified: Path) -> None:
     assert (identified / "arm" / "report.html").is_file()
     assert (identified / "payload.yaml").is_file()
     python("identify.md")
-
-
-def test_loops(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(place)
-    assert commands("loops.md") == 7
-    printed = capsys.readouterr().out
-    (shown,) = examples("loops.md", "text")
-    for line in shown.splitlines():
-        assert line == "..." or line in printed
-    names = python("loops.md")
-    acceleration, passive = names["acceleration"], names["passive"]
-    assert isinstance(acceleration, np.ndarray)
-    np.testing.assert_allclose(acceleration, names["qdd"], atol=1e-9)
-    assert isinstance(passive, dict)
-    assert passive["elbow"] == pytest.approx(-0.2)
-
-
-def test_identification(identified: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(identified)
     payload = python("identification.md")["payload"]
     assert isinstance(payload, Payload)
     assert payload.mass == pytest.approx(2.0, rel=0.05)
     np.testing.assert_allclose(payload.centre, (0.0, 0.0, 0.05), atol=0.01)
 
 
+def test_loops(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands("loops.md") == 7
+    printed = capsys.readouterr().out
+    (shown,) = examples("loops.md", "text")
+    for line in shown.splitlines():
+        assert line == "..." or line in printed
+    names = python("loops.md")
+    np.testing.assert_allclose(names["acceleration"], names["qdd"], atol=1e-9)
+    assert names["passive"]["elbow"] == pytest.approx(-0.2)
+
+
 def test_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not (DOCS / "parallel.md").is_file():
-        pytest.skip("the pages are not beside this package")
+    needs("parallel.md")
     monkeypatch.chdir(ROOT)
     assert commands("parallel.md") == 3
     names = python("parallel.md")
@@ -157,21 +139,18 @@ def test_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert base.expressions[0].startswith("XXR6 = XX6 + 0.1296*M12 + 0.1885*M15 + ")
 
 
-def test_feasible(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)
+def test_feasible(place: Path) -> None:
     assert commands("feasible.md") == 4
     assert (place / "sizing.html").is_file()
     names = python("feasible.md")
-    step, found = names["step"], names["found"]
-    assert isinstance(step, FeasibleStep)
+    assert isinstance(step := names["step"], FeasibleStep)
     assert not step.feasible
     assert 0.0 < step.part < 1.0
-    assert isinstance(found, Assessment)
+    assert isinstance(found := names["found"], Assessment)
     assert found.factor is not None
 
 
-def test_elastic_joints(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)
+def test_elastic_joints(place: Path) -> None:
     joints = [f"joint_{k}" for k in range(1, 7)]
     points = trajectory_points(joints, joints, [0.0, 1.0], [[0.1] * 6, [0.3] * 6])
     zero = np.zeros(12)

@@ -8,15 +8,15 @@ import pickle
 from pathlib import Path
 
 import pytest
+from refusals import refusal, replaced, rows, summary
+from robots import ROBOTS
 from same_robot import assert_same_robot
 
 import dyn_core
 from dyn_core.cli.main import main
-from dyn_core.geometry.build_elastic import without_springs
-from dyn_core.model.elasticity import Elasticity
-from dyn_core.robot.joints import Friction, Limits
+from dyn_core.robot.joints import Elasticity, Friction, Limits
+from dyn_core.robot.side_file.conversion import without_springs
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 MACHINE = (ROBOTS / "high_speed_machine.urdf", ROBOTS / "high_speed_machine.yaml")
 
 INERTIAL = (
@@ -37,292 +37,151 @@ def urdf(more: str = "", armature: str = "0") -> str:
     return f'<robot name="arm">\n{links}{joints}\n{more}</robot>'
 
 
-SIDE = """\
-elastic:
-  j1: {stiffness: 2e4, rest: 0.1, damping: 3}
-  j3: {stiffness: 1000, motor: {inertia: 1e-3, gear: -20}}
-"""
+SIDE = "elastic:\n  j1: {stiffness: 2e4, rest: 0.1, damping: 3}\n"
+SIDE += "  j3: {stiffness: 1000, motor: {inertia: 1e-3, gear: -20}}\n"
 
 
 def test_a_spring_in_the_place_of_an_actuator_and_one_behind_a_motor() -> None:
     rigid, robot = dyn_core.load_robot(urdf()), dyn_core.load_robot(urdf(), loops=SIDE)
     assert robot.joint_names == ("j1", "j2", "j3", "j3_motor")
-    assert robot.actuated_joint_names == ("j2", "j3_motor")
+    assert robot.actuated_joint_names == robot.rigid_joint_names == ("j2", "j3_motor")
     assert robot.passive_joint_names == robot.elastic_joint_names == ("j1", "j3")
-    assert robot.rigid_joint_names == ("j2", "j3_motor")
-    assert robot.joint("j1").elastic == Elasticity(2e4, 0.1, 3.0)
-    assert robot.joint("j1").friction == Friction(Fv=1.0, Fs=2.0)
-    assert robot.joints[1] == rigid.joints[1]
-    link, motor = robot.joint("j3"), robot.joint("j3_motor")
+    first, second, link, motor = robot.joints
+    assert (first.elastic, first.friction) == (Elasticity(2e4, 0.1, 3.0), Friction(Fv=1.0, Fs=2.0))
+    assert second == rigid.joints[1]
     assert link.elastic == Elasticity(1000.0, motor=4, gear=-20.0)
-    assert (motor.antecedent, motor.sigma, motor.mdh, motor.origin) == (
-        *(link.antecedent, link.sigma, link.mdh, link.origin),
-    )
+    for field in ("antecedent", "sigma", "mdh", "origin"):
+        assert getattr(motor, field) == getattr(link, field)
     # What belongs to the drive goes over to its side of the spring (SYMORO+ 2003, sec. 3.3.2.5).
     assert (link.Ia, motor.Ia) == (0.0, pytest.approx(0.4, rel=1e-15))
     assert (link.friction, motor.friction) == (Friction(), Friction(Fv=1.0, Fs=2.0))
     assert (link.limits, motor.limits) == (Limits(-1.0, 1.0, 3.0), Limits(None, None, 3.0, 40.0))
     assert robot.link_names == (*rigid.link_names, "j3_motor_link")
-    assert without_springs(robot) == dyn_core.load_robot(
-        urdf(), loops={"rotor_inertia": {"j3": motor.Ia}, "passive": ["j1"]}
-    )
+    side = {"rotor_inertia": {"j3": motor.Ia}, "passive": ["j1"]}
+    assert without_springs(robot) == dyn_core.load_robot(urdf(), loops=side)
+    again = pickle.loads(pickle.dumps(robot))
+    assert (again, hash(again)) == (robot, hash(robot))
+    assert robot != dyn_core.load_robot(urdf(), loops=SIDE.replace("2e4", "3e4"))
 
 
 def test_the_rotor_inertia_of_the_joint_is_that_of_its_motor() -> None:
     side = {"elastic": {"j2": {"stiffness": 10.0, "motor": {}}}}
     robot = dyn_core.load_robot(urdf(armature="0.7"), loops=side)
     assert (robot.joint("j2").Ia, robot.joint("j2_motor").Ia) == (0.0, 0.7)
-    again = dyn_core.load_robot(urdf(), loops=side | {"rotor_inertia": {"j2": 0.7}})
-    assert again.joints == robot.joints
+    assert dyn_core.load_robot(urdf(), loops=side | {"rotor_inertia": {"j2": 0.7}}).joints == robot.joints
 
 
-@pytest.mark.parametrize("side", [None, "elastic: {}", {"elastic": None}])
-def test_without_springs_nothing_changes(side) -> None:
-    assert dyn_core.load_robot(urdf(), loops=side) == dyn_core.load_robot(urdf())
-
-
-def test_nothing_below_elastic_is_said(tmp_path: Path) -> None:
+def test_without_springs_nothing_changes(tmp_path: Path) -> None:
+    """A file with nothing below the entry gets a warning."""
+    for side in (None, "elastic: {}", {"elastic": None}):
+        assert dyn_core.load_robot(urdf(), loops=side) == dyn_core.load_robot(urdf())
     path = tmp_path / "side.yaml"
     path.write_text("passive: []\nelastic:\n")
-    sentence = (
-        "elastic (line 2): nothing is in it, and no joint is elastic: name joints below it, or leave it out"
-    )
-    for side, said in ((path, f"{path}: {sentence}"), (path.read_text(), sentence)):
+    for side, file in ((path, str(path)), (path.read_text(), None)):
         with pytest.warns(dyn_core.ModelWarning) as caught:
             robot = dyn_core.load_robot(urdf(), loops=side)
-        assert [str(warning.message) for warning in caught] == [said]
+        assert [summary(warning.message) for warning in caught] == ["elastic-empty at elastic (line 2)"]
+        assert caught[0].message.file == file
         assert robot == dyn_core.load_robot(urdf(), loops="passive: []")
-    assert any("nothing is in it" in str(finding) for finding in dyn_core.check_robot(urdf(), loops=path))
+    found = [one for one in dyn_core.check_robot(urdf(), loops=path) if one.kind == "side file"]
+    assert [summary(one.values["cause"]) for one in found] == ["elastic-empty at elastic (line 2)"]
 
 
 def spring(entries: str, joint: str = "j2") -> str:
     return f"elastic:\n  {joint}: {{{entries}}}"
 
 
-STIFFNESS = "write a finite number (N m/rad, or N/m for a prismatic joint)"
-LOOP = "loops:\n- {name: c, type: spherical, parent: {link: l0}, child: {link: l3}}\n"
-CASES = {
-    "zero": (
-        spring("stiffness: 0"),
-        "elastic of joint 'j2', stiffness (line 2): it is 0: give a number > 0, or, for a joint that moves "
-        "freely, name it in passive",
-    ),
-    "negative": (
-        spring("stiffness: -3"),
-        "elastic of joint 'j2', stiffness (line 2): it is -3: give a number > 0, or, for a joint that moves "
-        "freely, name it in passive",
-    ),
-    "NaN": (
-        spring("stiffness: .nan"),
-        f"elastic of joint 'j2', stiffness (line 2): it is '.nan': {STIFFNESS}",
-    ),
-    "infinite": (
-        spring("stiffness: .inf"),
-        f"elastic of joint 'j2', stiffness (line 2): it is '.inf': {STIFFNESS}",
-    ),
-    "a truth": (
-        spring("stiffness: true"),
-        f"elastic of joint 'j2', stiffness (line 2): it is 'true': {STIFFNESS}",
-    ),
-    "empty": (
-        spring("stiffness: "),
-        f"elastic of joint 'j2', stiffness (line 2): it is empty: {STIFFNESS}",
-    ),
-    "list": (
-        spring("stiffness: [1, 2]"),
-        f"elastic of joint 'j2', stiffness (line 2): it is no number: {STIFFNESS}",
-    ),
-    "list of joints": (
-        "elastic:\n- j2\n",
-        "elastic (line 2): it must be a mapping, as in 'elbow: {stiffness: 2.0e+4}'",
-    ),
-    "number alone": (
-        "elastic:\n  j2: 2e4",
-        "elastic of joint 'j2' (line 2): it must be a mapping, as in '{stiffness: 2.0e+4, damping: 5.0}'",
-    ),
-    "twice": (
-        spring("stiffness: 1") + "\n  j2: {stiffness: 2}",
-        "line 3: 'j2' is there twice: keep one",
-    ),
-    "motor alone": (
-        spring("stiffness: 1, motor: 0.1"),
-        "elastic of joint 'j2', motor (line 2): it must be a mapping, as in '{inertia: 1.0e-4, gear: 100}'",
-    ),
-    "gear without end": (
-        spring("stiffness: 1, motor: {gear: .inf}"),
-        "elastic of joint 'j2', motor, gear (line 2): it is '.inf': write a finite number (the speed of the "
-        "motor over that of the joint)",
-    ),
-    "huge gear": (
-        spring("stiffness: 1, motor: {gear: 1e200, inertia: 1}"),
-        "elastic of joint 'j2' (line 2): the inertia of its motor is inf at the joint: it is the inertia 1 "
-        "kg m^2 times the square of the gear 1e+200: check both",
-    ),
-    "motor by name": (
-        "rotor_inertia: {j2_motor: 1}\n" + spring("stiffness: 1, motor: {}"),
-        "rotor_inertia: 'j2_motor' is the motor behind the spring of joint 'j2', which a side file calls by "
-        "the name of the joint: what is given for 'j2' goes over to its motor",
-    ),
-    "no stiffness": (
-        spring("rest: 1"),
-        "elastic of joint 'j2' (line 2): it has no stiffness: add one (N m/rad, or N/m for a prismatic "
-        "joint)",
-    ),
-    "unknown entry": (
-        spring("stiffness: 1, mass: 1"),
-        "elastic of joint 'j2' (line 2): it has no entry 'mass': use 'stiffness', 'rest', 'damping', 'motor'",
-    ),
-    "damping": (
-        spring("stiffness: 1, damping: -1"),
-        "elastic of joint 'j2', damping (line 2): it is -1: it cannot be negative",
-    ),
-    "rest": (
-        spring("stiffness: 1, rest: there"),
-        "elastic of joint 'j2', rest (line 2): it is 'there': write a finite number (rad or m)",
-    ),
-    "gear": (
-        spring("stiffness: 1, motor: {gear: 0}"),
-        "elastic of joint 'j2', motor, gear (line 2): it is 0: give the speed of the motor over that of "
-        "the joint",
-    ),
-    "inertia": (
-        spring("stiffness: 1, motor: {inertia: 0}"),
-        "elastic of joint 'j2', motor, inertia (line 2): it is 0: give a number > 0 (kg m^2)",
-    ),
-    "no inertia": (
-        spring("stiffness: 1, motor: {gear: 5}"),
-        "elastic of joint 'j2' (line 2): the inertia of its motor is 0 at the joint: give motor: {inertia, "
-        "gear}",
-    ),
-    "two inertias": (
-        "rotor_inertia: {j2: 0.5}\n" + spring("stiffness: 1, motor: {inertia: 0.1}"),
-        "elastic of joint 'j2' (line 3): the inertia of its motor is given twice, as 0.1 kg m^2 at the "
-        "shaft and as "
-        "a rotor inertia of 0.5 at the joint: take one out",
-    ),
-    "rotor": (
-        "rotor_inertia: {j2: 0.5}\n" + spring("stiffness: 1"),
-        "elastic of joint 'j2' (line 3): it has a rotor inertia of 0.5, but an elastic joint has no rotor: "
-        "take it "
-        "out, or, if a motor drives it through the spring, give its motor",
-    ),
-    "passive motor": (
-        "passive: [j2]\n" + spring("stiffness: 1, motor: {inertia: 0.1}"),
-        "elastic of joint 'j2' (line 3): it has a motor, but is named in passive, too: take it out of one "
-        "of them",
-    ),
-    "no joint": (
-        spring("stiffness: 1", "j9"),
-        "elastic (line 2): the robot has no moving joint 'j9': its joints are 'j1', 'j2', 'j3'",
-    ),
-    "loop": (
-        LOOP + spring("stiffness: 1"),
-        "elastic of joint 'j2' (line 4): the robot has loops ('c'), and elastic joints of robots with "
-        "loops are not "
-        "modelled: take out the loops, or the spring",
-    ),
-    "cut joint": (
-        LOOP + spring("stiffness: 1", "c"),
-        "elastic: 'c' is the joint that a loop is cut at, and elastic joints of robots with loops are not "
-        "modelled: leave it out",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_mistakes(case: str) -> None:
-    side, sentence = CASES[case]
-    with pytest.raises(dyn_core.DynError) as caught:
-        dyn_core.load_robot(urdf(), loops=side)
-    assert str(caught.value) == sentence
-
-
-@pytest.mark.parametrize(
-    ("value", "sentence"),
-    [
-        (True, f"elastic of joint 'j2', stiffness: it is 'true': {STIFFNESS}"),
-        (None, f"elastic of joint 'j2', stiffness: it is empty: {STIFFNESS}"),
-        (float("nan"), f"elastic of joint 'j2', stiffness: it is 'nan': {STIFFNESS}"),
-        ([1.0], f"elastic of joint 'j2', stiffness: it is no number: {STIFFNESS}"),
-        (1j, "elastic, j2, stiffness: 1j is neither a mapping, a list, a text nor a number"),
-    ],
+NUMBER = "a finite number (N m/rad, o..."
+CASES = rows(
+    r"""
+@{stiffness: 0} => stiffness-not-positive at @, stiffness (line 2): 0
+@{stiffness: -3} => stiffness-not-positive at @, stiffness (line 2): -3
+elastic:\n- j2 => node-not-mapping at elastic (line 2): elbow: {stiffness: 2.0e+4}
+@2e4 => node-not-mapping at @ (line 2): {stiffness: 2.0e+4, damping...
+@{stiffness: 1}\n  j2: {stiffness: 2} => yaml-key-repeated at line 3: j2
+@{rest: 1} => stiffness-missing at @ (line 2)
+@{stiffness: 1, damping: -1} => value-negative at @, damping (line 2): -1
+@{stiffness: 1, motor: {gear: 0}} => gear-zero at @, motor, gear (line 2)
+@{stiffness: 1, motor: {gear: 5}} => motor-inertia-missing at @ (line 2): 0
+elastic:\n  j9: {stiffness: 1} => side-file-joint-unknown at elastic (line 2): j9, [j1, j2, j3]
+@{stiffness: .nan} => node-not-finite at @, stiffness (line 2): NUMBER, .nan
+@{stiffness: .inf} => node-not-finite at @, stiffness (line 2): NUMBER, .inf
+@{stiffness: true} => node-not-finite at @, stiffness (line 2): NUMBER, true
+@{stiffness: } => node-empty at @, stiffness (line 2): NUMBER
+@{stiffness: [1, 2]} => node-not-number at @, stiffness (line 2): NUMBER
+@{stiffness: 1, motor: 0.1} => node-not-mapping at @, motor (line 2): {inertia: 1.0e-4, gear: 100}
+@{stiffness: 1, motor: {gear: .inf}} =>
+    node-not-finite at @, motor, gear (line 2): a finite number (the speed ..., .inf
+@{stiffness: 1, motor: {gear: 1e200, inertia: 1}} => motor-inertia-out-of-range at @ (line 2): 1e+200, inf, 1
+rotor_inertia: {j2_motor: 1}\n@{stiffness: 1, motor: {}} => entry-names-motor: rotor_inertia, j2, j2_motor
+@{stiffness: 1, mass: 1} => entry-unknown at @ (line 2): mass, [stiffness, rest, damping, motor]
+@{stiffness: 1, rest: there} => node-not-finite at @, rest (line 2): a finite number (rad or m), there
+@{stiffness: 1, motor: {inertia: 0}} => shaft-inertia-not-positive at @, motor, inertia (line 2): 0
+rotor_inertia: {j2: 0.5}\n@{stiffness: 1, motor: {inertia: 0.1}} =>
+    motor-inertia-repeated at @ (line 3): 0.5, 0.1
+rotor_inertia: {j2: 0.5}\n@{stiffness: 1} => spring-beside-rotor at @ (line 3): 0.5
+passive: [j2]\n@{stiffness: 1, motor: {inertia: 0.1}} => spring-motor-passive at @ (line 3)
+LOOP@{stiffness: 1} => spring-beside-loops at @ (line 4): c
+LOOPelastic:\n  c: {stiffness: 1} => cut-joint-elastic: c
+"""
 )
-def test_mistakes_in_python(value: object, sentence: str) -> None:
-    with pytest.raises(dyn_core.DynError) as caught:
-        dyn_core.load_robot(urdf(), loops={"elastic": {"j2": {"stiffness": value}}})
-    assert str(caught.value) == sentence
+"""Side files, where @ and LOOP are parts of several, and what is wrong with them."""
 
 
-IN_THE_URDF = {
-    "interface": '<ros2_control type="system" name="c"><joint name="j2">'
-    '<command_interface name="effort"/></joint></ros2_control>',
-    "transmission": '<transmission name="t"><joint name="j2"/><actuator name="m"/></transmission>',
-}
+@pytest.mark.parametrize(("side", "expected"), CASES, ids=[expected for _, expected in CASES])
+def test_mistakes(side: str, expected: str) -> None:
+    loop = "loops:\n- {name: c, type: spherical, parent: {link: l0}, child: {link: l3}}\n"
+    side = side.replace("@", "elastic:\n  j2: ").replace("LOOP", loop)
+    expected = expected.replace("@", "elastic of joint 'j2'").replace("NUMBER", NUMBER)
+    assert refusal(dyn_core.load_robot, urdf(), loops=side) == expected
 
 
-@pytest.mark.parametrize("more", IN_THE_URDF.values(), ids=IN_THE_URDF)
-def test_an_elastic_joint_that_is_actuated(more: str) -> None:
-    with pytest.raises(dyn_core.DynError) as caught:
-        dyn_core.load_robot(urdf(more), loops=spring("stiffness: 1"))
-    assert str(caught.value) == (
-        "elastic of joint 'j2' (line 2): the URDF gives it an actuator, but an elastic joint has none: "
-        "take the "
-        "actuator out, or, if a motor drives it through the spring, give its motor"
-    )
-    robot = dyn_core.load_robot(urdf(more), loops=spring("stiffness: 1, motor: {inertia: 0.1}"))
-    assert "j2_motor" in robot.actuated_joint_names
+def test_mistakes_in_python() -> None:
+    place = f"at elastic of joint 'j2', stiffness: {NUMBER}"
+    for value, expected in (
+        (True, f"node-not-finite {place}, true"),
+        (None, f"node-empty {place}"),
+        (float("nan"), f"node-not-finite {place}, nan"),
+        ([1.0], f"node-not-number {place}"),
+        (1j, "data-type-unknown at elastic, j2, stiffness: 1j"),
+    ):
+        side = {"elastic": {"j2": {"stiffness": value}}}
+        assert refusal(dyn_core.load_robot, urdf(), loops=side) == expected
 
 
-def test_a_mimic_has_no_spring() -> None:
-    text = urdf().replace(
-        '<axis xyz="0 1 1"/><origin xyz="0.5 0 0"/><limit', '<axis xyz="0 1 1"/><mimic joint="j2"/><limit'
-    )
-    with pytest.raises(dyn_core.DynError) as caught:
-        dyn_core.load_robot(text, loops=spring("stiffness: 1", "j1"))
-    assert str(caught.value) == (
-        "elastic (line 2): joint 'j1' mimics another and has no position of its own: name that one"
-    )
+ACTUATED = (
+    '<ros2_control type="system" name="c"><joint name="j2"><command_interface name="effort"/></joint>'
+    "</ros2_control>",
+    '<transmission name="t"><joint name="j2"/><actuator name="m"/></transmission>',
+)
 
 
-def test_names_that_are_taken() -> None:
-    text = urdf().replace('"j1"', '"j2_motor"')
-    with pytest.raises(dyn_core.DynError) as caught:
-        dyn_core.load_robot(text, loops=spring("stiffness: 1, motor: {inertia: 1}"))
-    assert str(caught.value) == (
-        "elastic of joint 'j2' (line 2): its motor becomes the joint 'j2_motor', whose name is taken: "
-        "rename that one"
-    )
+def test_springs_that_the_urdf_does_not_allow() -> None:
+    axis = '<axis xyz="0 1 1"/>'
+    mimic = replaced(urdf(), f'{axis}<origin xyz="0.5 0 0"/>', f'{axis}<mimic joint="j2"/>')
+    taken, motor = urdf().replace('"j1"', '"j2_motor"'), "stiffness: 1, motor: {inertia: 0.1}"
+    actuated = "spring-beside-actuator at elastic of joint 'j2' (line 2)"
+    for text, side, expected in (
+        (mimic, spring("stiffness: 1", "j1"), "entry-joint-mimics at elastic (line 2): j1"),
+        (taken, spring(motor), "motor-name-taken at elastic of joint 'j2' (line 2): j2_motor"),
+        *((urdf(more), spring("stiffness: 1"), actuated) for more in ACTUATED),
+    ):
+        assert refusal(dyn_core.load_robot, text, loops=side) == expected
+    for more in ACTUATED:
+        assert "j2_motor" in dyn_core.load_robot(urdf(more), loops=spring(motor)).actuated_joint_names
 
 
-def test_a_robot_with_springs_is_a_value() -> None:
-    robot = dyn_core.load_robot(urdf(), loops=SIDE)
-    again = pickle.loads(pickle.dumps(robot))
-    assert again == robot
-    assert hash(again) == hash(robot)
-    assert robot != dyn_core.load_robot(urdf(), loops=SIDE.replace("2e4", "3e4"))
-
-
-@pytest.mark.parametrize("write", [dyn_core.write_urdf, dyn_core.write_par])
-def test_springs_are_not_written(write) -> None:
-    robot = dyn_core.load_robot(urdf(), loops=SIDE)
-    with pytest.warns(dyn_core.ModelWarning) as caught:
-        text = write(robot)
-    form = "URDF" if write is dyn_core.write_urdf else "a .par file"
-    assert [str(warning.message) for warning in caught] == [
-        f"robot 'arm': {form} has no place for the spring of joint 'j1', the spring of joint 'j3': keep a "
-        "side file"
-    ]
-    assert dyn_core.load_robot(text).joint_names == ("j1", "j2", "j3")
-
-
-def test_a_written_urdf_takes_the_side_file_again() -> None:
+def test_springs_are_not_written() -> None:
     side = SIDE.replace("inertia: 1e-3, ", "")
-    robot = dyn_core.load_robot(
-        urdf().replace('armature="0"', 'armature="0"'), loops=side + "rotor_inertia: {j3: 2}"
-    )
-    with pytest.warns(dyn_core.ModelWarning):
-        text = dyn_core.write_urdf(robot)
-    assert_same_robot(dyn_core.load_robot(text, loops=side), robot)
+    robot = dyn_core.load_robot(urdf(), loops=side + "rotor_inertia: {j3: 2}")
+    for write, code in ((dyn_core.write_par, "par-parts-lost"), (dyn_core.write_urdf, "urdf-parts-lost")):
+        with pytest.warns(dyn_core.ModelWarning) as caught:
+            text = write(robot)
+        (warning,) = (warning.message for warning in caught)
+        lost = "the spring of joint 'j1', the spring of joint 'j3'"
+        assert (warning.code, warning.values["lost"]) == (code, lost)
+        assert dyn_core.load_robot(text).joint_names == ("j1", "j2", "j3")
+    assert_same_robot(dyn_core.load_robot(text, loops=side), robot)  # the URDF takes the side file again
 
 
 def test_the_machine_is_that_of_the_table() -> None:
@@ -351,38 +210,30 @@ def test_the_table_shows_springs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "elastic" not in dyn_core.load_robot(urdf()).mdh_table()
     assert main(["mdh", str(MACHINE[0]), "--loops", str(MACHINE[1]), "--json"]) == 0
     frames = json.loads(capsys.readouterr().out)["frames"]
-    assert frames[0]["elastic"] == {"stiffness": 6e7, "rest": 0.0, "damping": 2e4, "motor": 0, "gear": 1.0}
-    assert "elastic" not in frames[4]
+    spring = {"stiffness": 6e7, "rest": 0.0, "damping": 2e4, "motor": 0, "gear": 1.0}
+    assert (frames[0]["elastic"], "elastic" in frames[4]) == (spring, False)
 
 
 def test_check_finds_in_drives_behind_springs_what_it_finds_in_others() -> None:
-    text = (
-        urdf(armature="0.5").replace('effort="40"', 'effort="1"', 1).replace('effort="40"', 'effort="0"', 1)
-    )
-    text = text.replace('velocity="3"', 'velocity="90"', 1)
+    changes = ('effort="40"', 'effort="1"', 'effort="40"', 'effort="0"', 'velocity="3"', 'velocity="90"')
+    text = replaced(urdf(armature="0.5"), *changes)
+    inertias = "rotor_inertia: {j1: 0.5, j3: 0.5}\n"
     side = "elastic:\n" + "".join(f"  {j}: {{stiffness: 1e4, motor: {{}}}}\n" for j in ("j1", "j2", "j3"))
-    side += "rotor_inertia: {j1: 0.5, j3: 0.5}\n"
-    rigid = [
-        str(finding) for finding in dyn_core.check_robot(text, loops="rotor_inertia: {j1: 0.5, j3: 0.5}")
-    ]
-    found = [str(finding) for finding in dyn_core.check_robot(text, loops=side)]
-    for word in ("an effort limit of 0", "looks like degrees/s", "dry friction", "gravity takes up to"):
-        assert any(word in finding for finding in rigid), word
-    of_springs = [finding for finding in found if "spring" in finding]
-    assert len(of_springs) == 2
-    assert [finding for finding in found if "spring" not in finding] == rigid
+    rigid = dyn_core.check_robot(text, loops=inertias)
+    found = dyn_core.check_robot(text, loops=side + inertias)
+    expected = {"effort-limit-zero", "velocity-limit-in-degrees", "effort-limit-below-friction"}
+    assert {finding.code for finding in rigid} >= {*expected, "effort-limit-below-gravity-at"}
+    others = [finding for finding in found if not finding.code.startswith("spring-")]
+    assert (others, len(found)) == (list(rigid), len(rigid) + 2)
 
 
 def test_check_tells_of_springs() -> None:
-    assert list(map(str, dyn_core.check_robot(*MACHINE))) == [
-        "note: robot: with its springs it swings at up to 797.7 Hz",
-        "note: joints 'base_yaw', 'base_y', 'base_x', 'secondary' and 6 more: 'base_yaw': a spring in "
-        "the place of an actuator, stiffness 6e+07 N m/rad, rest 0 rad",
+    names = "joints 'base_yaw', 'base_y', 'base_x', 'secondary' and 6 more"
+    assert list(map(summary, dyn_core.check_robot(*MACHINE))) == [
+        "spring-oscillation at note, robot: 797.7",
+        f"spring-as-actuator at note, {names}: 0, 6e+07, N m/rad, rad",
     ]
-    found = [str(finding) for finding in dyn_core.check_robot(urdf(), loops=SIDE.replace("0.1", "1.5"))]
-    assert (
-        "warning: joint 'j1' (line 2): its spring rests at 1.5 rad, which is not between its limits: check "
-        "rest and limits" in found
-    )
-    assert "note: joint 'j3' (line 2): a spring behind its motor, stiffness 1000 N/m, rest 0 m" in found
-    assert not any("underactuated" in finding for finding in found)
+    found = list(map(summary, dyn_core.check_robot(urdf(), loops=SIDE.replace("0.1", "1.5"))))
+    assert "spring-rest-outside-limits at warning, joint 'j1' (line 2): 1.5, rad" in found
+    assert "spring-behind-motor at note, joint 'j3' (line 2): 0, 1000, N/m, m" in found
+    assert not any(finding.startswith("joint-unactuated") for finding in found)

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear equations by elimination, and angles that are known by cosine and sine."""
+"""Symbols: expressions, angles, and linear equations by elimination."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from dyn_core.codegen.python_backend import PythonFunction
+from dyn_core.algorithms.loops.continuation import Scales, follow, newton
+from dyn_core.algorithms.loops.redundancy import Block, block_triangular, factorised
+from dyn_core.codegen.python_backend import PythonFunction, python_source
 from dyn_core.codegen.traced_program import Program, trace
-from dyn_core.linalg.known_angle import KnownAngle
 from dyn_core.symbolic.elimination import inverse, solved
-from dyn_core.symbolic.scalar import cos, sin
+from dyn_core.symbolic.expression_graph import Expr, Graph, Op, needed, operation_counts
+from dyn_core.symbolic.scalar import KnownAngle, cos, larger, sign, sin
 
 
 def program(n: int, zeros=()) -> Program:
@@ -42,7 +45,7 @@ def test_solutions_are_those_of_numpy(n: int) -> None:
     np.testing.assert_allclose(inverse(A[0].tolist()), np.linalg.inv(A[0]), rtol=1e-9, atol=1e-12)
 
 
-def test_zeros_on_the_diagonal_are_no_pivots() -> None:
+def test_zeros_are_no_pivots_and_cost_nothing() -> None:
     """Numbers that are 0, or almost, where the program did not know it."""
     random = np.random.default_rng(1)
     for least in (0.0, 1e-17, 1e-9):
@@ -52,36 +55,170 @@ def test_zeros_on_the_diagonal_are_no_pivots() -> None:
         residual = np.einsum("nij,nj->ni", A, found) - b
         assert np.max(np.abs(residual)) < 1e-11 * np.max(np.abs(found))
 
-
-def test_what_is_alone_costs_nothing_to_eliminate() -> None:
-    """(15) of Khalil-Guegan 2004: each equation has one unknown."""
-    zeros = {(0, 0), (0, 2), (1, 1), (1, 2), (2, 0), (2, 1)}
-    counts = program(3, zeros).operation_counts
-    assert counts == {"mul": 3, "add": 0, "div": 3, "trig": 0, "sqrt": 0}
-
-
-def test_singular_equations_have_no_finite_solution() -> None:
     A = np.array([[1.0, 2.0], [2.0, 4.0]])
-    assert not np.all(np.isfinite(run(program(2), A, np.array([1.0, 1.0]))))
+    assert not np.all(np.isfinite(run(program(2), A, np.array([1.0, 1.0]))))  # singular
+    # (15) of Khalil-Guegan 2004: each equation has one unknown, and costs nothing to eliminate.
+    counts = program(3, {(0, 0), (0, 2), (1, 1), (1, 2), (2, 0), (2, 1)}).operation_counts
+    assert counts == {"mul": 3, "add": 0, "div": 3, "trig": 0, "sqrt": 0}
 
 
 @pytest.mark.parametrize("offset", [0.0, math.pi / 2, -math.pi, 0.3, 7.0])
 def test_a_known_angle_is_the_angle(offset: float) -> None:
-    angle = 0.8
-    known = KnownAngle(math.cos(angle), math.sin(angle), offset)
-    for found, expected in (
-        (known, angle + offset),
-        (-known, -angle - offset),
-        (known + 0.2, angle + offset + 0.2),
-    ):
+    known, angle = KnownAngle(math.cos(0.8), math.sin(0.8), offset), 0.8 + offset
+    for found, expected in ((known, angle), (-known, -angle), (known + 0.2, angle + 0.2)):
         assert cos(found) == pytest.approx(math.cos(expected), abs=1e-15)
         assert sin(found) == pytest.approx(math.sin(expected), abs=1e-15)
 
+    def cancelled(v):
+        found = KnownAngle(v[0], v[1], offset) + (-offset + math.pi / 2)
+        return [cos(found), sin(found)]
 
-def test_constants_that_cancel_leave_no_operation() -> None:
-    def algorithm(v):
-        angle = KnownAngle(v[0], v[1], 0.7) + (-0.7 + math.pi / 2)
-        return [cos(angle), sin(angle)]
+    assert sum(trace("angle", cancelled, {"v": 2}, (2,)).operation_counts.values()) == 0
 
-    counts = trace("angle", algorithm, {"v": 2}, (2,)).operation_counts
-    assert sum(counts.values()) == 0
+
+# Expressions simplify themselves as they are built, and are built once.
+
+
+@pytest.fixture
+def xyz() -> tuple[Expr, Expr, Expr]:
+    graph = Graph()
+    return graph.input("x"), graph.input("y"), graph.input("z")
+
+
+def test_what_changes_nothing_is_dropped(xyz) -> None:
+    x, y, _ = xyz
+    for same in (x + 0.0, 0.0 + x, x - 0.0, x * 1.0, 1 * x, x / 1.0, (x + y) - 0):
+        assert same in (x, x + y)
+    for zero in (x * 0.0, 0 * x, x - x, 0.0 / x):
+        assert (zero, type(zero)) == (0.0, float)
+    assert x / x == 1.0
+
+
+def test_an_expression_exists_once_with_signs_outside_products_and_inside_sums(xyz) -> None:
+    x, y, z = xyz
+    opposite = -x
+    pairs = (
+        *((x * y, y * x), (x + y, y + x), (x - y, -(y - x)), (2.0 * (3.0 * x), x * 6.0)),
+        *((x.sin(), x.sin()), (0.1 * x, x * 0.1), (-opposite, x)),
+        *(((-x) * y, -(x * y)), ((-x) * (-y), x * y), (-2.0 * x, -(2.0 * x)), (x + (-y), x - y)),
+        *(((-x) + y, y - x), (x - (-y), x + y), ((-x) - y, -(x + y)), ((-x).sin(), -(x.sin()))),
+        *(((-x).cos(), x.cos()), ((-x) / y, -(x / y)), (abs(-x), abs(x)), (3.0 - (-z), z + 3.0)),
+    )
+    for number, (one, same) in enumerate(pairs):
+        assert one is same, number
+
+
+def test_values_are_those_of_the_operations(xyz) -> None:
+    x, y, z = xyz
+    results = (
+        *(x - y, y - x, 2.0 * x - 3.0 * (y - x), -x / y, 1.0 / z, x.sign(), z.sqrt(), abs(x), 4.0 - x, 2.5),
+        *(larger(x, y, z, 0.0), larger(1.0, y, x, z), larger(z, y, x, x)),
+    )
+    program = Program("f", {"v": xyz}, results, (len(results),), "")
+    for node in needed(results):
+        if node.op is Op.INPUT:
+            node.name = {"x": "v[0]", "y": "v[1]", "z": "v[2]"}[node.name]
+    space: dict = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "sign": sign, "larger": larger}
+    exec(python_source(program), space)
+    a, b, c = -1.25, 0.5, 3.0
+    expected = [a - b, b - a, 2 * a - 3 * (b - a), -a / b, 1 / c, -1.0, math.sqrt(c), 1.25, 4 - a, 2.5]
+    expected += [0.0, a, a]
+    assert space["f"]((a, b, c)) == pytest.approx(expected, rel=1e-15)
+
+
+def test_only_what_is_needed_is_counted_and_changes_of_sign_are_free(xyz) -> None:
+    x, y, z = xyz
+    unused = x * y * z
+    counts = operation_counts([-(x * y), x * y + z, (x * y).sin(), 1.0 / x, z.sqrt(), 3.0])
+    assert counts == {"mul": 1, "add": 1, "div": 1, "trig": 1, "sqrt": 1}
+    assert unused.number not in {node.number for node in needed([x * y])}
+    order = needed([(x + y) * z.cos(), z - y * x])  # arguments first
+    place = {node: k for k, node in enumerate(order)}
+    assert all(place[argument] < place[node] for node in order for argument in node.args)
+
+
+# Systems without pivots, their blocks, and solutions that are kept on one branch.
+
+
+SCALES = Scales((1.0,), (1.0,))
+
+
+def rows_of(A: np.ndarray) -> list[dict[int, float]]:
+    return [dict(enumerate(row)) for row in A.tolist()]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 2), (3, 3), (6, 6), (12, 12), (5, 3), (7, 2)])
+def test_blocks_are_solved_both_ways(rows: int, columns: int) -> None:
+    random = np.random.default_rng(rows + 10 * columns)
+    for _ in range(50):
+        A = random.normal(size=(rows, columns))
+        A[np.abs(A) < 0.3] = 0.0
+        A[:columns] += 2.0 * np.eye(columns)
+        factors = factorised(rows_of(A), Block(tuple(range(rows)), tuple(range(columns))), range(columns))
+        x = random.normal(size=columns)
+        assert factors.solve((A @ x).tolist()) == pytest.approx(x.tolist(), abs=1e-11)
+        f = random.normal(size=columns)
+        y = factors.solve_transposed(f.tolist())
+        assert y == pytest.approx(np.linalg.lstsq(A.T, f, rcond=None)[0].tolist(), abs=1e-10)
+
+
+def test_a_large_block_is_as_accurate_as_its_condition_allows() -> None:
+    """Gram-Schmidt by projections of the given column alone would lose the square of the condition number."""
+    random = np.random.default_rng(4)
+    U, _, V = np.linalg.svd(random.normal(size=(8, 8)))
+    A = U @ np.diag(np.logspace(0, -7, 8)) @ V
+    factors = factorised(rows_of(A), Block(tuple(range(8)), tuple(range(8))), range(8))
+    x, y = random.normal(size=(2, 8))
+    assert factors.solve((A @ x).tolist()) == pytest.approx(x.tolist(), abs=1e-7)
+    assert factors.solve_transposed((A.T @ y).tolist()) == pytest.approx(y.tolist(), abs=1e-7)
+
+
+def test_blocks_come_in_an_order_in_which_they_can_be_solved() -> None:
+    random = np.random.default_rng(7)
+    for _ in range(100):
+        n = int(random.integers(2, 12))
+        sizes: list[int] = []
+        pattern = np.zeros((n, n), dtype=bool)
+        while (first := sum(sizes)) < n:  # full blocks on the diagonal, anything before them
+            sizes.append(size := int(random.integers(1, min(4, n - first) + 1)))
+            pattern[first : first + size, first : first + size] = True
+            pattern[first : first + size, :first] = random.random((size, first)) < 0.3
+        shuffled = pattern[random.permutation(n)][:, random.permutation(n)]
+        blocks = block_triangular(shuffled.tolist(), n)
+        assert blocks is not None
+        assert sorted(len(block.columns) for block in blocks) == sorted(sizes)
+        known: set[int] = set()
+        for block in blocks:
+            known |= set(block.columns)
+            for row in block.rows:
+                assert set(np.flatnonzero(shuffled[row])) <= known
+        assert known == set(range(n))
+    for singular in ([[True, True], [False, False]], [[True, True]], [[True, False], [True, False]]):
+        assert block_triangular(singular, 2) is None
+    assert block_triangular([], 0) == ()
+
+
+def circle_step(given: Sequence[float], x: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Newton's step for the angle x of a crank of length 1 at the height given: two branches."""
+    (height,), (angle,) = given, x
+    slope = math.cos(angle)
+    return [(height - math.sin(angle)) / slope if slope else math.inf], []
+
+
+def test_a_branch_is_kept_and_where_it_ends_there_is_no_solution() -> None:
+    for height in (-0.999, -0.5, 0.0, 0.7, 0.999999):
+        angle = math.asin(height)
+        for start, expected in ((0.1, angle), (math.pi - 0.1, math.pi - angle)):
+            x = follow(circle_step, ([math.sin(start)], [start]), [height], SCALES)
+            assert x == pytest.approx([expected], abs=1e-9)
+    for height in (1.0001, 1.5, -7.0, math.nan, math.inf):
+        assert follow(circle_step, ([0.0], [0.0]), [height], SCALES) is None
+
+
+def test_corrections_are_small_beside_the_step_that_they_correct_and_leave_no_residual() -> None:
+    def unsatisfied(given: Sequence[float], x: Sequence[float]) -> tuple[list[float], list[float]]:
+        return circle_step(given, x)[0], [0.1]
+
+    assert newton(circle_step, [0.2], [0.0], SCALES, 0.7) is None
+    assert newton(circle_step, [0.2], [0.0], SCALES, 0.9) == pytest.approx([math.asin(0.2)], abs=1e-15)
+    assert newton(unsatisfied, [0.2], [0.2], SCALES, 1.0) is None

@@ -1,50 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the search for trajectories is made of, each part alone."""
+"""The parts of the search for trajectories, each alone."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from excited import QUICK, joint, limit, robot_of
+from refusals import refused
 
 import dyn_core
-from dyn_core.control.motion import Motion
-from dyn_core.excitation.condition_number import gram, parameter_columns
-from dyn_core.excitation.drive_torques import drive_torques
-from dyn_core.excitation.excitation_settings import CLEARANCE, CoordinateBox, ForbiddenBox, coordinate_boxes
-from dyn_core.excitation.feasible import Keeper
-from dyn_core.excitation.margins import margins, refuse_beyond
-from dyn_core.excitation.motion_limits import motion_limits
-from dyn_core.excitation.optimisation_problem import Problem, problem
-from dyn_core.excitation.series import Series
-from dyn_core.excitation.settings import ExcitationSettings
-from dyn_core.excitation.spectrum import scaled_condition, spread
+from dyn_core import ExcitationSettings, ForbiddenBox
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
+from dyn_core.excitation.condition_number import gram, parameter_columns, scaled_condition, spread
+from dyn_core.excitation.excitation_settings import CLEARANCE, CoordinateBox, coordinate_boxes
+from dyn_core.excitation.motion_limits import drive_torques, motion_limits
+from dyn_core.excitation.optimisation_problem import Problem, Series, problem
+from dyn_core.excitation.rest_position import Margin, margins, refuse_beyond
+from dyn_core.excitation.trajectory_search import Keeper
 
 
 @pytest.fixture(scope="module")
 def robot() -> dyn_core.Robot:
     dynamics = '<dynamics damping="0.5" friction="0.3"/>'
     mimic = '<mimic joint="j1" multiplier="-0.5" offset="0.1"/>' + dynamics
-    return robot_of(
-        joint(1, rest=limit(effort=18.0) + dynamics),
-        joint(2, rest=limit(effort=5.0) + mimic),
-        joint(3, rest=limit()),
-    )
+    first, second = limit(effort=18.0) + dynamics, limit(effort=5.0) + mimic
+    return robot_of(joint(1, rest=first), joint(2, rest=second), joint(3, rest=limit()))
 
 
 @pytest.fixture(scope="module")
 def task(robot: dyn_core.Robot) -> Problem:
-    settings = ExcitationSettings(
-        boxes=(
-            ForbiddenBox("one", {"j1": (0.2, 0.9), "j3": (-0.5, 0.8)}),
-            ForbiddenBox("two", {"j1": (-0.9, -0.3), "j3": (0.0, 9.0)}),
-        ),
-        **QUICK,
-    )
+    ranges = {"one": ((0.2, 0.9), (-0.5, 0.8)), "two": ((-0.9, -0.3), (0.0, 9.0))}
+    boxes = tuple(ForbiddenBox(name, {"j1": j1, "j3": j3}) for name, (j1, j3) in ranges.items())
+    settings = ExcitationSettings(boxes=boxes, **QUICK)
     limits = motion_limits(robot, settings)
     series = Series(settings, np.array([0.05, -0.9]))
-    boxes = coordinate_boxes(robot, settings.boxes)
-    return problem(series, parameter_columns(robot, limits), drive_torques(robot), limits, boxes)
+    of_limits = parameter_columns(robot, limits), drive_torques(robot), limits
+    return problem(series, *of_limits, coordinate_boxes(robot, boxes))
 
 
 def random_coefficients(task: Problem, seed: int, size: float = 1.0) -> np.ndarray:
@@ -64,8 +55,7 @@ def test_slopes_of_the_spread(seed: int, power: float) -> None:
 
 def test_the_spread_is_at_least_the_logarithm_of_the_condition_number() -> None:
     W = np.random.default_rng(0).normal(size=(20, 6)) * np.logspace(-3, 3, 6)
-    unit = W / np.linalg.norm(W, axis=0)
-    condition = np.linalg.cond(unit)
+    condition = np.linalg.cond(W / np.linalg.norm(W, axis=0))
     found = [spread(W, power) for power in (1.0, 4.0, 50.0)]
     assert [one.condition for one in found] == pytest.approx([condition] * 3)
     values = [one.value for one in found]
@@ -75,10 +65,8 @@ def test_the_spread_is_at_least_the_logarithm_of_the_condition_number() -> None:
 
 
 def test_no_condition_number_where_a_column_is_zero_or_there_twice() -> None:
-    W = np.random.default_rng(0).normal(size=(20, 3))
-    assert scaled_condition(np.diag([1.0, 0.0, 1.0])) == np.inf
-    W[:, 2] = W[:, 0]
-    assert scaled_condition(W.T @ W) == np.inf
+    W = np.random.default_rng(0).normal(size=(20, 2))[:, [0, 1, 0]]
+    assert scaled_condition(np.diag([1.0, 0.0, 1.0])) == scaled_condition(W.T @ W) == np.inf
 
 
 def test_a_series_is_linear_in_its_coefficients(task: Problem) -> None:
@@ -98,9 +86,7 @@ def test_bounds_of_derivatives_hold(task: Problem, seed: int) -> None:
     _, qd, qdd = task.series.motion(coefficients).at_many(t)
     third = np.diff(qdd, axis=0) / h
     fourth = np.diff(third, axis=0) / h
-    inside = [not (abs(s - b) < 2 * h) for s in t[1:-1] for b in (1.5,)] & np.array(
-        abs(t[1:-1] - 8.5) >= 2 * h
-    )
+    inside = (abs(t[1:-1] - 1.5) >= 2 * h) & (abs(t[1:-1] - 8.5) >= 2 * h)
     for order, values in ((1, qd), (2, qdd), (3, third), (4, fourth[inside])):
         bound = task.series.greatest(coefficients, order)
         greatest = np.abs(values).max(axis=0)
@@ -112,17 +98,10 @@ def test_slopes_of_the_problem(task: Problem) -> None:
     """Beyond all kinds of limits, and within both boxes."""
     x = (random_coefficients(task, 12, 1.5) / task.scales).ravel()
     value, slopes, _ = task.value(x, 3.0, 50.0)
-    inside = [
-        box.first_entered(
-            task.series.at(task.fine, x.reshape(task.scales.shape) * task.scales).q, np.zeros(2)
-        )
-        for box in task.boxes
-    ]
-    assert None not in inside
+    q = task.series.at(task.fine, x.reshape(task.scales.shape) * task.scales).q
+    assert None not in [box.first_entered(q, np.zeros(2)) for box in task.boxes]
     h = 1e-6
-    for k in range(len(x)):
-        step = np.zeros_like(x)
-        step[k] = h
+    for k, step in enumerate(h * np.eye(len(x))):
         difference = (task.value(x + step, 3.0, 50.0)[0] - task.value(x - step, 3.0, 50.0)[0]) / (2.0 * h)
         assert slopes[k] == pytest.approx(difference, rel=1e-4, abs=1e-3), k
     assert value > 50.0
@@ -133,15 +112,17 @@ def test_a_motion_within_limits_has_no_penalty(task: Problem) -> None:
     assert task.value(x, 3.0, 0.0)[0] == task.value(x, 3.0, 1e9)[0]
 
 
+def margins_of(robot: dyn_core.Robot, task: Problem, coefficients: np.ndarray) -> tuple[Margin, ...]:
+    torques = dyn_core.compile_model(robot).inverse_dynamics
+    return margins(task.series.motion(coefficients), task.limits, task.boxes, torques)
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
-def test_motions_are_made_to_keep_limits(
-    robot: dyn_core.Robot, task: Problem, seed: int, size: float
-) -> None:
+def test_motions_are_made_to_keep_limits(robot, task: Problem, seed: int, size: float) -> None:
     kept = Keeper(task).kept(random_coefficients(task, seed, size))
     assert kept is not None
-    motion = task.series.motion(kept)
-    found = margins(motion, task.limits, task.boxes, dyn_core.compile_model(robot).inverse_dynamics)
+    found = margins_of(robot, task, kept)
     refuse_beyond(found)
     assert min(margin.room for margin in found) >= 0.0
     assert {margin.kind for margin in found} == {"position", "velocity", "acceleration", "effort", "box"}
@@ -156,12 +137,8 @@ def test_a_motion_beyond_limits_is_refused(robot: dyn_core.Robot, task: Problem)
     coefficients = np.zeros_like(task.scales)
     coefficients[0] = [0.0, 1e-3]
     coefficients[1, 0] = 3.0
-    motion = task.series.motion(coefficients)
-    found = margins(motion, task.limits, task.boxes, dyn_core.compile_model(robot).inverse_dynamics)
-    with pytest.raises(
-        dyn_core.DynError, match=r"joint 'j1': the trajectory does not keep the position limit"
-    ):
-        refuse_beyond(found)
+    with refused("trajectory-limit-exceeded", joint="j1", quantity="position"):
+        refuse_beyond(margins_of(robot, task, coefficients))
 
 
 def test_nothing_passes_through_a_box_between_samples() -> None:
@@ -182,14 +159,11 @@ def test_all_of_a_visit_leaves_a_box_through_one_face(task: Problem) -> None:
     x = np.zeros_like(task.scales)
     x[0] = [0.0, 0.6]
     x[1, 0] = 2.0
-    coefficients = x * task.scales
-    motion = task.series.at(task.fine, coefficients)
+    motion = task.series.at(task.fine, x * task.scales)
     _, slopes = task._penalty(motion)
-    one = task.boxes[0]
-    inside = np.array([one.holds(q) for q in motion.q])
+    inside = np.array([task.boxes[0].holds(q) for q in motion.q])
     assert inside.sum() > 10
-    pushed = slopes.q[inside, 1]
-    assert (pushed[pushed != 0.0] > 0.0).all() or (pushed[pushed != 0.0] < 0.0).all()
+    assert len(set(np.sign(slopes.q[inside, 1])) - {0.0}) < 2
 
 
 def test_boxes_of_joints_that_mimic_others() -> None:
@@ -198,42 +172,36 @@ def test_boxes_of_joints_that_mimic_others() -> None:
     robot = robot_of(
         *(joint(k, rest=limit() + (mimic if k == 2 else still if k == 3 else "")) for k in range(1, 5))
     )
-    (box,) = coordinate_boxes(
-        robot, [ForbiddenBox("b", {"j2": (0.0, 1.0), "j3": (0.0, 1.0), "j4": (0.0, 1.0)})]
-    )
+    ranges = dict.fromkeys(("j2", "j3", "j4"), (0.0, 1.0))
+    (box,) = coordinate_boxes(robot, [ForbiddenBox("b", ranges)])
     assert box.joints.tolist() == [0, 1]
     np.testing.assert_allclose(box.lower, [0.0 - CLEARANCE / 2, -CLEARANCE])
     np.testing.assert_allclose(box.upper, [0.5 + CLEARANCE / 2, 1.0 + CLEARANCE])
     assert coordinate_boxes(robot, [ForbiddenBox("never", {"j1": (0.0, 1.0), "j3": (0.5, 1.0)})]) == ()
     never = ForbiddenBox("no overlap", {"j1": (0.6, 1.0), "j2": (0.0, 1.0)})
     assert coordinate_boxes(robot, [never]) == ()
-    with pytest.raises(dyn_core.DynError, match="box 'always' names no joint that can leave it"):
+    with refused("box-without-moving-joint", box="always"):
         coordinate_boxes(robot, [ForbiddenBox("always", {"j3": (0.0, 1.0)})])
 
 
 def test_torques_are_those_of_the_model(robot: dyn_core.Robot) -> None:
-    random = np.random.default_rng(0)
-    q, qd, qdd = random.normal(size=(3, 20, 2))
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 20, 2))
     torques = drive_torques(robot)
     expected = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd)
-    np.testing.assert_allclose(
-        torques.smooth(q, qd, qdd) + torques.coulomb * np.sign(qd), expected, atol=1e-10
-    )
+    found = torques.smooth(q, qd, qdd) + torques.coulomb * np.sign(qd)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
     np.testing.assert_allclose(torques.coulomb, [0.3 + 0.5 * 0.3, 0.0])
     assert (torques.needed(q, qd, qdd) >= np.abs(expected) - 1e-12).all()
 
 
 def test_columns_are_those_of_the_regressor(robot: dyn_core.Robot, task: Problem) -> None:
     """With the parameters of the robot, in groups, they give its torques."""
-    random = np.random.default_rng(0)
-    q, qd, qdd = random.normal(size=(3, 20, 2))
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 20, 2))
     columns = task.columns
     W = columns.at(q, qd, qdd)
     assert W.shape == (20, 2, len(columns.names))
-    model = dyn_core.compile_model(robot, backend="python")
-    tau = model.inverse_dynamics(q, qd, qdd)
-    x, *_ = np.linalg.lstsq(W.reshape(40, -1), tau.ravel(), rcond=None)
-    np.testing.assert_allclose(W.reshape(40, -1) @ x, tau.ravel(), atol=1e-9)
-    products = gram(columns, Motion(q, qd, qdd))
-    np.testing.assert_allclose(products, np.einsum("nic,nid->cd", W, W), atol=1e-9)
-    assert np.linalg.matrix_rank(W.reshape(40, -1)) == len(columns.names)
+    W = W.reshape(40, -1)
+    tau = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd).ravel()
+    np.testing.assert_allclose(W @ np.linalg.lstsq(W, tau, rcond=None)[0], tau, atol=1e-9)
+    np.testing.assert_allclose(gram(columns, Motion(q, qd, qdd)), W.T @ W, atol=1e-9)
+    assert np.linalg.matrix_rank(W) == len(columns.names)

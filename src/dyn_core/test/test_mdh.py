@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from properties import examples, given, hypothesis, st
 from random_urdf import random_urdf
+from robots import example
 
 import dyn_core
-from dyn_core.linalg.transform import compose, inverse
-from dyn_core.model.mdh_parameters import MdhParameters
-from dyn_core.robot.joints import Sigma
-from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
+from dyn_core.robot.joints import MdhParameters, Sigma
+from dyn_core.robot.mdh.frames import ROUNDING, mdh_from_transform, transform_from_mdh
+from dyn_core.symbolic.transform import compose, inverse, rotation_from_rpy
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 QUARTER = math.pi / 2
 
 RX90_TABLE = """\
@@ -37,7 +36,7 @@ j  a(j)  joint    mu  sigma  gamma  b  alpha  d  theta      r
 
 @pytest.mark.parametrize(("name", "table"), [("rx90", RX90_TABLE), ("rrp", RRP_TABLE)])
 def test_table(name: str, table: str) -> None:
-    assert dyn_core.load_robot(ROBOTS / f"{name}.urdf").mdh_table() == table
+    assert example(name).mdh_table() == table
 
 
 @pytest.mark.parametrize(
@@ -56,45 +55,34 @@ def test_conventions_give_the_parameters_back(mdh: MdhParameters) -> None:
         assert getattr(again, name) == pytest.approx(value, abs=1e-14), name
 
 
-def test_chain_without_a_choice_left_keeps_r_and_theta_zero() -> None:
-    """Theta and r of a leaf, and d of a prismatic joint that is free, are zero."""
+def test_frames_that_may_be_chosen_have_parameters_that_are_zero() -> None:
+    """All of the first frame; theta and r of a leaf, and d of a prismatic joint that is free."""
     leaves = free = 0
     for seed in range(200):
         robot = dyn_core.load_robot(random_urdf(seed, 1 + seed % 8))
+        assert {joint.mdh for joint in robot.joints[:1]} <= {MdhParameters(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)}
         carriers = {joint.antecedent for joint in robot.joints}
         for j, joint in enumerate(robot.joints, start=1):
-            far = max(abs(joint.mdh.b), abs(joint.mdh.r)) > 10.0
+            mdh, far = joint.mdh, max(abs(joint.mdh.b), abs(joint.mdh.r)) > 10.0
             if j in carriers or far:
                 continue
             leaves += 1
-            assert joint.mdh.theta == pytest.approx(0.0, abs=1e-9)
+            assert mdh.theta == pytest.approx(0.0, abs=1e-9)
             if joint.sigma is Sigma.PRISMATIC:
                 free += 1
-                assert (joint.mdh.d, joint.mdh.b) == (0.0, 0.0)
-                assert joint.mdh.r == 0.0
+                assert (mdh.d, mdh.b, mdh.r) == (0.0, 0.0, 0.0)
     assert leaves > 100
     assert free > 20
 
 
-def test_first_frame_is_frame_zero_at_rest() -> None:
-    for seed in range(50):
-        robot = dyn_core.load_robot(random_urdf(seed, 5))
-        if robot.joints:
-            assert robot.joints[0].mdh == MdhParameters(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
 def arm(roll: str) -> str:
     """Two axes 0.5 m apart, the second turned by `roll` from the first."""
-    return f"""
-    <robot name="arm">
-      <link name="base"/><link name="one"/>
-      <link name="two"><inertial><origin xyz="0.3 0 0.1"/><mass value="2"/>
-        <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
-      <joint name="a" type="revolute"><parent link="base"/><child link="one"/>
-        <axis xyz="0 1 0"/></joint>
-      <joint name="b" type="revolute"><parent link="one"/><child link="two"/>
-        <origin xyz="0.5 0 0" rpy="{roll} 0 0"/><axis xyz="0 0 1"/></joint>
-    </robot>"""
+    return f"""<robot name="arm"><link name="base"/><link name="one"/>
+<link name="two"><inertial><origin xyz="0.3 0 0.1"/><mass value="2"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+<joint name="a" type="revolute"><parent link="base"/><child link="one"/><axis xyz="0 1 0"/></joint>
+<joint name="b" type="revolute"><parent link="one"/><child link="two"/>
+<origin xyz="0.5 0 0" rpy="{roll} 0 0"/><axis xyz="0 0 1"/></joint></robot>"""
 
 
 @pytest.mark.parametrize("roll", ["-1.5708", "-1.5707963", "-1.57", "-1.570796326"])
@@ -105,11 +93,8 @@ def test_nearly_parallel_axes_keep_their_frames_near(roll: str) -> None:
     assert abs(second.mdh.b + second.mdh.r) < 1e-6
     assert abs(math.sin(second.mdh.alpha)) < 1e-3
     assert max(map(abs, robot.bodies[2].values)) < 3.0
-
-
-def test_exactly_parallel_axes_are_seen_as_such() -> None:
-    robot = dyn_core.load_robot(arm(repr(-QUARTER)))
-    assert robot.joints[1].mdh == MdhParameters(0.0, 0.0, 0.0, 0.5, 0.0, 0.0)
+    exact = dyn_core.load_robot(arm(repr(-QUARTER)))
+    assert exact.joints[1].mdh == MdhParameters(0.0, 0.0, 0.0, 0.5, 0.0, 0.0)
 
 
 def test_small_angles_multiply_rounding_which_is_no_length() -> None:
@@ -118,8 +103,32 @@ def test_small_angles_multiply_rounding_which_is_no_length() -> None:
         tilt = 10.0 ** random.uniform(-6.0, -1.0)
         first = transform_from_mdh(MdhParameters(*random.uniform(-1.0, 1.0, 6)))
         for d in (0.0, 0.5):
-            second = transform_from_mdh(MdhParameters(0.3, 0.0, tilt, d, 0.5, 0.0))
-            there = compose(first, second)
+            there = compose(first, transform_from_mdh(MdhParameters(0.3, 0.0, tilt, d, 0.5, 0.0)))
             mdh = mdh_from_transform(*compose(inverse(first), there), size=3.0)
             assert (mdh.b, mdh.d == 0.0, mdh.r) == (0.0, d == 0.0, 0.0)
             assert mdh.gamma == pytest.approx(0.3, abs=1e-14 / tilt)
+
+
+# Any placement has six parameters, and they give it back.
+
+
+angles = st.sampled_from([0.0, QUARTER, -QUARTER, math.pi, 1.5708]) | st.floats(-3.1, 3.1)
+lengths = st.sampled_from([0.0, 0.5, -0.25]) | st.floats(-2.0, 2.0)
+TILT = 9.519817893059877e-08
+
+
+@examples(300)
+@hypothesis.example(rpy=(TILT, TILT, TILT), p=(0.5, 0.5, 0.0))
+@hypothesis.example(rpy=(-TILT, 0.0, -TILT), p=(1.0, 0.0, 1.0))
+@hypothesis.example(rpy=(0.0, 1e-11, 0.0), p=(6e-24, 0.5, 0.5))
+@given(rpy=st.tuples(angles, angles, angles), p=st.tuples(lengths, lengths, lengths))
+def test_every_placement_has_six_parameters(rpy, p) -> None:
+    R = rotation_from_rpy(*rpy)
+    mdh = mdh_from_transform(R, p)
+    T = transform_from_mdh(mdh)
+    # Angles that close to k pi/2 are made it.
+    np.testing.assert_allclose(T.R, R, rtol=0.0, atol=1.1 * ROUNDING)
+    # The rounding of b and r where they cancel, and what is made 0 as it is rounding of p.
+    size = max(1.0, abs(mdh.b), abs(mdh.r), 1.5 * max(map(abs, p)))
+    np.testing.assert_allclose(T.p, p, rtol=0.0, atol=ROUNDING * size)
+    assert mdh.d >= 0.0

@@ -7,21 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from measured import EMPS_PROTOCOL, EMPS_URDF, UR10_PROTOCOL, emps_signals, ur10, ur10_signals
+from measured import EMPS_PROTOCOL, EMPS_PUBLISHED, EMPS_URDF, UR10_PROTOCOL, emps_signals, ur10, ur10_signals
 
 import dyn_core
 from dyn_core import FrictionModel, IdentificationSettings, Identified, Protocol, Signals, identify
+from dyn_core.identification.estimators.physical_consistency import is_possible
 from dyn_core.identification.friction.friction_model import STANDARD
-from dyn_core.identification.pseudo_inertia import is_possible
-from dyn_core.results.prediction import standard_friction, torque_error
+from dyn_core.identification.output.parameter_set import standard_friction, torque_error
 
-PUBLISHED = {
-    "MR1": (95.1089, 0.1085),
-    "Fv1": (203.5034, 1.1460),
-    "Fs1": (20.3935, 0.1012),
-    "Fo1": (-3.1648, 0.0444),
-}
-"""EMPS (Janot, Gautier, Brunot 2019): values and standard deviations of IDIM-LS."""
+PROTOCOLS = {"published": EMPS_PROTOCOL, "default": Protocol(train=1.0)}  # of EMPS
+PROTOCOL = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 
 
 def of_emps(signals: Signals, friction: FrictionModel | None) -> Identified:
@@ -29,38 +24,28 @@ def of_emps(signals: Signals, friction: FrictionModel | None) -> Identified:
     return identify(dyn_core.load_robot(EMPS_URDF), signals, IdentificationSettings(models, loaded=False))
 
 
-@pytest.mark.parametrize("protocol", [EMPS_PROTOCOL, Protocol(train=1.0)], ids=["published", "default"])
+@PROTOCOL
 def test_emps_has_the_published_parameters(protocol: Protocol) -> None:
     found = of_emps(emps_signals("DATA_EMPS.mat", protocol), FrictionModel())
     values = {p.name: p for p in (*found.base, *found.friction[0].parameters)}
-    for name, (value, deviation) in PUBLISHED.items():
+    for name, (value, deviation) in EMPS_PUBLISHED.items():
         assert abs(values[name].value - value) <= deviation, name
         assert values[name].essential
     assert found.errors.fitted.relative <= 0.0408
     assert found.consistent_errors.fitted.relative <= found.errors.fitted.relative + 0.002
 
 
-@pytest.mark.parametrize("protocol", [EMPS_PROTOCOL, Protocol(train=1.0)], ids=["published", "default"])
+@PROTOCOL
 def test_emps_friction_that_is_chosen_predicts_another_motion_better(protocol: Protocol) -> None:
     fitted = emps_signals("DATA_EMPS.mat", protocol)
     other = emps_signals("DATA_EMPS_PULSES.mat", replace(protocol, decimate=fitted.decimate))
-    time = np.concatenate([fitted.time, fitted.time[-1] + 1.0 + other.time])
-    arrays = [np.concatenate([getattr(fitted, k), getattr(other, k)]) for k in ("q", "qd", "qdd", "tau")]
-    both = dyn_core.signals_of_arrays(
-        fitted.joint_names,
-        time,
-        *arrays,
-        segments=((0, len(fitted)), (len(fitted), len(time))),
-        decimate=fitted.decimate,
-        train=len(fitted) / len(time),
-    )
-    errors = []
-    for friction in (FrictionModel(), None):
-        found = of_emps(both, friction)
-        assert found.errors.held_out is not None
-        errors.append(found.errors.held_out.relative)
-    symmetric, chosen = errors
-    assert chosen < 0.95 * symmetric
+    other = replace(other, time=fitted.time[-1] + 1.0 + other.time)
+    names, count = ("time", "q", "qd", "qdd", "tau"), len(fitted)
+    arrays = [np.concatenate([getattr(fitted, k), getattr(other, k)]) for k in names]
+    parts = {"segments": ((0, count), (count, len(arrays[0]))), "train": count / len(arrays[0])}
+    both = dyn_core.signals_of_arrays(fitted.joint_names, *arrays, decimate=fitted.decimate, **parts)
+    standard, chosen = (of_emps(both, one).errors.held_out.relative for one in (FrictionModel(), None))
+    assert chosen < 0.95 * standard
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +54,9 @@ def identified() -> Identified:
 
 
 def test_ur10_predicts_what_it_has_not_seen(identified: Identified) -> None:
-    assert identified.errors.held_out is not None
+    """Consistent parameters cost next to nothing."""
     assert identified.errors.held_out.relative <= 0.055  # the bar is 0.076
     assert any(friction.model.terms != STANDARD or friction.model.v0 for friction in identified.friction)
-
-
-def test_ur10_consistent_parameters_cost_next_to_nothing(identified: Identified) -> None:
-    assert identified.errors.held_out is not None
-    assert identified.consistent_errors.held_out is not None
     assert identified.consistent_errors.held_out.relative <= identified.errors.held_out.relative + 0.002
     values = np.array([parameter.value for parameter in identified.standard]).reshape(6, 14)
     assert all(is_possible(body[:10]) for body in values)
@@ -96,7 +76,6 @@ def test_ur10_feedforward_has_most_of_it(identified: Identified) -> None:
 def test_ur10_standard_model_is_as_published() -> None:
     """WLS with viscous and Coulomb friction alone leave 8.29 %."""
     found = identify(ur10(), ur10_signals(), IdentificationSettings((FrictionModel(),) * 6, diagnose=False))
-    assert found.errors.held_out is not None
     assert found.errors.held_out.relative == pytest.approx(0.0829, abs=2e-4)
 
 
@@ -105,8 +84,6 @@ def test_ur10_without_any_setting() -> None:
     signals = ur10_signals(Protocol())
     assert signals.cutoff != UR10_PROTOCOL.cutoff
     found = identify(ur10(), signals)
-    assert found.errors.held_out is not None
-    assert found.consistent_errors.held_out is not None
     assert found.errors.held_out.relative <= 0.06
     assert found.consistent_errors.held_out.relative <= found.errors.held_out.relative + 0.002
     assert found.findings == ()

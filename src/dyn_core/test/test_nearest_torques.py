@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from random_case import random_case
-from test_feasible_steps import RX90, SEEDS, Torques, random_given, random_limits
+from robots import example
+from test_feasible_steps import SEEDS, Torques, random_given, random_limits
 
-import dyn_core
-from dyn_core.feasibility.nearest_torques import Search, Vectors, fastest_search, nearest_torques
 from dyn_core.feasibility.step_feasibility import Feasibility
-from dyn_core.feasibility.step_program import NONE, Layout
+from dyn_core.feasibility.step_program import NONE, Layout, Search, Vectors, fastest_search, nearest_torques
 
 Searched = tuple[np.ndarray, int, float]
 SAME = 1e-9
@@ -30,7 +29,7 @@ def in_c() -> Search:
 def same(ours: Vectors | None, expected: Vectors | None, A: np.ndarray, dt: float) -> bool:
     """Whether there is an answer; accelerations are as exact as the torques that they follow from."""
     assert (ours is None) == (expected is None)
-    if ours is None or expected is None:
+    if ours is None:
         return False
     (q, qd, qdd, u), (q_, qd_, qdd_, u_) = ours, expected
     off = SAME * np.abs(u_).max()
@@ -45,8 +44,7 @@ def same(ours: Vectors | None, expected: Vectors | None, A: np.ndarray, dt: floa
 
 def compared(in_c: Search, given: Searched) -> bool:
     values, n, dt = given
-    A = values[Layout(n).inertia].reshape(n, n)
-    return same(in_c(*given), nearest_torques(*given), A, dt)
+    return same(in_c(*given), nearest_torques(*given), values[Layout(n).inertia].reshape(n, n), dt)
 
 
 def made_up(random: np.random.Generator, n: int, kind: str) -> Searched:
@@ -63,7 +61,6 @@ def made_up(random: np.random.Generator, n: int, kind: str) -> Searched:
 
 
 def limited(random: np.random.Generator, A: np.ndarray, H: np.ndarray, kind: str) -> Searched:
-    """What a step program could answer, with limits of torques and accelerations near the wish."""
     n = len(H)
     layout, values = Layout(n), np.zeros(Layout(n).size)
     wished = 5.0 * random.normal(size=n)
@@ -83,10 +80,8 @@ def limited(random: np.random.Generator, A: np.ndarray, H: np.ndarray, kind: str
         chosen = random.random(n) < 0.5
         least_a, most_a = np.where(chosen, 0.0, least_a), np.where(chosen, 0.0, most_a)
     elif kind == "open":
-        least_u[random.random(n) < 0.5] = -NONE
-        most_u[random.random(n) < 0.5] = NONE
-        least_a[random.random(n) < 0.5] = -NONE
-        most_a[random.random(n) < 0.5] = NONE
+        for vector, limit in ((least_u, -NONE), (most_u, NONE), (least_a, -NONE), (most_a, NONE)):
+            vector[random.random(n) < 0.5] = limit
     names = ("least_torques", "greatest_torques", "least_qdd", "greatest_qdd", "wished_qdd", "H", "q", "qd")
     vectors = (least_u, most_u, least_a, most_a, wished, H, *random.normal(size=(2, n)))
     for name, vector in zip(names, vectors, strict=True):
@@ -110,35 +105,18 @@ def test_made_up_steps(in_c: Search, n: int, kind: str) -> None:
         assert found < count
 
 
-def recorded(steps: Feasibility, given: list[Searched]) -> Feasibility:
-    """The same, which writes down what is searched for."""
-    search = steps._search
-
-    def written(values: np.ndarray, n: int, dt: float) -> Vectors | None:
-        given.append((values, n, dt))
-        return search(values, n, dt)
-
-    steps._search = written
-    return steps
-
-
 @pytest.mark.parametrize(("seed", "joints"), [*SEEDS, (7, 1), (8, 3), (9, 5), (10, 8)])
 def test_steps_of_robots(in_c: Search, seed: int, joints: int) -> None:
-    case = random_case(seed, joints, massless_leaves=False)
-    random = np.random.default_rng(seed)
+    case, random = random_case(seed, joints, massless_leaves=False), np.random.default_rng(seed)
     given: list[Searched] = []
-    limits = random_limits(random, case)
-    while limits.points < 3:
-        limits = random_limits(random, case)
-    steps = recorded(Feasibility(case.robot, limits), given)
+    steps = Feasibility(case.robot, random_limits(random, case, points=3))
+    steps._search = lambda *searched: given.append(searched) or in_c(*searched)
     for _ in range(40):
         one = steps.with_limits(random_limits(random, case))
         for _ in range(50):
-            wish = random_given(random, one.limits)
-            one.nearest(wish.q, wish.qd, wish.q_next, wish.qd_next, wish.dt, case.wrenches)
-    found = sum(compared(in_c, one) for one in given)
+            one.nearest(*random_given(random, one.limits), case.wrenches)
     assert len(given) > 30
-    assert 0 < found < len(given)
+    assert 0 < sum(compared(in_c, one) for one in given) < len(given)
 
 
 def test_a_robot_of_thirty_joints(in_c: Search) -> None:
@@ -154,33 +132,26 @@ def test_a_robot_of_thirty_joints(in_c: Search) -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("search", ["c", "python"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_is_not_finite_ends_the_search(in_c: Search, search: str, bad: float) -> None:
+def test_values_that_are_not_finite_end_the_search(in_c: Search, search: str, bad: float) -> None:
     run = in_c if search == "c" else nearest_torques
-    random = np.random.default_rng(5)
-    layout = Layout(4)
+    random, layout = np.random.default_rng(5), Layout(4)
     for name in ("H", "wished_qdd"):
         values, n, dt = made_up(random, 4, "usual")
         values[layout.vector(name)][2] = bad
         found = run(values, n, dt)
         assert found is None or all(np.isfinite(vector).all() for vector in found)
     values, n, dt = made_up(random, 4, "usual")
-    values[layout.inertia][5] = bad
-    assert run(values, n, dt) is None
-    values[layout.inertia] = 0.0
-    assert run(values, n, dt) is None
+    for place, value in ((layout.inertia.start + 5, bad), (layout.inertia, 0.0)):
+        values[place] = value
+        assert run(values, n, dt) is None
 
 
-def test_without_limits_the_wish_is_the_answer(in_c: Search) -> None:
-    random = np.random.default_rng(9)
-    layout = Layout(3)
-    values, n, dt = made_up(random, 3, "usual")
-    for name in ("torques", "qdd"):
-        values[layout.vector(f"least_{name}")] = -NONE
-        values[layout.vector(f"greatest_{name}")] = NONE
+def test_without_limits_the_result_is_the_wish(in_c: Search) -> None:
+    layout, (values, n, dt) = Layout(3), made_up(np.random.default_rng(9), 3, "usual")
+    for vector in ("torques", "qdd"):
+        values[layout.vector(f"least_{vector}")], values[layout.vector(f"greatest_{vector}")] = -NONE, NONE
     assert compared(in_c, (values, n, dt))
-    found = in_c(values, n, dt)
-    assert found is not None
-    assert found[2].tobytes() == values[layout.vector("wished_qdd")].tobytes()
+    assert in_c(values, n, dt)[2].tobytes() == values[layout.vector("wished_qdd")].tobytes()
 
 
 def test_threads_do_not_disturb_each_other(in_c: Search) -> None:
@@ -190,8 +161,6 @@ def test_threads_do_not_disturb_each_other(in_c: Search) -> None:
     with ThreadPoolExecutor(4) as pool:
         for _ in range(5):
             for ours, expected in zip(pool.map(lambda one: in_c(*one), given), alone, strict=True):
-                assert ours is not None
-                assert expected is not None
                 assert [v.tobytes() for v in ours] == [v.tobytes() for v in expected]
 
 
@@ -207,7 +176,7 @@ def test_arguments_that_were_not_prepared(in_c: Search) -> None:
 
 
 def test_without_a_compiler_python_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    robot = dyn_core.load_robot(RX90)
+    robot = example("rx90")
     compiled = Feasibility(robot)
     monkeypatch.setenv("CC", "no-such-compiler")
     slow = Feasibility(robot)

@@ -20,7 +20,6 @@ def counts() -> list[int]:
 
 @pytest.fixture
 def several() -> Iterator[list[int]]:
-    """More threads than one, as long as the test takes."""
     np.linalg.qr(np.eye(3))
     before = counts()
     if not before:
@@ -33,29 +32,22 @@ def several() -> Iterator[list[int]]:
 
 
 def test_one_thread_and_then_as_before(several: list[int]) -> None:
-    before = several
-
     @one_thread()
     def inner(depth: int) -> list[int]:
         return inner(depth - 1) if depth else counts()
 
-    assert inner(2) == [1] * len(before)
-    assert counts() == before
+    assert inner(2) == [1] * len(several)
+    assert counts() == several
     with pytest.raises(ZeroDivisionError), one_thread():
         raise ZeroDivisionError
-    assert counts() == before
+    assert counts() == several
 
 
-def test_without_openblas_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAPS", "/nowhere")
-    assert module._openblas_files() == []
-
-
-def test_libraries_that_come_later_have_one_thread_too() -> None:
+def test_libraries_that_come_later_have_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """SciPy brings an OpenBLAS of its own, and is imported where it is needed."""
     code = """
 import sys
-from dyn_core.facade import one_thread as module
+from dyn_core.core import blas_threads as module
 with module.one_thread():
     assert "scipy.linalg" not in sys.modules
 from scipy.optimize import minimize
@@ -64,8 +56,9 @@ for _, set_count in module._libraries():
 with module.one_thread():
     print([len(module._openblas_files()), *(get_count() for get_count, _ in module._libraries())])
 """
-    process = started(code)
-    out, err = process.communicate(timeout=60)
+    out, err = started(code).communicate(timeout=60)
     assert not err
     files, *found = json.loads(out)
     assert found == [1] * files
+    monkeypatch.setattr(module, "_MAPS", "/nowhere")  # without OpenBLAS nothing happens
+    assert module._openblas_files() == []

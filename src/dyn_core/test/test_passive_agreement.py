@@ -1,103 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a message says of passive joints, against what the loops say."""
+"""Positions of passive joints in messages agree with the loops, or are refused."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refused
+from robots import ROBOTS, example, loop_robot
 
 import dyn_core
-from dyn_core import DynError
-from dyn_core.control.passive_agreement import TOLERANCE, PassiveAgreement
+from dyn_core.control.trajectories.fourier_motion import assembly
+from dyn_core.control.trajectories.loop_positions import TOLERANCE, PassiveAgreement
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
 Q = np.array([[-0.6, 0.7], [-0.5, 0.8], [-0.7, 0.5]])
 
 
-def robot_with_loops(name: str) -> dyn_core.Robot:
-    path = ROBOTS / f"{name}.urdf"
-    return dyn_core.load_robot(str(path), loops=str(path.with_suffix(".yaml")))
+FIVE_BAR = loop_robot("five_bar")
 
 
 @pytest.fixture(scope="module")
-def robot() -> dyn_core.Robot:
-    return robot_with_loops("five_bar")
+def agreement() -> PassiveAgreement:
+    return PassiveAgreement(FIVE_BAR)
 
 
 @pytest.fixture(scope="module")
-def agreement(robot: dyn_core.Robot) -> PassiveAgreement:
-    return PassiveAgreement(robot)
-
-
-@pytest.fixture(scope="module")
-def passive(robot: dyn_core.Robot) -> np.ndarray:
-    found = dyn_core.compile_model(robot).solve_loops(Q)
+def passive() -> np.ndarray:
+    found = dyn_core.compile_model(FIVE_BAR).solve_loops(Q)
     assert isinstance(found, np.ndarray)
     return found
 
 
-def test_what_follows_agrees(agreement: PassiveAgreement, passive: np.ndarray) -> None:
+def test_positions_that_follow_agree(agreement: PassiveAgreement, passive: np.ndarray) -> None:
     assert agreement.names == ("left_elbow", "right_elbow")
     agreement.check(Q, agreement.names, passive)
     agreement.check(Q, agreement.names[::-1], passive[:, ::-1])
     agreement.check(Q, ["right_elbow"], passive[:, 1:] + 0.99 * TOLERANCE)
     agreement.check(Q, [], passive[:, :0])
-    agreement.check(
-        Q, agreement.names, passive + np.array([[0.0, 4.0 * math.pi], [-2.0 * math.pi, 0.0], [0.0, 0.0]])
-    )
+    turns = 2.0 * math.pi * np.array([[0.0, 2.0], [-1.0, 0.0], [0.0, 0.0]])
+    agreement.check(Q, agreement.names, passive + turns)
+    without_loops = PassiveAgreement(example("rx90"))
+    assert without_loops.names == ()
+    without_loops.check(np.zeros((1, 6)), (), np.zeros((1, 0)))
 
 
-def test_the_worst_contradiction_is_told(agreement: PassiveAgreement, passive: np.ndarray) -> None:
+def test_the_worst_contradiction_is_reported(agreement: PassiveAgreement, passive: np.ndarray) -> None:
     given = passive.copy()
     given[1, 1] -= 0.02
     given[2, 0] += 0.05
-    with pytest.raises(DynError) as refused:
+    with refused("passive-point-contradicts-loops", joint="left_elbow", unit="rad", point=2) as caught:
         agreement.check(Q, agreement.names, given)
-    assert str(refused.value) == (
-        f"passive joint 'left_elbow' is given {given[2, 0]:.4g} rad, point 2, and the loops put it at "
-        f"{passive[2, 0]:.4g} rad, 0.05 rad away, where 0.01 rad are let pass: leave passive joints out, or "
-        "give what follows from the actuated ones"
-    )
-    with pytest.raises(DynError, match=r"'right_elbow' is given nan rad, and the loops"):
+    values = caught.value.values
+    assert (values["given"], values["expected"]) == pytest.approx((given[2, 0], passive[2, 0]))
+    assert (values["difference"], values["tolerance"]) == pytest.approx((0.05, 0.01))
+    with refused("passive-position-contradicts-loops", joint="right_elbow", unit="rad"):
         agreement.check(Q[:1], ["right_elbow"], np.array([[math.nan]]))
-
-
-def test_another_assembly_mode_contradicts(robot: dyn_core.Robot, agreement: PassiveAgreement) -> None:
-    """The tip below the elbows: the loop is closed there, too."""
-    other = dyn_core.compile_model(robot).solve_loops(Q[0], guess={"left_elbow": 2.8, "right_elbow": -2.8})
-    with pytest.raises(DynError, match=r"passive joint '(left|right)_elbow' is given"):
+    # The tip below the elbows: the loop is closed there, too.
+    elbows = {"left_elbow": 2.8, "right_elbow": -2.8}
+    other = dyn_core.compile_model(FIVE_BAR).solve_loops(Q[0], guess=elbows)
+    with refused("passive-position-contradicts-loops"):
         agreement.check(Q[:1], agreement.names, np.atleast_2d(other))
 
 
-def test_where_loops_are_open_nothing_is_said(tmp_path: Path) -> None:
-    side = tmp_path / "short.yaml"
-    side.write_text((ROBOTS / "five_bar.yaml").read_text().replace("0.55]", "0.4]"))
-    short = PassiveAgreement(dyn_core.load_robot(str(ROBOTS / "five_bar.urdf"), loops=str(side)))
+def test_where_loops_are_open_all_positions_agree() -> None:
+    side = (ROBOTS / "five_bar.yaml").read_text().replace("0.55]", "0.4]")
+    short = PassiveAgreement(example("five_bar", loops=side))
     short.check(np.array([[-1.5, 1.5]]), short.names, np.zeros((1, 2)))
-    with pytest.raises(DynError, match="passive joint"):
+    with refused("passive-position-contradicts-loops"):
         short.check(np.array([[-0.6, 0.6]]), short.names, np.zeros((1, 2)))
-
-
-def test_a_robot_without_loops_has_no_passive_joints() -> None:
-    agreement = PassiveAgreement(dyn_core.load_robot(str(ROBOTS / "rx90.urdf")))
-    assert agreement.names == ()
-    agreement.check(np.zeros((1, 6)), (), np.zeros((1, 0)))
 
 
 @pytest.mark.parametrize("name", ["sr400", "delta", "gough_stewart"])
 def test_prismatic_and_linear_joints(name: str) -> None:
-    robot = robot_with_loops(name)
+    robot = loop_robot(name)
     model, agreement = dyn_core.compile_model(robot), PassiveAgreement(robot)
-    from dyn_core.control.closed_motion import assembly
-
     q = assembly(robot)[None] + 0.01
     passive = model.solve_loops(q)
     agreement.check(q, agreement.names, passive)
     for k, joint in enumerate(agreement.names):
         wrong = passive.copy()
         wrong[0, k] += 0.02
-        with pytest.raises(DynError, match=f"passive joint '{joint}' is given"):
+        with refused("passive-position-contradicts-loops", joint=joint):
             agreement.check(q, agreement.names, wrong)

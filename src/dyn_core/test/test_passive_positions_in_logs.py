@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loop_robots import loop_robot
+from log_case import codes
 from numpy.typing import NDArray
+from robots import loop_robot
 
 import dyn_core
-from dyn_core.control.closed_motion import assembly
+from dyn_core.control.trajectories.fourier_motion import assembly
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.logs.log_reading import log_of_arrays
 
@@ -19,97 +20,89 @@ Array = NDArray[np.float64]
 T = 0.01 * np.arange(400)
 
 
-@pytest.fixture(scope="module")
-def robot() -> dyn_core.Robot:
-    return loop_robot("five_bar")
+Case = tuple[dyn_core.Robot, Array, Array]
 
 
 @pytest.fixture(scope="module")
-def q(robot: dyn_core.Robot) -> Array:
-    return assembly(robot) + 0.3 * np.sin(np.outer(T, [2.0, 3.1]))
+def case() -> Case:
+    """A robot, its positions, and those of its passive joints."""
+    return moved("five_bar", 0.3 * np.sin(np.outer(T, [2.0, 3.1])))
 
 
-@pytest.fixture(scope="module")
-def passive(robot: dyn_core.Robot, q: Array) -> Array:
-    found = dyn_core.compile_model(robot).solve_loops(q)
-    assert isinstance(found, np.ndarray)
-    return found
+def moved(name: str, by: Array) -> Case:
+    robot = loop_robot(name)
+    q = assembly(robot) + by
+    passive = dyn_core.compile_model(robot).solve_loops(q)
+    assert isinstance(passive, np.ndarray)
+    return robot, q, passive
 
 
-def findings(robot: dyn_core.Robot, q: Array, passive: Array, **mapping: object) -> dict[str, list[Finding]]:
-    """What is said of each passive joint, of a log whose positions are these; efforts move with them."""
+def findings(robot: dyn_core.Robot, q: Array, passive: Array) -> dict[str, list[Finding]]:
+    """Return the findings about each passive joint of a log with these positions; efforts move with them."""
     names = (*robot.coordinate_names, *robot.passive_joint_names)
     whole = np.column_stack([q, passive])
     tau = np.where(np.isin(names, robot.coordinate_names), np.cos(whole), np.nan)
-    log = log_of_arrays(names, T, whole, tau, robot=robot, mapping=mapping or None)
+    log = log_of_arrays(names, T, whole, tau, robot=robot)
     assert log.joint_names == robot.coordinate_names
     np.testing.assert_allclose(log.q, q, atol=1e-12)
-    return {
-        name: [finding for finding in log.findings if finding.names == (name,)]
-        for name in robot.passive_joint_names
-    }
+    assert "joint-column-of-passive-joint" in codes(log)
+    others = [finding for finding in log.findings if finding.code != "joint-column-of-passive-joint"]
+    return {name: [f for f in others if f.names == (name,)] for name in robot.passive_joint_names}
 
 
-def test_what_agrees_is_noted(robot: dyn_core.Robot, q: Array, passive: Array) -> None:
+def test_positions_that_agree_are_noted(case: Case) -> None:
+    robot, q, passive = case
     noise = 1e-3 * np.random.default_rng(0).normal(size=passive.shape)
-    for said in findings(robot, q, passive + noise + [0.0, 2.0 * np.pi]).values():
-        left_out, compared = sorted(said, key=lambda finding: "measured" in finding.message)
-        assert "it is left out" in left_out.message
-        assert compared.severity is Severity.NOTE
-        assert "its measured position is 0.00" in compared.message
+    for found in findings(robot, q, passive + noise + [0.0, 2.0 * np.pi]).values():
+        (compared,) = found
+        assert (compared.code, compared.severity) == ("passive-position-agrees", Severity.NOTE)
+        assert compared.values["rms"] < 0.01
 
 
-def test_what_contradicts_the_loops_is_warned_of(robot: dyn_core.Robot, q: Array, passive: Array) -> None:
+def test_positions_that_contradict_the_loops_are_warned_of(case: Case) -> None:
+    robot, q, passive = case
     wrong = passive.copy()
     wrong[:, 1] += 0.05
     wrong[250, 1] += 0.01
-    said = findings(robot, q, wrong)
-    assert all(finding.severity is Severity.NOTE for finding in said["left_elbow"])
-    (warning,) = [finding for finding in said["right_elbow"] if finding.severity is Severity.WARNING]
-    assert warning.message.startswith(
-        "its measured position is 0.05 rad (root of the mean square), and 0.06 rad at the most, at 2.5 s, "
-        "from where the loops put it by the actuated joints, +0.05 rad of it all the time: "
-    )
+    found = findings(robot, q, wrong)
+    assert [finding.severity for finding in found["left_elbow"]] == [Severity.NOTE]
+    (warning,) = found["right_elbow"]
+    assert (warning.code, warning.severity) == ("passive-position-contradicts", Severity.WARNING)
+    expected = {"rms": 0.05, "greatest": 0.06, "time": 2.5, "mean": 0.05}
+    assert {name: warning.values[name] for name in expected} == pytest.approx(expected, rel=1e-2)
 
 
-def test_samples_without_a_value_do_not_count(robot: dyn_core.Robot, q: Array, passive: Array) -> None:
+def test_samples_without_a_value_do_not_count(case: Case) -> None:
+    robot, q, passive = case
     some = passive.copy()
     some[:100] = np.nan
     some[200:210, 0] = np.nan
-    for said in findings(robot, q, some).values():
-        assert any("its measured position is" in finding.message for finding in said)
-        assert all(finding.severity is Severity.NOTE for finding in said)
+    for found in findings(robot, q, some).values():
+        assert [finding.code for finding in found] == ["passive-position-agrees"]
     some[:] = np.nan
-    assert not any("measured" in f.message for said in findings(robot, q, some).values() for f in said)
+    assert not any(findings(robot, q, some).values())
 
 
-def test_units_hold_for_passive_joints_too(
-    robot: dyn_core.Robot, q: Array, passive: Array, tmp_path: Path
-) -> None:
+def test_units_hold_for_passive_joints_too(case: Case, tmp_path: Path) -> None:
+    robot, q, passive = case
     names = (*robot.coordinate_names, *robot.passive_joint_names)
-    columns = [f"position.{name} [deg]" for name in names] + [
-        f"effort.{name}" for name in robot.coordinate_names
-    ]
+    columns = ["time", *(f"position.{name} [deg]" for name in names)]
+    columns += [f"effort.{name}" for name in robot.coordinate_names]
     table = np.column_stack([T, np.degrees(q), np.degrees(passive), np.cos(q)])
     file = tmp_path / "log.csv"
-    np.savetxt(file, table, delimiter=",", header=",".join(["time", *columns]), comments="")
-    log = dyn_core.read_log(file, robot=robot)
-    said = [finding for finding in log.findings if "its measured position is" in finding.message]
-    assert [finding.names[0] for finding in said] == list(robot.passive_joint_names)
-    assert all(finding.severity is Severity.NOTE for finding in said)
-    ignoring = dyn_core.read_log(file, {"ignore": ["left_elbow"]}, robot=robot)
-    assert [f.names[0] for f in ignoring.findings if "measured position" in f.message] == ["right_elbow"]
+    np.savetxt(file, table, delimiter=",", header=",".join(columns), comments="")
+    for ignored in ([], ["left_elbow"]):
+        log = dyn_core.read_log(file, {"ignore": ignored}, robot=robot)
+        agreeing = [f.names[0] for f in log.findings if f.code == "passive-position-agrees"]
+        assert agreeing == [name for name in robot.passive_joint_names if name not in ignored]
+        assert "passive-position-contradicts" not in codes(log)
 
 
-@pytest.mark.parametrize("name", ["sr400", "delta"])
-def test_other_robots(name: str) -> None:
-    robot = loop_robot(name)
-    q = assembly(robot) + 0.1 * np.sin(np.outer(T, 1.0 + 0.3 * np.arange(robot.dof)))
-    passive = dyn_core.compile_model(robot).solve_loops(q)
-    assert isinstance(passive, np.ndarray)
+@pytest.mark.parametrize(("name", "dof"), [("sr400", 6), ("delta", 3)])
+def test_other_robots(name: str, dof: int) -> None:
+    robot, q, passive = moved(name, 0.1 * np.sin(np.outer(T, 1.0 + 0.3 * np.arange(dof))))
     passive[:, 0] += 0.1
-    for k, (joint, said) in enumerate(findings(robot, q, passive).items()):
-        warned = any(finding.severity is Severity.WARNING for finding in said)
-        compared = [finding for finding in said if "its measured position is" in finding.message]
-        assert len(compared) == 1, joint
-        assert warned == (k == 0), joint
+    wrong, *others = findings(robot, q, passive).values()
+    assert [finding.severity for finding in wrong] == [Severity.WARNING]
+    for found in others:
+        assert [finding.code for finding in found] == ["passive-position-agrees"]

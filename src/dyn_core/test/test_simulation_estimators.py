@@ -4,22 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refused
+from robots import example
+from simulated_truth import true_values
 
 import dyn_core
-from dyn_core.identification.estimators.simulation_estimators import by_simulation
+from dyn_core.identification.estimators.simulation_estimators import by_simulation, simulated
 from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
 from dyn_core.identification.regressor.motion_equations import Equations
-from dyn_core.identification.simulated import simulated
-from dyn_core.logs.conditioning.signals import Signals
-from dyn_core.logs.control import Control
-from dyn_core.signals.of_arrays import signals_of_arrays
+from dyn_core.logs.conditioning.signals import Signals, signals_of_arrays
+from dyn_core.logs.log import Control
 
-RRP = Path(__file__).resolve().parents[3] / "config" / "robots" / "rrp.urdf"
 MODELS = (FrictionModel(),) * 3
 FRICTION = np.array([1.2, 0.4, 0.1, 0.9, 0.3, -0.1, 8.0, 1.0, 0.2])
 
@@ -27,19 +26,12 @@ FRICTION = np.array([1.2, 0.4, 0.1, 0.9, 0.3, -0.1, 8.0, 1.0, 0.2])
 @pytest.fixture(scope="module")
 def case() -> tuple[dyn_core.Robot, BaseColumns, Control, Signals]:
     """A robot under a control, and what it does; its friction is not in its description."""
-    robot = dyn_core.load_robot(RRP)
+    robot = example("rrp")
     t = np.arange(8000) * 1e-3
     wish = np.stack([np.sin(1.3 * t), 0.8 * np.sin(1.9 * t + 1.0), 0.2 + 0.1 * np.sin(2.4 * t)], axis=1)
     speed = np.gradient(wish, 1e-3, axis=0)
-    n = robot.dof
-    control = Control(
-        wish,
-        speed,
-        np.zeros_like(wish),
-        np.array([400.0, 400.0, 900.0]),
-        np.array([40.0, 40.0, 60.0]),
-        np.full(n, 1e4),
-    )
+    gains = np.array([[400.0, 400.0, 900.0], [40.0, 40.0, 60.0], [1e4] * 3])
+    control = Control(wish, speed, np.zeros_like(wish), *gains)
     model = dyn_core.compile_model(robot, friction=False)
     start = signals_of_arrays(robot.joint_names, t, wish, speed, 0.0 * wish, 0.0 * wish)
     return robot, base_columns(robot), control, simulated(model, MODELS, FRICTION, control, start)
@@ -69,49 +61,34 @@ def test_parameters_are_found_in_spite_of_noise(case: tuple, method: str) -> Non
     qd = np.gradient(q, 1e-3, axis=0)
     qdd = np.gradient(qd, 1e-3, axis=0)
     tau = moved.tau + 0.02 * np.abs(moved.tau).max(axis=0) * random.normal(size=moved.tau.shape)
-    inner = slice(100, -100)
-    noisy = signals_of_arrays(
-        moved.joint_names, moved.time[inner], q[inner], qd[inner], qdd[inner], tau[inner]
-    )
-    there = control.part(100, len(moved) - 100)
-    noisy = replace(noisy, decimate=10, control=there)
+    arrays = (array[100:-100] for array in (moved.time, q, qd, qdd, tau))
+    noisy = signals_of_arrays(moved.joint_names, *arrays, decimate=10)
+    noisy = replace(noisy, control=control.part(100, len(moved) - 100))
     found = by_simulation(Equations(noisy, base), MODELS, method)  # type: ignore[arg-type]
-    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
-    expected = np.concatenate(
-        [base.matrix @ np.array([known[name] for name in base.standard_names]), FRICTION]
-    )
+    expected = np.concatenate([true_values(robot, base)[: len(base.kept)], FRICTION])
     z = (found.fit.solution.x - expected) / found.fit.solution.deviations
     assert np.sqrt(np.mean(z**2)) < 3.0
     assert found.rounds <= 5
-    np.testing.assert_allclose(found.signals.q, moved.q[inner], atol=5e-3)
+    np.testing.assert_allclose(found.signals.q, moved.q[100:-100], atol=5e-3)
 
 
 def test_after_a_gap_the_simulation_begins_anew(case: tuple) -> None:
     """The parameters are those of the whole motion, though nothing says what the robot did in the gap."""
     _, base, control, moved = case
-    kept = np.r_[0:4000, 5000:8000]
-    gap = signals_of_arrays(
-        moved.joint_names,
-        moved.time[kept],
-        *(array[kept] for array in (moved.q, moved.qd, moved.qdd, moved.tau)),
-        ((0, 4000), (4000, 7000)),
-        decimate=10,
-    )
-    there = control.at(gap.time, moved.time)
+    arrays = (moved.time, moved.q, moved.qd, moved.qdd, moved.tau)
+    kept = (array[np.r_[0:4000, 5000:8000]] for array in arrays)
+    gap = signals_of_arrays(moved.joint_names, *kept, ((0, 4000), (4000, 7000)), decimate=10)
+    gap = replace(gap, control=control.at(gap.time, moved.time))
     whole = replace(moved, decimate=10, control=control)
     found, expected = (
-        by_simulation(Equations(motion, base), MODELS, "oe").fit.solution
-        for motion in (replace(gap, control=there), whole)
+        by_simulation(Equations(motion, base), MODELS, "oe").fit.solution for motion in (gap, whole)
     )
     np.testing.assert_allclose(found.x, expected.x, rtol=0.02, atol=0.05)
 
 
-def test_divergence_is_a_sentence(case: tuple) -> None:
+def test_divergence_is_refused(case: tuple) -> None:
     robot, _, control, moved = case
     model = dyn_core.compile_model(robot, friction=False)
     wrong = replace(control, kp=-1e5 * control.kp, limit=np.full(3, np.inf))
-    with (
-        pytest.raises(dyn_core.DynError, match="the simulated robot diverges after"),
-        np.errstate(all="ignore"),
-    ):
+    with refused("simulated-robot-diverges"), np.errstate(all="ignore"):
         simulated(model, MODELS, FRICTION, wrong, moved)

@@ -1,70 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints at rest stay there, and leave when more than friction acts; by hand and by trying all cases."""
+"""Joints held by friction and stops, and efforts at their limits; by hand and by the law of each joint."""
 
 from __future__ import annotations
 
-import itertools
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from extrapolation import integrated
+from pinocchio_oracle import Oracle
+from planar_chains import block, two_links
 from properties import examples, given, st
-from sliders import block, two_links
+from refusals import refused
+from robots import ROBOTS, example
+from simulated_motion import METHODS, run, simulator
 
 import dyn_core
-from dyn_core import SimulationSettings, Simulator
-from dyn_core.simulation.integrators.complementarity import Places, resolve
+from dyn_core import Simulator
+from dyn_core.simulation.integrators.complementarity import HoldPoints, resolve
+from dyn_core.simulation.integrators.integration_step import stop_torques
 
-ROBOTS = Path(__file__).resolve().parents[3] / "config" / "robots"
-METHODS = ("rk4", "semi_implicit_euler")
-
-
-def simulator(robot: dyn_core.Robot, integrator: str, step: float = 1e-3, **options) -> Simulator:
-    state = {name: options.pop(name) for name in ("q", "qd") if name in options}
-    return Simulator(robot, SimulationSettings(step=step, integrator=integrator, **options), **state)
-
-
-# ------------------------------------------------------------------ the problem of one moment
-
-
-def cases(M: np.ndarray, b: np.ndarray, places: Places) -> list[np.ndarray]:
-    """All solutions of ``M a = b + r``, by trying all cases of all joints: held somewhere, or in a piece."""
-    n, found = len(b), []
-    lower, middle, upper, Fs = (np.array(x) for x in places)
-    for choice in itertools.product(("lower", "below", "middle", "above", "upper"), repeat=n):
-        a, r, free = np.zeros(n), np.zeros(n), []
-        for j, kind in enumerate(choice):
-            if kind in ("below", "above"):
-                free.append(j)
-                r[j] = Fs[j] if kind == "below" else -Fs[j]
-            else:
-                a[j] = {"lower": lower, "middle": middle, "upper": upper}[kind][j]
-        if not np.isfinite(a).all():
-            continue
-        held = [j for j in range(n) if j not in free]
-        rest = b + r - M @ a
-        a[free] = np.linalg.solve(M[np.ix_(free, free)], rest[free])
-        r[held] = (M @ a - b)[held]
-        if all(possible(choice[j], a[j], r[j], lower[j], middle[j], upper[j], Fs[j]) for j in range(n)):
-            found.append(a)
-    return found
-
-
-def possible(kind: str, a: float, r: float, low: float, middle: float, high: float, Fs: float) -> bool:
-    eps = 1e-9
-    if kind == "below":
-        return low < a < middle
-    if kind == "above":
-        return middle < a < high
-    most = np.inf if a == low else (Fs if a <= middle else -Fs)
-    least = -np.inf if a == high else (-Fs if a >= middle else Fs)
-    return least - eps <= r <= most + eps
+Q = np.array([0.1, 0.7, 0.2, 0.3, 0.5, 0.1])
+NO_GRAVITY = (0.0, 0.0, 0.0)
+WIDE = '<limit lower="-9" upper="9" velocity="99" effort="999"/>'
 
 
 @examples(150)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 4))
-def test_the_solution_is_the_one_found_by_trying_all_cases(seed: int, n: int) -> None:
+def test_the_solution_is_as_the_law_of_each_joint_says(seed: int, n: int) -> None:
+    """Of all ``M a = b + r`` one alone is, as M is positive definite and no law falls."""
     random = np.random.default_rng(seed)
     root = random.normal(size=(n, n))
     M = root @ root.T + 10.0 ** random.uniform(-2, 0) * np.eye(n)
@@ -74,74 +38,53 @@ def test_the_solution_is_the_one_found_by_trying_all_cases(seed: int, n: int) ->
     upper = np.where(random.random(n) < 0.5, np.inf, random.uniform(0.0, 2.0, n))
     middle = random.choice([0.0, -0.5, 0.7, np.inf, -np.inf], n)
     middle = np.where(Fs > 0.0, np.clip(middle, lower, upper), lower)
-    places = Places(lower.tolist(), middle.tolist(), upper.tolist(), Fs.tolist())
+    places = HoldPoints(lower.tolist(), middle.tolist(), upper.tolist(), Fs.tolist())
 
     def respond(free, given, friction):
         free, given, friction = np.array(free) > 0.0, np.array(given), np.array(friction)
         a = given.copy()
-        rest = b + friction - M @ given
-        a[free] = np.linalg.solve(M[np.ix_(free, free)], rest[free])
+        a[free] = np.linalg.solve(M[np.ix_(free, free)], (b + friction - M @ given)[free])
         return a.tolist(), np.where(free, 0.0, M @ a - b).tolist()
 
-    a, free, reaction = resolve(respond, places)
-    expected = cases(M, b, places)
-    assert expected
-    np.testing.assert_allclose(a, expected[0], atol=1e-8 * max(1.0, np.abs(expected[0]).max()))
-    np.testing.assert_allclose(M @ a, b + reaction, atol=1e-8 * max(1.0, np.abs(b).max()))
-    at_place = [x in (low, mid, high) for x, low, mid, high in zip(a, lower, middle, upper, strict=True)]
-    assert all(is_free or there for is_free, there in zip(free, at_place, strict=True))
-
-
-# ------------------------------------------------------------------ one joint
+    a, free, reaction = map(np.array, resolve(respond, places))
+    close = 1e-8 * max(1.0, np.abs(b).max())
+    np.testing.assert_allclose(M @ a, b + reaction, atol=close)
+    least = np.where(a == upper, -np.inf, np.where(a >= middle, -Fs, Fs))
+    most = np.where(a == lower, np.inf, np.where(a <= middle, Fs, -Fs))
+    assert ((lower <= a) & (a <= upper) & (least - close <= reaction) & (reaction <= most + close)).all()
+    assert ((free > 0.0) | (a == lower) | (a == middle) | (a == upper)).all()
 
 
 @pytest.mark.parametrize("integrator", METHODS)
-@pytest.mark.parametrize("effort", [0.0, 2.9, -3.0, 3.0])
-def test_a_block_at_rest_stays_exactly_where_it_is(integrator: str, effort: float) -> None:
-    one = simulator(block(friction=3.0), integrator, q=[0.123456789])
-    one.set_effort([effort])
-    for _ in range(200):
-        state = one.step()
-        assert (state.q[0], state.qd[0]) == (0.123456789, 0.0)
-    assert one.acceleration[0] == 0.0
-
-
-@pytest.mark.parametrize("integrator", METHODS)
-@pytest.mark.parametrize("effort", [3.01, -3.01, 7.0])
-def test_a_block_breaks_away_above_its_friction(integrator: str, effort: float) -> None:
-    one = simulator(block(friction=3.0), integrator)
-    one.set_effort([effort])
-    expected = (abs(effort) - 3.0) / 2.0 * np.sign(effort)
-    assert one.acceleration[0] == pytest.approx(expected)
-    for _ in range(100):
-        state = one.step()
-    assert state.qd[0] == pytest.approx(0.1 * expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("integrator", METHODS)
-def test_an_offset_is_part_of_what_friction_holds(integrator: str) -> None:
-    robot = block(friction=3.0).with_parameters({"Fo1": 1.0})
-    for effort, moves in ((-2.0, False), (4.0, False), (-2.1, True), (4.1, True)):
-        one = simulator(robot, integrator)
+def test_a_block_at_rest_stays_exactly_where_it_is_up_to_its_friction(integrator: str) -> None:
+    for effort in (0.0, 2.9, -3.0, 3.0):
+        one = simulator(block(friction=3.0), integrator, q=[0.123456789])
         one.set_effort([effort])
-        assert bool(one.step().qd[0]) is moves, effort
+        for _ in range(200):
+            state = one.step()
+            assert (state.q[0], state.qd[0]) == (0.123456789, 0.0)
+        assert one.acceleration[0] == 0.0
+    for effort, expected in ((3.01, 0.005), (-3.01, -0.005), (7.0, 2.0)):
+        one = simulator(block(friction=3.0), integrator)
+        one.set_effort([effort])
+        assert one.acceleration[0] == pytest.approx(expected)
+        assert run(one, 100).qd[0] == pytest.approx(0.1 * expected, rel=1e-9)
+    robot = block(friction=3.0).with_parameters({"Fo1": 1.0})  # an offset is a part of what it holds
+    for effort, moves in ((-2.0, False), (4.0, False), (-2.1, True), (4.1, True)):
+        assert bool(run(simulator(robot, integrator), 1, [effort]).qd[0]) is moves, effort
 
 
 def test_a_sliding_block_stops_when_and_where_it_must() -> None:
-    """2 kg at 1 m/s against 3 N: after 2/3 s, at 1/3 m; within a step."""
+    """2 kg at 1 m/s against 3 N: after 2/3 s, at 1/3 m; within a step.
+
+    With an effort of -5 N it stops after 0.25 s, then goes back with 1 m/s^2.
+    """
     one = simulator(block(friction=3.0), "rk4", step=0.03, qd=[1.0])
     states = [one.step() for _ in range(40)]
     assert [state.qd[0] for state in states[22:]] == [0.0] * 18
     assert states[21].qd[0] == pytest.approx(1.0 - 1.5 * 0.66, abs=1e-12)
     assert states[-1].q[0] == pytest.approx(1.0 / 3.0, abs=1e-12)
-
-
-def test_a_sliding_block_turns_round_where_more_than_friction_acts() -> None:
-    """Against 3 N and an effort of -5 N it stops after 0.25 s, then goes back with 1 m/s^2."""
-    one = simulator(block(friction=3.0), "rk4", step=0.03, qd=[1.0])
-    one.set_effort([-5.0])
-    for _ in range(20):
-        state = one.step()
+    state = run(simulator(block(friction=3.0), "rk4", step=0.03, qd=[1.0]), 20, [-5.0])
     assert state.qd[0] == pytest.approx(-(0.6 - 0.25), abs=1e-12)
     assert state.q[0] == pytest.approx(0.125 - 0.5 * 0.35**2, abs=1e-12)
 
@@ -152,71 +95,53 @@ def test_no_sign_flips_under_an_effort_that_varies(integrator: str) -> None:
     one = simulator(block(friction=3.0), integrator)
     flips, before = 0, 0.0
     for k in range(2100):
-        one.set_effort([5.0 * np.sin(2.0 * np.pi * k * 1e-3)])
-        now = float(np.sign(one.step().qd[0]))
+        now = float(np.sign(run(one, 1, [5.0 * np.sin(2.0 * np.pi * k * 1e-3)]).qd[0]))
         flips += now != before
         before = now
     assert flips == 8  # away, at rest, back, at rest; twice
 
 
-# ------------------------------------------------------------------ joints that act on one another
-
-
 @pytest.mark.parametrize("integrator", METHODS)
 def test_an_arm_rests_while_friction_can_hold_it(integrator: str) -> None:
-    robot = dyn_core.load_robot(ROBOTS / "rx90.urdf")
-    model = dyn_core.compile_model(robot)
+    robot = example("rx90")
     Fs = np.array([joint.friction.Fs for joint in robot.joints])
-    q = np.array([0.1, 0.7, 0.2, 0.3, 0.5, 0.1])
-    held = model.gravity_torques(q)
-    one = simulator(robot, integrator, q=q)
+    held = dyn_core.compile_model(robot).gravity_torques(Q)
+    one = simulator(robot, integrator, q=Q)
     random = np.random.default_rng(5)
     for _ in range(300):
-        one.set_effort(held + Fs * random.uniform(-1.0, 1.0, 6))
-        state = one.step()
-        np.testing.assert_array_equal(state.q, q)
-        np.testing.assert_array_equal(state.qd, 0.0)
-    one.set_effort(held + np.array([0.0, 0.0, 1.01, 0.0, 0.0, 0.0]) * Fs)
-    assert one.step().qd[2] > 0.0
+        state = run(one, 1, held + Fs * random.uniform(-1.0, 1.0, 6))
+        np.testing.assert_array_equal((state.q, state.qd), (Q, 0.0 * Q))
+    assert run(one, 1, held + np.array([0.0, 0.0, 1.01, 0.0, 0.0, 0.0]) * Fs).qd[2] > 0.0
 
 
 def test_a_moving_joint_pulls_at_one_that_rests() -> None:
     """The elbow is driven; the shoulder rests only while the coupling asks less than its friction."""
-    friction = '<limit lower="-9" upper="9" velocity="99" effort="999"/><dynamics friction="{}"/>'
-    robot = two_links(first=friction.format(30.0))
-    weightless = dyn_core.load_robot(dyn_core.write_urdf(robot), gravity=(0.0, 0.0, 0.0))
+    weightless = replace(two_links(first=f'{WIDE}<dynamics friction="30"/>'), gravity=NO_GRAVITY)
     A = dyn_core.compile_model(weightless).inertia_matrix([0.0, 0.0])
     for effort, moves in ((10.0, False), (20.0, True)):
         asked = A[0, 1] / A[1, 1] * effort  # to hold the shoulder against the motion of the elbow
         assert bool(asked > 30.0) is moves
         one = simulator(weightless, "rk4")
         one.set_effort([0.0, effort])
-        shoulder, elbow = one.acceleration
-        assert bool(shoulder) is moves
-        if moves:
-            expected = np.linalg.solve(A, [30.0, effort])  # the shoulder goes back: friction forward
-            np.testing.assert_allclose([shoulder, elbow], expected, rtol=1e-9)
-        else:
-            assert elbow == pytest.approx(effort / A[1, 1])
+        # The shoulder goes back: friction forward.
+        expected = np.linalg.solve(A, [30.0, effort]) if moves else [0.0, effort / A[1, 1]]
+        np.testing.assert_allclose(one.acceleration, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("integrator", METHODS)
 def test_friction_slides_as_the_model_says(integrator: str) -> None:
     """Beside an independent integration of the equations, as long as no joint comes to rest."""
-    robot = dyn_core.load_robot(ROBOTS / "rx90.urdf")
+    robot = example("rx90")
     robot = robot.with_rotor_inertias(dict.fromkeys(robot.joint_names, 0.1))
     model = dyn_core.compile_model(robot, backend="python")
-    q, qd = np.array([0.1, 0.7, 0.2, 0.3, 0.5, 0.1]), np.array([1.0, -1.0, 1.5, 2.0, -2.0, 3.0])
-    tau = model.inverse_dynamics(q, qd, np.zeros(6))
+    qd = np.array([1.0, -1.0, 1.5, 2.0, -2.0, 3.0])
+    tau = model.inverse_dynamics(Q, qd, np.zeros(6))
 
     def derivative(x: np.ndarray) -> np.ndarray:
         return np.concatenate((x[6:], model.forward_dynamics(x[:6], x[6:], tau)))
 
-    expected = integrated(derivative, np.concatenate((q, qd)), 0.1, steps=20)
-    one = simulator(robot, integrator, q=q, qd=qd)
-    one.set_effort(tau)
-    for _ in range(100):
-        state = one.step()
+    expected = integrated(derivative, np.concatenate((Q, qd)), 0.1, steps=20)
+    state = run(simulator(robot, integrator, q=Q, qd=qd), 100, tau)
     assert (np.sign(expected[6:]) == np.sign(qd)).all()
     tolerance = 1e-9 if integrator == "rk4" else 5e-3
     np.testing.assert_allclose(np.concatenate((state.q, state.qd)), expected, atol=tolerance)
@@ -224,38 +149,119 @@ def test_friction_slides_as_the_model_says(integrator: str) -> None:
 
 def test_the_methods_agree_on_a_swing_that_comes_to_rest() -> None:
     """Stiction, stops and coupling by two ways that have little in common; the one of order 1 converges."""
-    robot = dyn_core.load_robot(ROBOTS / "rx90.urdf")
-    q = np.array([0.1, 0.7, 0.2, 0.3, 0.5, 0.1])
-    ends = {}
-    for name, integrator, step in (
-        ("rk4", "rk4", 1e-3),
-        ("coarse", "semi_implicit_euler", 1e-3),
-        ("fine", "semi_implicit_euler", 1e-4),
-    ):
-        one = simulator(robot, integrator, step=step, q=q)
-        for _ in range(round(2.0 / step)):
-            state = one.step()
+    ends = []
+    for integrator, step in (("rk4", 1e-3), ("semi_implicit_euler", 1e-3), ("semi_implicit_euler", 1e-4)):
+        state = run(simulator(example("rx90"), integrator, step=step, q=Q), round(2.0 / step))
         np.testing.assert_array_equal(state.qd, 0.0)
-        ends[name] = state.q
-    coarse, fine = (np.abs(ends[name] - ends["rk4"]).max() for name in ("coarse", "fine"))
-    assert fine < 2e-3
-    assert fine < 0.2 * coarse
+        ends.append(state.q)
+    coarse, fine = (np.abs(end - ends[0]).max() for end in ends[1:])
+    assert fine < min(2e-3, 0.2 * coarse)
 
 
 def test_friction_of_a_joint_that_mimics_another_acts_by_its_multiplier() -> None:
-    wide = '<limit lower="-9" upper="9" velocity="99" effort="999"/>'
-    robot = two_links(
-        first=f'{wide}<dynamics friction="1.0"/>',
-        second=f'{wide}<dynamics friction="2.0" damping="0.5"/>',
-        mimic='<mimic joint="shoulder" multiplier="-3"/>',
-    )
-    weightless = dyn_core.load_robot(dyn_core.write_urdf(robot), gravity=(0.0, 0.0, 0.0))
+    first, second = f'{WIDE}<dynamics friction="1"/>', f'{WIDE}<dynamics friction="2" damping="0.5"/>'
+    robot = two_links(first, second, '<mimic joint="shoulder" multiplier="-3"/>')
+    weightless = replace(robot, gravity=NO_GRAVITY)
     assert weightless.dof == 1
     for integrator in METHODS:
         for effort, moves in ((6.99, False), (7.01, True)):
-            one = simulator(weightless, integrator)
-            one.set_effort([effort])
-            assert bool(one.step().qd[0]) is moves
+            assert bool(run(simulator(weightless, integrator), 1, [effort]).qd[0]) is moves
     one = simulator(weightless, "rk4", qd=[0.8])
     model = dyn_core.compile_model(weightless)
     np.testing.assert_allclose(one.acceleration, model.forward_dynamics([0.0], [0.8], [0.0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("integrator", METHODS)
+@pytest.mark.parametrize("friction", [0.0, 1.0])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_block_stops_at_its_stop_and_leaves_it(integrator: str, friction: float, side: float) -> None:
+    one = simulator(block(friction=friction, limits=(-0.5, 0.5)), integrator, qd=[3.0 * side])
+    one.set_effort([10.0 * side])
+    for _ in range(400):
+        state = one.step()
+        assert abs(state.q[0]) <= 0.5
+    assert (state.q[0], state.qd[0], one.acceleration[0]) == (0.5 * side, 0.0, 0.0)
+    assert one.at_stop == ("slide",)
+    assert run(one, 100, [-(friction + 1.0) * side]).qd[0] == pytest.approx(-0.05 * side, rel=1e-9)
+    assert one.at_stop == ()
+
+
+def test_a_stop_is_met_at_its_time() -> None:
+    """0.5 m at 3 m/s: the block is there after 1/6 s. Without limits it goes on."""
+    state = run(simulator(block(limits=(-1.0, 0.5)), "rk4", step=0.05, qd=[3.0]), 4)
+    assert (state.q[0], state.qd[0], state.time) == (0.5, 0.0, pytest.approx(0.2))
+    one = simulator(block(limits=(-0.5, 0.5)), "rk4", qd=[3.0], position_limits=False)
+    assert (run(one, 1000).q[0], one.at_stop) == (pytest.approx(3.0), ())
+
+
+@pytest.mark.parametrize("integrator", METHODS)
+def test_an_impact_takes_what_the_inertia_matrix_says(integrator: str) -> None:
+    """The elbow runs into its stop: the shoulder gets an impulse, A (v+ - v) = (0, p)."""
+    narrow = '<limit lower="-0.2" upper="0.2" velocity="99" effort="999"/>'
+    robot = replace(two_links(second=narrow), gravity=NO_GRAVITY)
+    q, v = [0.3, 0.2], np.array([0.5, 2.0])
+    A = dyn_core.compile_model(robot).inertia_matrix(q)
+    p = -v[1] / np.linalg.inv(A)[1, 1]
+    state = simulator(robot, integrator, step=1e-6, q=q, qd=v).step()
+    np.testing.assert_allclose(state.qd, v + np.linalg.solve(A, [0.0, p]), atol=1e-5)
+    np.testing.assert_allclose(state.q, q, atol=1e-5)
+
+
+@pytest.mark.parametrize("integrator", METHODS)
+def test_an_arm_that_falls_lies_on_its_stops_and_gains_no_energy(integrator: str) -> None:
+    robot = example("rx90")
+    one = simulator(robot, integrator, q=[0.0, 1.0, 0.2, 0.3, 0.5, 0.1], friction=False)
+    lower, upper = np.array([(j.limits.lower, j.limits.upper) for j in robot.joints]).T
+    oracle = Oracle((ROBOTS / "rx90.urdf").read_text(), robot.joint_names, robot.gravity)
+    last = np.inf
+    for k in range(3000):
+        state = one.step()
+        assert ((lower <= state.q) & (state.q <= upper)).all()
+        if k % 100 == 0:
+            total = oracle.energy(state.q, state.qd)
+            assert total <= last + (1e-3 if integrator == "rk4" else 2.0)
+            last = total
+    assert one.at_stop
+
+
+def test_efforts_are_cut_at_their_limits_only_if_this_is_wanted() -> None:
+    for limits, effort, expected in ((True, -4.0, -2.0), (False, -10.0, -5.0)):
+        one = simulator(block(effort=4.0), "rk4", effort_limits=limits)
+        one.set_effort([-10.0])
+        assert (one.command[0], one.effort[0], one.acceleration[0]) == (-10.0, effort, expected)
+        assert one.at_effort_limit == (("slide",) if limits else ())
+        one.set_effort([4.0])
+        assert one.at_effort_limit == ()
+
+
+def test_initial_positions_and_speeds() -> None:
+    """Positions are between the limits; speeds beyond theirs are reported, not enforced."""
+    robot = block(limits=(0.2, 0.5))
+    assert Simulator(robot).state.q[0] == 0.2
+    for q in ([0.1], [0.6]):
+        with refused("position-beyond-limits", unit="m", joint="slide"):
+            Simulator(robot, q=q)
+    assert simulator(robot, "rk4", position_limits=False, q=[0.1]).step().q[0] == 0.1
+    one = simulator(example("rrp"), "rk4", qd=[100.0, 0.0, -100.0])
+    assert (one.too_fast, one.state.qd[0]) == (("turn", "stretch"), 100.0)
+
+
+COMPLEMENTARITY = [
+    ([-1.0], [[-2.0]], [0.0]),
+    ([3.0], [[-2.0]], [1.5]),
+    ([1.0, 2.0], [[-2.0, -1.0], [-1.0, -3.0]], [0.2, 0.6]),
+    ([1.0, -2.0], [[-2.0, 1.0], [1.0, -2.0]], [0.5, 0.0]),
+    ([1.0, 1.0], [[-2.0, -2.0], [-2.0, -2.0]], [0.5, 0.0]),  # one joint, twice: one stop is enough
+    ([1.0, 2.0, 3.0], [[-4.0, 1.0, 0.0], [1.0, -4.0, 1.0], [0.0, 1.0, -4.0]], None),
+]
+
+
+@pytest.mark.parametrize(("f", "slopes", "expected"), COMPLEMENTARITY)
+def test_torques_of_stops_solve_the_complementarity_problem(f: list, slopes: list, expected: list) -> None:
+    found = stop_torques(lambda s: np.array(f) + np.array(slopes) @ s, len(f))
+    left = np.array(f) + np.array(slopes) @ found
+    assert found.min() >= 0.0
+    assert left.max() < 1e-9
+    assert np.abs(left[found > 0.0]).max(initial=0.0) < 1e-9
+    if expected is not None:
+        np.testing.assert_allclose(found, expected, atol=1e-12)

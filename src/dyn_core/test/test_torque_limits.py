@@ -1,58 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of torques, their rates, and of references."""
+"""Checked settings and joint vectors; limits of torques, their rates, and of references."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from properties import given, st
+from refusals import refusal, refused
+from robots import example
 
 import dyn_core
-from dyn_core import DynError
-from dyn_core.control.command_limits import EffortLimits, Limited
-from dyn_core.control.jump import JumpLimit
-from dyn_core.control.rate_limit import RateLimit
+from dyn_core.control.command_limits import (
+    EffortLimits,
+    JumpLimit,
+    Limited,
+    RateLimit,
+    check_vector,
+    is_finite,
+    joint_values,
+    number,
+)
 
 NAMES = ("a", "b", "c")
 LIMITS = np.array([10.0, 5.0, math.inf])
+PAIR = ("shoulder", "elbow")
 TORQUES = st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3).map(np.array)
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        *((given, [3.0, 3.0]) for given in (3.0, 3, np.float64(3.0), [3.0, 3.0], np.full(2, 3.0))),
+        ({"elbow": 1, "shoulder": 2.0}, [2.0, 1.0]),
+    ],
+)
+def test_values_in_every_form(given, expected: list[float]) -> None:
+    array = joint_values("the gain", PAIR, given)
+    np.testing.assert_array_equal(array, expected)
+    assert (array.dtype, array.flags.writeable) == (np.float64, False)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "joint", "given", "expected"),
+    [
+        (math.nan, {}, "shoulder", math.nan, "a finite number"),
+        ([1.0, math.inf], {}, "elbow", math.inf, "a finite number"),
+        ([1.0, -math.inf], {"infinite": True}, "elbow", -math.inf, "a finite number or infinity"),
+        ([1.0, -1.0], {"least": 0.0}, "elbow", -1.0, "a finite number >= 0"),
+        ([1.0, 0.0], {"above": 0.0}, "elbow", 0.0, "a finite number > 0"),
+        ([1.0, "x"], {}, "elbow", "x", "a finite number"),
+        ([1.0, True], {}, "elbow", True, "a finite number"),
+        ("12", {}, "shoulder", "12", "a finite number"),
+    ],
+)
+def test_wrong_values(values, options, joint: str, given: object, expected: str) -> None:
+    with refused("joint-setting-range", setting="the gain", joint=joint, given=given, expected=expected):
+        joint_values("the gain", PAIR, values, **options)
+
+
+def test_values_of_other_joints() -> None:
+    for values, code, expected in (
+        ([1.0], "setting-count", {"given": 1, "expected": 2}),
+        ({"elbow": 1.0}, "setting-joint-missing", {"missing": ["shoulder"]}),
+        ({"elbow": 1.0, "shoulder": 1.0, "knee": 1.0}, "setting-joint-unknown", {"unknown": ["knee"]}),
+    ):
+        with refused(code, setting="the gain", **expected):
+            joint_values("the gain", PAIR, values)
+
+
+def test_numbers_and_vectors() -> None:
+    assert number("the timeout (s)", np.float64(0.5), above=0.0) == 0.5
+    with refused("setting-range", setting="the timeout (s)", given=0.0, expected="a finite number > 0"):
+        number("the timeout (s)", 0.0, above=0.0)
+    for bad in (math.nan, math.inf, -math.inf):
+        assert not is_finite(np.array([1.0, bad]))
+        assert not is_finite(np.array([bad, -bad, 1.0]))
+        with refused("joint-value-not-finite", quantity="position", joint="elbow", given=bad):
+            check_vector("position", PAIR, np.array([1.0, bad]))
+    check_vector("position", PAIR, np.array([1.7e308, 1.7e308]))
+    assert refusal(check_vector, "position", PAIR, np.zeros(1)) == "argument-shape: position, [2], [1]"
+
+
 @pytest.mark.parametrize("on_limit", ["clip", "scale", "withhold"])
-def test_torques_within_their_limits_are_left_alone(on_limit) -> None:
-    torques = np.array([10.0, -5.0, 1e9])
-    assert EffortLimits(NAMES, LIMITS, on_limit).applied(torques) == Limited(torques, None)
+def test_limits_of_torques(on_limit) -> None:
+    limits, torques = EffortLimits(NAMES, LIMITS, on_limit), np.array([10.0, -5.0, 1e9])
+    assert limits.applied(torques) == Limited(torques, None)
+    beyond = np.array([-20.0, 6.0, 8.0])
+    limited = limits.applied(beyond)
+    expected = {"clip": [-10.0, 5.0, 8.0], "scale": [-10.0, 3.0, 4.0], "withhold": None}[on_limit]
+    np.testing.assert_array_equal(limited.torques, expected)
+    np.testing.assert_array_equal(limited.excess, [10.0, 1.0, 0.0])
+    np.testing.assert_array_equal(beyond, [-20.0, 6.0, 8.0])
+    for bad in (math.nan, math.inf, -math.inf):
+        with refused("joint-value-not-finite", quantity="torque", joint="c", given=bad):
+            limits.applied(np.array([99.0, 0.0, bad]))
+    assert refusal(limits.applied, np.zeros(1)) == "argument-shape: torques, [3], [1]"
 
 
-def test_beyond_the_limits() -> None:
-    torques = np.array([-20.0, 6.0, 8.0])
-    clipped, scaled, withheld = (
-        EffortLimits(NAMES, LIMITS, on_limit).applied(torques) for on_limit in ("clip", "scale", "withhold")
-    )
-    np.testing.assert_array_equal(clipped.torques, [-10.0, 5.0, 8.0])
-    np.testing.assert_array_equal(scaled.torques, [-10.0, 3.0, 4.0])
-    assert withheld.torques is None
-    for limited in (clipped, scaled, withheld):
-        np.testing.assert_array_equal(limited.excess, [10.0, 1.0, 0.0])
-    np.testing.assert_array_equal(torques, [-20.0, 6.0, 8.0])
-
-
-def test_the_sentence_names_the_joint_that_is_furthest_beyond() -> None:
-    limits = EffortLimits(NAMES, LIMITS)
-    torques = np.array([-20.0, 6.0, 1e9])
-    assert limits.sentence(torques) == "joint 'a' asks for -20, its effort limit is 10"
-    assert limits.sentence(torques, ["N m", "N", "N"]).endswith(
-        "asks for -20 N m, its effort limit is 10 N m"
-    )
-
-
-def test_a_joint_without_any_torque() -> None:
+def test_a_joint_without_any_torque_and_the_one_furthest_beyond() -> None:
     limits = EffortLimits(NAMES, [0.0, 5.0, 5.0], "scale")
     np.testing.assert_array_equal(limits.applied(np.array([0.0, 10.0, 2.0])).torques, [0.0, 5.0, 1.0])
     np.testing.assert_array_equal(limits.applied(np.array([0.1, 1.0, 2.0])).torques, [0.0, 0.0, 0.0])
+    for units, words in ((None, ("'a'", "-20", "10")), (["N m", "N", "N"], ("'a'", "-20 N m", "10 N m"))):
+        said = EffortLimits(NAMES, LIMITS).sentence(np.array([-20.0, 6.0, 1e9]), units)
+        assert all(word in said for word in words)
 
 
 @given(TORQUES, st.lists(st.floats(0.0, 1e5), min_size=3, max_size=3), st.sampled_from(["clip", "scale"]))
@@ -65,18 +118,8 @@ def test_nothing_is_above_its_limit(torques: np.ndarray, limits: list[float], on
         assert (excess >= 0.0).all()
         assert excess.any()
         if on_limit == "scale":  # the ratios stay
-            np.testing.assert_allclose(
-                np.outer(got, torques), np.outer(torques, got), rtol=1e-12, atol=1e-300
-            )
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("on_limit", ["clip", "scale", "withhold"])
-def test_torques_that_are_not_finite(bad: float, on_limit) -> None:
-    with pytest.raises(ValueError, match=f"the torque of joint 'c' is {bad}: it has to be finite"):
-        EffortLimits(NAMES, LIMITS, on_limit).applied(np.array([99.0, 0.0, bad]))
-    with pytest.raises(ValueError, match=r"torques: expected the shape \(3,\), but it has \(1,\)"):
-        EffortLimits(NAMES, LIMITS, on_limit).applied(np.zeros(1))
+            one, other = np.outer(got, torques), np.outer(torques, got)
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-300)
 
 
 def test_limits_of_a_robot() -> None:
@@ -85,36 +128,31 @@ def test_limits_of_a_robot() -> None:
         <limit lower="-1" upper="1" effort="30" velocity="2"/></joint>
       <joint name="two" type="continuous"><parent link="x"/><child link="y"/></joint></robot>"""
     limits = EffortLimits.of_robot(dyn_core.load_robot(urdf), "scale")
-    assert limits.joint_names == ("one", "two")
+    assert (limits.joint_names, limits.on_limit) == (("one", "two"), "scale")
     assert limits.limits.tolist() == [30.0, math.inf]
-    assert limits.on_limit == "scale"
-    rx90 = dyn_core.load_robot(Path(__file__).resolve().parents[3] / "config/robots/rx90.urdf")
-    assert len(EffortLimits.of_robot(rx90).limits) == 6
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((NAMES, -1.0), "the effort limit of joint 'a' is -1.0: give a finite number >= 0 or infinity"),
-        ((NAMES, math.nan), "the effort limit of joint 'a' is nan"),
-        ((NAMES, 1.0, "cut"), "on_limit is 'cut': choose 'clip', 'scale' or 'withhold'"),
-    ],
-)
-def test_wrong_effort_limits(arguments, message: str) -> None:
-    with pytest.raises(DynError, match=message):
-        EffortLimits(*arguments)
+    assert len(EffortLimits.of_robot(example("rx90")).limits) == 6
+    for bad in (-1.0, math.nan):
+        with refused("joint-setting-range", setting="the effort limit", joint="a", given=bad):
+            EffortLimits(NAMES, bad)
+    with refused("choice-unknown", setting="on_limit", given="cut"):
+        EffortLimits(NAMES, 1.0, "cut")
 
 
 def test_rates() -> None:
-    limit = RateLimit(NAMES, [100.0, 10.0, math.inf])
-    sent = np.array([1.0, 1.0, 1.0])
+    limit, sent, zero = RateLimit(NAMES, [100.0, 10.0, math.inf]), np.ones(3), np.zeros(3)
     torques, excess = limit.applied(sent, np.array([2.0, -1.0, 1e6]), 0.01)
-    np.testing.assert_allclose(torques, [2.0, 0.9, 1e6])
-    np.testing.assert_allclose(excess, [0.0, 1.9, 0.0])
+    np.testing.assert_allclose([torques, excess], [[2.0, 0.9, 1e6], [0.0, 1.9, 0.0]])
     wanted = np.array([2.0, 1.05, -1e6])
     assert limit.applied(sent, wanted, 0.01) == Limited(wanted, None)
-    torques, _ = limit.applied(sent, wanted, 0.0)
-    np.testing.assert_array_equal(torques, [1.0, 1.0, -1e6])
+    np.testing.assert_array_equal(limit.applied(sent, wanted, 0.0).torques, [1.0, 1.0, -1e6])
+    for dt in (-0.1, math.nan, math.inf):
+        with refused("argument-time-negative", argument="dt"):
+            limit.applied(zero, zero, dt)
+    for bad in ((zero + math.nan, zero), (zero, zero + math.nan)):
+        with refused("joint-value-not-finite", joint="a"):
+            limit.applied(*bad, 0.1)
+    with refused("joint-setting-range", setting="the greatest rate of torque", joint="a", given=0.0):
+        RateLimit(NAMES, 0.0)
 
 
 @given(TORQUES, TORQUES, st.floats(0.0, 1.0))
@@ -126,39 +164,19 @@ def test_a_limited_rate_goes_towards_what_is_wanted(sent: np.ndarray, wanted: np
     assert (np.abs(torques - sent) <= rate * dt + 1e-9).all()
 
 
-def test_wrong_rates() -> None:
-    with pytest.raises(
-        DynError, match=r"the greatest rate of torque of joint 'a' is 0.0: .* > 0 or infinity"
-    ):
-        RateLimit(NAMES, 0.0)
-    limit, zero = RateLimit(NAMES, 1.0), np.zeros(3)
-    for dt in (-0.1, math.nan, math.inf):
-        with pytest.raises(ValueError, match="dt: expected a finite time >= 0"):
-            limit.applied(zero, zero, dt)
-    for bad in ((zero + math.nan, zero), (zero, zero + math.nan)):
-        with pytest.raises(ValueError, match="of joint 'a' is nan"):
-            limit.applied(*bad, 0.1)
-
-
 def test_jumps() -> None:
     limit = JumpLimit(NAMES, [1.0, 2.0, math.inf], slack=0.01)
     before = np.zeros(3)
     assert limit.jump(before, np.array([0.11, -0.21, 1e6]), 0.1) is None
     jump = limit.jump(before, np.array([0.12, -0.3, 1e6]), 0.1)
-    assert jump is not None
-    assert jump.joint == "b"
-    assert jump.step == -0.3
-    assert jump.allowed == pytest.approx(0.21)
-    assert jump.sentence == ("the reference of joint 'b' moves by -0.3 in 0.1 s, at most 0.21 is allowed")
+    assert jump == ("b", -0.3, pytest.approx(0.21), 0.1)
+    assert all(word in jump.sentence for word in ("'b'", "-0.3", "0.1 s", "0.21"))
     for dt in (0.0, -1.0):
         assert limit.jump(before, np.array([0.01, 0.0, 5.0]), dt) is None
         assert limit.jump(before, np.array([0.011, 0.0, 5.0]), dt) is not None
-    for bad in (
-        (before + math.nan, before, 0.1),
-        (before, before + math.nan, 0.1),
-        (before, before, math.nan),
-    ):
-        with pytest.raises(ValueError, match="nan"):
-            limit.jump(*bad)
-    with pytest.raises(DynError, match=r"the greatest reference speed of joint 'a' is -1.0"):
+    for q in ((before + math.nan, before), (before, before + math.nan)):
+        with refused("joint-value-not-finite", joint="a", given=math.nan):
+            limit.jump(*q, 0.1)
+    assert refusal(limit.jump, before, before, math.nan) == "argument-time-nan: dt"
+    with refused("joint-setting-range", setting="the greatest reference speed", joint="a", given=-1.0):
         JumpLimit(NAMES, -1.0)

@@ -19,9 +19,8 @@ def random_points(seed: int, order: str, count: int = 5, first: float | None = N
         times += first - times[0]
     q, qd, qdd = random.uniform(-2.0, 2.0, (3, count, len(NAMES)))
     qd[-1] = qdd[-1] = 0.0
-    return trajectory_points(
-        NAMES, NAMES, times, q, qd if order != "linear" else None, qdd if order == "quintic" else None
-    )
+    given = (qd if order != "linear" else None, qdd if order == "quintic" else None)
+    return trajectory_points(NAMES, NAMES, times, q, *given)
 
 
 def polynomial(T: float, at_start: np.ndarray, at_end: np.ndarray) -> np.polynomial.Polynomial:

@@ -14,30 +14,30 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 
-from dyn_nodes.demonstration.request import Stop
-from dyn_nodes.demonstration.stopped import DemoError, Stopped
-from dyn_nodes.demonstration.wish import Wish
+from dyn_nodes.demonstration.request import DemoRequest, Stop, Stopped
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demonstration; answer the exit code."""
+    """Run the demonstration; return the exit code."""
     stop = Stop()
     given = list(sys.argv[1:] if arguments is None else arguments)
     cut = given.index("--ros-args") if "--ros-args" in given else len(given)
-    options = _options(given[:cut], Wish())
-    wish = Wish(options.robot, options.side_file, options.duration, options.model_error, options.seed)
+    options = _options(given[:cut], DemoRequest())
+    request = DemoRequest(
+        options.robot, options.side_file, options.duration, options.model_error, options.seed
+    )
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal cannot show is no reason to stop.
+        # A name that the terminal cannot show must not stop the program.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         with stop.at_once():
-            # Here and not above: it takes a second, in which the user may have had enough already.
+            # Imported here because it takes a second, in which the user may already stop the program.
             from dyn_core import DynError
             from dyn_nodes.demonstration.demonstration_run import show
         try:
-            show(wish, Path(options.out), given[cut:] if options.no_nodes else None, stop)
-        except (DynError, DemoError) as problem:
+            show(request, Path(options.out), given[cut:] if options.no_nodes else None, stop)
+        except DynError as problem:
             print(f"demo: {problem}", file=sys.stderr)
             return 1
     except Stopped:
@@ -46,9 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _options(arguments: Sequence[str], wish: Wish) -> argparse.Namespace:
+def _options(arguments: Sequence[str], request: DemoRequest) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.splitlines()[0])
-    parser.add_argument("robot", nargs="?", default=wish.robot, help="name of a robot, or a URDF file")
+    parser.add_argument("robot", nargs="?", default=request.robot, help="name of a robot, or a URDF file")
     parser.add_argument(
         "--out", default="demo", metavar="DIR", help="directory of report and data (default: demo)"
     )
@@ -57,26 +57,19 @@ def _options(arguments: Sequence[str], wish: Wish) -> argparse.Namespace:
         metavar="FILE",
         help="YAML file with rotor inertias and friction (default: the robot's own)",
     )
-    parser.add_argument(
-        "--duration",
-        type=float,
-        default=wish.duration,
-        metavar="S",
-        help=f"of the motion (default: {wish.duration:g})",
-    )
-    parser.add_argument(
-        "--model-error",
-        type=float,
-        default=wish.model_error,
-        metavar="E",
-        help=f"of the simulated robot's parameters, 0 to 0.9 (default: {wish.model_error:g})",
-    )
-    parser.add_argument("--seed", type=int, default=wish.seed, help=f"of these errors (default: {wish.seed})")
+    for name, kind, metavar, text in (
+        ("duration", float, "S", "of the motion"),
+        ("model_error", float, "E", "of the simulated robot's parameters, 0 to 0.9"),
+        ("seed", int, None, "of these errors"),
+    ):
+        default = getattr(request, name)
+        option, text = "--" + name.replace("_", "-"), f"{text} (default: {default:g})"
+        parser.add_argument(option, type=kind, metavar=metavar, default=default, help=text)
     parser.add_argument(
         "--no-nodes",
         action="store_true",
-        help="start no nodes: use those that run, which have the parameters in nodes.yaml of the same wish; "
-        "arguments of ROS go after --ros-args",
+        help="start no nodes: use those that run, with the parameters of nodes.yaml of this "
+        "demonstration; arguments of ROS go after --ros-args",
     )
     return parser.parse_args(arguments)
 

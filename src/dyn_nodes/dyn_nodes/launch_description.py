@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the launch files of this package have in common; for systems with `launch` only."""
+"""Shared parts of the launch files of this package; needs `launch`."""
 
 from __future__ import annotations
 
@@ -15,117 +15,78 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 from dyn_core import DynError
-from dyn_nodes import robots
-from dyn_nodes.common.robot_argument import existing, robot_parameters
-from dyn_nodes.parameter_file import check_applies
+from dyn_nodes.common.parameter_file import check_applies
+from dyn_nodes.common.robot_argument import existing, robot_directory, robot_names, robot_parameters
 
 Parameters: TypeAlias = "str | Mapping[str, Any]"
 """The path of a file, or values by name."""
 
 SWITCH = ["true", "false", "True", "False"]
-"""What a switch can be; Python writes the latter."""
+"""Values of a switch; Python writes "True" and "False"."""
 
 
 def common_arguments(
     params_file: str, *, robot: str = "Empty: the robot is taken from the topic robot_description."
 ) -> list[DeclareLaunchArgument]:
-    """Arguments of all launch files.
-
-    Args:
-        params_file: name of the file of parameters in `config` that is used where none is given.
-        robot: what happens where no robot is given.
-    """
-    default = robots.directory().parent / params_file
-    names = ", ".join(robots.names())
+    """Return the arguments of all launch files; `robot` says what happens where no robot is given."""
+    default = robot_directory().parent / params_file
+    names = ", ".join(robot_names())
+    arguments = (
+        ("namespace", "", "Namespace of the nodes."),
+        ("params_file", str(default), "YAML file of parameters."),
+        ("robot", "", f"The robot: an installed one ({names}), or as description_file. {robot}"),
+        ("description_file", "", "Instead of robot: its URDF file, or a file that ends in .xacro."),
+        ("xacro_arguments", "", "Arguments of a xacro file, as in 'prefix:=left_ limited:=true'."),
+        ("side_file", "", "YAML file with loops, friction, rotor inertias. Empty: of robot or params_file."),
+        ("dynamic_parameters_file", "", "parameters.yaml of dyn identify. Empty: that of params_file."),
+    )
     return [
-        DeclareLaunchArgument("namespace", default_value="", description="Namespace of the nodes."),
-        DeclareLaunchArgument(
-            "params_file", default_value=str(default), description="YAML file of parameters."
+        *(
+            DeclareLaunchArgument(name, default_value=value, description=text)
+            for name, value, text in arguments
         ),
-        DeclareLaunchArgument(
-            "robot",
-            default_value="",
-            description=f"The robot: an installed one ({names}), or as description_file. {robot}",
-        ),
-        DeclareLaunchArgument(
-            "description_file",
-            default_value="",
-            description="URDF file of the robot, or a file that ends in .xacro; in the place of robot.",
-        ),
-        DeclareLaunchArgument(
-            "xacro_arguments",
-            default_value="",
-            description="Arguments for xacro, where the robot is such a file: 'prefix:=left_ limited:=true'.",
-        ),
-        DeclareLaunchArgument(
-            "side_file",
-            default_value="",
-            description="YAML file with loops, friction, rotor inertias. Empty: that of an installed robot, "
-            "or as params_file says.",
-        ),
-        DeclareLaunchArgument(
-            "dynamic_parameters_file",
-            default_value="",
-            description="parameters.yaml that dyn identify has written. Empty: as params_file says.",
-        ),
-        DeclareLaunchArgument(
-            "use_sim_time",
-            default_value="false",
-            choices=SWITCH,
-            description="Take the time from the topic /clock.",
-        ),
+        switch_argument("use_sim_time", "false", "Take the time from the topic /clock."),
     ]
 
 
-def mode_argument(default: str = "") -> DeclareLaunchArgument:
-    """The argument that says what the node feedforward computes."""
+def switch_argument(name: str, default: str, description: str, *others: str) -> DeclareLaunchArgument:
+    """Return an argument that is one of `SWITCH` or of other values."""
     return DeclareLaunchArgument(
-        "mode",
-        default_value=default,
-        choices=["", "gravity", "inverse_dynamics", "computed_torque"],
-        description="What feedforward computes; empty: as params_file says.",
+        name, default_value=default, choices=[*others, *SWITCH], description=description
     )
 
 
+def mode_argument(default: str = "") -> DeclareLaunchArgument:
+    """Return the argument for the mode of the node feedforward."""
+    modes = ["", "gravity", "inverse_dynamics", "computed_torque"]
+    text = "Torques that feedforward computes; empty: the mode in params_file."
+    return DeclareLaunchArgument("mode", default_value=default, choices=modes, description=text)
+
+
 def given(context: LaunchContext, name: str) -> str:
-    """Answer the value of an argument."""
+    """Return the value of an argument."""
     return str(LaunchConfiguration(name).perform(context))
 
 
 def given_switch(context: LaunchContext, name: str) -> bool:
-    """Answer the value of an argument that is one of `SWITCH`."""
+    """Return the value of an argument that is one of `SWITCH`."""
     return given(context, name).lower() == "true"
 
 
 def given_robot(context: LaunchContext, default: str = "") -> dict[str, str]:
-    """Answer the parameters that say which robot it is, as the arguments give it.
-
-    Args:
-        context: of the launch.
-        default: the robot, as `robot` can be, where the arguments name none.
-    """
-    robot, description_file = given(context, "robot"), given(context, "description_file")
-    if not description_file:
-        robot = robot or default
-    return robot_parameters(
-        robot,
-        description_file,
-        given(context, "side_file"),
-        given(context, "xacro_arguments"),
-        given(context, "dynamic_parameters_file"),
-    )
+    """Return the parameters that select the robot of the arguments, or `default` where they name none."""
+    names = ("robot", "description_file", "side_file", "xacro_arguments", "dynamic_parameters_file")
+    arguments = {name: given(context, name) for name in names}
+    if not arguments["description_file"]:
+        arguments["robot"] = arguments["robot"] or default
+    return robot_parameters(**arguments)
 
 
 def parameter_file(context: LaunchContext, argument: str, *nodes: str) -> str:
-    """Answer the file of parameters that an argument gives.
-
-    Args:
-        context: of the launch.
-        argument: its name.
-        nodes: names of the nodes that the file is for; it need not have parameters for them.
+    """Return the file of parameters of an argument, which need not have parameters for all these nodes.
 
     Raises:
-        DynError: there is no such file, or it is for a node of the same name in another namespace.
+        DynError: the file does not exist, or is for a node of the same name in another namespace.
     """
     file = existing(argument, given(context, argument))
     for name in nodes:
@@ -134,7 +95,7 @@ def parameter_file(context: LaunchContext, argument: str, *nodes: str) -> str:
 
 
 def full_name(context: LaunchContext, node: str) -> str:
-    """Answer the name of a node in the namespace of the arguments, and in those that are pushed around it."""
+    """Return the name of a node in the namespace of the arguments and of enclosing groups."""
     pushed = context.launch_configurations.get("ros_namespace")
     namespace = make_namespace_absolute(prefix_namespace(pushed, given(context, "namespace")))
     return f"{str(namespace).rstrip('/')}/{node}"
@@ -148,14 +109,9 @@ def node(
     remappings: Sequence[tuple[str, str]] = (),
     use_sim_time: bool | None = None,
 ) -> Node:
-    """Answer what starts one of our nodes in the namespace of the arguments.
+    """Return the launch action for a node of this package, in the namespace of the arguments.
 
-    Args:
-        context: of the launch.
-        executable: its name.
-        parameters: files and values; what comes later counts more.
-        remappings: names of topics and what they become.
-        use_sim_time: whether it takes the time from /clock; None for as the arguments say.
+    Later `parameters` override earlier ones. `use_sim_time` is None for the value of the arguments.
     """
     if use_sim_time is None:
         use_sim_time = given_switch(context, "use_sim_time")
@@ -171,20 +127,20 @@ def node(
 
 
 def optional(context: LaunchContext, *names: str) -> dict[str, str]:
-    """Answer the arguments that are parameters of the same name, but for those that are empty."""
+    """Return the arguments that are not empty, as parameters of the same name."""
     values = {name: given(context, name) for name in names}
     return {name: value for name, value in values.items() if value}
 
 
 def given_number(context: LaunchContext, name: str, least: float, most: float) -> float:
-    """Answer the value of an argument that is a number; DynError where it is none, or out of range."""
+    """Return the value of a numeric argument; DynError where it is not a number, or out of range."""
     text = given(context, name)
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not least <= value <= most:
-        raise DynError(f"{name} is '{text}': give a number from {least:g} to {most:g}")
+        raise DynError("launch-argument-range", argument=name, given=text, lower=least, upper=most)
     return value
 
 
@@ -194,13 +150,10 @@ def one_node(
     options: Sequence[str] = (),
     switches: Sequence[str] = (),
 ) -> LaunchDescription:
-    """Answer the launch description of one node with its own file of parameters.
+    """Return the launch description of one node with its own file of parameters.
 
-    Args:
-        executable: its name.
-        arguments: more arguments.
-        options: those of them that are parameters of the same name where they are not empty.
-        switches: the same, where the parameters are true or false.
+    `options` are the arguments that are parameters of the same name where they are not empty, `switches` the
+    boolean ones.
     """
 
     def made(context: LaunchContext) -> list[Node]:
@@ -218,7 +171,7 @@ def one_node(
 
 
 def exact(part: Parameters) -> Any:
-    """Answer parameters whose texts stay texts: launch would read "1.0", or the colons of a URDF, as YAML."""
+    """Return parameters whose texts stay texts: launch would read "1.0", or the colons of a URDF, as YAML."""
     if not isinstance(part, Mapping):
         return part
     return {

@@ -1,43 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control of a robot's joints without node and clock: numbers, limits, what data that is bad does."""
+"""Control of a robot's joints without node and clock: numbers, limits, bad data."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
+from refusals import check_error, refused
 
 import dyn_core
-from dyn_core import DynError
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, trajectory_points
 from dyn_core.control.watchdog import Status, WatchSettings
 from dyn_msgs.msg import JointTorques
+from dyn_nodes.common.messages.motion_message import GivenMotion
 from dyn_nodes.common.torques.output_stage import Output
+from dyn_nodes.common.torques.reference_parameters import ReferenceSettings
 from dyn_nodes.controller.joint_controller import JointController
-from dyn_nodes.controller.parameters import PidGains
-from dyn_nodes.controller_parameters import ControllerSettings
-from dyn_nodes.feedforward.parameters import ReferenceSettings
-from dyn_nodes.motion_message import GivenMotion
-from dyn_nodes.rejection import Rejection
+from dyn_nodes.controller.parameters import ControllerSettings, PidGains
 
-ARM = """<robot name="arm"><link name="base"/>{}{}</robot>"""
 JOINT = """<link name="link_{0}"><inertial><mass value="1"/>
   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
 <joint name="{0}" type="revolute"><parent link="{1}"/><child link="link_{0}"/>
   <limit lower="-3" upper="3" effort="{2}" velocity="2"/></joint>"""
-ROBOT = dyn_core.load_robot(ARM.format(JOINT.format("a", "base", 10), JOINT.format("b", "link_a", 20)))
+JOINTS = JOINT.format("a", "base", 10) + JOINT.format("b", "link_a", 20)
+ROBOT = dyn_core.load_robot(f'<robot name="arm"><link name="base"/>{JOINTS}</robot>')
 PERIOD_S = 0.01
-AT_ONCE = {
-    "watch": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
-    "ramp_start": 0.0,
-    "references": ReferenceSettings(carry=0.0),
-    "feedforward": WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0),
-}
+NO_RAMPS = WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0)
+RAMPS = WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.2)
+REFERENCES = ReferenceSettings(carry=0.0)
+AT_ONCE = {"watch": NO_RAMPS, "ramp_start": 0.0, "references": REFERENCES, "feedforward": NO_RAMPS}
 
 
 def controller(p: float = 100.0, d: float = 10.0, i: float = 0.0, **settings: object) -> JointController:
     """A controller without ramps that takes references as they are, unless something else is given."""
     gains = PidGains({"p": p, "i": i, "d": d})
     return JointController(ROBOT, ControllerSettings(**{"gains": gains, **AT_ONCE, **settings}))
+
+
+def started(q: Sequence[float] = (0.0, 0.0), **settings: Any) -> JointController:
+    """The same, with a first measurement at time zero."""
+    ours = controller(**settings)
+    measured(ours, vector(*q), 0.0)
+    return ours
 
 
 def vector(*values: float) -> np.ndarray:
@@ -52,48 +58,43 @@ def measured(ours: JointController, q: np.ndarray, t: float, qd: np.ndarray = ZE
     return ours.measure(q, qd, t, t).total.tolist()
 
 
+def resting(ours: JointController, q: np.ndarray, begin: int, end: int) -> list[list[float]]:
+    """Torques for the same measurement in these periods."""
+    return [measured(ours, q, k * PERIOD_S) for k in range(begin, end)]
+
+
 def refer(ours: JointController, q: np.ndarray, t: float, qd: np.ndarray = ZERO) -> None:
     ours.refer(GivenMotion(q, qd, ZERO), t, t)
 
 
-def test_the_robot_is_held_where_it_is_found() -> None:
+def test_the_robot_is_held_where_it_is_found_and_the_last_torques_are_zero() -> None:
     ours = controller()
     assert measured(ours, vector(0.5, -0.5), 0.0) == [0.0, 0.0]
     assert measured(ours, vector(0.49, -0.48), 0.01, vector(0.1, 0.2)) == pytest.approx([0.0, -4.0])
+    last = ours.stage.last(ours.stage.zero)
+    assert (last.total.tolist(), last.status) == ([0.0, 0.0], JointTorques.STATUS_ZERO)
 
 
-def test_a_reference_is_followed_with_its_velocity() -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
+def test_a_reference_is_followed_with_its_velocity_and_when_they_stop_held_without_it() -> None:
+    ours = started()
     refer(ours, vector(0.02, 0.05), 0.005, vector(0.1, -0.1))
     torques = measured(ours, vector(0.01, 0.0), 0.01, vector(0.2, 0.1))
     assert torques == pytest.approx([100 * 0.01 - 10 * 0.1, 100 * 0.05 - 10 * 0.2])
-
-
-def test_when_references_stop_the_last_position_is_held_without_its_velocity() -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
-    refer(ours, vector(0.02, 0.02), 0.0, vector(0.5, 0.5))
-    for k in range(1, 12):
-        torques = measured(ours, ZERO, k * PERIOD_S)
-    assert torques == pytest.approx([2.0, 2.0])
+    assert resting(ours, ZERO, 2, 14)[-1] == pytest.approx([2.0, 5.0])
 
 
 def test_references_are_carried_to_the_measurement_but_not_far() -> None:
     """When they stop, the robot is held where they were carried to: torques have no step back."""
-    ours = controller(d=0.0, references=ReferenceSettings(carry=0.02))
-    measured(ours, ZERO, 0.0)
+    ours = started(d=0.0, references=ReferenceSettings(carry=0.02))
     refer(ours, vector(0.01, 0.01), 0.005, vector(0.5, -0.5))
     assert measured(ours, ZERO, 0.01) == pytest.approx([100 * (0.01 + 0.0025), 100 * (0.01 - 0.0025)])
-    for k in range(3, 20):
-        assert measured(ours, ZERO, k * PERIOD_S) == pytest.approx([100 * 0.02, 0.0])
+    for torques in resting(ours, ZERO, 3, 20):
+        assert torques == pytest.approx([100 * 0.02, 0.0])
 
 
 def test_the_integral_takes_away_what_stays() -> None:
-    ours = controller(p=0.0, d=0.0, i=50.0)
-    for k in range(101):
-        torques = measured(ours, vector(0.0, 0.0) if k == 0 else vector(-0.1, 0.0), k * PERIOD_S)
-    assert torques == pytest.approx([5.0, 0.0], rel=0.01)
+    ours = started(p=0.0, d=0.0, i=50.0)
+    assert resting(ours, vector(-0.1, 0.0), 1, 101)[-1] == pytest.approx([5.0, 0.0], rel=0.01)
 
 
 def test_gains_by_joint_come_before_the_general_ones() -> None:
@@ -101,7 +102,7 @@ def test_gains_by_joint_come_before_the_general_ones() -> None:
     ours = JointController(ROBOT, ControllerSettings(**{"gains": gains, **AT_ONCE}))
     measured(ours, ZERO, 0.0)
     assert measured(ours, vector(-0.01, -0.01), 0.01) == pytest.approx([1.0, 0.07])
-    with pytest.raises(DynError, match="gains are given for joint 'c': the joints are 'a', 'b'"):
+    with refused("gain-joint-unknown", joint="c", known=("a", "b")):
         JointController(ROBOT, ControllerSettings(gains=PidGains({}, {"p": {"c": 1.0}})))
 
 
@@ -114,22 +115,21 @@ def test_gains_follow_from_a_frequency_and_the_inertia() -> None:
     assert given["p"] == pytest.approx([2.0 * w**2, w**2])
     assert given["i"] == [3.0, 3.0]
     assert given["d"] == pytest.approx([2.0 * 0.7 * w * 2.0, 0.5])
-    with pytest.raises(DynError, match="natural_frequency and d are given"):
+    with refused("gain-given-twice", gain="d"):
         PidGains({"d": 1.0}, natural_frequency=2.0).of(ROBOT)
 
 
-def points(times: list[float], a: list[float]) -> TrajectoryPoints:
-    """Points of a trajectory of joint a, at rest; joint b stays at zero."""
-    q = [[value, 0.0] for value in a]
-    rest = [[0.0, 0.0]] * len(a)
-    return trajectory_points(
-        ROBOT.joint_names, ROBOT.joint_names, times, q, rest, [()] * len(a), ROBOT.limits
-    )
+def points(
+    times: list[float], a: list[float], qd: Sequence[float] = (), qdd: Sequence[float] = ()
+) -> TrajectoryPoints:
+    """Points of a trajectory of joint a, by default at rest; joint b stays at zero."""
+    q, v = ([[value, 0.0] for value in values] for values in (a, qd or [0.0] * len(a)))
+    w = [[value, 0.0] for value in qdd] or [()] * len(a)
+    return trajectory_points(ROBOT.joint_names, ROBOT.joint_names, times, q, v, w, ROBOT.limits)
 
 
 def test_a_trajectory_is_followed_from_where_the_robot_is_held() -> None:
-    ours = controller()
-    measured(ours, vector(0.2, 0.0), 0.0)
+    ours = started((0.2, 0.0))
     ours.follow(points([0.04], [0.24]), 0.0, None, 0.0)
     for k, (wanted, velocity) in enumerate([(0.20625, 1.125), (0.22, 1.5), (0.23375, 1.125), (0.24, 0.0)], 1):
         # A cubic from rest to rest: 3 s^2 - 2 s^3 of the way at the part s of the time.
@@ -139,8 +139,11 @@ def test_a_trajectory_is_followed_from_where_the_robot_is_held() -> None:
 
 
 def test_the_next_trajectory_begins_where_the_last_one_has_ended() -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
+    """And it is refused where another clock stamped it."""
+    ours = started()
+    with refused("trajectory-stamp-too-late", ahead=1e8, limit=3600.0):
+        ours.follow(points([1.0], [0.1]), 0.0, 1e8, 0.0)
+    ours.follow(points([1.0], [0.1]), 0.0, 3599.0, 0.0)
     ours.follow(points([1.0], [0.5]), 0.0, None, 0.0)
     for k in range(1, 151):
         measured(ours, vector(0.5 * min(k / 100, 1.0), 0.0), k * PERIOD_S)
@@ -148,42 +151,24 @@ def test_the_next_trajectory_begins_where_the_last_one_has_ended() -> None:
     assert measured(ours, vector(0.5, 0.0), 1.51)[0] == pytest.approx(0.0, abs=1.0)
 
 
-def test_a_trajectory_stamped_by_another_clock_is_refused() -> None:
+def test_an_empty_trajectory_stops_and_any_needs_joint_states() -> None:
     ours = controller()
-    measured(ours, ZERO, 0.0)
-    with pytest.raises(DynError, match="is stamped 1e\\+08 s ahead, at most 3600 s are waited for"):
-        ours.follow(points([1.0], [0.1]), 0.0, 1e8, 0.0)
-    ours.follow(points([1.0], [0.1]), 0.0, 3599.0, 0.0)
-
-
-def test_an_empty_trajectory_stops() -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
+    for t in (0.0, 0.5):
+        with refused("joint-state-missing"):
+            ours.follow(points([1.0], [0.1]), t, None, t)
+        measured(ours, ZERO, 0.0)
     ours.follow(points([0.04], [0.04]), 0.0, None, 0.0)
     measured(ours, ZERO, 0.01)
     ours.follow(None, 0.02, None, 0.02)
     for k in (2, 3, 4, 8):
         assert measured(ours, ZERO, k * PERIOD_S) == pytest.approx([100.0 * 0.02, 0.0])
-
-
-def test_a_trajectory_needs_joint_states() -> None:
-    ours = controller()
-    with pytest.raises(Rejection, match="there is no good joint state to begin from"):
-        ours.follow(points([1.0], [0.1]), 0.0, None, 0.0)
-    measured(ours, ZERO, 0.0)
-    with pytest.raises(Rejection, match="there is no good joint state to begin from"):
-        ours.follow(points([1.0], [0.1]), 0.5, None, 0.5)
-
-
-def test_a_trajectory_after_references_that_have_stopped_begins_at_rest() -> None:
-    ours = controller(d=0.0)
-    measured(ours, ZERO, 0.0)
+    # After references that have stopped one begins at rest.
+    ours = started(d=0.0)
     refer(ours, vector(0.05, 0.0), 0.0, vector(0.5, 0.0))
-    for k in range(1, 21):
-        measured(ours, ZERO, k * PERIOD_S)
+    resting(ours, ZERO, 1, 21)
     ours.follow(points([0.2], [0.05]), 0.2, None, 0.2)
-    for k in range(21, 41):
-        assert measured(ours, ZERO, k * PERIOD_S) == pytest.approx([100.0 * 0.05, 0.0])
+    for torques in resting(ours, ZERO, 21, 41):
+        assert torques == pytest.approx([100.0 * 0.05, 0.0])
 
 
 def test_torques_are_within_the_limits_of_the_description_with_the_feedforward() -> None:
@@ -191,16 +176,14 @@ def test_torques_are_within_the_limits_of_the_description_with_the_feedforward()
     ours.feed(vector(8.0, -30.0), 0.0)
     measured(ours, ZERO, 0.0)
     output = ours.measure(vector(-0.05, 0.0), ZERO, 0.01, 0.01)
-    assert output.total.tolist() == [10.0, -20.0]
-    assert output.status == JointTorques.STATUS_LIMITED
+    assert (output.total.tolist(), output.status) == ([10.0, -20.0], JointTorques.STATUS_LIMITED)
     assert output.excess is not None
-    assert "joint 'b' asks for -30" in output.excess
+    check_error(output.excess, "effort-beyond-limit", joint="b", given=-30.0)
 
 
 def test_at_its_limit_the_integral_does_not_wind_up() -> None:
     """The feedforward alone is at the limit for a second; when it is gone, so is the torque."""
-    ours = controller(p=0.0, d=0.0, i=50.0)
-    measured(ours, ZERO, 0.0)
+    ours = started(p=0.0, d=0.0, i=50.0)
     for k in range(1, 101):
         ours.feed(vector(10.0, 0.0), k * PERIOD_S)
         assert measured(ours, vector(-0.1, 0.0), k * PERIOD_S)[0] == 10.0
@@ -208,27 +191,26 @@ def test_at_its_limit_the_integral_does_not_wind_up() -> None:
     assert measured(ours, vector(-0.1, 0.0), 1.01)[0] < 0.2
 
 
-def test_a_feedforward_that_stops_fades_out() -> None:
+def test_a_feedforward_that_stops_fades_out_and_the_first_torques_come_with_a_ramp() -> None:
     ours = controller(p=0.0, feedforward=WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.0))
     ours.feed(vector(4.0, 0.0), 0.0)
-    torques = [measured(ours, ZERO, k * PERIOD_S)[0] for k in range(50)]
-    assert torques[:11] == [4.0] * 11
+    torques = [a for a, _ in resting(ours, ZERO, 0, 50)]
+    assert (torques[:11], torques[-10:]) == ([4.0] * 11, [0.0] * 10)
     assert torques[21] == pytest.approx(2.0, abs=0.4)
-    assert torques[-10:] == [0.0] * 10
     assert np.abs(np.diff(torques)).max() < 0.4
     assert ours.feedforward_status is Status.STOPPED
+    torques = fed(controller(ramp_start=0.2), 0, 31)
+    assert (torques[0], torques[10], torques[21:]) == (0.0, pytest.approx(2.5), [5.0] * 10)
+    assert np.abs(np.diff(torques)).max() < 0.5
 
 
-def test_the_first_torques_come_with_a_ramp() -> None:
-    ours = controller(ramp_start=0.2)
+def fed(ours: JointController, begin: int, end: int) -> list[float]:
+    """Torques of joint a with a feedforward of 5 N m in these periods."""
     torques = []
-    for k in range(31):
+    for k in range(begin, end):
         ours.feed(vector(5.0, 0.0), k * PERIOD_S)
         torques.append(measured(ours, ZERO, k * PERIOD_S)[0])
-    assert torques[0] == 0.0
-    assert torques[10] == pytest.approx(2.5)
-    assert torques[21:] == [5.0] * 10
-    assert np.abs(np.diff(torques)).max() < 0.5
+    return torques
 
 
 def idled(ours: JointController, begin: float, end: float) -> list[Output]:
@@ -238,139 +220,95 @@ def idled(ours: JointController, begin: float, end: float) -> list[Output]:
 
 
 def test_without_joint_states_torques_go_to_zero_and_then_the_robot_is_held_where_it_is() -> None:
-    ours = controller(watch=WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.2))
-    measured(ours, ZERO, 0.0)
-    ours.feed(vector(5.0, 0.0), 0.0)
-    for k in range(1, 40):
-        ours.feed(vector(5.0, 0.0), k * PERIOD_S)
-        measured(ours, ZERO, k * PERIOD_S)
+    ours = controller(watch=RAMPS)
+    fed(ours, 0, 40)
     sent = [output.total[0] for output in idled(ours, 0.4, 1.0)]
     assert sent[-1] == 0.0
     assert sent == sorted(sent, reverse=True)
     assert ours.stage.watch.status is Status.STOPPED
     # It has fallen. What it was to do before is not caught up.
-    assert measured(ours, vector(0.8, 0.0), 1.0) == [0.0, 0.0]
-    for k in range(1, 40):
-        torques = measured(ours, vector(0.8, 0.0), 1.0 + k * PERIOD_S)
-    assert torques == [0.0, 0.0]
-
-
-def test_with_reaction_stop_nothing_is_sent() -> None:
-    ours = controller(watch=WatchSettings(timeout=0.1, reaction="stop"))
-    measured(ours, ZERO, 0.0)
-    assert idled(ours, 0.05, 1.0) == []
-
-
-def test_data_that_comes_late_because_the_node_was_late_counts_as_missing() -> None:
-    """The watch had no chance to look in between."""
-    ours = controller(watch=WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.2))
-    for k in range(100):
-        measured(ours, ZERO, k * PERIOD_S)
+    torques = resting(ours, vector(0.8, 0.0), 100, 140)
+    assert torques[0] == torques[-1] == [0.0, 0.0]
+    # With reaction stop nothing is sent.
+    assert idled(started(watch=WatchSettings(timeout=0.1, reaction="stop")), 0.05, 1.0) == []
+    # Data that comes late because the node was late counts as missing: the watch could not look in between.
+    ours = controller(watch=RAMPS)
+    resting(ours, ZERO, 0, 100)
     assert measured(ours, vector(0.5, 0.0), 5.0) == [0.0, 0.0]
     assert ours.stage.watch.status is Status.RECOVERING
 
 
-def test_a_position_that_jumps_for_one_sample_is_refused() -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
-    with pytest.raises(Rejection, match=r"joint 'b' is said to have moved by 1 in 0\.01 s"):
+def test_joint_states_that_jump_once_or_are_out_of_order_are_refused() -> None:
+    ours = started()
+    with refused("position-jumps", joint="b", distance=1.0, duration=0.01):
         measured(ours, vector(0.0, 1.0), 0.01)
     assert measured(ours, vector(-0.01, 0.0), 0.02) == pytest.approx([1.0, 0.0])
-
-
-def test_a_robot_that_is_elsewhere_twice_is_held_there_with_a_ramp() -> None:
+    measured(ours, ZERO, 1.0)
+    with refused("message-out-of-order", message="joint state", time=0.5):
+        ours.measure(ZERO, ZERO, 0.5, 1.01)
+    # A robot that is elsewhere twice is held there, with a ramp.
     ours = controller(watch=WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.2))
-    for k in range(100):
-        ours.feed(vector(5.0, 0.0), k * PERIOD_S)
-        measured(ours, ZERO, k * PERIOD_S)
-    with pytest.raises(Rejection):
+    fed(ours, 0, 100)
+    with refused("position-jumps", joint="a"):
         measured(ours, vector(1.0, 0.0), 1.0)
     assert measured(ours, vector(1.0, 0.0), 1.01) == [5.0, 0.0]
     assert ours.stage.watch.status is Status.RECOVERING
 
 
-def test_joint_states_that_are_out_of_order_are_refused() -> None:
-    ours = controller()
-    measured(ours, ZERO, 1.0)
-    with pytest.raises(Rejection, match=r"stamped 0\.500 s before the last one"):
-        ours.measure(ZERO, ZERO, 0.5, 1.01)
-
-
 def test_references_that_jump_are_refused_and_the_last_one_stays() -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
-    with pytest.raises(Rejection, match="the reference of joint 'b' moves by 1 "):
+    ours = started()
+    with refused("reference-jumps", joint="b", distance=1.0):
         refer(ours, vector(0.0, 1.0), 0.0)
     refer(ours, vector(0.0, 0.05), 0.0)
-    with pytest.raises(Rejection, match="the reference of joint 'a'"):
+    with refused("reference-jumps", joint="a"):
         refer(ours, vector(2.0, 0.05), 0.01)
     assert measured(ours, ZERO, 0.02) == pytest.approx([0.0, 5.0])
 
 
 @pytest.mark.parametrize(
-    ("qd", "qdd", "sentence"),
+    ("qd", "qdd", "joint", "quantity", "limit"),
     [
-        ((0.0, -1e3), (0.0, 0.0), "joint 'b' has the velocity -1000, at most 2.2 is allowed"),
-        ((0.0, 2.3), None, "joint 'b' has the velocity 2.3"),
-        ((0.0, 0.0), (1e6, 0.0), r"joint 'a' has the acceleration 1e\+06, at most 4400 is allowed"),
-        ((1e3, 0.0), (1e6, 0.0), "joint 'a' has the velocity 1000"),
+        ((0.0, -1e3), (0.0, 0.0), "b", "velocity", 2.2),
+        ((0.0, 2.3), None, "b", "velocity", 2.2),
+        ((0.0, 0.0), (1e6, 0.0), "a", "acceleration", 4400.0),
+        ((1e3, 0.0), (1e6, 0.0), "a", "velocity", 2.2),
     ],
 )
 def test_references_that_are_faster_than_a_joint_are_refused_and_the_last_one_stays(
-    qd: tuple[float, ...], qdd: tuple[float, ...] | None, sentence: str
+    qd: tuple[float, ...], qdd: tuple[float, ...] | None, joint: str, quantity: str, limit: float
 ) -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
+    ours = started()
     refer(ours, vector(0.01, 0.02), 0.005)
     given = GivenMotion(ZERO, vector(*qd), None if qdd is None else vector(*qdd))
-    with pytest.raises(Rejection, match=sentence):
+    worst = (qd if quantity == "velocity" else qdd or ())["ab".index(joint)]
+    with refused("reference-too-fast", joint=joint, quantity=quantity, given=worst, limit=limit):
         ours.refer(given, 0.008, 0.008)
     assert measured(ours, ZERO, 0.01) == pytest.approx([1.0, 2.0])
 
 
 def test_references_as_fast_as_the_joints_are_taken() -> None:
-    ours = controller(references=ReferenceSettings(max_speed=1e4, carry=0.0))
-    measured(ours, ZERO, 0.0)
-    ours.refer(GivenMotion(ZERO, vector(1e3, 0.0), vector(1e6, 0.0)), 0.01, 0.01)
-    ours = controller()
-    measured(ours, ZERO, 0.0)
-    ours.refer(GivenMotion(ZERO, vector(2.0, -2.0), vector(4000.0, -4000.0)), 0.01, 0.01)
-
-
-def trajectory(
-    times: list[float], a: list[float], qd: list[float], qdd: list[float] | None = None
-) -> TrajectoryPoints:
-    """Points of a trajectory of joint a with derivatives; joint b stays at zero."""
-    q, v = ([[value, 0.0] for value in values] for values in (a, qd))
-    w = [[value, 0.0] for value in qdd] if qdd else [()] * len(a)
-    return trajectory_points(ROBOT.joint_names, ROBOT.joint_names, times, q, v, w, ROBOT.limits)
+    fast = ReferenceSettings(max_speed=1e4, carry=0.0)
+    for settings, speed, rate in ((fast, 1e3, 1e6), (REFERENCES, 2.0, 4000.0)):
+        motion = GivenMotion(ZERO, vector(speed, -speed), vector(rate, -rate))
+        started(references=settings).refer(motion, 0.01, 0.01)
 
 
 @pytest.mark.parametrize(
-    ("points", "sentence"),
+    ("given", "reached"),
     [
-        (trajectory([0.0, 1.0], [0.0, 0.0], [0.0, 0.0], [1e8, 0.0]), r"takes joint 'a' to 1\.728e\+06"),
-        (trajectory([0.1, 1.0], [0.0, 0.0], [0.0, 0.0], [1e8, 0.0]), "takes joint 'a' to"),
-        (trajectory([1.0], [0.0], [0.0], [1e8]), "takes joint 'a' to"),
-        (trajectory([3.0, 8.0], [2.0, 2.0], [2.0, 0.0]), r"takes joint 'a' to 3\.48"),
-        (trajectory([1.0], [1.9], [0.0]), "gives joint 'a' the velocity 2.85"),
+        (points([0.0, 1.0], [0.0, 0.0], [0.0, 0.0], [1e8, 0.0]), {"position": 1.728e6}),
+        (points([0.1, 1.0], [0.0, 0.0], [0.0, 0.0], [1e8, 0.0]), {}),
+        (points([1.0], [0.0], [0.0], [1e8]), {}),
+        (points([3.0, 8.0], [2.0, 2.0], [2.0, 0.0]), {"position": 3.48}),
+        (points([1.0], [1.9], [0.0]), {"velocity": 2.85}),
     ],
 )
 def test_trajectories_that_leave_ranges_between_points_are_refused(
-    points: TrajectoryPoints, sentence: str
+    given: TrajectoryPoints, reached: dict[str, float]
 ) -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
+    ours = started()
     ours.follow(None, 0.0, None, 0.0)
-    with pytest.raises(DynError, match=sentence):
-        ours.follow(points, 0.0, None, 0.0)
+    code = "trajectory-velocity-exceeded" if "velocity" in reached else "trajectory-leaves-range"
+    with refused(code, joint="a", **reached):
+        ours.follow(given, 0.0, None, 0.0)
     assert measured(ours, ZERO, 0.01) == pytest.approx([0.0, 0.0])
-
-
-def test_the_last_torques_are_zero() -> None:
-    ours = controller()
-    measured(ours, ZERO, 0.0)
-    measured(ours, vector(-0.01, 0.0), 0.01)
-    output = ours.stage.last(ours.stage.zero)
-    assert output.total.tolist() == [0.0, 0.0]
-    assert output.status == JointTorques.STATUS_ZERO

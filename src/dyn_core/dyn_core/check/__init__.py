@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is suspicious about a robot: one file for each family of checks."""
+"""Checks of a robot model: suspicious values are findings, never exceptions.
+
+May import `simulation` and the folders below it; it uses only `core` to `model`. Begin with `check_robot.py`.
+"""

@@ -1,30 +1,92 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actuators that cannot hold the robot against gravity, or move it against its own friction."""
+"""Check actuators: friction, rotor inertias, springs, and torques against gravity and friction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from dyn_core.check.closed_positions import ClosedPositions, closed_positions
-from dyn_core.check.joint_limits import FAST, LONG
-from dyn_core.check.positions import tried_positions
-from dyn_core.check.subject import Subject
-from dyn_core.core.arrays import Array, scalars
+from dyn_core.algorithms.dynamics.elastic_dynamics import oscillations
+from dyn_core.algorithms.dynamics.newton_euler import gravity_torques
+from dyn_core.check.joint_limits import FAST, LONG, joint_range
+from dyn_core.check.subject import Subject, closed_positions, tried_positions
+from dyn_core.core.arrays import scalars
 from dyn_core.core.findings import Finding, Severity, of_first
-from dyn_core.dynamics.gravity_torques import gravity_torques
+from dyn_core.core.messages import Message
 from dyn_core.robot.joint_coupling import coordinate_torques, joint_positions
-from dyn_core.robot.joints import Joint, Sigma
-from dyn_core.robot.robot import Robot
+from dyn_core.robot.joints import Friction, Joint, Sigma
+
+# Friction, rotors and passive joints
+
+
+def friction(subject: Subject) -> Iterator[Finding]:
+    """Find robots without friction, and negative friction."""
+    joints = subject.robot.joints
+    if joints and all(joint.friction == Friction() for joint in joints):
+        yield Finding(Severity.NOTE, "robot", (), Message("friction-missing"))
+    driving = tuple(joint.name for joint in joints if min(joint.friction.Fv, joint.friction.Fs) < 0.0)
+    if driving:
+        yield Finding(Severity.WARNING, "joint", driving, Message("friction-drives-joint"))
+
+
+def rotor_inertia(subject: Subject) -> Iterator[Finding]:
+    """Find robots without rotor inertias, which with gears are often greater than those of the links."""
+    joints = subject.robot.joints
+    if joints and all(joint.Ia == 0.0 for joint in joints):
+        yield Finding(Severity.NOTE, "robot", (), Message("rotor-inertia-missing"))
+
+
+def passive_joints(subject: Subject) -> Iterator[Finding]:
+    """Find passive joints in a robot without loops, which is underactuated."""
+    robot = subject.robot
+    names = tuple(name for name in robot.passive_joint_names if name not in robot.elastic_joint_names)
+    if names and not robot.loops:
+        yield Finding(Severity.NOTE, "joint", names, Message("joint-unactuated"))
+
+
+# Springs of elastic joints
+
+
+def springs(subject: Subject) -> Iterator[Finding]:
+    """Report elastic joints, and find springs with rest positions beyond the limits of their joint."""
+    robot = subject.robot
+    elastic = [(joint, joint.elastic) for joint in robot.joints if joint.elastic is not None]
+    alone = [(joint, spring) for joint, spring in elastic if spring.motor == 0]
+    for code, found in (
+        ("spring-as-actuator", alone),
+        ("spring-behind-motor", [(joint, spring) for joint, spring in elastic if spring.motor != 0]),
+    ):
+        if found:
+            joint, spring = found[0]
+            unit = joint.position_unit
+            stiffness = {"stiffness": spring.stiffness, "stiffness_unit": f"{joint.effort_unit}/{unit}"}
+            message = Message(code, **stiffness, rest=spring.rest, unit=unit)
+            yield of_first(Severity.NOTE, "joint", [joint.name for joint, _ in found], message)
+    for joint, spring in alone:
+        lower, upper = joint_range(joint)
+        if not lower <= spring.rest <= upper:
+            message = Message("spring-rest-outside-limits", rest=spring.rest, unit=joint.position_unit)
+            yield Finding(Severity.WARNING, "joint", (joint.name,), message)
+    if not elastic:
+        return
+    fastest = max(oscillations(robot, [0.0] * robot.dof), default=0.0)
+    if 0.0 < fastest < math.inf:
+        message = Message("spring-oscillation", frequency=fastest / (2.0 * math.pi))
+        yield Finding(Severity.NOTE, "robot", (), message)
+
+
+# Effort limits against gravity and friction
 
 POSITIONS = 2000
 SHOWN = 12
-"""Number of joints up to which the position is printed."""
+"""Largest number of joints for which the sentence has the position."""
 
 
 def holding_torques(subject: Subject) -> Iterator[Finding]:
-    """Find joints whose effort limit is less than gravity takes somewhere within the limits."""
+    """Find joints whose effort limit is less than the gravity torque in some position within the limits."""
     robot = subject.robot
     if robot.dof == 0:
         return
@@ -32,94 +94,52 @@ def holding_torques(subject: Subject) -> Iterator[Finding]:
         closed = closed_positions(robot)
         if closed is None:
             return
-        q, torques = closed.q, closed_gravity_torques(robot, closed)
+        q = closed.q
+        tree = coordinate_torques(robot, gravity_torques(robot, closed.at.q, robot.gravity_0))
+        columns = closed.at.actuated(tree)
     else:
         q = tried_positions(robot, POSITIONS)
-        torques = tried_gravity_torques(robot, q)
+        tree = gravity_torques(robot, joint_positions(robot, scalars(q)), robot.gravity_0)
+        columns = coordinate_torques(robot, tree)
+    torques = np.stack(np.broadcast_arrays(q[:, 0], *columns)[1:], axis=1)
     torques = np.nan_to_num(np.abs(torques), nan=0.0)
     for k, joint in enumerate(robot.independent_joints):
         effort, worst = joint.limits.effort, int(torques[:, k].argmax())
         needed = float(torques[worst, k])
         if effort is not None and joint.mu == 1 and needed > effort:
-            unit = joint.effort_unit
-            what = (
-                f"gravity takes up to {needed:.3g} {unit} within the limits{_position(q[worst])}, but the "
-                f"effort limit is {effort:.3g} {unit}: check masses and limits"
+            message = Message(
+                "effort-limit-below-gravity-at" if q.shape[1] <= SHOWN else "effort-limit-below-gravity",
+                needed=needed,
+                limit=effort,
+                unit=joint.effort_unit,
+                position=tuple(q[worst].tolist()),
             )
-            yield Finding(Severity.WARNING, "joint", (joint.name,), what)
-
-
-def tried_gravity_torques(robot: Robot, q: Array) -> Array:
-    """Answer the torques that hold the robot in positions (N, dof)."""
-    tree = gravity_torques(robot, joint_positions(robot, scalars(q)), robot.gravity_0)
-    columns = coordinate_torques(robot, tree)
-    torques: Array = np.empty_like(q)
-    for k, column in enumerate(columns):
-        torques[:, k] = column
-    return torques
-
-
-def closed_gravity_torques(robot: Robot, closed: ClosedPositions) -> Array:
-    """Answer the torques of the actuated joints that hold a robot with loops in closed positions (N, dof)."""
-    tree = gravity_torques(robot, closed.at.q, robot.gravity_0)
-    torques: Array = np.empty_like(closed.q)
-    for k, column in enumerate(closed.at.actuated(coordinate_torques(robot, tree))):
-        torques[:, k] = column
-    return torques
-
-
-def _position(q: Array) -> str:
-    if len(q) > SHOWN:
-        return ""
-    return f" (at {' '.join(f'{x:.4g}' for x in q.tolist())})"
+            yield Finding(Severity.WARNING, "joint", (joint.name,), message)
 
 
 def friction_beyond_effort(subject: Subject) -> Iterator[Finding]:
-    """Find joints whose friction alone takes more than the effort limit."""
-    limited = [
-        (joint, joint.limits.effort)
-        for joint in subject.robot.independent_joints
-        if joint.limits.effort is not None and joint.mu == 1
-    ]
-    stuck = [
-        (dry_friction(joint) / effort, joint) for joint, effort in limited if dry_friction(joint) >= effort
-    ]
-    slow = [
-        (friction_at_speed(joint) / effort, joint)
-        for joint, effort in limited
-        if dry_friction(joint) < effort < friction_at_speed(joint)
-    ]
-    yield from _worst_first(
-        stuck,
-        lambda joint: (
-            f"dry friction of {dry_friction(joint):.3g} {joint.effort_unit} against an effort limit of "
-            f"{joint.limits.effort:.3g} {joint.effort_unit}: it cannot move: check friction and limit"
-        ),
-    )
-    yield from _worst_first(
-        slow,
-        lambda joint: (
-            f"at the greatest velocity of {joint.limits.velocity:.3g} {joint.position_unit}/s friction takes "
-            f"{friction_at_speed(joint):.3g} {joint.effort_unit}, more than the effort limit of "
-            f"{joint.limits.effort:.3g} {joint.effort_unit}: check damping and limits"
-        ),
-    )
+    """Find joints whose friction exceeds the effort limit, at rest or at the greatest velocity."""
+    stuck, slow = [], []
+    for joint in subject.robot.independent_joints:
+        limit, speed = joint.limits.effort, joint.limits.velocity or 0.0
+        values: dict[str, Any] = {"velocity": speed, "velocity_unit": f"{joint.position_unit}/s"}
+        if limit is not None and joint.mu == 1:
+            dry, fast = _friction_at(joint, 0.0), _friction_at(joint, speed)
+            if dry >= limit:
+                stuck.append((dry / limit, joint, {"friction": dry}))
+            elif fast > limit:
+                slow.append((fast / limit, joint, values | {"friction": fast}))
+    for found, code in (
+        (stuck, "effort-limit-below-friction"),
+        (slow, "effort-limit-below-friction-at-speed"),
+    ):
+        found.sort(key=lambda item: item[0], reverse=True)
+        for _, joint, values in found[:1]:
+            message = Message(code, **values, limit=joint.limits.effort, unit=joint.effort_unit)
+            yield of_first(Severity.WARNING, "joint", [joint.name for _, joint, _ in found], message)
 
 
-def dry_friction(joint: Joint) -> float:
-    """Friction of a joint that only begins to move (N m or N)."""
-    return joint.friction.Fs + abs(joint.friction.Fo)
-
-
-def friction_at_speed(joint: Joint) -> float:
-    """Friction at the greatest velocity (N m or N); without its viscous part where that has a wrong unit."""
-    speed = joint.limits.velocity or 0.0
+def _friction_at(joint: Joint, speed: float) -> float:
+    """Return the friction at a speed (N m or N); without viscous friction if the speed is implausible."""
     credible = speed <= (FAST if joint.sigma is Sigma.REVOLUTE else LONG)
-    return dry_friction(joint) + (joint.friction.Fv * speed if credible else 0.0)
-
-
-def _worst_first(found: list[tuple[float, Joint]], message: Callable[[Joint], str]) -> Iterator[Finding]:
-    if found:
-        joints = [joint for _, joint in sorted(found, key=lambda item: item[0], reverse=True)]
-        names = tuple(joint.name for joint in joints)
-        yield Finding(Severity.WARNING, "joint", names, of_first(names, message(joints[0])))
+    return joint.friction.Fs + abs(joint.friction.Fo) + (joint.friction.Fv * speed if credible else 0.0)

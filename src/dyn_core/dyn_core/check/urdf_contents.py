@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a URDF says about dynamics and is not read: of it nobody would know otherwise."""
+"""Check the URDF itself: elements that are not read, guesses of the reader, names."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 
-from dyn_core.check.subject import Subject
-from dyn_core.core.errors import listed
+from dyn_core.check.subject import Subject, finding_of_warning
 from dyn_core.core.findings import Finding, Severity
+from dyn_core.core.messages import Message
 from dyn_core.robot.xml_text import Element
+
+# Elements and attributes that are not read
 
 ONCE = {
     "link": ("inertial",),
     "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
     "inertial": ("origin", "mass", "inertia"),
 }
-"""Children of which there should be one."""
+"""Children that an element should have at most once."""
 
 ATTRIBUTES = {
     "dynamics": ("damping", "friction", "armature"),
@@ -26,7 +29,7 @@ ATTRIBUTES = {
     "mass": ("value",),
     "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
 }
-"""Attributes that are read, of elements that dynamics depend on."""
+"""Attributes that are read, of elements that affect the dynamics."""
 
 CHILDREN = {
     "link": (
@@ -36,62 +39,61 @@ CHILDREN = {
     "joint": (*ONCE["joint"], "calibration", "safety_controller"),
     "inertial": ONCE["inertial"],
 }
-"""Children that are read, or have nothing to do with dynamics."""
+"""Children that are read, or do not affect the dynamics."""
 
 TOP = (
     *("link", "joint", "constraint", "loop_joint", "transmission", "ros2_control", "gazebo"),
     *("material", "sensor", "group", "group_state", "end_effector", "virtual_joint", "disable_collisions"),
     *("frame", "plugin", "mujoco", "author", "version", "verbose", "light", "camera"),
 )
-"""Elements under <robot> that are read, or have nothing to do with dynamics."""
+"""Elements under <robot> that are read, or do not affect the dynamics."""
 
 ALIKE = 0.7
-"""Part of two names that is the same where one of them is a misspelling of the other."""
+"""Similarity of two names from which one is taken as a misspelling of the other."""
 
 FALSE = ("0", "false", "")
 
 
 def repeated(subject: Subject) -> Iterator[Finding]:
-    """Find elements that are there twice, of which only the first is read."""
+    """Find repeated elements; only the first one is read."""
     for owner, element in _parts(subject):
         tags = [child.tag for child in element.children]
         for tag in ONCE.get(element.tag, ()):
-            if tags.count(tag) > 1:
-                what = f"there are {tags.count(tag)} <{tag}>, of which only the first is read: merge them"
-                yield _of(Severity.WARNING, owner, what)
+            if (count := tags.count(tag)) > 1:
+                yield _of_all(Severity.WARNING, [owner], Message("element-repeated", tag=tag, count=count))
 
 
 def unread_attributes(subject: Subject) -> Iterator[Finding]:
-    """Find attributes that are not read, in elements that matter."""
+    """Find attributes that are not read, in elements that affect the dynamics."""
     found: dict[tuple[str, str, tuple[str, ...]], list[Element]] = {}
     for owner, element in _parts(subject):
         known = ATTRIBUTES.get(element.tag, tuple(element.attributes))
         if unread := tuple(attribute for attribute in element.attributes if attribute not in known):
             found.setdefault((owner.tag, element.tag, unread), []).append(owner)
     for (_, tag, unread), owners in found.items():
-        what = f"of <{tag}> {listed(unread)} is not read, only {listed(ATTRIBUTES[tag])}"
-        yield _of_all(Severity.WARNING, owners, what)
+        message = Message("attributes-unread", tag=tag, unread=unread, known=ATTRIBUTES[tag])
+        yield _of_all(Severity.WARNING, owners, message)
 
 
 def unread_children(subject: Subject) -> Iterator[Finding]:
-    """Find elements that are not read, in elements that matter; with a namespace they are for others."""
+    """Find elements without a namespace that are not read, in elements that affect the dynamics."""
     found: dict[tuple[str, str, str], list[Element]] = {}
     for owner, element in _parts(subject):
         for child in element.children:
             if child.tag not in CHILDREN.get(element.tag, (child.tag,)) and ":" not in child.tag:
                 found.setdefault((owner.tag, element.tag, child.tag), []).append(owner)
     for (_, tag, unread), owners in found.items():
-        what = f"<{unread}> in <{tag}> is not read"
-        if tag == "link" and unread in ONCE["inertial"][1:]:
-            yield _of_all(Severity.WARNING, owners, f"{what}: put it into <inertial>")
-        elif meant := _meant(unread, CHILDREN[tag]):
-            yield _of_all(Severity.WARNING, owners, f"{what}: write <{meant}>")
-        else:
-            yield _of_all(Severity.NOTE, owners, what)
+        severity, message = Severity.WARNING, Message("child-outside-inertial", tag=tag, unread=unread)
+        if tag != "link" or unread not in ONCE["inertial"][1:]:
+            if meant := _meant(unread, CHILDREN[tag]):
+                message = Message("child-misspelt", tag=tag, unread=unread, meant=meant)
+            else:
+                severity, message = Severity.NOTE, Message("child-unread", tag=tag, unread=unread)
+        yield _of_all(severity, owners, message)
 
 
 def unread_top(subject: Subject) -> Iterator[Finding]:
-    """Find elements under <robot> that nobody knows; with a namespace they are for others."""
+    """Find unknown elements under <robot>; ignore those with a namespace."""
     if subject.xml is None:
         return
     lines: dict[str, list[int]] = {}
@@ -99,21 +101,22 @@ def unread_top(subject: Subject) -> Iterator[Finding]:
         if child.tag not in TOP and ":" not in child.tag:
             lines.setdefault(child.tag, []).append(child.line)
     for tag, of_tag in lines.items():
-        count = f"{len(of_tag)} times, first in line {of_tag[0]}" if len(of_tag) > 1 else f"line {of_tag[0]}"
-        what = f"<{tag}> ({count}) is not read"
+        code = "place-several" if len(of_tag) > 1 else "place-once"
+        place = Message(code, count=len(of_tag), first_line=of_tag[0])
         if meant := _meant(tag, ("link", "joint")):
-            yield Finding(Severity.WARNING, "robot", (), f"{what}: write <{meant}>")
+            message = Message("element-misspelt", tag=tag, place=place, meant=meant)
+            yield Finding(Severity.WARNING, "robot", (), message)
         else:
-            yield Finding(Severity.NOTE, "robot", (), what)
+            yield Finding(Severity.NOTE, "robot", (), Message("element-unread", tag=tag, place=place))
 
 
 def _meant(tag: str, known: Iterable[str]) -> str | None:
-    """Answer the element that a misspelt one probably is."""
+    """Return the probable name of a misspelt element; None if no name is similar."""
     return next(iter(difflib.get_close_matches(tag.lower(), known, 1, ALIKE)), None)
 
 
 def unread_gazebo(subject: Subject) -> Iterator[Finding]:
-    """Find springs, links without weight, and loops that a URDF has for Gazebo alone."""
+    """Find springs, links without gravity, and loops that a URDF has only for Gazebo."""
     springs: dict[str, None] = {}
     weightless: dict[str, None] = {}
     joints: list[str] = []
@@ -129,44 +132,31 @@ def unread_gazebo(subject: Subject) -> Iterator[Finding]:
             elif child.tag == "joint" or child.tag.startswith("joint:"):
                 joints.append(child.attributes.get("name", ""))
     if joints:
-        what = (
-            f"the joints {listed(joints)} in <gazebo> are not read: where they close loops, say so in "
-            "<constraint> or a side file"
-        )
-        yield Finding(Severity.WARNING, "robot", (), what)
+        message = Message("gazebo-joints-unread", joints=tuple(joints))
+        yield Finding(Severity.WARNING, "robot", (), message)
     if springs:
-        what = "a spring in <gazebo> is not read: the dynamics here have none"
-        yield Finding(Severity.WARNING, "joint", tuple(springs), what)
+        yield Finding(Severity.WARNING, "joint", tuple(springs), Message("gazebo-spring-unread"))
     if weightless:
-        what = "gravity is switched off in <gazebo>, but not here"
-        yield Finding(Severity.NOTE, "link", tuple(weightless), what)
+        yield Finding(Severity.NOTE, "link", tuple(weightless), Message("gazebo-gravity-off"))
 
 
 def unknown_joints(subject: Subject) -> Iterator[Finding]:
-    """Find transmissions and ros2_control joints that are for no joint of the robot."""
+    """Find transmissions and ros2_control joints that name joints which the robot does not have."""
     joints = {joint.name for joint in subject.urdf_joints()}
-    unknown = {
-        "transmission": _unknown(subject, "transmission", joints),
-        "ros2_control": _unknown(subject, "ros2_control", joints),
-    }
-    for tag, names in unknown.items():
-        if names:
-            what = f"<{tag}> is for {listed(names)}, which the robot does not have: correct the name"
-            yield Finding(Severity.WARNING, "robot", (), what)
-
-
-def _unknown(subject: Subject, tag: str, joints: set[str]) -> list[str]:
-    named = (
-        joint.attributes.get("name", "")
-        for element in subject.elements(tag)
-        if element.attributes.get("type") != "sensor"
-        for joint in element.all("joint")
-    )
-    return [name for name in dict.fromkeys(named) if name and name not in joints]
+    for tag in ("transmission", "ros2_control"):
+        named = dict.fromkeys(
+            joint.attributes.get("name", "")
+            for element in subject.elements(tag)
+            if element.attributes.get("type") != "sensor"
+            for joint in element.all("joint")
+        )
+        if names := [name for name in named if name and name not in joints]:
+            message = Message("hardware-joint-unknown", tag=tag, unknown=names)
+            yield Finding(Severity.WARNING, "robot", (), message)
 
 
 def _parts(subject: Subject) -> Iterator[tuple[Element, Element]]:
-    """Answer links and joints, and the elements in them that matter, each with its link or joint."""
+    """Yield links, joints and the elements in them that affect the dynamics, each with its link or joint."""
     for owner in (*subject.elements("link"), *subject.elements("joint")):
         yield owner, owner
         for child in owner.children:
@@ -176,10 +166,40 @@ def _parts(subject: Subject) -> Iterator[tuple[Element, Element]]:
                     yield from ((owner, part) for part in child.children if part.tag in ONCE["inertial"])
 
 
-def _of(severity: Severity, owner: Element, what: str) -> Finding:
-    return Finding(severity, owner.tag, (owner.attributes.get("name", "").strip(),), what)
-
-
-def _of_all(severity: Severity, owners: list[Element], what: str) -> Finding:
+def _of_all(severity: Severity, owners: list[Element], message: Message) -> Finding:
     names = dict.fromkeys(owner.attributes.get("name", "").strip() for owner in owners)
-    return Finding(severity, owners[0].tag, tuple(names), what)
+    return Finding(severity, owners[0].tag, tuple(names), message)
+
+
+def remarks(subject: Subject) -> Iterator[Finding]:
+    """Return a finding for each remark of the readers."""
+    return map(finding_of_warning, subject.remarks)
+
+
+# Names
+
+_PLAIN = re.compile(r"[A-Za-z0-9_\-]+")
+
+
+def names(subject: Subject) -> Iterator[Finding]:
+    """Find names that differ in case only, and names that ROS parameters, topics or tf2 do not accept."""
+    links = [frame.name for frame in subject.robot.link_frames]
+    joints = [joint.name for joint in subject.urdf_joints() or subject.robot.joints]
+    for kind, given in (("joint", joints), ("link", links)):
+        by_case: dict[str, list[str]] = {}
+        for name in given:
+            by_case.setdefault(name.casefold(), []).append(name)
+        for alike in by_case.values():
+            if len(alike) > 1:
+                yield Finding(Severity.WARNING, kind, tuple(alike), Message("names-alike"))
+        spaced = tuple(name for name in given if any(c.isspace() for c in name))
+        if spaced:
+            yield Finding(Severity.WARNING, kind, spaced, Message("name-with-space"))
+    chained = {name for joint in subject.urdf_joints() for name in joint.parts}
+    moving = (joint.name for joint in subject.robot.joints if joint.name not in chained)
+    odd = tuple(name for name in moving if not _PLAIN.fullmatch(name) and " " not in name)
+    if odd:
+        yield Finding(Severity.NOTE, "joint", odd, Message("name-with-odd-characters"))
+    slashed = tuple(name for name in links if name.startswith("/"))
+    if slashed:
+        yield Finding(Severity.WARNING, "link", slashed, Message("name-with-leading-slash"))

@@ -1,48 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``dyn``: arguments in, text and an exit code out.
+"""The command ``dyn``: parse arguments, print the result, return an exit code.
 
-Exit codes: 0 done, 1 the input cannot be used or does not pass, 2 the command line is wrong,
-130 interrupted by Ctrl-C.
+The module of a subcommand is imported when the subcommand is called.
+
+Where --json is given, an error is printed as JSON on standard output, besides the sentence on standard error,
+and JSON output has an entry ``warnings`` where there are any.
+
+Exit codes: 0 done, 1 the input cannot be used or does not pass, 2 the command line is wrong, 130
+interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
-from dyn_core.cli.answer import Answer
-from dyn_core.cli.base_options import OF_BASE
-from dyn_core.cli.commands import COMMANDS
-from dyn_core.cli.function_arguments import VECTORS
-from dyn_core.cli.motion_commands.excite import START
-from dyn_core.cli.options import joined, no_number
-from dyn_core.cli.robot_commands.parallel import OF_PLATFORM
-from dyn_core.cli.robot_options import GRAVITY
-from dyn_core.cli.version import VERSION
-from dyn_core.core.errors import DynError, shortened
+from dyn_core.cli.console import VERSION, Output, print_output, report
+from dyn_core.cli.options import Numbers, first_non_number, joined
+from dyn_core.core.errors import DynError, ModelWarning
+from dyn_core.core.messages import sentence
+
+if TYPE_CHECKING:
+    from dyn_core.cli.options import Command
+
+
+COMMANDS = {
+    "mdh": ("robot_commands.mdh", "print the modified Denavit-Hartenberg parameters"),
+    "loops": ("robot_commands.loops", "describe the closed loops"),
+    "parallel": ("robot_commands.parallel", "describe a parallel robot, or evaluate its dynamics"),
+    "eval": ("robot_commands.evaluate", "evaluate a dynamics function in one state"),
+    "counts": ("robot_commands.counts", "count the operations of the dynamics functions"),
+    "base": ("robot_commands.base", "print the base (minimum) inertial parameters"),
+    "lagrange": ("robot_commands.lagrange", "print the Lagrange form in symbols"),
+    "emit": ("robot_commands.emit", "write a dynamics function as source code"),
+    "check": ("robot_commands.check", "list suspicious properties of a robot"),
+    "simulate": ("motion_commands.simulate", "simulate the motion that efforts give"),
+    "excite": ("motion_commands.excite", "find a trajectory for identification"),
+    "feasible": ("motion_commands.feasible", "check a trajectory against the actuator limits"),
+    "log": ("motion_commands.log", "describe the contents of a log"),
+    "identify": ("motion_commands.identify", "identify the dynamic parameters of a robot from a log"),
+    "predict": ("motion_commands.predict", "predict the efforts of a log by identified parameters"),
+    "payload": ("motion_commands.payload", "identify a payload from a log"),
+    "cache": ("robot_commands.cache", "show or clear the cache of compiled programs"),
+}
+"""Module and help of each subcommand, in the order of the help."""
 
 FAILED = 1
-INTERRUPTED = 130  # as shells say it of SIGINT
+INTERRUPTED = 130  # as shells report SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and answer its exit code."""
+    """Run the command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal cannot show is no reason to stop.
+        # A name that the terminal cannot show does not stop the command.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if "_ARGCOMPLETE" in os.environ:
+        from argcomplete import autocomplete
+
+        autocomplete(_parser(os.environ.get("COMP_LINE", "").split()[1:])[0])  # ends the process
+    parsed = Namespace(json=False)
     try:
-        return _print(_answer(_parsed(sys.argv[1:] if arguments is None else arguments)))
+        parsed = _parsed(sys.argv[1:] if arguments is None else arguments)
+        return _print(_run(parsed))
     except DynError as error:
-        print(f"dyn: error: {error}", file=sys.stderr)
-        return FAILED
+        report("error", str(error))
+        return _print(Output({"error": error.entries()} if getattr(parsed, "json", False) else "", FAILED))
     except SystemExit:
-        # This is how argparse ends when it has printed help: that, too, must have got through.
-        if _print(Answer("")) != 0:
+        # argparse ends so when it has printed help, which must have been written as well.
+        if _print(Output()) != 0:
             return FAILED
         raise
     except KeyboardInterrupt:
@@ -50,47 +82,71 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    options = (*VECTORS, *OF_BASE, *OF_PLATFORM, GRAVITY, START)
-    parser = _parser()
+def called_command(arguments: Sequence[str]) -> tuple[str, Command] | None:
+    """Return the name of the subcommand that arguments call, and the subcommand; import its module."""
+    name = next((argument for argument in arguments if argument in COMMANDS), None)
+    if name is None:
+        return None
+    command: Command = import_module(f"dyn_core.cli.{COMMANDS[name][0]}").COMMAND
+    return name, command
+
+
+def _parsed(arguments: Sequence[str]) -> Namespace:
+    parser, options = _parser(arguments)
     parsed, unread = parser.parse_known_args(joined(arguments, options))
     if unread:
-        stray = no_number(arguments, options, unread)
+        found = first_non_number(arguments, options, unread)
         parser.error(
-            f"{stray[0]} holds '{shortened(stray[1], 40)}': give finite numbers"
-            if stray
+            sentence("option-not-finite", {"option": found[0], "given": found[1]})
+            if found
             else f"unrecognized arguments: {' '.join(unread)}"
         )
     return parsed
 
 
-def _answer(parsed: argparse.Namespace) -> Answer:
-    """Run the command; its warnings are shown when it is done."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        answer: Answer = parsed.run(parsed)
-    for warning in caught:
-        print(f"dyn: warning: {warning.message}", file=sys.stderr)
-    return answer
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dyn", description="Robot dynamics from a URDF.")
+def _parser(arguments: Sequence[str]) -> tuple[ArgumentParser, list[str]]:
+    """Return a parser that knows the called subcommand, and its options that take several numbers."""
+    parser = ArgumentParser(prog="dyn", description="Robot dynamics from a URDF.")
     parser.add_argument("--version", action="version", version=f"dyn {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_to(commands)
-    return parser
+    parsers = {name: commands.add_parser(name, help=text) for name, (_, text) in COMMANDS.items()}
+    called = called_command(arguments)
+    if called is None:
+        return parser, []
+    name, command = called
+    command.fill(parsers[name])
+    actions = (action for action in parsers[name]._actions if isinstance(action, Numbers))
+    return parser, [option for action in actions for option in action.option_strings]
 
 
-def _print(answer: Answer) -> int:
-    """Print the answer, if there is one; a reader that has gone away, as `head` does, is no error."""
+def _run(parsed: Namespace) -> Output:
+    """Run the command; its warnings are printed at the end, and added to JSON output."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        output: Output = parsed.run(parsed)
+    for warning in caught:
+        report("warning", str(warning.message))
+    if caught and isinstance(output.content, Mapping):
+        entries = [
+            given.entries()
+            if isinstance(given := warning.message, ModelWarning)
+            else {"code": "", "values": {}, "message": str(given)}  # of a library
+            for warning in caught
+        ]
+        return output._replace(content={**output.content, "warnings": entries})
+    return output
+
+
+def _print(output: Output) -> int:
+    """Print an output and return its exit code; a reader that ends early, such as `head`, is not an error."""
     try:
-        print(answer.text, end="\n" if answer.text else "", flush=True)
+        print_output(output)
     except OSError as error:
-        # What is still in the buffer would fail once more when Python ends.
+        # The rest of the buffer would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            print(f"dyn: error: cannot write to standard output: {error.strerror}", file=sys.stderr)
+            report(
+                "error", sentence("file-unwritable", {"path": "standard output", "reason": error.strerror})
+            )
             return FAILED
-    return answer.exit_code
+    return output.exit_code

@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs traced for one robot, printed as source code, compiled, and loaded."""
+"""Code generation: trace algorithms for one robot, print the programs, compile and load them.
+
+Imports `core`, `symbolic`, `robot` and `algorithms` only. Begin with `traced_program.py`. The
+hand-written C headers are in `c/`; the emitters for use without dyn_core are in `languages/`.
+"""

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs run by Python: always there, without a compiler."""
+"""Run programs in Python, without a compiler.
+
+A program becomes Python source, then a function of vectors, each a sequence of floats or of NumPy arrays over
+the samples of a batch. `Unknowns` solves for the passive joints of loops, as `c/closure.h` does in C.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +13,31 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dyn_core.codegen.closure import open_program
-from dyn_core.codegen.executable import called, executable
-from dyn_core.codegen.traced_program import Program
-from dyn_core.codegen.unknowns import Unknowns
-
-Array = npt.NDArray[np.float64]
+from dyn_core.algorithms.loops.continuation import ADVANCE, Numbers, Step, distance, follow, follow_far
+from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, literal, written
+from dyn_core.codegen.traced_program import Equations, Program, given_program, open_program
+from dyn_core.core.arrays import Array
+from dyn_core.symbolic import scalar
+from dyn_core.symbolic.expression_graph import Op
 
 
 class PythonFunction:
     """A program as a Python function of arrays."""
 
     def __init__(self, program: Callable[[], Program], shape: tuple[int, ...], tunable: bool = False) -> None:
-        """Remember how to get the program; it is traced, and compiled by Python, at its first call.
+        """Store the function that returns the program; its first call traces and compiles it for Python.
 
-        Args:
-            program: answers the program.
-            shape: the shape of its results for one sample.
-            tunable: whether it takes what was prepared from parameters.
+        `shape` is that of the results for one sample, and `tunable` whether it takes prepared values.
         """
         self._program = program
         self._shape = shape
         self._tunable = tunable
+
+    @classmethod
+    def of(cls, program: Program) -> PythonFunction:
+        """Return the function of a program that is traced."""
+        return cls(lambda: program, program.shape, program.prepared is not None)
 
     @cached_property
     def _made(self) -> tuple[Callable[..., list[Any]], Unknowns | None]:
@@ -42,16 +47,13 @@ class PythonFunction:
     def into(self, *arguments: Array) -> int | None:
         """Compute one sample (size,) or a batch (N, size); the last array takes the results.
 
-        A tunable program takes what was prepared before it. A sample with an input that is not finite
-        gives NaN in all results.
-
-        Returns:
-            None, or the number of a sample of which the unknowns cannot be found.
+        A tunable program takes the prepared values before it. A sample with an input that is not finite gives
+        NaN in all results. Return None, or the number of a sample whose unknowns cannot be found.
         """
         unknowns = self._made[1]
         if unknowns is not None:
             inputs = arguments[: -2 if self._tunable else -1]
-            x, failed = unknowns.of_samples(inputs)
+            x, failed = unknowns.of_samples(inputs, lambda given, _: unknowns.solve(given))
             if failed is not None:
                 return failed
             arguments = (*inputs, x, *arguments[len(inputs) :])
@@ -59,15 +61,16 @@ class PythonFunction:
         return None
 
     def into_at(self, *arguments: Array) -> None:
-        """Compute the same of given unknowns, one array more, after the inputs."""
+        """Compute the same with given unknowns, one array more after the inputs."""
         *inputs, out = arguments
         prepared = [inputs.pop().tolist()] if self._tunable else []
         if out.ndim > len(self._shape):
             self._batch(inputs, prepared, out)
             return
-        doubt = sum(0.0 * value for vector in inputs for value in vector.tolist())
+        nan_or_zero = sum(0.0 * value for vector in inputs for value in vector.tolist())
         try:
-            results = self._call([vector.tolist() for vector in inputs] + prepared) if doubt == 0.0 else doubt
+            vectors = (vector.tolist() for vector in inputs)
+            results = self._made[0](*vectors, *prepared) if nan_or_zero == 0.0 else nan_or_zero
         except ZeroDivisionError:  # where C and NumPy go on with an infinite number
             self._batch([vector[np.newaxis] for vector in inputs], prepared, out[np.newaxis])
         else:
@@ -75,16 +78,102 @@ class PythonFunction:
 
     def _batch(self, inputs: Sequence[Array], prepared: list[list[float]], out: Array) -> None:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            columns = self._call([list(vector.T) for vector in inputs] + prepared)
+            columns = self._made[0](*(list(vector.T) for vector in inputs), *prepared)
             flat = out.reshape(len(out), math.prod(self._shape))
             for k, column in enumerate(columns):
                 flat[:, k] = column
-            doubts = sum(0.0 * vector.sum(axis=1) for vector in inputs)
-            flat[np.not_equal(doubts, 0.0)] = np.nan
+            nan_or_zero = sum(0.0 * vector.sum(axis=1) for vector in inputs)
+            flat[np.not_equal(nan_or_zero, 0.0)] = np.nan
 
     def bind(self, general: Callable[..., Array], _prepared: list[Array]) -> Callable[..., Array]:
-        """Answer what users call: the general function itself."""
+        """Return the general function: Python has no faster one."""
         return general
 
-    def _call(self, vectors: Sequence[Sequence[Any]]) -> list[Any]:
-        return called(self._made[0], vectors)
+
+class Unknowns:
+    """Solves the `equations` for the unknowns of a program, with Newton's `step`."""
+
+    def __init__(self, program: Program) -> None:
+        """Take a program that has unknowns."""
+        assert program.closure is not None
+        self.equations: Equations = program.closure.equations
+        self._given = executable(given_program(program))
+        self.step = numeric_step(self.equations)
+        self._last: tuple[Numbers, Numbers] | None = None
+
+    def of_samples(
+        self, inputs: Sequence[Array], find: Callable[[list[float], int | None], list[float] | None]
+    ) -> tuple[Array, int | None]:
+        """Return the unknowns of one sample or a batch, and the number of a sample that has none.
+
+        `find` takes the given values, and the number of a sample of a batch. The unknowns of a sample with an
+        input that is not finite are 0.
+        """
+        rows = [np.atleast_2d(vector) for vector in inputs]
+        batch = inputs[0].ndim == 2
+        x = np.zeros((len(rows[0]), len(self.equations.scales.unknowns)))
+        for k in range(len(x)):
+            sample = [row[k].tolist() for row in rows]
+            if all(math.isfinite(value) for vector in sample for value in vector):
+                found = find(self._given(*sample), k if batch else None)
+                if found is None:
+                    return x, k
+                x[k] = found
+        return x if batch else x[0], None
+
+    def solve(self, given: Numbers) -> list[float] | None:
+        """Return the unknowns on the branch of the start; None where they are not found."""
+        last, scales, found = self._last, self.equations.scales, None
+        if last is not None and distance(last[0], given, scales.given) <= ADVANCE:
+            found = follow(self.step, last, given, scales, attempts=1)
+        if found is None:
+            found = follow_far(self.step, self.equations.start, given, scales)
+        if found is None and last is not None:
+            found = follow(self.step, last, given, scales)
+        if found is not None:
+            self._last = (given, found)
+        return found
+
+
+def numeric_step(equations: Equations) -> Step:
+    """Return Newton's step of numbers: change of the unknowns, and values that have to be 0."""
+    call = executable(equations.step)
+
+    def step(given: Numbers, x: Numbers) -> tuple[Numbers, Numbers]:
+        try:
+            results = call(given, x)
+        except ZeroDivisionError:  # where C goes on with an infinite number
+            return [math.inf] * len(x), []
+        return results[: len(x)], results[len(x) :]
+
+    return step
+
+
+# Programs as Python source, with one assignment for each operation
+
+_FUNCTIONS = (scalar.sin, scalar.cos, scalar.sqrt, scalar.sign, scalar.larger)
+
+
+def executable(program: Program) -> Callable[..., list[Any]]:
+    """Return a program without unknowns as a Python function of vectors."""
+    namespace: dict[str, Any] = {function.__name__: function for function in _FUNCTIONS}
+    exec(compile(python_source(program), f"<program {program.name}>", "exec"), namespace)
+    function: Callable[..., list[Any]] = namespace[program.name]
+    return function
+
+
+DIALECT = Dialect(
+    ARITHMETIC | FUNCTIONS | {Op.SIGN: "sign({0})", Op.LARGER: "larger({0}, {1}, {2}, {3})"}, number=literal
+)
+
+
+def python_source(program: Program) -> str:
+    """Return the text of a function that computes the program."""
+    assignments, results = written(program, DIALECT)
+    vectors = [*program.inputs, *(["p"] if program.prepared is not None else [])]
+    lines = [
+        f"def {program.name}({', '.join(vectors)}):",
+        *(f"    {name} = {text}" for name, text in assignments),
+        f"    return [{', '.join(results)}]",
+    ]
+    return "\n".join(lines) + "\n"

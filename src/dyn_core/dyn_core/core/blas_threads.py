@@ -31,7 +31,6 @@ class one_thread(ContextDecorator):  # noqa: N801 - used as a function
     """A context, or a decorator, in which OpenBLAS has one thread; without OpenBLAS it does nothing."""
 
     def __enter__(self) -> None:
-        """Set one thread, and keep how many there were."""
         self._before = [(set_count, get_count()) for get_count, set_count in _libraries()]
         for set_count, _ in self._before:
             set_count(1)
@@ -39,17 +38,16 @@ class one_thread(ContextDecorator):  # noqa: N801 - used as a function
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Set as many as there were."""
         for set_count, count in self._before:
             set_count(count)
 
     def _recreate_cm(self) -> one_thread:
-        """Answer a context of its own for each call of what is decorated."""
+        """Return a context of its own for each call of what is decorated."""
         return one_thread()
 
 
 def _libraries() -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
-    """Answer what gets and what sets the number of threads of each OpenBLAS in this process."""
+    """Return what gets and what sets the number of threads of each OpenBLAS in this process."""
     return _libraries_with(tuple(name in sys.modules for name in _BRINGING))
 
 
@@ -57,7 +55,7 @@ def _libraries() -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
 def _libraries_with(
     imported: tuple[bool, ...],
 ) -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
-    """Answer the same; what is `imported` of those that bring an OpenBLAS decides what there is."""
+    """Return the same; what is `imported` of those that bring an OpenBLAS decides what there is."""
     found = []
     for path in _openblas_files():
         library = ctypes.CDLL(path)
@@ -71,7 +69,7 @@ def _libraries_with(
 
 
 def _openblas_files() -> list[str]:
-    """Answer the files of OpenBLAS that this process has loaded; none where Linux does not say which."""
+    """Return the files of OpenBLAS that this process has loaded; none where Linux does not say which."""
     try:
         maps = Path(_MAPS).read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -10,14 +10,16 @@ import os
 import stat
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dyn_core.core.errors import DynError, shortened
+from dyn_core.core.findings import Place
 from dyn_core.core.text import path_text
 
 MAX_BYTES = 500_000_000
@@ -28,17 +30,11 @@ Reader: TypeAlias = Iterator[list[str]]
 
 @dataclass(frozen=True, eq=False)
 class NumberTable:
-    """Numbers by name and time.
+    """Numbers by name and time."""
 
-    Attributes:
-        names: names of the columns, each there once; `TIME` is one of them.
-        values: the numbers, (m, columns), m at least 1; the times increase.
-        lines: the line of the file that each row stands in, counted from 1, (m,).
-    """
-
-    names: tuple[str, ...]
-    values: npt.NDArray[np.float64]
-    lines: npt.NDArray[np.int64]
+    names: tuple[str, ...]  # names of the columns, each there once; `TIME` is one of them
+    values: npt.NDArray[np.float64]  # the numbers, (m, columns), m at least 1; the times increase
+    lines: npt.NDArray[np.int64]  # the line of the file that each row stands in, counted from 1, (m,)
 
     @property
     def times(self) -> npt.NDArray[np.float64]:
@@ -47,12 +43,9 @@ class NumberTable:
 
 
 def read_number_table(
-    path: str | os.PathLike[str],
-    what: str,
-    check: Callable[[Sequence[str], int], None],
-    needed: str,
+    path: str | os.PathLike[str], what: str, check: Callable[[Sequence[str], int], None], needed: str
 ) -> NumberTable:
-    """Answer the numbers in a file.
+    """Return the numbers in a file.
 
     The first line that is not empty has names; each of the others has as many numbers.
 
@@ -67,49 +60,58 @@ def read_number_table(
     """
     shown = path_text(path)
     try:
-        status = Path(path).stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise DynError(f"this is no regular file: give a CSV file with {what}")
-        _check_size("the file", status.st_size)
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            return _table(csv.reader(file, strict=True), what, check, needed)
-    except DynError as error:
-        raise error.in_file(shown) from error
-    except OSError as error:
-        raise DynError(f"the file cannot be read: {error.strerror}", file=shown) from error
-    except UnicodeDecodeError as error:
-        raise DynError("the file is not UTF-8: save it as UTF-8", file=shown) from error
+        with _errors_in(shown, is_file=True):
+            status = Path(path).stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise DynError("file-irregular", expected=f"a CSV file with {what}")
+            if status.st_size > MAX_BYTES:
+                raise DynError("table-file-too-large", size=status.st_size, limit=MAX_BYTES)
+            with Path(path).open(encoding="utf-8-sig", newline="") as file:
+                return _table(csv.reader(file, strict=True), what, check, needed)
     except ValueError as error:  # a null character in the path
-        raise DynError(f"no such file: '{shown}'") from error
+        raise DynError("file-missing", path=shown) from error
 
 
 def read_number_stream(
     stream: BinaryIO, shown: str, what: str, check: Callable[[Sequence[str], int], None], needed: str
 ) -> NumberTable:
-    """Answer the numbers in a stream, which messages call `shown`; the rest is as for `read_number_table`."""
-    try:
+    """Return the numbers in a stream, as `read_number_table` does; messages call it `shown`."""
+    with _errors_in(shown, is_file=False):
         data = stream.read(MAX_BYTES + 1)
-        _check_size("it", len(data))
+        if len(data) > MAX_BYTES:
+            raise DynError("table-input-too-large", size=len(data), limit=MAX_BYTES)
         text = io.StringIO(data.decode("utf-8-sig"), newline="")
         return _table(csv.reader(text, strict=True), what, check, needed)
+
+
+@contextmanager
+def _errors_in(shown: str, *, is_file: bool) -> Iterator[None]:
+    """Raise errors of reading as DynErrors that name the file."""
+    try:
+        yield
     except DynError as error:
         raise error.in_file(shown) from error
     except OSError as error:
-        raise DynError(f"it cannot be read: {error.strerror}", file=shown) from error
+        code = "file-unreadable" if is_file else "input-unreadable"
+        raise DynError(code, reason=error.strerror, file=shown) from error
     except UnicodeDecodeError as error:
-        raise DynError("it is not UTF-8: write it as UTF-8", file=shown) from error
+        raise DynError("file-not-utf8" if is_file else "input-not-utf8", file=shown) from error
 
 
-def _check_size(what: str, size: int) -> None:
-    if size > MAX_BYTES:
-        raise DynError(f"{what} has {size} bytes, more than the {MAX_BYTES} that are read: cut it up")
+@dataclass(frozen=True)
+class _Cell(Place):
+    """A column in a line of a table."""
+
+    def __str__(self) -> str:
+        return f"line {self.line}, {self.element}"
 
 
-def at_line(line: int, sentence: str, column: str | None = None) -> DynError:
-    """Answer the error for a line of the file, and a column of it."""
-    where = f"line {line}" if column is None else f"line {line}, column '{shortened(column, 40)}'"
-    element = None if column is None else f"column '{column}'"
-    return DynError(f"{where}: {sentence}", element=element, line=line)
+def at_line(line: int, code: str, column: str | None = None, **values: Any) -> DynError:
+    """Return the error for a line of the file, and a column of it."""
+    if column is None:
+        return DynError(code, place=Place(line=line), **values)
+    cell = _Cell("column", shortened(column, 40), line=line)
+    return DynError(code, place=cell, element=f"column '{column}'", **values)
 
 
 def _table(
@@ -118,27 +120,27 @@ def _table(
     rows = _rows(reader)
     line, header = next(rows, (0, []))
     if not header:
-        raise DynError(f"the file is empty: give a first line with {TIME} and {needed}")
+        raise DynError("number-table-empty", time=TIME, expected=needed)
     names = [name.strip() for name in header]
     for name in names:
         if names.count(name) > 1:
-            raise at_line(line, "it is there more than once", name)
+            raise at_line(line, "column-repeated", name)
     if TIME not in names:
-        raise at_line(line, f"no column is named '{TIME}': give a first line with {TIME} and {needed}")
+        raise at_line(line, "table-time-missing", time=TIME, expected=needed)
     check(names, line)
     numbers, lines = array("d"), array("q")
     place, last = names.index(TIME), -math.inf
     for line, row in rows:
         if len(row) != len(names):
-            raise at_line(line, f"it has {len(row)} values, but the first line names {len(names)}")
+            raise at_line(line, "line-values-count", given=len(row), expected=len(names))
         values = [_number(text, name, line) for text, name in zip(row, names, strict=True)]
         if not values[place] > last:
-            raise at_line(line, f"the time {values[place]:g} does not come after {last:g}", TIME)
+            raise at_line(line, "line-time-not-increasing", TIME, time=values[place], previous=last)
         last = values[place]
         numbers.extend(values)
         lines.append(line)
     if not lines:
-        raise DynError(f"there is no line with {what} after the first line", line=line)
+        raise DynError("table-without-rows", expected=what, line=line)
     return NumberTable(tuple(names), np.array(numbers).reshape(len(lines), len(names)), np.array(lines))
 
 
@@ -150,7 +152,7 @@ def _rows(reader: Reader) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise at_line(_line(reader), f"it is no CSV: {error}") from error
+            raise at_line(_line(reader), "csv-malformed", reason=str(error)) from error
         if any(text.strip() for text in row):
             yield _line(reader), row
 
@@ -165,5 +167,5 @@ def _number(text: str, name: str, line: int) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise at_line(line, f"'{shortened(text.strip(), 40)}' is no finite number", name)
+        raise at_line(line, "line-value-not-finite", name, given=text.strip())
     return value

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that show the dynamic parameters of a robot, within its limits."""
+"""Exciting trajectories for identification, within the limits of a robot.
+
+May import all rooms but `cli`. Begin with `exciting_trajectory.py`.
+"""

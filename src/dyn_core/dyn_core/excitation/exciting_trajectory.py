@@ -1,69 +1,199 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories as files: CSV, a ``trajectory_msgs/JointTrajectory`` in YAML, and JSON."""
+"""Find an exciting trajectory for identification, and write it as CSV, JSON or YAML."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from dyn_core.control.trajectories.fourier_motion import FourierMotion
 from dyn_core.core.arrays import Array
-from dyn_core.excitation.excitation import Excitation
-from dyn_core.facade.run_by import run_by
+from dyn_core.core.blas_threads import one_thread
+from dyn_core.core.errors import ArgumentError, DynError
+from dyn_core.excitation.condition_number import HIDDEN, gram, own_parts, parameter_columns
+from dyn_core.excitation.excitation_settings import ExcitationSettings, coordinate_boxes
+from dyn_core.excitation.motion_limits import (
+    MotionLimits,
+    drive_torques,
+    loop_limits,
+    motion_limits,
+    where_closed,
+    within_loops,
+    without_boxes_of_one_joint,
+)
+from dyn_core.excitation.optimisation_problem import Series, problem
+from dyn_core.excitation.rest_position import Margin, margins, refuse_beyond, rest_position
+from dyn_core.excitation.trajectory_search import Keeper, Progress, Report, Search, condition_times
+from dyn_core.model.fixed_base.compiled_model import run_by
 from dyn_core.model.fixed_base.dynamics_programs import traced
-from dyn_core.simulation.simulation_run import Sample
-from dyn_core.simulation.states_csv import Lines, header
+from dyn_core.robot.robot import Robot, refuse_moving_base, refuse_springs
+from dyn_core.simulation.simulation_run import Lines, Sample, header
 
+DEFAULTS = ExcitationSettings()
 MOST_ROWS = 5_000_000
 PIECE = 10_000
 """Samples that are computed at a time, so that memory stays bounded."""
 NANO = 1_000_000_000
 
 
-def sample_times(duration: float, rate: float) -> Array:
-    """Answer times from 0 to the duration (s); all steps but the last are ``1 / rate``.
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A motion from rest to rest within limits, which excites the dynamic parameters of a robot.
+
+    Attributes:
+        robot: the robot.
+        settings: settings of the search.
+        trajectory: the motion: ``trajectory.at(t)`` has positions, velocities and accelerations q, qd, qdd
+            (n,) at any time, ``trajectory.at_many(times)`` those at N times (N, n).
+        condition: condition number of the columns of `parameter_names`, scaled to unit length, with the rows
+            of all joints every hundredth of a second.
+        initial_condition: condition number of the first random motion within the limits.
+        parameter_names: identifiable base parameters of bodies and rotors, and friction.
+        left_out: friction parameters with the same effect as others.
+        unshown: parameters that no motion within the limits shows: 99.9 % of their columns are combinations
+            of others everywhere. They are not in the condition number.
+        hidden: parameters that this motion hardly shows: 99.9 % of the column of each is a combination of
+            others, and its relative errors are a thousand times those of the torques.
+        limits: the limits that are kept, and the assumptions about them.
+        margins: the tightest joint of each kind of limit, and the nearest box, on a dense grid of times.
+        complete: whether the search was not ended early.
+    """
+
+    robot: Robot
+    settings: ExcitationSettings
+    trajectory: FourierMotion
+    condition: float
+    initial_condition: float
+    parameter_names: tuple[str, ...]
+    left_out: tuple[str, ...]
+    unshown: tuple[str, ...]
+    hidden: tuple[str, ...]
+    limits: MotionLimits
+    margins: tuple[Margin, ...]
+    complete: bool
+
+    @property
+    def duration(self) -> float:
+        """Time from rest to rest (s)."""
+        return self.trajectory.duration
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of every vector."""
+        return self.robot.coordinate_names
+
+    def __repr__(self) -> str:
+        """Return robot, duration and condition number."""
+        return f"<Excitation of {self.robot!r}, {self.duration:g} s, condition number {self.condition:.4g}>"
+
+
+def _silent(_: Progress) -> bool:
+    return False
+
+
+@one_thread()
+def excite(robot: Robot, settings: ExcitationSettings = DEFAULTS, report: Report = _silent) -> Excitation:
+    """Return a trajectory from rest to rest that excites the dynamic parameters of a robot.
+
+    The trajectory is a Fourier series, blended with a position at rest by polynomials of fifth order. Its
+    coefficients minimise the condition number of the columns of base parameters and friction, within the
+    limits of positions, velocities, accelerations and torques, and outside of boxes. The same arguments give
+    the same trajectory.
 
     Args:
-        duration: of the trajectory (s).
-        rate: samples in a second.
+        robot: the robot; its parameters give the torques.
+        settings: limits, boxes, times, seed and effort of the search.
+        report: called with the progress of the search. If it returns True, the search ends with the best
+            trajectory so far.
 
     Raises:
-        ValueError: the rate is no number > 0, or gives too many samples.
+        DynError: no trajectory keeps the limits; the message names joint or box, and the value.
+    """
+    refuse_springs(robot, "excitation")
+    refuse_moving_base(robot, "excitation")
+    limits = motion_limits(robot, settings)
+    loops = loop_limits(robot, settings)
+    boxes = coordinate_boxes(robot, settings.boxes)
+    torques = drive_torques(robot)
+    if loops is not None:
+        limits = within_loops(limits, loops)
+        torques = replace(torques, rigid=where_closed(torques.rigid, loops))
+    start, note = rest_position(settings.start, limits, torques, boxes, settings.seed)
+    limits, remaining = without_boxes_of_one_joint(limits, boxes, start)
+    if note:
+        limits = replace(limits, notes=(*limits.notes, note))
+    columns = parameter_columns(robot, limits, loops)
+    task = problem(Series(settings, start), columns, torques, limits, remaining, loops)
+    found = Search(task, Keeper(task), report).run()
+    if found.coefficients is None:
+        raise DynError("trajectory-not-found" if found.complete else "search-ended")
+    trajectory = task.series.motion(found.coefficients)
+    efforts = run_by(robot, traced(robot, "inverse_dynamics"))
+    tightest = margins(trajectory, limits, boxes, efforts, loops)
+    refuse_beyond(tightest)
+    for part in (trajectory, limits):
+        for value in vars(part).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+    parts = own_parts(gram(columns, trajectory.at_many(condition_times(trajectory.duration))))
+    return Excitation(
+        robot,
+        settings,
+        trajectory,
+        found.condition,
+        found.before,
+        columns.names,
+        columns.left_out,
+        columns.unshown,
+        tuple(name for name, part in zip(columns.names, parts, strict=True) if part < HIDDEN),
+        limits,
+        tightest,
+        found.complete,
+    )
+
+
+def sample_times(duration: float, rate: float) -> Array:
+    """Return times from 0 to the duration (s); all steps except the last are ``1 / rate`` (rate in Hz).
+
+    Raises:
+        ValueError: the rate is not positive and finite, or gives too many samples.
     """
     if not 0.0 < rate < math.inf:
-        raise ValueError(f"rate is {rate!r}: give a finite number of samples in a second > 0")
+        expected = "a finite number of samples in a second > 0"
+        raise ArgumentError("setting-range", setting="rate", given=rate, expected=expected)
     if rate * duration > MOST_ROWS:
-        raise ValueError(f"rate is {rate:g}, which gives more than {MOST_ROWS} samples: give a lower one")
+        raise ArgumentError("rate-too-high", rate=rate, most=MOST_ROWS)
     count = max(1, math.ceil(rate * duration - 1e-6))
     return np.append(np.arange(count) / rate, duration)
 
 
 def csv_text(excitation: Excitation, rate: float) -> Iterator[str]:
-    """Answer pieces of a CSV file with the columns of ``dyn simulate``: time, position.<joint> and so on.
+    """Yield pieces of a CSV file with the columns of ``dyn simulate``: time, position.<joint> and so on.
 
-    The efforts are those of the robot's parameters, friction included.
+    The efforts are computed with the robot's parameters, including friction.
     """
     efforts = run_by(excitation.robot, traced(excitation.robot, "inverse_dynamics"))
     lines = Lines(excitation.joint_names)
     yield header(excitation.joint_names)
-    for t, q, qd, qdd in _pieces(excitation, rate):
-        tau = efforts(q, qd, qdd)
-        samples = map(Sample, t.tolist(), q, qd, qdd, tau)
+    for t, *motion in _pieces(excitation, rate):
+        samples = map(Sample, t.tolist(), *motion, efforts(*motion))
         yield "".join(map(lines.line, samples))
 
 
 def yaml_text(excitation: Excitation, rate: float) -> Iterator[str]:
-    """Answer pieces of the YAML text of a ``trajectory_msgs/msg/JointTrajectory``, for ``ros2 topic pub``."""
+    """Yield pieces of the YAML text of a ``trajectory_msgs/msg/JointTrajectory``, for ``ros2 topic pub``."""
     names = ", ".join(json.dumps(name) for name in excitation.joint_names)
     yield f"joint_names: [{names}]\npoints:\n"
-    for t, q, qd, qdd in _pieces(excitation, rate):
-        for time, *vectors in zip(t.tolist(), q, qd, qdd, strict=True):
+    for t, *motion in _pieces(excitation, rate):
+        for time, *vectors in zip(t.tolist(), *motion, strict=True):
             nanoseconds = round(time * NANO)
             parts = zip(("positions", "velocities", "accelerations"), vectors, strict=True)
-            # Digits without exponents: YAML takes 1e-05 for a text.
+            # Digits without exponents: YAML reads 1e-05 as text.
             yield "- " + "  ".join(
                 f"{what}: [{', '.join(f'{x:.9f}' for x in (vector + 0.0).tolist())}]\n"
                 for what, vector in parts
@@ -72,13 +202,12 @@ def yaml_text(excitation: Excitation, rate: float) -> Iterator[str]:
 
 
 def json_text(excitation: Excitation, rate: float) -> Iterator[str]:
-    """Answer a JSON text with `summary`, and samples: lists over time, one item for each joint."""
+    """Yield a JSON text with `summary`, and samples: lists over time, one item for each joint."""
     efforts = run_by(excitation.robot, traced(excitation.robot, "inverse_dynamics"))
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("time", "position", "velocity", "acceleration", "effort")
-    }
-    for t, q, qd, qdd in _pieces(excitation, rate):
-        for column, values in zip(columns.values(), (t, q, qd, qdd, efforts(q, qd, qdd)), strict=True):
+    names = ("time", "position", "velocity", "acceleration", "effort")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    for t, *motion in _pieces(excitation, rate):
+        for column, values in zip(columns.values(), (t, *motion, efforts(*motion)), strict=True):
             column += values.tolist()
     yield json.dumps({**summary(excitation), **columns})
     yield "\n"
@@ -90,12 +219,13 @@ FORMS: Mapping[str, Callable[[Excitation, float], Iterator[str]]] = {
     ".yml": yaml_text,
     ".json": json_text,
 }
-"""Forms of files by the end of their names."""
+"""Writers of files by the end of their names."""
 
 
 def summary(excitation: Excitation) -> dict[str, Any]:
-    """Answer what is known of a trajectory as numbers, lists and texts."""
+    """Return settings, parameters, series, limits and margins of a trajectory as data for JSON."""
     limits, motion, settings = excitation.limits, excitation.trajectory, excitation.settings
+    scaled = ("position", "velocity", "acceleration", "effort")
     return {
         "robot": excitation.robot.name,
         "joint_names": list(excitation.joint_names),
@@ -106,10 +236,7 @@ def summary(excitation: Excitation) -> dict[str, Any]:
         "seed": settings.seed,
         "tries": settings.tries,
         "iterations": settings.iterations,
-        "scales": {
-            kind: getattr(settings, f"{kind}_scale")
-            for kind in ("position", "velocity", "acceleration", "effort")
-        },
+        "scales": {kind: getattr(settings, f"{kind}_scale") for kind in scaled},
         "boxes": [
             {"name": box.name, "joints": {joint: list(ends) for joint, ends in box.ranges.items()}}
             for box in settings.boxes
@@ -140,24 +267,13 @@ def summary(excitation: Excitation) -> dict[str, Any]:
             }
             for k, name in enumerate(limits.joint_names)
         ],
-        "margins": [
-            {
-                "kind": margin.kind,
-                "name": margin.name,
-                "reached": margin.reached,
-                "limit": margin.limit,
-                "unit": margin.unit,
-                "room": margin.room,
-                "time": margin.time,
-            }
-            for margin in excitation.margins
-        ],
+        "margins": [asdict(margin) for margin in excitation.margins],
         "assumed": list(limits.notes),
     }
 
 
 def _finite(value: float) -> float | None:
-    """Answer a number that JSON has; None for one that is infinite."""
+    """Return a finite number for JSON; None for an infinite one."""
     return value if math.isfinite(value) else None
 
 
@@ -165,5 +281,4 @@ def _pieces(excitation: Excitation, rate: float) -> Iterator[tuple[Array, Array,
     times = sample_times(excitation.duration, rate)
     for begin in range(0, len(times), PIECE):
         t = times[begin : begin + PIECE]
-        q, qd, qdd = excitation.trajectory.at_many(t)
-        yield t, q, qd, qdd
+        yield t, *excitation.trajectory.at_many(t)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A motion that is to be recorded: from where the robot is to its beginning, and then as often as wanted."""
+"""A motion to be recorded: an approach to its beginning, then its repetitions, checked against limits."""
 
 from __future__ import annotations
 
@@ -9,40 +9,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.control.motion import Motion
-from dyn_core.control.plan import planned
 from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
-from dyn_core.control.trajectories.trajectory import Trajectory
-from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
-from dyn_core.control.trajectory_ranges import PEAK, check_ranges
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
+from dyn_core.control.trajectories.trajectory import PEAK, Trajectory, check_ranges
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, planned
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
 from dyn_core.excitation.excitation_settings import ForbiddenBox, coordinate_boxes
 from dyn_core.model.fixed_base.compiled_model import Model
-from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.robot.joints import Sigma
 
 SPEED = {Sigma.REVOLUTE: 2.0, Sigma.PRISMATIC: 0.25}
 """Greatest speed of joints whose description gives none (rad/s or m/s)."""
 SHORTEST = 0.5
-"""Least time of the way to the beginning (s)."""
+"""Least duration of the approach (s)."""
 SAMPLE_S = 0.005
-"""Time between two looks at efforts and boxes (s)."""
+"""Time between two checks of efforts and boxes (s)."""
 LARGEST_EFFORT = 1e9
-"""No joint has more (N m or N), also where its description gives no limit."""
+"""Effort limit (N m or N) of joints whose description gives none."""
 LONGEST_S = 7200.0
-"""Longest motion (s): an error of whoever gives times, or a number of repetitions, is longer."""
+"""Longest motion (s): longer ones come from wrong times or repetitions."""
 JUMP = 1e-3
 """Greatest step of a velocity, as a part of the greatest velocity of the joint."""
 
 
 @dataclass(frozen=True)
 class RunLimits:
-    """What a motion has to keep.
+    """Limits of a motion.
 
     Attributes:
         effort: greatest efforts (N m or N), (n,); infinite for none.
-        approach: part of the velocity limits that is used on the way to the beginning.
-        boxes: where the robot must not be.
+        approach: part of the velocity limits that the approach uses.
+        boxes: boxes that the robot must not enter.
     """
 
     effort: Array
@@ -55,9 +53,9 @@ class RecordedMotion:
     """A motion from rest to rest. Times count from its start.
 
     Attributes:
-        points: for a controller; the first is at the end of the way to the beginning.
-        trajectory: what a controller that stands at the first position makes of them.
-        begin: when that way is over (s).
+        points: points for a controller; the first is at the end of the approach.
+        trajectory: trajectory of a controller that starts at the first position.
+        begin: end of the approach (s).
         fastest: greatest acceleration of each joint (rad/s^2 or m/s^2), (n,).
     """
 
@@ -68,8 +66,13 @@ class RecordedMotion:
 
     @property
     def end(self) -> float:
-        """When the robot is at rest again (s)."""
+        """Time at which the robot is at rest again (s)."""
         return self.trajectory.end
+
+    def place(self, time: float) -> tuple[bool, float]:
+        """Return whether a time is within the approach, and the time from the begin of that part (s)."""
+        on_approach = time < self.begin
+        return on_approach, time if on_approach else time - self.begin
 
 
 def recorded_motion(
@@ -80,37 +83,39 @@ def recorded_motion(
     repetitions: int = 1,
     period: float = 0.02,
 ) -> RecordedMotion:
-    """Answer a motion that begins where the robot stands, checked at all its length.
+    """Return a motion that begins at the present position, checked along its whole length.
 
     Args:
         model: the robot.
-        q: where it stands (rad or m), (n,).
-        points: the motion that is wanted; those without velocities are joined by a smooth spline.
-        limits: what it has to keep.
-        repetitions: how often it is wanted; between two, the robot goes back to the beginning.
-        period: time between two points of the answer (s).
+        q: present position (rad or m), (n,).
+        points: the motion; points without velocities are joined by a smooth spline.
+        limits: limits of the motion.
+        repetitions: how often it is repeated; in between, the robot returns to the beginning.
+        period: time between two points of the result (s).
 
     Raises:
-        DynError: it does not keep the limits, goes where loops do not close, or has velocities that jump.
+        DynError: the motion exceeds a limit, opens loops, or has velocities that jump.
     """
-    wanted = planned(points, 0.0, 0.0, smooth=True)
-    _check_jumps(wanted, points.joint_names)
-    first = wanted.motion(wanted.start)
-    way = _way_time(model, q, first.q, limits.approach)
-    back = _way_time(model, wanted.last, first.q, limits.approach)
-    _check_length(way, wanted.end - wanted.start, back, repetitions)
-    # Where it ends as it begins, the last point of one is the first of the next.
-    closed = bool(np.allclose(wanted.last, first.q, rtol=0.0, atol=1e-9)) and not first.qd.any()
-    length = wanted.end - wanted.start
+    given = planned(points, 0.0, 0.0, smooth=True)
+    _check_jumps(given, points.joint_names)
+    first = given.motion(given.start)
+    approach = _approach_time(model, q, first.q, limits.approach)
+    back = _approach_time(model, given.last, first.q, limits.approach)
+    length = given.end - given.start
+    whole = approach + repetitions * length + (repetitions - 1) * back
+    if not whole <= LONGEST_S:
+        raise DynError("motion-too-long", duration=whole, approach=approach, most=LONGEST_S)
+    # A motion that ends as it begins shares its last point with the next repetition.
+    closed = bool(np.allclose(given.last, first.q, rtol=0.0, atol=1e-9)) and not first.qd.any()
     count = max(1, math.ceil(length / period - 1e-9))
     grid = length * np.arange(count + 1.0) / count
-    samples = wanted.sample_many(wanted.start + grid)
+    samples = given.sample_many(given.start + grid)
     samples.qd[-1], samples.qdd[-1] = 0.0, 0.0
     if not samples.qd[0].any():
-        # A way there that ended with an acceleration would swing far back first.
+        # An approach that ended with an acceleration would first swing far back.
         samples.qdd[0] = 0.0
     times, rows = [], []
-    begin = way
+    begin = approach
     for turn in range(repetitions):
         kept = slice(1 if turn and closed else 0, None)
         times.append(begin + grid[kept])
@@ -122,28 +127,16 @@ def recorded_motion(
         *(np.concatenate(parts) for parts in zip(*rows, strict=True)),
     )
     trajectory = planned(joined, 0.0, 0.0, Motion.at_rest(q))
-    motion = RecordedMotion(joined, trajectory, way, np.abs(trajectory.rows[:, 2 * len(q) :, 0]).max(axis=0))
+    fastest = np.abs(trajectory.rows[:, 2 * len(q) :, 0]).max(axis=0)
+    motion = RecordedMotion(joined, trajectory, approach, fastest)
     _check(model, motion, limits)
     return motion
 
 
-def _way_time(model: Model, start: Array, goal: Array, part: float) -> float:
-    """Time of a way from rest to rest at a part of the greatest speeds (s)."""
-    speed = part * np.array([_speed(joint) for joint in model.robot.independent_joints])
-    return max(SHORTEST, float(np.max(PEAK * np.abs(goal - start) / speed)))
-
-
-def _check_length(way: float, length: float, back: float, repetitions: int) -> None:
-    whole = way + repetitions * length + (repetitions - 1) * back
-    if not whole <= LONGEST_S:
-        raise DynError(
-            f"the motion would last {whole:.4g} s, of which {way:.4g} s for the way to its beginning, and "
-            f"{LONGEST_S:g} s are allowed: give fewer repetitions, or smaller times"
-        )
-
-
-def _speed(joint: Joint) -> float:
-    return joint.limits.velocity or SPEED[joint.sigma]
+def _approach_time(model: Model, start: Array, goal: Array, part: float) -> float:
+    """Return the duration (s) of a motion from rest to rest at a part of the greatest speeds."""
+    speeds = [joint.limits.velocity or SPEED[joint.sigma] for joint in model.robot.independent_joints]
+    return max(SHORTEST, float(np.max(PEAK * np.abs(goal - start) / (part * np.array(speeds)))))
 
 
 def _check_jumps(trajectory: Trajectory, joint_names: Sequence[str]) -> None:
@@ -154,11 +147,8 @@ def _check_jumps(trajectory: Trajectory, joint_names: Sequence[str]) -> None:
     steps = np.argwhere(np.abs(begins - ends) > JUMP * fastest)
     if len(steps):
         k, j = steps[0].tolist()
-        raise DynError(
-            f"the velocity of joint '{joint_names[j]}' jumps at trajectory point {k + 1}: give velocities "
-            "with all points, or with none of them",
-            element=f"joint '{joint_names[j]}'",
-        )
+        element = f"joint '{joint_names[j]}'"
+        raise DynError("trajectory-velocity-jumps", element=element, joint=joint_names[j], point=k + 1)
 
 
 def _check(model: Model, motion: RecordedMotion, limits: RunLimits) -> None:
@@ -169,42 +159,37 @@ def _check(model: Model, motion: RecordedMotion, limits: RunLimits) -> None:
     LoopGuard(robot, ConditionLimits()).check_trajectory(trajectory)
     times = np.linspace(0.0, motion.end, 1 + math.ceil(motion.end / SAMPLE_S))
     samples = trajectory.sample_many(times)
-
-    def where(k: int) -> str:
-        t = float(times[k])
-        if t < motion.begin:
-            return (
-                f"{t:.3g} s after its start, on the way from where it is to the beginning of the trajectory"
-            )
-        return f"{t - motion.begin:.4g} s after the beginning of the trajectory"
-
-    # Between two samples the motion is at most so far from the straight line.
+    # Greatest distance of the motion between two samples from the straight line.
     slack = np.abs(samples.qdd).max(axis=0) * SAMPLE_S**2
     for box in coordinate_boxes(robot, limits.boxes):
         entered = box.first_entered(samples.q, slack)
         if entered is not None:
-            raise DynError(f"the robot would be in the forbidden box '{box.name}' {where(entered)}")
+            on_approach, time = motion.place(float(times[entered]))
+            code = "approach-enters-box" if on_approach else "trajectory-enters-box"
+            raise DynError(code, box=box.name, time=time)
     torques = np.abs(model.inverse_dynamics(samples.q, samples.qd, samples.qdd))
     allowed = np.minimum(limits.effort, LARGEST_EFFORT)
     beyond = np.where(np.isfinite(torques), torques, np.inf) / allowed
     k, j = np.unravel_index(int(beyond.argmax()), beyond.shape)
     if beyond[k, j] > 1.0:
         joint = robot.independent_joints[j]
+        on_approach, time = motion.place(float(times[k]))
         raise DynError(
-            f"the motion asks {torques[k, j]:.4g} {joint.effort_unit} of joint '{joint.name}' "
-            f"{where(int(k))}, and {allowed[j]:.4g} {joint.effort_unit} are allowed: give it more time",
+            "approach-effort-exceeded" if on_approach else "trajectory-effort-exceeded",
+            needed=torques[k, j],
+            unit=joint.effort_unit,
+            joint=joint.name,
+            limit=allowed[j],
+            time=time,
             element=f"joint '{joint.name}'",
         )
 
 
 def feasible(model: Model, motion: RecordedMotion, effort: Array) -> Callable[[Motion], bool]:
-    """Answer what tells whether the robot can do another motion, such as a stop, of N samples (N, n).
+    """Return a function that tells whether the robot can follow another motion (N, n), such as a stop.
 
-    Args:
-        model: the robot.
-        motion: what it was doing.
-        effort: greatest efforts (N m or N), (n,); of joints without one,
-            accelerations are at most twice those of `motion`.
+    `effort`, (n,), are the greatest efforts (N m or N). A joint with an infinite one has at most twice its
+    greatest acceleration in `motion`, the present one.
     """
     acceleration = np.where(np.isfinite(effort), np.inf, 2.0 * motion.fastest + 1e-3)
 

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What motion the actuators of a robot can give: steps, trajectories, sizes of motors."""
+"""Check motions against actuator limits: steps, trajectories, sizes of motors.
+
+May import `report`, `control` and what is below them. Begin with `assessment.py`.
+"""

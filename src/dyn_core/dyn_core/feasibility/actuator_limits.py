@@ -1,46 +1,98 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the actuators of a robot can do: ranges, speeds, torques over speed, power.
-
-A joint that mimics others has no actuator, but a range and a speed: they limit the joint that it follows.
-"""
+"""Limits of actuators: position ranges, speeds, torques over speed, power."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
 
 import numpy as np
+import numpy.typing as npt
 
 from dyn_core.core.arrays import Array
-from dyn_core.core.errors import DynError, listed
-from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve
-from dyn_core.model.followers import followers, range_of_leader, speed_of_leader
-from dyn_core.robot.joints import Joint
+from dyn_core.core.errors import DynError, at_joint, listed
+from dyn_core.robot.joint_coupling import followers, range_of_leader, speed_of_leader
+from dyn_core.robot.joints import Joint, position_range
 from dyn_core.robot.robot import Robot
 
+ROUNDING = 1e-9  # Part of a limit by which rounding may exceed it
 SLACK = 1e-6
-"""How far out of its range a joint that stands still may be (rad or m): both are printed with some digits."""
+"""Distance (rad or m) by which a fixed joint may be out of its range: both are printed with few digits."""
+
+
+@dataclass(frozen=True)
+class TorqueSpeedCurve:
+    """Greatest torque of an actuator over its speed: straight between points, constant before and after them.
+
+    It is the same for driving and braking; power limits distinguish these.
+
+    Attributes:
+        speeds: speeds at the joint (rad/s or m/s), increasing from 0 on.
+        efforts: greatest torques or forces there (N m or N), infinite without a limit.
+    """
+
+    speeds: tuple[float, ...]
+    efforts: tuple[float, ...]
+
+    @staticmethod
+    def constant(effort: float) -> TorqueSpeedCurve:
+        """Return the curve of a torque (N m or N) that does not depend on the speed."""
+        return TorqueSpeedCurve((0.0,), (effort,))
+
+    def at(self, speed: npt.ArrayLike) -> Array:
+        """Return the greatest torque at speeds of either sign (rad/s or m/s)."""
+        return np.interp(np.abs(np.asarray(speed, dtype=np.float64)), self.speeds, self.efforts)
+
+    @property
+    def slopes(self) -> tuple[float, ...]:
+        """Slopes of the torque over the speed between the points."""
+        points = itertools.pairwise(zip(self.speeds, self.efforts, strict=True))
+        return tuple(0.0 if math.isinf(e1) else (e1 - e0) / (s1 - s0) for (s0, e0), (s1, e1) in points)
+
+
+def checked_curve(owner: str, points: Sequence[tuple[float, float]]) -> TorqueSpeedCurve:
+    """Return the curve through points of speed (rad/s or m/s) and torque (N m or N); DynError if invalid.
+
+    Args:
+        owner: what the curve belongs to, for messages: "joint 'elbow'".
+        points: the points, by increasing speed.
+    """
+    if not points:
+        raise DynError("curve-empty", owner=owner)
+    speeds = tuple(float(speed) for speed, _ in points)
+    efforts = tuple(float(effort) for _, effort in points)
+    for speed, effort in zip(speeds, efforts, strict=True):
+        if not (math.isfinite(speed) and math.isfinite(effort) and speed >= 0.0 and effort >= 0.0):
+            raise DynError("curve-point-invalid", owner=owner, speed=speed, effort=effort, element=owner)
+    for before, after in itertools.pairwise(speeds):
+        if after <= before:
+            raise DynError(
+                "curve-speeds-not-increasing", owner=owner, after=after, before=before, element=owner
+            )
+    if efforts[0] == 0.0:
+        raise DynError("curve-without-holding-effort", owner=owner, element=owner)
+    return TorqueSpeedCurve(speeds, efforts)
 
 
 @dataclass(frozen=True)
 class ActuatorLimit:
-    """What the actuator of one joint can do; infinite where there is no limit.
+    """Limits of the actuator of one joint; infinite where there is no limit.
+
+    A limit may come from a joint that mimics this one: `lower_of`, `upper_of` and `velocity_of` name it, and
+    are empty for the joint's own limits.
 
     Attributes:
         lower: least position (rad or m).
         upper: greatest position (rad or m).
         velocity: greatest speed (rad/s or m/s).
         curve: greatest torque or force over the speed.
-        power: greatest power that it gives (W).
-        braking_power: greatest power that it takes in (W).
-        continuous_effort: torque that it bears for ever, which the root mean square is compared with
-            (N m or N).
-        lower_of: the joint that mimics this one and whose range makes the least position; empty for its own.
-        upper_of: the one whose range makes the greatest.
-        velocity_of: the one whose speed makes the greatest speed.
+        power: greatest driving power (W).
+        braking_power: greatest power that it absorbs (W).
+        continuous_effort: torque that it can hold for ever, compared with the root mean square (N m or N).
     """
 
     lower: float = -math.inf
@@ -55,53 +107,50 @@ class ActuatorLimit:
     velocity_of: str = ""
 
     def check(self, joint: str) -> None:
-        """Refuse limits that contradict each other; DynError names the joint."""
-        owner = f"joint '{joint}'"
+        """Raise DynError, with the name of the joint, for limits that contradict each other."""
         if math.isnan(self.lower) or math.isnan(self.upper) or self.lower > self.upper:
-            if self.lower_of or self.upper_of:
-                least, greatest = (
-                    f"{end:.4g} by its own range"
-                    if not name
-                    else f"{end:.4g} by the range of joint '{name}', which mimics it"
-                    for end, name in ((self.lower, self.lower_of), (self.upper, self.upper_of))
-                )
-                raise DynError(
-                    f"{owner} can be nowhere: its least position is {least}, its greatest {greatest}: change "
-                    "these ranges, or multiplier and offset, or give one of the joints 'position: none' in a "
-                    "file of limits",
-                    element=owner,
-                )
-            raise DynError(
-                f"{owner}: its least position {self.lower:g} is above its greatest {self.upper:g}: "
-                "exchange them",
-                element=owner,
+            if not (self.lower_of or self.upper_of):
+                raise at_joint(joint, "joint-limits-inverted", lower=self.lower, upper=self.upper)
+            least, greatest = (
+                f"{end:.4g} by the range of joint '{name}', which mimics it"
+                if name
+                else f"{end:.4g} by its own range"
+                for end, name in ((self.lower, self.lower_of), (self.upper, self.upper_of))
             )
+            raise at_joint(joint, "joint-ranges-disjoint", least=least, greatest=greatest)
+        most = self.curve.efforts[0]
         for what, value in (
             ("velocity limit", self.velocity),
-            ("effort limit", self.curve.efforts[0]),
+            ("effort limit", most),
             ("power limit", self.power),
             ("limit of braking power", self.braking_power),
             ("continuous effort", self.continuous_effort),
         ):
             if not value > 0.0:
-                raise DynError(
-                    f"{owner}: its {what} is {value:g}, with which it "
-                    f"{'can hold nothing' if 'effort' in what else 'cannot move'}: "
-                    "give a number > 0, or none where there is no limit",
-                    element=owner,
+                of_effort = "effort" in what
+                raise at_joint(
+                    joint,
+                    "actuator-effort-not-positive" if of_effort else "actuator-limit-not-positive",
+                    limit=what,
+                    given=value,
                 )
-        most = self.curve.efforts[0]
         if most < self.continuous_effort < math.inf:
-            where = (
-                "the effort of its curve at a standstill"
-                if len(self.curve.speeds) > 1
-                else "its effort limit"
+            varies = len(self.curve.speeds) > 1
+            raise at_joint(
+                joint,
+                "continuous-effort-above-curve" if varies else "continuous-effort-above-limit",
+                given=self.continuous_effort,
+                limit=most,
             )
-            raise DynError(
-                f"{owner}: its continuous effort {self.continuous_effort:g}, that it bears for ever, is "
-                f"above {where}, {most:g}: change one of them",
-                element=owner,
-            )
+
+
+def _of_joints(name: str) -> cached_property[Array]:
+    """Return a property with one limit of all joints as a read-only array, (n,)."""
+
+    def values(limits: ActuatorLimits) -> Array:
+        return _fixed([getattr(limit, name) for limit in limits.of_joints])
+
+    return cached_property(values)
 
 
 @dataclass(frozen=True)
@@ -110,7 +159,7 @@ class ActuatorLimits:
 
     Attributes:
         joint_names: the joints; with loops the actuated ones.
-        of_joints: the limits of each.
+        of_joints: the limits of each; `lower` to `continuous_effort` are the same as arrays, (n,).
         position_units: rad or m.
         effort_units: N m or N.
     """
@@ -120,39 +169,16 @@ class ActuatorLimits:
     position_units: tuple[str, ...]
     effort_units: tuple[str, ...]
 
-    @cached_property
-    def lower(self) -> Array:
-        """Least positions (rad or m), (n,)."""
-        return _fixed([limit.lower for limit in self.of_joints])
-
-    @cached_property
-    def upper(self) -> Array:
-        """Greatest positions (rad or m), (n,)."""
-        return _fixed([limit.upper for limit in self.of_joints])
-
-    @cached_property
-    def velocity(self) -> Array:
-        """Greatest speeds (rad/s or m/s), (n,)."""
-        return _fixed([limit.velocity for limit in self.of_joints])
-
-    @cached_property
-    def power(self) -> Array:
-        """Greatest powers that the actuators give (W), (n,)."""
-        return _fixed([limit.power for limit in self.of_joints])
-
-    @cached_property
-    def braking_power(self) -> Array:
-        """Greatest powers that the actuators take in (W), (n,)."""
-        return _fixed([limit.braking_power for limit in self.of_joints])
-
-    @cached_property
-    def continuous_effort(self) -> Array:
-        """Torques that the actuators bear for ever (N m or N), (n,)."""
-        return _fixed([limit.continuous_effort for limit in self.of_joints])
+    lower = _of_joints("lower")
+    upper = _of_joints("upper")
+    velocity = _of_joints("velocity")
+    power = _of_joints("power")
+    braking_power = _of_joints("braking_power")
+    continuous_effort = _of_joints("continuous_effort")
 
     @cached_property
     def unlimited(self) -> dict[str, tuple[str, ...]]:
-        """The joints that have no limit, by quantity; those that all joints have limits of are not there."""
+        """Joints without a limit, by quantity; quantities that limit all joints are missing."""
         values = {
             "position": np.minimum(-self.lower, self.upper),
             "velocity": self.velocity,
@@ -169,11 +195,11 @@ class ActuatorLimits:
 
     @property
     def points(self) -> int:
-        """Points of the curve that has most of them."""
+        """Largest number of points of a curve."""
         return max((len(limit.curve.speeds) for limit in self.of_joints), default=1)
 
     def scaled(self, effort: float = 1.0, velocity: float = 1.0) -> ActuatorLimits:
-        """Answer the limits with parts of the torques and powers, and of the speeds."""
+        """Return the limits with fractions of the torques and powers, and of the speeds."""
         return replace(
             self,
             of_joints=tuple(
@@ -189,7 +215,7 @@ class ActuatorLimits:
         )
 
     def widened(self, q: Array, slack: float = 0.0) -> ActuatorLimits:
-        """Answer the limits with ranges that hold a position (rad or m), (n,), and `slack` more."""
+        """Return the limits with ranges extended to a position (rad or m), (n,), and by `slack` beyond."""
         return replace(
             self,
             of_joints=tuple(
@@ -199,35 +225,27 @@ class ActuatorLimits:
         )
 
     def effort(self, qd: Array) -> Array:
-        """Answer the greatest torques (N m or N) at velocities (rad/s or m/s), (..., n)."""
+        """Return the greatest torques (N m or N) at velocities (rad/s or m/s), (..., n)."""
         columns = [limit.curve.at(qd[..., j]) for j, limit in enumerate(self.of_joints)]
         return np.stack(columns, axis=-1) if columns else np.zeros(qd.shape)
 
 
 def actuator_limits(robot: Robot, given: Mapping[str, ActuatorLimit] | None = None) -> ActuatorLimits:
-    """Answer the limits that a robot's description has, with others in their place for some joints.
+    """Return the limits of a robot's description, replaced by given ones for some joints.
 
-    A limit of speed or effort of 0 in a URDF says that it is not known. Ranges and speeds of joints that
-    mimic others limit the joints that these follow.
+    A limit of speed or effort of 0 in a URDF means that it is not known. Ranges and speeds of joints that
+    mimic others limit the joints that they follow. Raise DynError if a joint has no actuator, or limits
+    contradict each other.
 
     Args:
-        robot: the robot.
-        given: whole limits by name of a joint, in the place of those of the description; of a joint that
-            mimics another, range and speed.
-
-    Raises:
-        DynError: a joint is not one of those with an actuator, or limits contradict each other.
+        given: complete limits by joint name; only range and speed for a joint that mimics another.
     """
     given = given or {}
     for name, limit in given.items():
         if why := why_unlimited(robot, name):
-            raise DynError(f"limits are given for joint '{name}', which {why}", element=f"joint '{name}'")
+            raise at_joint(name, "limits-joint-unsupported", cause=why)
         if robot.joint(name).mimic is not None and limit != _of_motion(limit):
-            raise DynError(
-                f"limits of effort or power are given for joint '{name}', which {mimicking(robot, name)}: "
-                "it has no actuator, give range and speed alone",
-                element=f"joint '{name}'",
-            )
+            raise at_joint(name, "limits-of-mimicking-joint", relation=mimicking(robot, name))
         limit.check(name)
     own = {joint.name: given.get(joint.name, described_limit(robot, joint.name)) for joint in robot.joints}
     for joint in robot.joints:
@@ -246,30 +264,23 @@ def actuator_limits(robot: Robot, given: Mapping[str, ActuatorLimit] | None = No
 
 
 def described_limit(robot: Robot, name: str) -> ActuatorLimit:
-    """Answer the limits that the description of a robot has for one of its joints, by name.
-
-    They are its own, without those of joints that mimic it; of one that mimics another, range and speed.
-    """
+    """Return a joint's own limits in the description; of one that mimics another, range and speed."""
     joint = robot.joint(name)
-    limits = joint.limits
-    limit = ActuatorLimit(
-        lower=-math.inf if limits.lower is None else limits.lower,
-        upper=math.inf if limits.upper is None else limits.upper,
-        velocity=limits.velocity or math.inf,
-        curve=TorqueSpeedCurve.constant(limits.effort or math.inf),
-    )
+    velocity, effort = joint.limits.velocity or math.inf, joint.limits.effort or math.inf
+    curve = TorqueSpeedCurve.constant(effort)
+    limit = ActuatorLimit(*position_range(joint.limits), velocity=velocity, curve=curve)
     return limit if joint.mimic is None else _of_motion(limit)
 
 
 def why_unlimited(robot: Robot, name: str) -> str:
-    """Answer what is wrong with limits of a joint, which nothing would be compared with; empty for nothing.
+    """Return why a joint cannot have limits; empty if it can.
 
-    Joints that have an actuator have limits, and those that mimic these.
+    Joints with an actuator, and those that mimic them, have limits.
     """
     names = robot.coordinate_names
     joint = next((joint for joint in robot.joints if joint.name == name), None)
     if joint is None or joint.mimic is None:
-        return "" if name in names else f"is no joint with an actuator: {_limited(robot)}"
+        return "" if name in names else f"is not a joint with an actuator: {_limited(robot)}"
     leader = joint.mimic.leader
     if not leader or robot.joints[leader - 1].name in names:
         return ""
@@ -280,7 +291,7 @@ def why_unlimited(robot: Robot, name: str) -> str:
 
 
 def _limited(robot: Robot) -> str:
-    """Answer in words which joints can have limits."""
+    """Return in words which joints can have limits."""
     names = robot.coordinate_names
     others = [joint.name for joint in robot.joints if joint.mimic and not why_unlimited(robot, joint.name)]
     more = f", and with range and speed alone {listed(others)}" if others else ""
@@ -288,19 +299,19 @@ def _limited(robot: Robot) -> str:
 
 
 def mimicking(robot: Robot, name: str) -> str:
-    """Answer in words what a joint does that mimics another, by name."""
+    """Return in words which motion a joint mimics."""
     mimic = robot.joint(name).mimic
     assert mimic is not None
     return f"mimics joint '{robot.joints[mimic.leader - 1].name}'" if mimic.leader else "stands still"
 
 
 def _of_motion(limit: ActuatorLimit) -> ActuatorLimit:
-    """Answer range and speed of limits."""
+    """Return only range and speed of limits."""
     return ActuatorLimit(lower=limit.lower, upper=limit.upper, velocity=limit.velocity)
 
 
 def _with_followers(robot: Robot, j: int, own: Mapping[str, ActuatorLimit]) -> ActuatorLimit:
-    """Answer the limits of joint j, of the tree, with those of the joints that mimic it."""
+    """Return the limits of joint j of the tree, narrowed by the joints that mimic it."""
     limit = own[robot.joints[j - 1].name]
     for follower, mimic in followers(robot, j):
         its = own[follower.name]
@@ -316,17 +327,19 @@ def _with_followers(robot: Robot, j: int, own: Mapping[str, ActuatorLimit]) -> A
 
 
 def _check_standing(joint: Joint, limit: ActuatorLimit) -> None:
-    """Refuse a joint that mimics nothing that moves, and stands where its range does not allow it."""
+    """Raise DynError for a fixed joint, which mimics no moving joint, at a position out of its range."""
     mimic = joint.mimic
     if mimic is None or mimic.leader:
         return
     if max(limit.lower - mimic.offset, mimic.offset - limit.upper) > SLACK:
-        owner = f"joint '{joint.name}'"
-        raise DynError(
-            f"{owner} follows nothing and stands still at {mimic.offset:.4g} {joint.position_unit}, but its "
-            f"range is {limit.lower:.4g} to {limit.upper:.4g}: change the range, multiplier or offset, or "
-            "give it 'position: none' in a file of limits",
-            element=owner,
+        at, unit = mimic.offset, joint.position_unit
+        raise at_joint(
+            joint.name,
+            "standing-joint-out-of-range",
+            position=at,
+            unit=unit,
+            lower=limit.lower,
+            upper=limit.upper,
         )
 
 

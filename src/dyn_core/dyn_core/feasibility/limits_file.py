@@ -13,8 +13,8 @@
         braking_power: 600.0              # W
         continuous_effort: 110.0          # N m or N
 
-What a joint does not have here is that of the robot's description. ``none``, or ``.inf``, takes a limit away,
-``position: [-.inf, 2.0]`` one end of a range. Joints that mimic others have `position` and `velocity`.
+Missing entries are those of the robot's description. ``none`` or ``.inf`` removes a limit,
+``position: [-.inf, 2.0]`` one end of a range. Joints that mimic others have only `position` and `velocity`.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from dyn_core.core.errors import DynError, ModelWarning, counted, shortened
-from dyn_core.core.text import path_text, read_text
+from dyn_core.core.errors import DynError, ModelWarning, shortened
+from dyn_core.core.findings import Place
+from dyn_core.core.text import finite_number, path_text, read_text
 from dyn_core.feasibility.actuator_limits import (
     ActuatorLimit,
     ActuatorLimits,
+    TorqueSpeedCurve,
     actuator_limits,
+    checked_curve,
     described_limit,
     mimicking,
     why_unlimited,
 )
-from dyn_core.feasibility.torque_speed_curve import TorqueSpeedCurve, checked_curve
-from dyn_core.io.number import finite_number
-from dyn_core.io.yaml_values import entries, fail, items, number
 from dyn_core.robot.robot import Robot
-from dyn_core.robot.yaml_text import Node, Scalar, as_node, parse_yaml
+from dyn_core.robot.yaml_text import Node, Scalar, as_node, entries, items, number, parse_yaml, place_in
 
 OF_MOTION = ("position", "velocity")
 OF_ACTUATOR = ("effort", "curve", "power", "braking_power", "continuous_effort")
@@ -53,13 +53,12 @@ T = TypeVar("T")
 
 
 def read_limits(source: str | os.PathLike[str] | Mapping[str, object], robot: Robot) -> ActuatorLimits:
-    """Answer the limits in a YAML file, or in what it would hold, with those of the robot for the rest.
+    """Return the limits in a YAML file, or in a mapping like it, completed by those of the robot.
 
-    Raises:
-        DynError: the file cannot be read or used; the message names file, line and joint.
+    Raise DynError if the file cannot be read or used; the message names file, line and joint.
 
     Warns:
-        ModelWarning: nothing is in it, or in what it has of a joint.
+        ModelWarning: the file, or its entry for a joint, is empty.
     """
     return _in_file(source, lambda root: actuator_limits(robot, _limits(root, robot)))
 
@@ -67,93 +66,76 @@ def read_limits(source: str | os.PathLike[str] | Mapping[str, object], robot: Ro
 def given_limits(
     source: str | os.PathLike[str] | Mapping[str, object], robot: Robot
 ) -> dict[str, ActuatorLimit]:
-    """Answer the limits of the joints that a file names, as `actuator_limits` takes them."""
+    """Return the limits of the joints in a file, as `actuator_limits` takes them."""
     return _in_file(source, lambda root: _limits(root, robot))
 
 
-def _in_file(source: str | os.PathLike[str] | Mapping[str, object], made: Callable[[Node], T]) -> T:
-    if not isinstance(source, str | os.PathLike):
-        return _made(as_node(source), made, "")
-    path = path_text(source)
-    text = read_text(source, "YAML", "YAML")
+def _in_file(source: str | os.PathLike[str] | Mapping[str, object], convert: Callable[[Node], T]) -> T:
+    """Return the converted content; errors and warnings name the file, if it is one."""
+    path = None
     try:
-        return _made(parse_yaml(text), made, f"{path}: ")
+        if isinstance(source, str | os.PathLike):
+            path = path_text(source)
+            root = parse_yaml(read_text(source, "YAML", "YAML"))
+        else:
+            root = as_node(source)
+        found = convert(root)
     except DynError as error:
-        raise error.in_file(path) from error
-
-
-def _made(root: Node, made: Callable[[Node], T], where: str) -> T:
-    found = made(root)
+        raise error.in_file(path or error.file) from error
     for remark in _remarks(root):
-        warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=4)
+        warnings.warn(remark.in_file(path), stacklevel=3)
     return found
 
 
-def _remarks(root: Node) -> Iterator[str]:
-    """Answer what is empty, and so limits nothing."""
+def _remarks(root: Node) -> Iterator[ModelWarning]:
+    """Yield a warning for each empty part, which limits nothing."""
     joints = entries("the file", root)["joints"]
     of_joints = entries("joints", joints)
     if not of_joints:
-        yield f"joints{_line(joints)}: nothing is in it, and no limit is changed: name joints below it"
+        yield ModelWarning("limits-empty", place=place_in("joints", joints))
     for name, node in of_joints.items():
         if not entries(name, node):
-            yield (
-                f"joint '{shortened(name, 40)}'{_line(node)}: nothing is in it, and its limits are those of "
-                f"the robot's description: give some of {', '.join(ENTRIES)}, or leave the joint out"
+            yield ModelWarning(
+                "limits-of-joint-empty", place=place_in(_joint(name), node), known=", ".join(ENTRIES)
             )
 
 
-def _line(node: Node) -> str:
-    return f" (line {node.line})" if node.line else ""
+def _joint(name: str) -> Place:
+    return Place("joint", shortened(name, 40))
 
 
 def _limits(root: Node, robot: Robot) -> dict[str, ActuatorLimit]:
     given = entries("the file", root, ("joints",))
     if "joints" not in given:
-        raise DynError("there is no entry 'joints': give limits by name of a joint there")
+        raise DynError("entry-missing", entry="joints", expected="limits by name of a joint")
     return {
-        name: _limit(f"joint '{shortened(name, 40)}'", node, robot, name)
+        name: _limit(_joint(name), node, robot, name)
         for name, node in entries("joints", given["joints"]).items()
     }
 
 
-def _limit(owner: str, node: Node, robot: Robot, name: str) -> ActuatorLimit:
+def _limit(owner: Place, node: Node, robot: Robot, name: str) -> ActuatorLimit:
     if why := why_unlimited(robot, name):
-        raise fail(owner, node, f"it {why}")
+        raise DynError("limits-unsupported", place=place_in(owner, node), cause=why)
     given = entries(owner, node, ENTRIES)
     limit = described_limit(robot, name)
-    if robot.joint(name).mimic is not None:
-        for what in OF_ACTUATOR:
-            if what in given:
-                raise fail(
-                    owner,
-                    given[what],
-                    f"it {mimicking(robot, name)} and has no actuator of its own, so it has no '{what}': "
-                    "give 'position' and 'velocity' alone",
-                )
+    of_actuator = [what for what in OF_ACTUATOR if what in given]
+    if of_actuator and robot.joint(name).mimic is not None:
+        place, relation = place_in(owner, given[of_actuator[0]]), mimicking(robot, name)
+        raise DynError("limits-without-actuator", place=place, relation=relation, entry=of_actuator[0])
     if "effort" in given and "curve" in given:
-        raise fail(owner, node, "it has both 'effort' and 'curve': give one of them")
+        raise DynError("limits-effort-and-curve", place=place_in(owner, node))
+    changes: dict[str, Any] = {}
     if "position" in given:
-        lower, upper = _range(f"{owner}, position", given["position"])
-        limit = replace(limit, lower=lower, upper=upper)
+        changes["lower"], changes["upper"] = _range(f"{owner}, position", given["position"])
     if "effort" in given:
-        limit = replace(
-            limit, curve=TorqueSpeedCurve.constant(_greatest(f"{owner}, effort", given["effort"]))
-        )
+        changes["curve"] = TorqueSpeedCurve.constant(_limit_or(math.inf, f"{owner}, effort", given["effort"]))
     if "curve" in given:
-        limit = replace(limit, curve=_curve(owner, given["curve"]))
-    numbers = {
-        what: _greatest(f"{owner}, {what}", given[what])
-        for what in ("velocity", "power", "braking_power", "continuous_effort")
-        if what in given
-    }
-    return replace(
-        limit,
-        velocity=numbers.get("velocity", limit.velocity),
-        power=numbers.get("power", limit.power),
-        braking_power=numbers.get("braking_power", limit.braking_power),
-        continuous_effort=numbers.get("continuous_effort", limit.continuous_effort),
-    )
+        changes["curve"] = _curve(owner, given["curve"])
+    for what in ("velocity", "power", "braking_power", "continuous_effort"):
+        if what in given:
+            changes[what] = _limit_or(math.inf, f"{owner}, {what}", given[what])
+    return replace(limit, **changes)
 
 
 def _range(owner: str, node: Node) -> tuple[float, float]:
@@ -161,40 +143,31 @@ def _range(owner: str, node: Node) -> tuple[float, float]:
         return -math.inf, math.inf
     ends = items(owner, node)
     if len(ends) != 2:
-        raise fail(
-            owner,
-            node,
-            f"it has {counted(len(ends), 'number')}: give least and greatest, none where there is no limit",
-        )
+        raise DynError("limits-range-count", place=place_in(owner, node), count=len(ends))
     return _limit_or(-math.inf, owner, ends[0]), _limit_or(math.inf, owner, ends[1])
 
 
-def _curve(owner: str, node: Node) -> TorqueSpeedCurve:
+def _curve(owner: Place, node: Node) -> TorqueSpeedCurve:
     if _is_none(node):
         return TorqueSpeedCurve.constant(math.inf)
     return checked_curve(
-        owner, [_point(f"{owner}, curve", point) for point in items(f"{owner}, curve", node)]
+        owner.element, [_point(f"{owner}, curve", point) for point in items(f"{owner}, curve", node)]
     )
 
 
-def _greatest(owner: str, node: Node) -> float:
-    return _limit_or(math.inf, owner, node)
-
-
 def _limit_or(nothing: float, owner: str, node: Node) -> float:
-    """Answer a number, and `nothing`, which is infinite, where the node says that there is no limit."""
+    """Return a number, or `nothing`, which is infinite, if the node removes the limit."""
     if _is_none(node):
         return nothing
     text = node.text.strip() if isinstance(node, Scalar) else ""
     if found := INFINITE.fullmatch(text):
         value = math.copysign(math.inf, -1.0 if found[1] == "-" else 1.0)
         if value != nothing:
-            end = "greatest" if nothing > 0.0 else "least"
-            raise fail(owner, node, f"its {end} value is {value:g}: give a number, or none for no limit")
+            code = "limits-greatest-infinite" if nothing > 0.0 else "limits-least-infinite"
+            raise DynError(code, place=place_in(owner, node), given=value)
         return nothing
     if text and finite_number(text) is None:
-        shown = shortened(text, 40)
-        raise fail(owner, node, f"it is '{shown}': write a finite number, or none where there is no limit")
+        raise DynError("limits-not-number", place=place_in(owner, node), given=text)
     return number(owner, node)
 
 
@@ -205,6 +178,6 @@ def _is_none(node: Node) -> bool:
 def _point(owner: str, node: Node) -> tuple[float, float]:
     values = items(owner, node)
     if len(values) != 2:
-        raise fail(owner, node, f"a point has {counted(len(values), 'number')}: give [speed, effort]")
+        raise DynError("curve-point-count", place=place_in(owner, node), count=len(values))
     speed, effort = (number(owner, value) for value in values)
     return speed, effort

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream of references that actuators can follow: as it is while it is feasible, else late on its path.
+"""Make a stream of references feasible: unchanged if possible, else delayed on its path.
 
-The references so far are a path p(s), s their own time. What goes out is p(s(t)); while all is feasible
-s = t. Where a step is not, the rate ds/dt is made as small as it takes, and stays so until the path
-rests: what a motion needs to speed up it mostly needs to slow down as well, and nobody knows yet how it goes
-on. Where the path rests, s goes on to the end of the rest at once. Where only positions ask for it, as one
-that jumps, the rate is as before after the next reference.
+The references form a path p(s) with their own time s. The output is p(s(t)), with s = t while all steps
+are feasible. At an infeasible step the rate ds/dt is reduced as far as needed. It stays reduced until the
+path rests, because a motion needs to slow down about as much as to speed up, and its continuation is
+unknown. Where the path rests, s jumps to the end of the rest. If only positions require the reduction, as
+a position that jumps, the rate is restored after the next reference.
 
-A reference is feasible where the step to it is. Where its velocities do not lead to its positions, as where a
-filter has made them late, positions and velocities are looked at apart, as two motions.
+A reference is feasible if the step to it is. Where its velocities do not lead to its positions, for
+example because a filter delays them, positions and velocities are checked separately, as two motions.
 """
 
 from __future__ import annotations
@@ -23,81 +23,62 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.control.motion import Motion
-from dyn_core.control.trajectory_ranges import OVERSHOOT
-from dyn_core.control.vectors import check_vector
+from dyn_core.control.command_limits import check_vector
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
+from dyn_core.control.trajectories.trajectory import OVERSHOOT
 from dyn_core.core.arrays import Array, as_floats
-from dyn_core.core.errors import DynError
-from dyn_core.feasibility.excess import Excess, bounds, excesses
-from dyn_core.feasibility.feasible_step import FeasibleStep
-from dyn_core.feasibility.reference_path import ReferencePath
-from dyn_core.feasibility.reference_positions import GLANCE_S, ReferencePositions
-from dyn_core.feasibility.step_feasibility import Feasibility
+from dyn_core.core.errors import ArgumentError, DynError, at_joint
+from dyn_core.feasibility.limit_violations import Excess, bounds, excesses
+from dyn_core.feasibility.step_feasibility import Feasibility, FeasibleStep
+from dyn_core.feasibility.trajectory_governor import GLANCE_S, ReferencePath, ReferencePositions
 
 Place: TypeAlias = Callable[[float], tuple[float, Array, Array]]
-"""Of a rate: s, position and velocity where a step along the path ends."""
+"""From a rate to s, position and velocity at the end of a step along the path."""
 
-ROUNDS = 6
-"""How often the greatest rate is computed anew: the direction where the step ends depends on it."""
+ROUNDS = 6  # Iterations for the greatest rate, because the direction at the end of the step depends on it
 ROOM = (1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 1e-2)
-"""Parts by which the rate is made smaller in turn, until the step is feasible in spite of rounding."""
-REJOIN_S = 0.1
-"""Time constant with which joints that had to leave the path come back to where they left it (s)."""
-FASTER = 1.1
-"""How many times its greatest speed a joint may seem to have from one position to the next, by noise."""
-NEVER_S = 1e9
-"""A time so long that a step does not look at where velocities lead (s)."""
-HALVINGS = 12
-"""How often the rate is halved where positions jump, and then the interval in which the greatest one is."""
+"""Relative reductions of the rate that are tried until the step is feasible in spite of rounding."""
+REJOIN_S = 0.1  # Time constant of the return to the path where joints had to leave it (s)
+FASTER = 1.1  # Factor of the greatest speed that positions may seem to have because of noise
+NEVER_S = 1e9  # Time to reach positions that is long enough to ignore where velocities lead (s)
+HALVINGS = 12  # Halvings of the rate where positions jump, and bisections for the greatest rate after that
 PIECES, AHEAD = 16, 1.05
-"""Into how many pieces the way to a reference is cut to see whether it can be gone at a rate, and faster."""
-JOINED = 1e-5
-"""Distance from the path (rad or m), and speed (per s), at which they are back."""
+"""Pieces of the path to a reference on which a rate is checked, and the factor of the rate there."""
+JOINED = 1e-5  # Distance from the path (rad or m), and speed (per s), at which they are back on it
 
 
 class InfeasibleReference(Exception):
-    """A reference that is refused, as the actuators cannot make the step to it.
-
-    Attributes:
-        excess: what it asks for first.
-    """
+    """A rejected reference that the actuators cannot reach; `excess` is its first violation."""
 
     def __init__(self, excess: Excess) -> None:
-        """Say what it asks for."""
-        super().__init__(excess.sentence)
+        """Keep the first violation."""
+        super().__init__(excess)
         self.excess = excess
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.excess.sentence
 
 
 @dataclass(frozen=True, eq=False)
 class GovernedReference:
-    """What goes out for a reference.
+    """Output for a reference."""
 
-    Attributes:
-        q: positions (rad or m), (n,).
-        qd: velocities (rad/s or m/s), (n,).
-        qdd: accelerations of the step to them (rad/s^2 or m/s^2), (n,).
-        unchanged: whether this is the reference that came in.
-        asked: what of the step at full rate is beyond limits, by joint.
-        rate: ds/dt after the step.
-        lag: by how much it is later than the newest reference (s).
-        distance: from the path (rad or m), of the joint that is furthest.
-    """
-
-    q: Array
-    qd: Array
-    qdd: Array
-    unchanged: bool
-    asked: tuple[Excess, ...]
-    rate: float
-    lag: float
-    distance: float
+    q: Array  # positions (rad or m), (n,)
+    qd: Array  # velocities (rad/s or m/s), (n,)
+    qdd: Array  # accelerations of the step to them (rad/s^2 or m/s^2), (n,)
+    unchanged: bool  # whether this is the given reference
+    asked: tuple[Excess, ...]  # violations of the step at full rate, by joint
+    rate: float  # ds/dt after the step
+    lag: float  # delay relative to the newest reference (s)
+    distance: float  # greatest distance of a joint from the path (rad or m)
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """A step along the path, if there is one: where it ends (s), its rate, what full rate asked for.
+class _PathStep:
+    """End (s) and rate of a step along the path, None if infeasible, and the violations at full rate.
 
-    `jumps` says that it is only positions that ask for the rate.
+    `jumps` tells that only positions limit the rate.
     """
 
     step: FeasibleStep | None
@@ -108,22 +89,19 @@ class _Found:
 
 
 class ReferenceGovernor:
-    """Makes a stream of references feasible. It has a state: the path, and where on it the joints are.
+    """Make a stream of references feasible. The state is the path and the present place on it.
 
-    Attributes:
-        steps: what is feasible.
-        timeout: time after which a reference begins a new stream (s).
-        most: greatest lag at which references are still taken (s).
-        slow: whether a stream that is not feasible is slowed down; else such references are refused.
+    References begin a new stream after a `timeout` (s), and are accepted up to a lag of `most` (s). An
+    infeasible stream is slowed down if `slow`; else infeasible references are rejected.
     """
 
     def __init__(
         self, steps: Feasibility, timeout: float = 0.2, most: float = 10.0, *, slow: bool = True
     ) -> None:
-        """Begin without references; ValueError where the times are none."""
+        """Begin without references; raise ValueError for invalid times."""
         for name, time in (("timeout", timeout), ("most", most)):
             if not (math.isfinite(time) and time > 0.0):
-                raise ValueError(f"{name}: expected a finite time > 0, but it is {time}")
+                raise ArgumentError("argument-time-not-positive", argument=name, given=time)
         self.steps = steps
         self.slow = slow
         self.timeout = timeout
@@ -142,50 +120,42 @@ class ReferenceGovernor:
 
     @property
     def lag(self) -> float:
-        """By how much what goes out is later than the newest reference (s)."""
+        """Delay of the output relative to the newest reference (s)."""
         return self._path.s[-1] - self._s if self._path.s else 0.0
 
     @property
     def behind(self) -> bool:
-        """Whether references are still to be reached."""
+        """True if references are still to be reached."""
         return self.lag > 0.0 or self._off
 
     @property
     def motion(self) -> Motion | None:
-        """What went out last, with no acceleration; None before any."""
+        """The last output, with no acceleration; None before the first."""
         return Motion(self._q, self._qd, np.zeros(len(self._q))) if self._path.s else None
 
     def take(
-        self,
-        t: float,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike | None = None,
-        measured: Array | None = None,
+        self, t: float, q: npt.ArrayLike, qd: npt.ArrayLike | None = None, measured: Array | None = None
     ) -> GovernedReference:
-        """Take the next reference and answer what goes out for it.
+        """Take the next reference and return the output for it.
+
+        Raise ValueError if a vector has another shape, or a number is not finite. Raise DynError if a
+        position is out of range, the lag is too great, or the time is not after the last; the earlier
+        references stay. Raise InfeasibleReference if the step is infeasible, and nothing is slowed down.
+        Then, as after a position out of range, the next reference must be reached from the last accepted one,
+        or after a timeout.
 
         Args:
             t: its time (s).
             q: positions (rad or m), (n,).
-            qd: velocities (rad/s or m/s), (n,); None for what the positions give.
-            measured: measured positions (rad or m), (n,); where they are out of range, so may references be.
-
-        Raises:
-            ValueError: a vector has another shape, or a number is not finite.
-            DynError: a position is out of range, which no rate mends, what goes out is too late already, or
-                the time is not after the last; what was taken before stays.
-            InfeasibleReference: it is not feasible, and nothing is slowed down. As after a position out of
-                range, the next one has to be reached from the last that went through, but after a pause.
+            qd: velocities (rad/s or m/s), (n,); None for those of the positions.
+            measured: measured positions (rad or m), (n,); references may be as far out of range as these.
         """
         if not math.isfinite(t):
-            raise ValueError(f"t: expected a finite time, but it is {t}")
+            raise ArgumentError("argument-time-not-finite", argument="t", given=t)
         q, qd = self._vector("q", q), None if qd is None else self._vector("qd", qd)
         dt = t - self._t
         if dt <= 0.0:
-            raise DynError(
-                f"the reference is of {t:.6g} s, not after the last one of {self._t:.6g} s: give each "
-                "a later time, or begin anew with reset()"
-            )
+            raise DynError("reference-not-later", time=t, last=self._t)
         follows = dt <= self.timeout
         try:
             self._check_range(q, [at for at in (measured, self._q if follows else None) if at is not None])
@@ -194,10 +164,7 @@ class ReferenceGovernor:
                 self._hold(t)
             raise
         if follows and self.lag > self.most:
-            raise DynError(
-                f"what goes out is {self.lag:.4g} s late, at most {self.most:g} s are made up for: wish "
-                "motions that the actuators can make, or pause"
-            )
+            raise DynError("reference-lag-exceeded", lag=self.lag, most=self.most)
         if not follows:
             return self._begin(t, q, qd)
         since = t - self._positions.t[-1]
@@ -218,10 +185,10 @@ class ReferenceGovernor:
         return self.advance(t)
 
     def advance(self, t: float) -> GovernedReference:
-        """Go on along the path until t (s), with no new reference, where some are still to be reached."""
+        """Continue on the path until t (s), without a new reference."""
         dt = t - self._t
         if not dt > 0.0:
-            raise ValueError(f"t: expected a time (s) after {self._t:g}, but it is {t}: begin with `take`")
+            raise ArgumentError("argument-time-not-later", argument="t", last=self._t, given=t)
         self._t = t
         if self._off:
             return self._joining(dt)
@@ -237,7 +204,7 @@ class ReferenceGovernor:
         most = self._most
         found = self._fastest(dt)
         if found.step is None:
-            # Back to the next reference, and not into a corner of the path.
+            # Return to the next reference, not into a corner of the path.
             self._off, self._s = True, self._path.following(self._s)
             return replace(self._joining(dt), asked=found.asked)
         if found.jumps and self._jump is None:
@@ -248,25 +215,25 @@ class ReferenceGovernor:
         self._q, speed = self._path.at(self._s)
         self._qd = self._rate * speed
         self._path.forget_before(self._s)
-        return self._answer(found.step.qdd, found.asked)
+        return self._output(found.step.qdd, found.asked)
 
     def _joining(self, dt: float) -> GovernedReference:
-        """Stop, with the torques nearest to that, and come back to where the path was left."""
+        """Stop with the nearest feasible torques, and return to where the path was left."""
         at, before = self._q, self._qd
         place = self._path.at(self._s)[0]
-        wish = (place - self._q) / REJOIN_S
-        step = self.steps.nearest(self._q, self._qd, self._q + 0.5 * dt * (self._qd + wish), wish, dt)
+        target = (place - self._q) / REJOIN_S
+        step = self.steps.nearest(self._q, self._qd, self._q + 0.5 * dt * (self._qd + target), target, dt)
         self._q, self._qd, self._rate = step.q, step.qd, 0.0
         if not step.possible:
-            # No torques keep ranges and speeds: a model that is stepped on would run away.
+            # No torques keep ranges and speeds: without these bounds the motion would diverge.
             fastest = np.maximum(self.steps.limits.velocity, np.abs(before))
             self._qd = np.clip(np.nan_to_num(step.qd), -fastest, fastest)
             self._q = at + 0.5 * dt * (before + self._qd)
         if max(np.abs(place - self._q).max(), np.abs(self._qd).max()) < JOINED:
             self._off = False
-        return self._answer(step.qdd, ())
+        return self._output(step.qdd, ())
 
-    def _answer(self, qdd: Array, asked: tuple[Excess, ...]) -> GovernedReference:
+    def _output(self, qdd: Array, asked: tuple[Excess, ...]) -> GovernedReference:
         distance = float(np.abs(self._path.at(self._s)[0] - self._q).max())
         return GovernedReference(self._q, self._qd, qdd, False, asked, self._rate, self.lag, distance)
 
@@ -286,16 +253,16 @@ class ReferenceGovernor:
             return GovernedReference(q, qd, np.zeros(len(q)), True, (), 1.0, 0.0, 0.0)
         self._rate = self._most = rate
         self._qd = rate * qd
-        return self._answer(np.zeros(len(q)), asked)
+        return self._output(np.zeros(len(q)), asked)
 
     def _vector(self, name: str, value: npt.ArrayLike) -> Array:
-        """Answer an array of one finite number for each joint; one that is that already is itself."""
+        """Return an array of one finite number for each joint, not copied if it is one already."""
         array = as_floats(name, value)
         check_vector(name, self.steps.limits.joint_names, array)
         return array
 
     def _check_range(self, q: Array, others: Sequence[Array]) -> None:
-        """Refuse positions out of range, and further out than those where the joints may be."""
+        """Raise DynError for positions further out of range than `others`, where the joints may be."""
         limits = self.steps.limits
         lower, upper = limits.lower, limits.upper
         if ((q >= lower) & (q <= upper)).all():
@@ -305,20 +272,23 @@ class ReferenceGovernor:
         beyond = np.maximum(lower - q, q - upper)
         j = int(beyond.argmax())
         if beyond[j] > OVERSHOOT:
-            name, unit = limits.joint_names[j], limits.position_units[j]
-            raise DynError(
-                f"joint '{name}' asks for the position {q[j]:.4g} {unit}, its range is "
-                f"{limits.lower[j]:.4g} to {limits.upper[j]:.4g} {unit}",
-                element=f"joint '{name}'",
+            unit, lower, upper = limits.position_units[j], limits.lower, limits.upper
+            raise at_joint(
+                limits.joint_names[j],
+                "reference-out-of-range",
+                position=q[j],
+                unit=unit,
+                lower=lower[j],
+                upper=upper[j],
             )
 
     def _hold(self, t: float) -> None:
-        """Look at the next reference as if the last that went through had come at t (s)."""
+        """Treat the next reference as if the last accepted one had come at t (s)."""
         self._t = t
         self._positions.begin(t, self._q, self._qd)
 
     def _step_to(self, q: Array, qd: Array, dt: float) -> FeasibleStep:
-        """Answer the step to a reference; it is feasible as well where its motions are so apart."""
+        """Return the step to a reference, feasible also if its two motions are feasible separately."""
         step = self.steps.nearest(self._q, self._qd, q, qd, dt)
         if step.feasible:
             return step
@@ -330,37 +300,37 @@ class ReferenceGovernor:
         by_positions = self.steps.nearest(middle, before, q, mean, T)
         return by_velocities if by_positions.feasible else step
 
-    def _fastest(self, dt: float) -> _Found:
-        """Answer the feasible step with the greatest rate."""
+    def _fastest(self, dt: float) -> _PathStep:
+        """Return the feasible step with the greatest rate."""
         place = partial(self._place, dt, self._path.rests_at(self._s))
         greatest = self._most
         s, q, speed = place(greatest)
         step = self.steps.on_path(self._q, self._qd, q, greatest * speed, dt, catch_up=max(dt, GLANCE_S))
         if step.feasible:
-            return _Found(step, s, greatest, ())
+            return _PathStep(step, s, greatest, ())
         asked, rate = step.asked, greatest
         for _ in range(ROUNDS):
             if math.isnan(step.part):
-                # The direction at the full rate will not do, that at the present place may.
+                # The direction at the full rate is infeasible, that at the present place may be feasible.
                 _, q, speed = place(0.0)
                 step = self.steps.on_path(self._q, self._qd, q, greatest * speed, dt)
                 if math.isnan(step.part):
-                    return _Found(None, self._s, 0.0, asked)
+                    return _PathStep(None, self._s, 0.0, asked)
             rate = greatest * step.part
             _, q, speed = place(rate)
             step = self.steps.on_path(self._q, self._qd, q, greatest * speed, dt)
         for room in ROOM:
-            found = self._found(place, rate * (1.0 - room), dt, asked)
+            found = self._at_rate(place, rate * (1.0 - room), dt, asked)
             if found.step is not None:
                 return found
         return self._fastest_in_jump(place, rate, dt, asked)
 
-    def _fastest_in_jump(self, place: Place, rate: float, dt: float, asked: tuple[Excess, ...]) -> _Found:
-        """Answer the same where velocities allow a rate (per s), but positions do not."""
-        too_fast, best = rate, _Found(None, self._s, 0.0, asked)
+    def _fastest_in_jump(self, place: Place, rate: float, dt: float, asked: tuple[Excess, ...]) -> _PathStep:
+        """Return the step with the greatest rate below `rate` (per s) that positions allow, too."""
+        too_fast, best = rate, _PathStep(None, self._s, 0.0, asked)
         for _ in range(HALVINGS):
             rate *= 0.5
-            found = self._found(place, rate, dt, asked)
+            found = self._at_rate(place, rate, dt, asked)
             if found.step is not None:
                 best = found
                 if self._can_go_on(rate):
@@ -370,7 +340,7 @@ class ReferenceGovernor:
             return best
         for _ in range(HALVINGS):
             rate = 0.5 * (best.rate + too_fast)
-            found = self._found(place, rate, dt, asked)
+            found = self._at_rate(place, rate, dt, asked)
             if found.step is not None and self._can_go_on(rate):
                 best = found
             else:
@@ -378,7 +348,7 @@ class ReferenceGovernor:
         return replace(best, jumps=True)
 
     def _can_go_on(self, rate: float) -> bool:
-        """Whether the way to the next reference can be gone at one rate, so that it can end in time."""
+        """True if the path to the next reference is feasible at a constant rate, so it can end in time."""
         begin, end = self._s, self._path.following(self._s)
         if end <= begin:
             return True
@@ -389,16 +359,16 @@ class ReferenceGovernor:
             for (q, v), (q_next, v_next) in pairwise(places)
         )
 
-    def _found(self, place: Place, rate: float, dt: float, asked: tuple[Excess, ...]) -> _Found:
-        """Answer the step with a rate, if it is feasible."""
+    def _at_rate(self, place: Place, rate: float, dt: float, asked: tuple[Excess, ...]) -> _PathStep:
+        """Return the step with a rate, None in it if that is infeasible."""
         s, q, speed = place(rate)
         step = self.steps.nearest(self._q, self._qd, q, rate * speed, dt, catch_up=max(dt, GLANCE_S))
-        return _Found(step if step.feasible else None, s, rate, asked)
+        return _PathStep(step if step.feasible else None, s, rate, asked)
 
     def _place(self, dt: float, rests: bool, rate: float) -> tuple[float, Array, Array]:
-        """Answer s, position and velocity of the path where a step with a rate at its end leads to.
+        """Return s, position and velocity of the path after a step with a rate at its end.
 
-        The rate grows or shrinks evenly in the step; where the path rests it can be any at once.
+        The rate changes linearly during the step; where the path rests it changes at once.
         """
         s = min(self._s + 0.5 * dt * ((rate if rests else self._rate) + rate), self._path.s[-1])
         return (s, *self._path.at(s))

@@ -1,49 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which steps of a motion the actuators of a robot can make."""
+"""Check steps of a motion against the actuator limits, and find the nearest feasible step."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.control.vectors import check_vector, is_finite
+from dyn_core.control.command_limits import check_vector, is_finite
 from dyn_core.core.arrays import Array, as_floats
-from dyn_core.core.errors import DynError, listed
-from dyn_core.facade.run_by import runnable_by
-from dyn_core.facade.runnable import Runnable
+from dyn_core.core.errors import ArgumentError, DynError
 from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
-from dyn_core.feasibility.feasible_step import FeasibleStep
-from dyn_core.feasibility.nearest_torques import fastest_search
-from dyn_core.feasibility.step_program import NONE, ROWS, Layout, step_program
+from dyn_core.feasibility.limit_violations import Excess, bounds, excesses
+from dyn_core.feasibility.step_program import NONE, ROWS, Layout, fastest_search, step_program
 from dyn_core.model.external_wrenches import WrenchRow
+from dyn_core.model.fixed_base.compiled_model import runnable_by
 from dyn_core.model.fixed_base.dynamics_programs import traced, with_terms
-from dyn_core.model.refuse_moving_base import refuse_moving_base
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.robot.robot import Robot
+from dyn_core.model.tunable_parameters import Runnable
+from dyn_core.robot.robot import Robot, refuse_moving_base, refuse_springs
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FeasibleStep:
+    """Result for a desired step.
+
+    Attributes:
+        q: positions after the step (rad or m), (n,).
+        qd: velocities after it (rad/s or m/s), (n,).
+        qdd: accelerations during it (rad/s^2 or m/s^2), (n,).
+        torques: torques at its begin (N m or N), (n,).
+        feasible: whether the desired step is feasible: then q and qd are exactly the desired ones.
+        possible: whether the step keeps all limits; it always keeps those of torques and power.
+        part: remaining fraction of the desired velocities, 0 to 1; 1 for a feasible step, NaN for a step in
+            another direction.
+    """
+
+    q: Array
+    qd: Array
+    qdd: Array
+    torques: Array
+    feasible: bool
+    possible: bool
+    part: float
+    _limits: ActuatorLimits = field(repr=False)
+    _values: Array = field(repr=False)
+
+    @property
+    def asked(self) -> tuple[Excess, ...]:
+        """Violations of the desired step, by joint.
+
+        They include velocities and torques that are needed to reach the desired position.
+        """
+        names = ("asked_q", "asked_qd", "qd", "asked_torques")
+        found = excesses(self._limits, bounds(self._limits, *map(self._vector, names)))
+        jumps = self._vector("asked_torques") != self._vector("wished_torques")
+        jumping = {name for name, jump in zip(self._limits.joint_names, jumps, strict=True) if jump}
+        return tuple(replace(one, jumps=one.joint in jumping and one.quantity != "position") for one in found)
+
+    @property
+    def left(self) -> tuple[Excess, ...]:
+        """Remaining violations of this step, by joint: of joints that violated a limit before it."""
+        compared = bounds(self._limits, self.q, self.qd, self._vector("qd"), self.torques)
+        return excesses(self._limits, compared, slack=1e-9)
+
+    @property
+    def outside(self) -> tuple[Excess, ...]:
+        """Violations of ranges and speeds before the step, by joint."""
+        q, qd = self._vector("q"), self._vector("qd")
+        return excesses(self._limits, bounds(self._limits, q, qd, qd, 0.0 * qd))
+
+    def _vector(self, name: str) -> Array:
+        values: Array = self._values[Layout(len(self.q)).vector(name)]
+        return values
+
 
 _WISHED, _NEAREST, _PATH = "wished", "nearest", "path"
 _VECTORS = ("q", "qd", "q_next", "qd_next")
 
 
 class Feasibility:
-    """What the actuators of a robot make of a wished step.
+    """Feasibility of steps with the actuators of a robot.
 
-    A step goes from the present positions and velocities to the next ones in a time dt, with constant
-    accelerations ``(qd_next - qd) / dt``. It is feasible where the wished positions, those that the
-    accelerations lead to, and the wished velocities are within their limits, and the torques that it needs
-    when it begins are, too, at the speed that the joints have then. Where the wished positions are not those
-    that the velocities lead to, the joints must be able to get there as well: speed and torques are then
-    those of accelerating half of the time and braking the other half.
+    A step goes from the present positions and velocities to the desired ones in a time dt, with constant
+    accelerations ``(qd_next - qd) / dt``. It is feasible if the desired positions and velocities, and the
+    positions that the accelerations lead to, are within their limits, and so are the torques at its begin, at
+    the present speed. If the desired positions are not those that the velocities lead to, the joints must
+    also be able to reach them, accelerating for half of the time and braking for the other half.
 
-    A joint that is outside of its range, or too fast, before the step may go no further out, and no faster.
+    A joint that is already out of its range, or too fast, may not go further out, or faster.
 
-    Attributes:
-        robot: the robot; of one with loops the actuated joints move.
-        limits: the limits.
+    Of a robot with loops the actuated joints move.
     """
 
     def __init__(
@@ -54,16 +104,12 @@ class Feasibility:
         friction: bool = True,
         rotor_inertia: bool = True,
     ) -> None:
-        """Compile what it takes.
+        """Compile the step program.
+
+        Raise DynError if a joint has no actuator, or the limits are those of another robot.
 
         Args:
-            robot: the robot.
-            limits: the limits; None for those of its description.
-            friction: whether the joints have friction.
-            rotor_inertia: whether the rotors have inertia.
-
-        Raises:
-            DynError: a joint has no actuator, or the limits are those of another robot.
+            limits: the limits; None for those of the description.
         """
         check_actuated(robot)
         self.robot = robot
@@ -82,7 +128,7 @@ class Feasibility:
         self._limits = _packed_limits(self.limits, points)
         self._free = np.zeros(robot.dof)
         self._free.flags.writeable = False
-        # What was made of the last step: most callers have always the same.
+        # The times of the last step, which most callers repeat.
         self._times: tuple[float, float | None, Array] = (0.0, None, np.zeros(2))
         self._slices = {
             kind: tuple(layout.vector(f"{kind}_{what}") for what in ("q", "qd", "qdd", "torques"))
@@ -91,7 +137,7 @@ class Feasibility:
         self._wish, self._off, self._least, self._greatest = map(layout.number, layout.NUMBERS)
 
     def with_limits(self, limits: ActuatorLimits) -> Feasibility:
-        """Answer the same with other limits; nothing is compiled if no curve has more points than before."""
+        """Return the same with other limits, without compiling if no curve has more points."""
         if limits.points > self._points:
             return Feasibility(self.robot, limits, **self._terms)
         other = copy(self)
@@ -111,30 +157,24 @@ class Feasibility:
         *,
         catch_up: float | None = None,
     ) -> FeasibleStep:
-        """Answer the step with the torques that are nearest to those wished (Kvrgic-Vidakovic, sec. V).
+        """Return the step with the torques nearest to the desired ones (Kvrgic-Vidakovic, sec. V).
 
-        Positions and velocities are limited first, then the torques that these need, and the accelerations
-        follow from the torques. Where the accelerations would then take a joint beyond its range or speed
-        all the same, which the paper does not look at, the torques are those nearest to the wish, each
-        relative to its limit, with which none does.
+        Positions and velocities are limited first, then the torques for these, which determine the
+        accelerations. If these would take a joint beyond its range or speed, a case that the paper does not
+        treat, the torques are the nearest ones, each relative to its limit, that keep ranges and speeds.
+        Raise ValueError if an argument has another shape, or is not finite.
 
         Args:
-            q: positions (rad or m), (n,).
-            qd: velocities (rad/s or m/s), (n,).
-            q_next: wished positions after the step (rad or m), (n,).
-            qd_next: wished velocities after it (rad/s or m/s), (n,).
-            dt: the step (s), > 0.
+            q, qd: positions and velocities (rad or m; rad/s or m/s), (n,).
+            q_next: desired positions after the step (rad or m), (n,).
+            qd_next: desired velocities after it (rad/s or m/s), (n,).
             wrenches: by link name, ``[force; moment]`` (N, N m) that the link exerts on its environment, in
                 its frame and about its origin.
-            catch_up: the time (s) that joints have to get to wished positions which the velocities do not
-                lead to; None for that of the step.
+            catch_up: time (s) to reach desired positions that the velocities do not lead to; None for `dt`.
 
         Returns:
-            The step. It is not `possible` where no torques within their limits keep range and speed of
-            all joints: then they are those of the paper.
-
-        Raises:
-            ValueError: an argument has another shape, or is not finite.
+            The step. It is not `possible` if no torques within their limits keep range and speed of all
+            joints: then the torques are those of the paper.
         """
         values = self._computed(q, qd, q_next, qd_next, dt, wrenches, catch_up)
         if values.item(self._wish) <= 0.0:
@@ -152,13 +192,10 @@ class Feasibility:
         *,
         catch_up: float | None = None,
     ) -> FeasibleStep:
-        """Answer the fastest step in the wished direction: all wished velocities times one part of 0 to 1.
+        """Return the fastest step in the desired direction: the desired velocities times a factor of 0 to 1.
 
-        The arguments are those of `nearest`.
-
-        Returns:
-            The step. Where no part keeps all limits it is that of `nearest`, and its part is NaN. Where it
-            is only the positions that cannot be had, its part is 1.
+        The arguments are those of `nearest`. If no factor keeps all limits, the step is that of `nearest`,
+        with NaN as its part. If only the positions are infeasible, its part is 1.
         """
         values = self._computed(q, qd, q_next, qd_next, dt, wrenches, catch_up)
         if values.item(self._wish) <= 0.0:
@@ -169,14 +206,13 @@ class Feasibility:
         return self._nearest(values, float(dt))
 
     def _check_limits(self) -> None:
-        if self.limits.joint_names != self.robot.coordinate_names:
-            raise DynError(
-                f"the limits are those of {listed(self.limits.joint_names)}, but the joints of "
-                f"robot '{self.robot.name}' are {listed(self.robot.coordinate_names)}"
-            )
+        given, known = self.limits.joint_names, self.robot.coordinate_names
+        if given != known:
+            raise DynError("limits-joints-mismatch", given=given, robot=self.robot.name, known=known)
 
     def _step(self, kind: str, values: Array, part: float, possible: bool = True) -> FeasibleStep:
         q, qd, qdd, torques = self._slices[kind]
+        # A loop over the four would take a tenth of the time of a step.
         return FeasibleStep(
             values[q],
             values[qd],
@@ -190,12 +226,9 @@ class Feasibility:
         )
 
     def _nearest(self, values: Array, dt: float) -> FeasibleStep:
+        """Return the step of the paper, or that with the nearest torques that keep ranges and speeds."""
         if values.item(self._off) <= 0.0:
             return self._step(_NEAREST, values, math.nan)
-        return self._within_all(values, dt)
-
-    def _within_all(self, values: Array, dt: float) -> FeasibleStep:
-        """Answer the step of the torques nearest to the wish with which all limits are kept."""
         vectors = self._search(values, self.robot.dof, dt)
         if vectors is None:
             return self._step(_NEAREST, values, math.nan, possible=False)
@@ -223,7 +256,7 @@ class Feasibility:
         return values
 
     def _general(self, runnable: Runnable, count: int) -> Callable[..., Array]:
-        """Answer what computes from whatever users give as the first `count` vectors, or says why not."""
+        """Return the program for any input, with checks of the first `count` vectors."""
 
         def general(*vectors: npt.ArrayLike) -> Array:
             n = self.robot.dof
@@ -237,30 +270,31 @@ class Feasibility:
             check_vector(name, self.limits.joint_names, np.asarray(value, dtype=np.float64))
         for link, exerted in (wrenches or {}).items():
             if not is_finite(numbers := np.asarray(exerted, dtype=np.float64)):
-                raise ValueError(f"wrenches['{link}']: expected finite numbers, but they are {numbers}")
-        raise DynError(
-            f"robot '{self.robot.name}' has no finite accelerations here: "
-            "a joint moves no inertia, or the numbers are too large"
-        )
+                raise ArgumentError(
+                    "argument-numbers-not-finite", argument=f"wrenches['{link}']", given=numbers
+                )
+        raise DynError("accelerations-not-finite", robot=self.robot.name)
 
 
 def check_actuated(robot: Robot) -> None:
-    """Refuse a robot with joints that follow no motion, as no actuator moves them; DynError names them."""
+    """Raise DynError, with the names, for a robot with joints that no actuator moves."""
     passive = robot.passive_joint_names
     if not robot.dof:
-        raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to ask of it")
+        raise DynError("robot-without-moving-joint", robot=robot.name)
     refuse_moving_base(robot, "what actuators can do")
     refuse_springs(robot, "a motion that is given")
     if passive and not robot.loops:
         raise DynError(
-            f"{listed(passive)} of robot '{robot.name}': passive joints follow no motion, "
-            "fix them or give them actuators",
+            "passive-joints-unsupported",
+            joints=passive,
+            robot=robot.name,
+            reference="motion",
             element=f"joint '{passive[0]}'",
         )
 
 
 def _packed_limits(limits: ActuatorLimits, points: int) -> Array:
-    """Answer the limits as the program takes them, with `NONE` for those that there are not."""
+    """Return the limits as the program takes them, with `NONE` for missing ones."""
     rows = [limits.lower, limits.upper, limits.velocity, limits.power, limits.braking_power]
     assert len(rows) == len(ROWS)
     curves = [limit.curve for limit in limits.of_joints]
@@ -269,20 +303,20 @@ def _packed_limits(limits: ActuatorLimits, points: int) -> Array:
         *([c.efforts[min(k, len(c.efforts) - 1)] for c in curves] for k in range(points)),
         *([c.slopes[k] if k < len(c.slopes) else 0.0 for c in curves] for k in range(points)),
     ]
-    packed_rows = np.clip(np.concatenate((*rows, *of_curves)), -NONE, NONE)
-    packed_rows.flags.writeable = False
-    return packed_rows
+    packed = np.clip(np.concatenate((*rows, *of_curves)), -NONE, NONE)
+    packed.flags.writeable = False
+    return packed
 
 
 def _times(dt: float, catch_up: float | None) -> Array:
     for name, time in (("dt", dt), ("catch_up", dt if catch_up is None else catch_up)):
         if not (math.isfinite(time) and time > 0.0):
-            raise ValueError(f"{name}: expected a finite time > 0, but it is {time}")
+            raise ArgumentError("argument-time-not-positive", argument=name, given=time)
     return np.array([dt, dt if catch_up is None else catch_up], dtype=np.float64)
 
 
 def _vector(name: str, value: npt.ArrayLike, n: int) -> Array:
     array = as_floats(name, value)
     if array.shape != (n,):
-        raise ValueError(f"{name}: expected the shape ({n},), but it has {array.shape}")
+        raise ArgumentError("argument-shape", argument=name, expected=(n,), given=array.shape)
     return array

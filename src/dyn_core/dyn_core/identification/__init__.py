@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamic parameters from measured motion: linear models, estimators, and what to believe of them."""
+"""Identification of dynamic parameters and payloads from signals.
+
+May import all rooms up to logs. Sub-folders from the bottom: regressor, friction, estimators; then
+diagnosis, online and output; then payload. Begin in pipeline.py.
+"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the description of a robot and a log to a result."""
+"""The identification pipeline: from a robot description and a log to a result."""
 
 from __future__ import annotations
 
@@ -15,36 +15,189 @@ import numpy as np
 
 from dyn_core.algorithms.base_parameters.determination import base_parameters
 from dyn_core.core.arrays import Array
+from dyn_core.core.blas_threads import one_thread
 from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Severity
-from dyn_core.identification.at_rest import at_rest
-from dyn_core.identification.fixed_joints import with_fixed_joints
-from dyn_core.identification.identify import identify
+from dyn_core.identification.diagnosis.reliability import (
+    cost_of_possible,
+    grouped_offsets,
+    of_fixed_joints,
+    of_standing_held_out,
+    reliability_remarks,
+    whiteness,
+)
+from dyn_core.identification.diagnosis.signal_diagnosis import diagnosis
+from dyn_core.identification.estimators.estimation import Estimation
+from dyn_core.identification.estimators.identification_settings import (
+    IdentificationSettings,
+    IdentifyStage,
+    Progress,
+    ResultStage,
+    check_closes,
+    check_length,
+    check_signals,
+)
+from dyn_core.identification.estimators.least_squares import own_columns
+from dyn_core.identification.estimators.standard_deviations import essential
+from dyn_core.identification.fixed_joints import (
+    fixed_positions,
+    of_free_joints,
+    with_all_joints,
+    with_fixed_joints,
+)
+from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.output.identification_result import Comparison, Inputs, Result, friction_curves
 from dyn_core.identification.output.identified_parameters import (
     Errors,
     Identified,
-    IdentifiedMotor,
     IdentifiedParameter,
-    TorqueError,
+    Procedure,
 )
 from dyn_core.identification.output.identified_urdf import identified_urdf
-from dyn_core.identification.output.parameter_set import ParameterSet, SetFriction, SetMotor, SetValue
-from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.identification.stages import Progress, ResultStage
-from dyn_core.identification.units import unit_of
-from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.identification.output.parameter_set import (
+    ParameterSet,
+    Prediction,
+    SetFriction,
+    SetMotor,
+    SetValue,
+    WrongSignals,
+    input_hash,
+    kinematics_hash,
+    predicted,
+    standard_friction,
+)
+from dyn_core.identification.output.parameter_set import torque_error as relative_torque_error
+from dyn_core.identification.output.parameter_tables import (
+    Estimate,
+    base_table,
+    friction_table,
+    motor_table,
+    standard_frictions,
+    standard_table,
+    torque_errors,
+)
+from dyn_core.identification.regressor.base_columns import base_columns, motors_of, unit_of
+from dyn_core.identification.regressor.motion_equations import Equations, at_rest
+from dyn_core.logs.conditioning.signals import Protocol, Signals, condition
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_reading import read_log
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.results.friction_curves import friction_curves
-from dyn_core.results.input_hash import input_hash
-from dyn_core.results.kinematics_hash import kinematics_hash
-from dyn_core.results.prediction import Prediction, predicted, standard_friction, torque_error
-from dyn_core.results.result import Comparison, Inputs, Result
-from dyn_core.robot.robot import Robot
+from dyn_core.robot.robot import Robot, refuse_springs
 from dyn_core.robot.robot_files import Loaded
-from dyn_core.signals.condition import condition
-from dyn_core.signals.protocol import Protocol
+
+
+@one_thread()
+def identify(
+    robot: Robot,
+    signals: Signals,
+    settings: IdentificationSettings = IdentificationSettings(),  # noqa: B008 - it is frozen
+    progress: Progress = lambda stage: None,
+) -> Identified:
+    """Return the parameters of a robot that a motion shows.
+
+    Args:
+        robot: the robot; its parameters are the prior.
+        signals: the measured motion, its training part, and the filter of the equations; see `condition`.
+        settings: estimator, friction and prior.
+        progress: is told the stages as they begin.
+
+    Raises:
+        DynError: the signals do not fit the robot, are too few, or no joint moves.
+    """
+    signals = signals.of_joints(robot.coordinate_names)
+    check_signals(robot, signals, settings)
+    coupled = {joint for motor in motors_of(robot, signals, settings.couplings) for joint in motor.joints}
+    positions = fixed_positions(signals, coupled)
+    found = _identified(*of_free_joints(robot, signals, settings, positions), progress)
+    found = replace(found, remarks=(*found.remarks, *of_fixed_joints(positions)))
+    return with_all_joints(found, robot, positions)
+
+
+def _identified(
+    robot: Robot, signals: Signals, settings: IdentificationSettings, progress: Progress
+) -> Identified:
+    """Return the parameters of a robot in which all joints move, except those that motors couple."""
+    fitted, held_out = at_rest(signals).split()
+    base = base_columns(robot, motors_of(robot, signals, settings.couplings))
+    progress(IdentifyStage.EQUATIONS)
+    equations = Equations(fitted, base)
+    check_closes(equations)
+    check_length(equations, 2 * settings.parts)
+    unseen = Equations(held_out, base) if len(held_out) else None
+    if unseen is not None:
+        check_closes(unseen)
+        check_length(unseen, 2)
+    if settings.diagnose:
+        progress(IdentifyStage.DIAGNOSIS)
+    findings = diagnosis(equations, (FrictionModel(),) * robot.dof) if settings.diagnose else ()
+    estimation = Estimation(base, settings)
+    if settings.friction is None:
+        progress(IdentifyStage.FRICTION)
+    models, tried = estimation.friction(equations)
+    progress(IdentifyStage.FIT)
+    fit = estimation.fit(equations, models, progress)
+    solution = fit.solution
+    residuals = fit.residuals
+    decimation = fit.rows.equations.decimation
+    segments = decimation.segments(fit.rows.equations.signals.segments)
+    spread = fit.deviations(residuals)
+    needed = essential(solution, spread / np.where(solution.identifiable, solution.deviations, 1.0))
+    progress(IdentifyStage.BODIES)
+    consistent = estimation.possible(models, fit)
+    own = own_columns(fit.data)
+    progress(IdentifyStage.NODES)
+    frictions = standard_frictions(equations, models, consistent, own)
+    at_once = standard_frictions(equations, models, consistent, own, at_once=True)
+    plain = Estimate(solution.x, spread, needed, solution.identifiable)
+    of_friction = np.concatenate([spread[: len(base.kept)], consistent.friction_deviations])
+    possible = Estimate(consistent.x, of_friction, needed, solution.identifiable)
+    offsets = grouped_offsets(base, models)
+    stood = equations.stands.mean(axis=0).tolist()
+    stood_unseen = [0.0] * robot.dof if unseen is None else unseen.stands.mean(axis=0).tolist()
+    progress(IdentifyStage.ERRORS)
+    of_plain, of_possible = (torque_errors(equations, unseen, models, x) for x in (plain.x, possible.x))
+    return Identified(
+        robot.name,
+        robot.coordinate_names,
+        base_table(base, plain),
+        friction_table(robot, models, own, plain, tried),
+        standard_table(base, consistent, frictions),
+        friction_table(robot, models, own, possible, tried),
+        base_table(base, possible),
+        tuple(friction.v0 for friction in frictions),
+        {
+            name: value
+            for j, friction in zip(robot.coordinates, at_once, strict=True)
+            for name, value in zip(FrictionModel().names(j), friction.values, strict=True)
+        },
+        motor_table(base, consistent),
+        of_plain,
+        of_possible,
+        solution.condition,
+        tuple(whiteness(residuals, fit.rows.used, decimation, segments).tolist()),
+        tuple(stood),
+        {},
+        offsets,
+        _procedure(signals, settings, len(fit.rows)),
+        cost_of_possible(of_plain.fitted.relative, of_possible.fitted.relative)
+        + reliability_remarks(base, fitted, models, solution, stood, offsets)
+        + of_standing_held_out(robot.coordinate_names, stood_unseen),
+        findings,
+    )
+
+
+def _procedure(signals: Signals, settings: IdentificationSettings, equations: int) -> Procedure:
+    return Procedure(
+        signals.done,
+        len(signals),
+        signals.period,
+        signals.cutoff,
+        signals.train,
+        signals.decimate,
+        equations,
+        settings.estimator,
+        settings.parts,
+        settings.prior_weight,
+    )
 
 
 def make_result(
@@ -57,25 +210,15 @@ def make_result(
     settings: IdentificationSettings = IdentificationSettings(),  # noqa: B008 - it is frozen
     progress: Progress = lambda stage: None,
 ) -> Result:
-    """Identify a robot from a log, and answer all that is to be told about it.
+    """Identify a robot from a log, and return the whole result; DynError if the log cannot be used.
 
-    Args:
-        loaded: the description of the robot.
-        log_path: the log.
-        made_by: what does this, with its version.
-        mapping: what the columns of the log mean; a file.
-        side_file: from which `loaded` has what its URDF cannot say; for its hash.
-        protocol: how the log is conditioned.
-        settings: how the parameters are estimated.
-        progress: is told the stages.
-
-    Raises:
-        DynError: the log cannot be used, or shows nothing.
+    `made_by` is the program with its version, `mapping` a file with the meaning of the columns of the log,
+    and `side_file` the one of `loaded`, for its hash; `progress` is told the stages.
     """
     robot = loaded.robot
     if not robot.dof:
-        raise DynError(f"robot '{robot.name}' has no joint that moves: there is nothing to identify")
-    refuse_springs(robot, "identification")  # before the log, in which nobody looks for motors
+        raise DynError("robot-without-moving-joint", robot=robot.name, purpose="identify")
+    refuse_springs(robot, "identification")  # before the log is read, which would look for motors
     progress(ResultStage.READING)
     log = read_log(log_path, mapping, robot)
     files = {"log": log_path, "map": mapping, "side file": side_file}
@@ -89,9 +232,7 @@ def make_result(
 
 
 def _without_effort(signals: Signals, joints: Collection[str]) -> Signals:
-    """Answer the signals without the efforts of some joints, of which no model knows anything."""
-    if not joints:
-        return signals
+    """Return the signals without the efforts of joints that no model predicts."""
     without = np.array([name in joints for name in signals.joint_names])
     return replace(signals, tau=np.where(without, np.nan, signals.tau))
 
@@ -126,11 +267,11 @@ def _result(
     described = _of_description(robot)
     expected = [predicted(robot, described, part.q, part.qd, part.qdd).standard for part in parts]
     standard_errors = _errors(parts, [torque.standard for torque in torques])
-    suddenly = robot.with_parameters({**identified.parameters, **identified.at_once})
-    at_once = [t.load + standard_friction(suddenly, p.qd) for p, t in zip(parts, torques, strict=True)]
+    # A URDF has no transition velocity of Coulomb friction.
+    sharp = robot.with_parameters({**identified.parameters, **identified.at_once})
+    at_once = [t.load + standard_friction(sharp, p.qd) for p, t in zip(parts, torques, strict=True)]
     at_once_errors = _errors(parts, at_once)
-    # Who reads a URDF knows no transition of Coulomb friction.
-    urdf = identified_urdf(loaded, suddenly)
+    urdf = identified_urdf(loaded, sharp)
     held_out_errors = {
         "with_friction_models": identified.consistent_errors.held_out,
         "with_standard_friction": standard_errors.held_out,
@@ -140,7 +281,7 @@ def _result(
         bare,
         descriptions=(robot.description_hash, hashlib.sha256(urdf.text.encode()).hexdigest()),
         wrong=tuple(
-            f"{finding.element}: {finding.message}"
+            WrongSignals(finding.code, f"{finding.element}: {finding.message}")
             for finding in identified.findings
             if finding.severity is Severity.ERROR
         ),
@@ -168,21 +309,13 @@ def _result(
 
 
 def _of_measured(identified: Identified, signals: Signals) -> Identified:
-    """Answer the same, without errors of joints whose effort was not measured."""
+    """Remove the errors of joints whose effort was not measured."""
 
-    def masked(error: TorqueError) -> TorqueError:
-        by_joint, rms = (
-            tuple(x if known else math.nan for x, known in zip(values, signals.has_effort, strict=True))
-            for values in (error.by_joint, error.rms)
-        )
-        return TorqueError(error.relative, by_joint, rms)
+    def masked(values: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(x if known else math.nan for x, known in zip(values, signals.has_effort, strict=True))
 
-    def both(errors: Errors) -> Errors:
-        return Errors(masked(errors.fitted), None if errors.held_out is None else masked(errors.held_out))
-
-    return replace(
-        identified, errors=both(identified.errors), consistent_errors=both(identified.consistent_errors)
-    )
+    consistent_errors = identified.consistent_errors.by_joint(masked)
+    return replace(identified, errors=identified.errors.by_joint(masked), consistent_errors=consistent_errors)
 
 
 def _parameter_set(robot: Robot, identified: Identified, protocol: Protocol, inputs: Inputs) -> ParameterSet:
@@ -200,33 +333,28 @@ def _parameter_set(robot: Robot, identified: Identified, protocol: Protocol, inp
         kinematics_hash(robot),
         tuple(_value(parameter) for parameter in identified.standard),
         tuple(
-            SetFriction(joint, friction.model, tuple(_of_term(p) for p in friction.parameters))
+            SetFriction(joint, friction.model, tuple(_value(p, indexed=False) for p in friction.parameters))
             for joint, friction in zip(robot.coordinate_names, identified.consistent_friction, strict=True)
         ),
         made,
         protocol,
         dict(zip(robot.coordinate_names, identified.coulomb_velocity, strict=True)),
-        tuple(_motor(motor) for motor in identified.motors),
+        tuple(
+            SetMotor(motor.name, motor.joints, tuple(_value(parameter) for parameter in motor.parameters))
+            for motor in identified.motors
+        ),
     )
 
 
-def _value(parameter: IdentifiedParameter) -> SetValue:
+def _value(parameter: IdentifiedParameter, *, indexed: bool = True) -> SetValue:
+    """Return a parameter for a file, with the number of its joint if `indexed`."""
+    name = parameter.name if indexed else parameter.name.rstrip("0123456789")
     deviation = parameter.deviation if np.isfinite(parameter.deviation) else None
-    return SetValue(parameter.name, parameter.value, deviation, parameter.unit)
-
-
-def _motor(motor: IdentifiedMotor) -> SetMotor:
-    Ia, Fv, Fs = (_value(parameter) for parameter in motor.parameters)
-    return SetMotor(motor.name, motor.joints, (Ia, Fv, Fs))
-
-
-def _of_term(parameter: IdentifiedParameter) -> SetValue:
-    value = _value(parameter)
-    return replace(value, name=value.name.rstrip("0123456789"))
+    return SetValue(name, parameter.value, deviation, parameter.unit)
 
 
 def _of_description(robot: Robot) -> ParameterSet:
-    """Answer what the description itself says, as a parameter set."""
+    """Return the parameters of the description as a parameter set."""
     return ParameterSet(
         robot.name,
         (robot.description_hash,),
@@ -239,26 +367,26 @@ def _of_description(robot: Robot) -> ParameterSet:
 
 
 def _errors(parts: list[Signals], torques: list[Array]) -> Errors:
-    found = [torque_error(part, torque) for part, torque in zip(parts, torques, strict=True)]
+    found = [relative_torque_error(part, torque) for part, torque in zip(parts, torques, strict=True)]
     return Errors(found[0], found[1] if len(found) == 2 else None)
 
 
 def _comparison(signals: Signals, torques: Prediction, *, is_held_out: bool) -> Comparison:
-    # The filter is symmetric and leaves what is linear in time as it is: time itself.
+    # The filter is symmetric and does not change linear functions of time, such as time itself.
     columns = signals.parallel(signals.time, signals.tau, torques.tau, torques.standard)
     pieces: list[list[Array]] = [[] for _ in columns]
     for a, b in signals.decimated_segments:
         for part, column in zip(pieces, columns, strict=True):
-            # A gap is drawn at the place where it begins.
+            # A gap is drawn where it begins.
             part += [column[a:b], np.full_like(column[:1], np.nan)]
     time, measured, model, standard = (np.concatenate(part)[:-1] for part in pieces)
-    places = np.flatnonzero(np.isnan(time))
-    time[places] = time[places - 1]
+    gaps = np.flatnonzero(np.isnan(time))
+    time[gaps] = time[gaps - 1]
     return Comparison(time, measured, model, standard, is_held_out)
 
 
 def _grouping(robot: Robot) -> tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]:
-    """Answer what is seen only in combination, and what is not seen at all."""
+    """Return the parameters that are seen only in combination, and those that are not seen at all."""
     try:
         found = base_parameters(robot)
     except DynError:

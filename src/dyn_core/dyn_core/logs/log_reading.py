@@ -1,40 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a log file to a log, with everything that was found on the way."""
+"""Read a log file: choose the reader by its contents, map columns, repair and check."""
 
 from __future__ import annotations
 
+import errno
+import math
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.core.errors import DynError, listed, shortened
+from dyn_core.core.arrays import Array, as_floats
+from dyn_core.core.errors import ArgumentError, DynError
 from dyn_core.core.findings import Finding, Severity
+from dyn_core.core.messages import Message
 from dyn_core.core.text import path_text
-from dyn_core.logs.asked import asked_sources, with_control
-from dyn_core.logs.gather import MAX_VALUES
-from dyn_core.logs.log import Log, raw_log
-from dyn_core.logs.mapping.assignment import Assignment, assign
+from dyn_core.logs.log import EFFORT, POSITION, VELOCITY, Log
+from dyn_core.logs.mapping.assignment import Assignment, assign, needed_columns
+from dyn_core.logs.mapping.joint_side import set_point_sources, with_control
 from dyn_core.logs.mapping.log_map import LogMap, read_log_map
-from dyn_core.logs.merge import merged
-from dyn_core.logs.passive_positions import passive_findings, passive_sources
+from dyn_core.logs.readers.array_files import read_npy, read_npz, read_parquet
+from dyn_core.logs.readers.bag import read_bag
+from dyn_core.logs.readers.csv import read_csv
+from dyn_core.logs.readers.matlab import read_matlab
+from dyn_core.logs.recording import MAX_VALUES, Recording, Stream
 from dyn_core.logs.repair.log_cleaning import clean_log
-from dyn_core.logs.repair.plausibility import suspicious
-from dyn_core.logs.stream import Recording, Stream
-from dyn_core.logs.units import EFFORT, POSITION, VELOCITY
+from dyn_core.logs.repair.plausibility import passive_findings, passive_sources, suspicious
+from dyn_core.logs.repair.time_stamps import merged
 from dyn_core.robot.robot import Robot
+
+_SQLITE = b"SQLite format 3\0"
+_MCAP = b"\x89MCAP0\r\n"
+_NO_SUCH_PATH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 @dataclass(frozen=True, eq=False)
 class LogReport:
-    """What is in a log file.
+    """Contents of a log file.
 
     Attributes:
-        log: the log; None where it cannot be used, and then the first finding says why.
-        findings: what was found, the worst first.
-        form: what kind of file it is; empty where it cannot be read.
+        log: the log; None if it cannot be used, for the reason in the first finding.
+        findings: the findings, the worst first.
+        form: kind of the file; empty if it cannot be read.
     """
 
     log: Log | None
@@ -48,25 +59,34 @@ def read_log(
     robot: Robot | None = None,
     max_values: int = MAX_VALUES,
 ) -> Log:
-    """Answer a log, in SI units and on the side of the joints.
+    """Return a log, in SI units and on the joint side.
 
     Args:
         path: a CSV, Parquet, NumPy or MATLAB file, or a ROS 2 bag (file or directory).
-        mapping: what its columns mean (see `log_map`): path of a YAML file, or what it would hold.
-        robot: the robot, whose joints are then looked for and whose limits are compared.
-        max_values: how many values are read at most.
+        mapping: meaning of its columns (see `log_map`): path of a YAML file, or its contents.
+        robot: the robot, if the log has to match its joints and limits.
+        max_values: greatest number of values that are read.
 
     Raises:
-        DynError: it cannot be used; the message says why and what to do.
+        DynError: the log cannot be used; the message gives the reason and the remedy.
     """
     report = examine_log(path, mapping, robot, max_values)
     errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
+    file = path_text(path)
+    if len(errors) > 1:
+        subject, cause, others = errors[0].element, errors[0].detail, len(errors) - 1
+        raise DynError("log-unusable-several", subject=subject, cause=cause, others=others, file=file)
     if errors:
-        about = f"{errors[0].element}: " if errors[0].names else ""
-        more = f"; and {len(errors) - 1} more: 'dyn log' lists them" if len(errors) > 1 else ""
-        raise DynError(f"{about}{errors[0].message}{more}", file=path_text(path))
+        raise _error_of(errors[0]).in_file(file)
     assert report.log is not None
     return report.log
+
+
+def _error_of(finding: Finding) -> DynError:
+    if not finding.names:
+        return DynError(finding.code, **finding.values)
+    subject = finding.element
+    return DynError("log-unusable", subject=subject, cause=finding.detail, element=subject)
 
 
 def examine_log(
@@ -75,25 +95,22 @@ def examine_log(
     robot: Robot | None = None,
     max_values: int = MAX_VALUES,
 ) -> LogReport:
-    """Answer what is in a log, and all that is suspicious about it; nothing is raised for a bad log.
+    """Return a log with all findings about it; a log that cannot be used raises no error.
 
     Raises:
         DynError: the mapping cannot be used.
     """
-    # Readers import what takes long, and few who import the library read logs.
-    from dyn_core.logs.open_log import open_log
-
-    said = read_log_map(mapping)
+    log_map = read_log_map(mapping)
     names = () if robot is None else robot.coordinate_names
     findings: list[Finding] = []
     form = ""
     try:
-        recording = open_log(path, said, names or tuple(said.joints), max_values)
+        recording = open_log(path, log_map, names or tuple(log_map.joints), max_values)
         form = recording.form
         findings += recording.findings
-        log = _log(recording, said, robot, path_text(path), findings)
+        log = _log(recording, log_map, robot, path_text(path), findings)
     except DynError as error:
-        findings.append(Finding(Severity.ERROR, "log", (), error.message))
+        findings.append(Finding(Severity.ERROR, "log", (), error.detail))
         return LogReport(None, _sorted(findings), form)
     ordered = _sorted(findings)
     return LogReport(replace(log, findings=ordered), ordered, form)
@@ -108,174 +125,205 @@ def log_of_arrays(
     mapping: Mapping[str, object] | None = None,
     robot: Robot | None = None,
 ) -> Log:
-    """Answer the log of a running system, cleaned as one from a file.
+    """Return the log of a running system, cleaned like a log from a file.
 
     Args:
         joint_names: names of the n joints.
         time: stamps (s), (N,).
-        q: positions, (N, n), NaN where there is none; so for `tau` and `qd`.
+        q: positions, (N, n); missing values are NaN, here and in `tau` and `qd`.
         tau: efforts, (N, n).
-        qd: velocities, (N, n); None where they were not measured.
-        mapping: as for `read_log`, without columns.
-        robot: as for `read_log`.
+        qd: velocities, (N, n); None if they were not measured.
+        mapping: as in `read_log`, without columns.
+        robot: as in `read_log`.
 
     Raises:
-        DynError: it cannot be used.
+        DynError: the log cannot be used.
         ValueError: an array has the wrong shape.
     """
-    raw = raw_log(joint_names, time, q, tau, qd)
-    said = read_log_map(mapping)
-    quantities = {POSITION: raw.q, VELOCITY: raw.qd, EFFORT: raw.tau}
-    given = {what: array for what, array in quantities.items() if array is not None}
-    stream = Stream(
-        source="",
-        names=tuple(f"{what}.{joint}" for what in given for joint in raw.joint_names),
-        values=np.column_stack(list(given.values())),
-        time=raw.time,
-    )
+    names = tuple(joint_names)
+    stamps = as_floats("time", time)
+    if stamps.ndim != 1:
+        raise ArgumentError("argument-shape", argument="time", expected="(N,)", given=stamps.shape)
+    if len(set(names)) != len(names):
+        raise ArgumentError("joint-names-repeated", given=names)
+    arrays: dict[str, Array] = {}
+    for quantity, argument, values in ((POSITION, "q", q), (VELOCITY, "qd", qd), (EFFORT, "tau", tau)):
+        if values is None:
+            continue
+        arrays[quantity] = array = as_floats(argument, values)
+        if array.shape != (shape := (len(stamps), len(names))):
+            raise ArgumentError("argument-shape", argument=argument, expected=shape, given=array.shape)
+    columns = tuple(f"{quantity}.{joint}" for quantity in arrays for joint in names)
+    stream = Stream("", columns, np.column_stack(list(arrays.values())), stamps)
     findings: list[Finding] = []
-    log = _log(Recording("arrays", (stream,)), said, robot, "", findings)
+    log = _log(Recording("arrays", (stream,)), read_log_map(mapping), robot, "", findings)
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if errors:
-        raise DynError(f"{errors[0].element}: {errors[0].message}" if errors[0].names else errors[0].message)
+        raise _error_of(errors[0])
     return replace(log, findings=_sorted(findings))
 
 
 def _log(
-    recording: Recording, said: LogMap, robot: Robot | None, source: str, findings: list[Finding]
+    recording: Recording, log_map: LogMap, robot: Robot | None, source: str, findings: list[Finding]
 ) -> Log:
+    """Return the log of a recording; its findings are added to `findings`."""
     if not recording.streams:
-        seen = f": its topics are {listed(recording.others, 8)}" if recording.others else ""
-        raise DynError(f"no topic says anything of joints{seen}; record sensor_msgs/JointState")
+        if recording.others:
+            raise DynError("log-topics-without-joints", topics=recording.others)
+        raise DynError("log-without-topics")
     names = None if robot is None else robot.coordinate_names
-    assignment = assign(recording, said, names, {} if robot is None else _followers(robot))
+    assignment = assign(recording, log_map, names, {} if robot is None else _followers(robot))
     findings += assignment.findings
     if not assignment.sources:
         known = [name for stream in recording.streams for name in (*stream.names, *stream.ignored)]
-        raise DynError(
-            f"no column is known to be of a joint: there are {listed(known, 12)}; give a map that names them"
-            + _example(known, names or ())
-        )
+        raise _without_columns(known, names or ())
     if robot is not None:
-        _check_missing(robot, said, assignment)
-    asked = asked_sources(recording, said)
-    passive = passive_sources(recording, assignment, said, robot)
-    beside = {**asked, **passive}
-    together = merged(recording, replace(assignment, sources={**assignment.sources, **beside}), said)
+        _check_missing(robot, log_map, assignment)
+    set_points = set_point_sources(recording, log_map)
+    passive = passive_sources(recording, assignment, log_map, robot)
+    beside = {**set_points, **passive}
+    together = merged(recording, replace(assignment, sources={**assignment.sources, **beside}), log_map)
     findings += together.findings
     measured = {key: column for key, column in together.columns.items() if key not in beside}
-    log = clean_log(together.time, measured, assignment, said, source)
-    log = with_control(log, said, asked, together.time, together.columns)
+    log = clean_log(together.time, measured, assignment, log_map, source)
+    log = with_control(log, log_map, set_points, together.time, together.columns)
     log = replace(log, done=(*together.done, *log.done))
     findings += log.findings
     recorded = log.joint_names
     if robot is not None:
-        log = _of_robot(log, said, robot)
+        log = _of_robot(log, log_map, robot)
         findings += passive_findings(log, robot, passive, together.time, together.columns)
-    # What a map says of joints that are not in the log is no surprise.
-    findings += (
-        finding
-        for finding in suspicious(log, robot)
-        if finding.kind != "joint" or not said.held.keys() - set(recorded) & set(finding.names)
-    )
+    # Joints that the map holds at a position are constant on purpose.
+    held = log_map.held.keys() - set(recorded)
+    findings += (f for f in suspicious(log, robot) if f.kind != "joint" or not held & set(f.names))
     return log
 
 
-def _example(columns: Sequence[str], joints: Sequence[str]) -> str:
-    """Answer what such a map looks like, where columns have numbers in the place of names."""
+def _without_columns(columns: Sequence[str], joints: Sequence[str]) -> DynError:
+    """Return the error for unknown columns; it shows an example of a map if they are numbered."""
     if len(columns) < 3 or not all(name.isdecimal() for name in columns):
-        return ""
-    joint = shortened(joints[0], 40) if joints else "elbow"
+        return DynError("log-columns-unknown", known=columns)
     count = max(len(joints), 1)
-    effort = 2 + count * max((len(columns) - 1) // count - 1, 1)  # the last block, behind velocities
-    return (
-        ", such as 'time: {column: 1}' and, on the next lines, 'joints:' and "
-        f"'  {joint}: {{position: {{column: 2}}, effort: {{column: {effort}}}}}'; columns are counted "
-        "from 1"
-    )
+    effort = 2 + count * max((len(columns) - 1) // count - 1, 1)  # the last block, after velocities
+    joint = joints[0] if joints else "elbow"
+    return DynError("log-columns-numbered", known=columns, joint=joint, column=effort)
 
 
-def _followers(robot: Robot) -> dict[str, str]:
-    """Answer joints that mimic others, and passive ones of loops, with how they follow what."""
-    mimics = {
-        joint.name: f"mimics '{robot.joints[joint.mimic.leader - 1].name}', whose column says"
+def _followers(robot: Robot) -> dict[str, str | None]:
+    """Return the leaders of mimic joints, by their names, and None for passive joints of loops."""
+    mimics: dict[str, str | None] = {
+        joint.name: robot.joints[joint.mimic.leader - 1].name
         for joint in robot.joints
         if joint.mimic is not None and joint.mimic.leader
     }
-    if not robot.loops:
-        return mimics
-    return mimics | dict.fromkeys(robot.passive_joint_names, "follows the actuated joints, whose columns say")
+    return mimics | dict.fromkeys(robot.passive_joint_names if robot.loops else ())
 
 
-def _check_missing(robot: Robot, said: LogMap, assignment: Assignment) -> None:
-    """Refuse a log in which joints of the robot are missing that nobody says anything of."""
-    unknown = [joint for joint in said.held if joint not in robot.coordinate_names]
+def _check_missing(robot: Robot, log_map: LogMap, assignment: Assignment) -> None:
+    """Refuse a log without joints of the robot that the map does not hold, and wrong held joints."""
+    unknown = [joint for joint in log_map.held if joint not in robot.coordinate_names]
     followers = _followers(robot)
-    following = [joint for joint in unknown if joint in followers]
-    if following:
-        how, _ = followers[following[0]].split(", ")
-        where = "that one is" if how.startswith("mimics") else "those are"
-        raise DynError(f"held: '{shortened(following[0], 40)}' {how}: leave it out, and say where {where}")
+    for joint in unknown:
+        if joint in followers:
+            if followers[joint] is not None:
+                raise DynError("held-joint-mimics", joint=joint, leader=followers[joint])
+            raise DynError("held-joint-passive", joint=joint)
     if unknown:
-        raise DynError(
-            f"held: the robot has no joint {listed(unknown)}: "
-            f"its joints are {listed(robot.coordinate_names, 12)}"
-        )
-    missing = [
-        joint
-        for joint in robot.coordinate_names
-        if (joint, POSITION) not in assignment.sources and joint not in said.held
-    ]
+        raise DynError("entry-joint-unknown", entry="held", unknown=unknown, known=robot.coordinate_names)
+    needed = [joint for joint in robot.coordinate_names if joint not in log_map.held]
+    missing = [joint for joint in needed if (joint, POSITION) not in assignment.sources]
     if missing:
-        example = shortened(missing[0], 40)
-        raise DynError(
-            f"it has no position of {listed(missing, 12)}, which the robot has; where such a joint did not "
-            "move, say so "
-            f"in a map: 'held: {{{example}: 0.0}}'"
-        )
+        raise DynError("log-joint-missing", missing=missing, joint=missing[0])
 
 
-def _of_robot(log: Log, said: LogMap, robot: Robot) -> Log:
-    """Answer the log with all joints of the robot, in its order; joints that are held have no effort."""
+def _of_robot(log: Log, log_map: LogMap, robot: Robot) -> Log:
+    """Return the log with all joints of the robot, in its order; held joints have no effort."""
+    names = robot.coordinate_names
     place = {joint: k for k, joint in enumerate(log.joint_names)}
-    missing = [joint for joint in robot.coordinate_names if joint not in place and joint not in said.held]
-    if missing:
-        raise DynError(f"it has no usable position of {listed(missing, 12)}, which the robot has")
-    sigma = {joint.name: joint.sigma for joint in robot.independent_joints}
-    units = tuple("m" if sigma[joint] else "rad" for joint in robot.coordinate_names)
-    for joint, unit in zip(robot.coordinate_names, units, strict=True):
+    held = [joint for joint in names if joint not in place]
+    if missing := [joint for joint in held if joint not in log_map.held]:
+        raise DynError("log-position-unusable", missing=missing)
+    units = tuple("m" if joint.sigma else "rad" for joint in robot.independent_joints)
+    for joint, unit in zip(names, units, strict=True):
         if joint in place and log.units[place[joint]] == "m" and unit == "rad":
-            raise DynError(
-                f"joint '{joint}': it is revolute, but its position is in m: give its unit in a map"
-            )
-    count = len(log.time)
-
-    def taken(array: np.ndarray, otherwise: float | None) -> np.ndarray:
-        columns = [
-            array[:, place[joint]]
-            if joint in place
-            else np.full(count, said.held[joint] if otherwise is None else otherwise)
-            for joint in robot.coordinate_names
-        ]
-        return np.column_stack(columns)
-
-    held = [joint for joint in robot.coordinate_names if joint not in place]
+            raise DynError("revolute-position-in-metres", joint=joint)
     if log.control is not None and held:
-        raise DynError(f"control: {listed(held)} did not move and has none: it needs that of each joint")
-    control = (
-        None if log.control is None else log.control.of_joints([place[j] for j in robot.coordinate_names])
-    )
+        raise DynError("control-of-held-joint", joints=held)
+
+    def ordered(array: Array, otherwise: Mapping[str, float]) -> Array:
+        return np.column_stack(
+            [
+                array[:, place[joint]] if joint in place else np.full(len(array), otherwise[joint])
+                for joint in names
+            ]
+        )
+
     return replace(
         log,
-        control=control,
-        joint_names=robot.coordinate_names,
-        q=taken(log.q, None),
-        tau=taken(log.tau, float("nan")),
-        qd=None if log.qd is None else taken(log.qd, 0.0),
+        control=None if log.control is None else log.control.of_joints([place[joint] for joint in names]),
+        joint_names=names,
+        q=ordered(log.q, log_map.held),
+        tau=ordered(log.tau, dict.fromkeys(names, math.nan)),
+        qd=None if log.qd is None else ordered(log.qd, dict.fromkeys(names, 0.0)),
         units=units,
-        done=(*log.done, *(f"joint '{joint}' held at {said.held[joint]:g}" for joint in held)),
+        done=(*log.done, *(Message("joint-held", joint=name, position=log_map.held[name]) for name in held)),
     )
 
 
 def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: finding.severity))
+
+
+def open_log(
+    path: str | os.PathLike[str], log_map: LogMap, joints: Sequence[str], max_values: int = MAX_VALUES
+) -> Recording:
+    """Return the columns of a log that may be needed.
+
+    Args:
+        path: a file, or the directory of a bag.
+        log_map: map of the user.
+        joints: names of joints, if they are known.
+        max_values: greatest number of values that are read.
+
+    Raises:
+        DynError: the log cannot be read.
+    """
+    shown = path_text(path)
+    try:
+        return _read(Path(os.fsdecode(path)), log_map, joints, max_values)
+    except DynError as error:
+        raise error.in_file(shown) from error
+    except OSError as error:
+        if error.errno in _NO_SUCH_PATH:
+            raise DynError("log-missing", path=shown) from error
+        raise DynError("file-unreadable", reason=error.strerror or error, file=shown) from error
+    except Exception as error:  # the libraries of the formats raise any type of exception for damaged files
+        if "\0" in os.fsdecode(path):
+            raise DynError("path-with-null") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise DynError("log-file-unreadable", reason=reason, file=shown) from error
+
+
+def _read(path: Path, log_map: LogMap, joints: Sequence[str], max_values: int) -> Recording:
+    """Read a log with the reader for its contents; its name hardly matters."""
+
+    def select(names: Sequence[str]) -> Sequence[int]:
+        return needed_columns(names, log_map, joints)
+
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        return read_bag(path, "", max_values)
+    if not stat.S_ISREG(mode):
+        raise DynError("log-not-regular-file")
+    with path.open("rb") as file:
+        start = file.read(128)
+    if not start:
+        raise DynError("log-file-empty")
+    for begin, suffix in ((_SQLITE, ".db3"), (_MCAP, ".mcap")):
+        if start.startswith(begin):
+            return read_bag(path, suffix, max_values)
+    readers = {b"PAR1": read_parquet, b"\x93NUMPY": read_npy, b"PK\x03\x04": read_npz}
+    readers |= {b"MATLAB": read_matlab, b"\x89HDF": read_matlab}
+    otherwise = read_matlab if path.suffix.lower() == ".mat" else read_csv
+    read = next((read for begin, read in readers.items() if start.startswith(begin)), otherwise)
+    return read(path, select, max_values)

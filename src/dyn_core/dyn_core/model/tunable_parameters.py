@@ -1,27 +1,151 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that change while a model is in use.
+"""Run a program by either backend, C or Python, and set the dynamic parameters of a model.
 
-What the programs of a model are given in the place of parameters is one array, which begins with the
-parameters and gravity themselves (see `dyn_core.codegen.staging`). It is never written to, only
-replaced, so that a call computes with the parameters before a change or with those after it, never
-with some of both; a call that has begun keeps those it began with.
+`Search` finds the passive joints of loops where the compiled Newton iteration does not converge.
+
+Programs with parameters that can be set take one array, which begins with the parameters and gravity (see
+`staged` in `dyn_core.codegen.traced_program`). It is replaced and never written to: a call computes with the
+parameters before a change or with those after it, never with some of both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from threading import Lock
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from dyn_core.algorithms.loops.passive_joint_positions import (
+    closes_somewhere,
+    not_closing_error,
+    solution_by_detours,
+)
+from dyn_core.codegen.python_backend import PythonFunction, Unknowns
+from dyn_core.codegen.traced_program import Program
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
-from dyn_core.facade.runnable import Runnable
-from dyn_core.model.gravity import checked_gravity
-from dyn_core.model.named_values import renewed
+from dyn_core.robot.mdh_table import renewed
+from dyn_core.robot.moving_base import MovingBase
+from dyn_core.robot.robot import Robot, checked_gravity
+from dyn_core.symbolic.expression_graph import Expr
+
+Backend = Literal["auto", "c", "python"]
+Parameters = Literal["baked", "runtime"]
+
+
+class Function(Protocol):
+    """A program that a backend can run."""
+
+    def into(self, *arguments: Array) -> int | None:
+        """Compute one sample or a batch; the last array takes the results.
+
+        Return None, or the number of a sample whose unknowns cannot be found.
+        """
+
+    def into_at(self, *arguments: Array) -> None:
+        """Compute the same with given unknowns, one array more after the inputs."""
+
+    def bind(self, general: Callable[..., Array], prepared: list[Array]) -> Callable[..., Array]:
+        """Return a function that does the same as `general`, faster where it can."""
+        ...
+
+
+@dataclass(frozen=True)
+class Runnable:
+    """A program that can be run.
+
+    Attributes:
+        function: the program in its backend.
+        shape: shape of the result for one sample.
+        tunable: whether it takes values prepared from parameters.
+        search: finds unknowns that are not found at once, or raises an error with the reason.
+    """
+
+    function: Function
+    shape: tuple[int, ...]
+    tunable: bool
+    search: Search | None = None
+
+    def run(self, prepared: Sequence[Array], *arrays: Array, out: Array | None = None) -> Array:
+        """Compute the program for checked arrays.
+
+        Args:
+            prepared: one item: the values prepared from parameters; empty if there are none.
+            arrays: the inputs, all of one sample or all of one batch.
+            out: array of the right shape for the result, which may share memory with the inputs.
+        """
+        direct = out is not None and _is_plain(out) and not any(np.may_share_memory(out, a) for a in arrays)
+        result = out if out is not None and direct else np.empty((*arrays[0].shape[:-1], *self.shape))
+        given = prepared[:1] if self.tunable else ()
+        inputs = [a if _is_plain(a) else np.array(a, order="C") for a in arrays]
+        if self.function.into(*inputs, *given, result) is not None:
+            assert self.search is not None
+            self.function.into_at(*inputs, self.search(inputs), *given, result)
+        if out is None or direct:
+            return result
+        out[...] = result
+        return out
+
+
+def _is_plain(array: Array) -> bool:
+    """Whether an array is contiguous and aligned in memory."""
+    return array.flags.c_contiguous and array.flags.aligned and type(array) is np.ndarray
+
+
+def without_detours(runnable: Runnable) -> Runnable:
+    """Return the same program, which raises at once where unknowns are not found."""
+    if runnable.search is None:
+        return runnable
+    return replace(runnable, search=replace(runnable.search, detours=False))
+
+
+def runnables(programs: Sequence[Program], backend: Literal["c", "python"]) -> list[Runnable]:
+    """Return programs that a backend can run; raise NoCompiler if ``"c"`` cannot compile here."""
+    if backend == "python":
+        return [_runnable(PythonFunction.of(program), program) for program in programs]
+    # Imported here only, with subprocesses and loaders.
+    from dyn_core.codegen.c_source import c_functions
+
+    return [_runnable(*pair) for pair in zip(c_functions(programs), programs, strict=True)]
+
+
+def _runnable(function: Function, program: Program) -> Runnable:
+    search = Search(lambda: program) if program.closure else None
+    return Runnable(function, program.shape, program.prepared is not None, search)
+
+
+@dataclass(frozen=True)
+class Search:
+    """Search for the unknowns of inputs for which a compiled program does not find them at once.
+
+    `detours` tells whether to search along detours, and to state in errors how far the loops stay open.
+    """
+
+    program: Callable[[], Program]
+    detours: bool = True
+
+    def __call__(self, inputs: Sequence[Array]) -> Array:
+        """Return the unknowns of one sample or a batch; raise DynError where there are none."""
+        unknowns = Unknowns(self.program())
+        equations = unknowns.equations
+
+        def find(given: list[float], number: int | None) -> list[float]:
+            found = unknowns.solve(given)
+            if found is None and self.detours and closes_somewhere(equations.robot, given):
+                found = solution_by_detours(unknowns.step, equations.start, given, equations.scales)
+            if found is None:
+                raise not_closing_error(equations.robot, given, number, self.detours)
+            return found
+
+        return unknowns.of_samples(inputs, find)[0]
+
+
+# Parameters
 
 OPTIONAL = {"Fv": "friction", "Fs": "friction", "Fo": "friction", "Ia": "rotor_inertia"}
-"""The option of `compile_model` without which a model does not have these parameters."""
+"""Parameters that a model does not have if an option of `compile_model` is off, with this option."""
 
 
 def accepted(
@@ -30,10 +154,10 @@ def accepted(
     given: Mapping[str, float] | Iterable[float],
     left_out: Collection[str],
 ) -> tuple[float, ...]:
-    """Answer the parameters of a model after some, by name, or all of them were given anew.
+    """Return the parameters of a model after some, by name, or all of them were given anew.
 
-    Among all, those that the model was compiled without are passed over: they stay 0. One that is
-    named is a DynError.
+    Parameters that the model was compiled without stay 0: among all they are ignored, by name they are a
+    DynError.
 
     Args:
         names: names of the parameters.
@@ -48,29 +172,30 @@ def accepted(
             if missing and value != 0.0:
                 option = OPTIONAL[name.rstrip("0123456789")]
                 raise DynError(
-                    f"the parameter {name} is {value}, but the model was compiled with {option}=False",
-                    element=name,
+                    "parameter-compiled-out", parameter=name, given=value, option=option, element=name
                 )
     return tuple(0.0 if missing else value for value, missing in zip(new, absent, strict=True))
 
 
 class Tuning:
-    """The present parameters of a model."""
+    """The present parameters of a model.
 
-    def __init__(self, names: tuple[str, ...], prepare: Runnable, left_out: frozenset[str]) -> None:
-        """Take what does not change; `renew` has to give the first values.
+    Attributes:
+        prepared: one item: the array that programs take. It begins with the parameters and gravity; a program
+            reads as much of it as was prepared when it was traced.
+        nodes: its values as nodes of the graph of the programs.
+        lock: held while parameters change.
+    """
 
-        Args:
-            names: names of the parameters.
-            prepare: computes what the programs are given from the parameters and gravity.
-            left_out: options of `compile_model` that are off.
-        """
-        self._names = names
-        self._prepare = prepare
+    def __init__(self, robot: Described, left_out: frozenset[str]) -> None:
+        """Begin with the parameters of a robot, which does not have the terms that are left out."""
+        self._names = robot.parameter_names
+        self._prepare: Runnable | None = None
         self._left_out = left_out
-        self._lock = Lock()
-        self.prepared: list[Array] = []
-        """One item: what the programs are given."""
+        self.lock = RLock()
+        self.nodes: tuple[Expr, ...] = ()
+        self.prepared: list[Array] = [np.zeros(len(self._names) + 3)]
+        self.renew(robot.parameters, robot.gravity)
 
     @property
     def values(self) -> Array:
@@ -78,14 +203,18 @@ class Tuning:
         return np.array(self.prepared[0][: len(self._names) + 3], dtype=np.float64)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other has the same parameters now."""
         if not isinstance(other, Tuning):
             return NotImplemented
         return self._names == other._names and bool(np.array_equal(self.values, other.values))
 
     def __hash__(self) -> int:
-        """Answer a number that does not change when the parameters do."""
         return hash(self._names)
+
+    def extend(self, nodes: tuple[Expr, ...], prepare: Runnable) -> None:
+        """Prepare the values `nodes`, which begin with the present ones, by the program `prepare`."""
+        with self.lock:
+            self.nodes, self._prepare = nodes, prepare
+            self._prepare_from(self.values)
 
     def renew(
         self,
@@ -93,18 +222,22 @@ class Tuning:
         gravity: Iterable[float] | None,
         then: Callable[[], None] = lambda: None,
     ) -> None:
-        """Replace parameters: by name, or all of them; and gravity, unless it is None.
+        """Replace parameters, by name or all, and gravity (m/s^2) unless it is None.
 
-        Args:
-            values: the parameters.
-            gravity: acceleration of gravity (m/s^2).
-            then: what follows from new parameters; no other change comes before it is done.
+        `then` is called after the change, and before any other change.
         """
-        with self._lock:
-            present = self.values if self.prepared else np.zeros(len(self._names) + 3)
+        with self.lock:
+            present = self.values
             new = accepted(self._names, present[:-3].tolist(), values, self._left_out)
             acceleration = present[-3:] if gravity is None else checked_gravity(gravity)
-            prepared = self._prepare.run((), np.array([*new, *acceleration]))
-            prepared.flags.writeable = False
-            self.prepared[:] = [prepared]
+            self._prepare_from(np.array([*new, *acceleration]))
             then()
+
+    def _prepare_from(self, values: Array) -> None:
+        prepared = values if self._prepare is None else self._prepare.run((), values)
+        prepared.flags.writeable = False
+        self.prepared[:] = [prepared]
+
+
+Described: TypeAlias = Robot | MovingBase
+"""A robot with parameters, on a fixed or moving base."""

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports: pages of HTML that need nothing else, with plots in SVG."""
+"""HTML reports with SVG plots that need no other file.
+
+May import `core` only. Begin with `page.py`.
+"""

@@ -1,66 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page of HTML that needs nothing else: no script, no font, no picture from anywhere."""
+"""Self-contained HTML pages: templates of Jinja2, tables and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from dyn_core.report.style import style_sheet
+from dyn_core.report.line_plot import Curve, line_plot
 
-
-def page(title: str, body: Iterable[str]) -> str:
-    """Answer a whole page; `body` is HTML."""
-    return "\n".join(
-        (
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            '<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{style_sheet()}</style></head>",
-            "<body>",
-            *body,
-            "</body></html>\n",
-        )
-    )
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
-def table(
-    head: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    kind: str = "",
-    groups: Sequence[tuple[str, int]] = (),
-) -> str:
-    """Answer a table of texts, which are escaped.
+COLOURS = (
+    ("#0072b2", "#56b4e9"),
+    ("#d55e00", "#ff8c42"),
+    ("#009e73", "#2ec99b"),
+    ("#b3568f", "#e29bc3"),
+    ("#8a6d00", "#f0e442"),
+    ("#555555", "#bbbbbb"),
+    ("#7b3fb5", "#b78cf0"),
+)
+"""Colours of curves on light and on dark ground, distinguishable with any colour vision."""
+
+
+class Table(NamedTuple):
+    """A table of texts.
+
+    Attributes:
+        head: headings of the columns; empty for none.
+        rows: texts of each row.
+        kind: class of the style sheet.
+        groups: headings above those of the columns, each with the number of its columns.
+    """
+
+    head: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    kind: str = ""
+    groups: Sequence[tuple[str, int]] = ()
+
+
+class Figure(NamedTuple):
+    """A plot as SVG, with a legend: label, number of the colour, and dashed or not."""
+
+    svg: str
+    legend: Sequence[tuple[str, int, bool]]
+
+
+def figure(title: str, x_label: str, y_label: str, curves: Sequence[Curve]) -> Figure:
+    """Return a plot of curves; those with the same label, colour and line share an entry of the legend."""
+    from markupsafe import Markup
+
+    entries = dict.fromkeys((curve.label, curve.colour, curve.dashed) for curve in curves)
+    return Figure(Markup(line_plot(title, x_label, y_label, curves)), tuple(entries))
+
+
+def rendered(template: Path, **values: object) -> str:
+    """Return a self-contained HTML page, without scripts, fonts or pictures from elsewhere.
 
     Args:
-        head: of the columns; empty for none.
-        rows: of the table.
-        kind: a class of the style sheet.
-        groups: what stands above the heads, and above how many of them.
+        template: a file that extends `page.html`, and can use the macros of `parts.html`.
+        values: values of its variables, which are escaped; `title` is the title of the page.
     """
-    above = "".join(f'<th colspan="{count}" class="group">{escape(text)}</th>' for text, count in groups)
-    return "\n".join(
-        (
-            f'<div class="scroll"><table class="{escape(kind)}">',
-            *([f"<thead>{f'<tr>{above}</tr>' if above else ''}{_row(head, 'th')}</thead>"] if head else []),
-            "<tbody>",
-            *(_row(row, "td") for row in rows),
-            "</tbody></table></div>",
-        )
+    return _environment(template.parent).get_template(template.name).render(values)
+
+
+@cache
+def _environment(folder: Path) -> Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([folder, Path(__file__).parent]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
     )
-
-
-def legend(entries: Iterable[tuple[str, int, bool]]) -> str:
-    """Answer the meaning of curves: label, number of the colour, and whether it is dashed."""
-    items = (
-        f'<li><svg viewBox="0 0 26 8" aria-hidden="true"><path class="curve c{colour}'
-        f'{" dashed" if dashed else ""}" d="M0 4H26"/></svg>{escape(label)}</li>'
-        for label, colour, dashed in entries
-    )
-    return f'<ul class="legend">{"".join(items)}</ul>'
-
-
-def _row(texts: Sequence[str], element: str) -> str:
-    return f"<tr>{''.join(f'<{element}>{escape(text)}</{element}>' for text in texts)}</tr>"
+    environment.globals["colours"] = COLOURS
+    return environment

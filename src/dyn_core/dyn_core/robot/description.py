@@ -3,14 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dyn_core.core.errors import ModelWarning
+from dyn_core.robot.joints import Limits
+from dyn_core.symbolic.mat3 import Mat3
+
 Triple = tuple[float, float, float]
+
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+"""Attributes of <inertia>."""
+
+PART_NAMES: Mapping[str, tuple[str, ...]] = {
+    "planar": ("x", "y", "theta"),
+    "floating": ("trans_x", "trans_y", "trans_z", "yaw", "pitch", "roll"),
+}
+"""Names of the simple joints of a planar or floating joint, after the name of the joint itself."""
 
 
 @dataclass(frozen=True)
 class UrdfOrigin:
-    """Placement: position xyz (m) and fixed-axis angles rpy (rad), which the text says in `rpy_words`."""
+    """Placement: position xyz (m) and fixed-axis angles rpy (rad), which the text gives as `rpy_words`."""
 
     xyz: Triple = (0.0, 0.0, 0.0)
     rpy: Triple = (0.0, 0.0, 0.0)
@@ -30,6 +44,20 @@ class UrdfInertial:
     iyz: float
     izz: float
 
+    @property
+    def moments(self) -> tuple[float, float, float, float, float, float]:
+        """The six moments in the order of `MOMENTS`."""
+        return (self.ixx, self.ixy, self.ixz, self.iyy, self.iyz, self.izz)
+
+    @property
+    def matrix(self) -> Mat3:
+        """The inertia matrix."""
+        return (
+            (self.ixx, self.ixy, self.ixz),
+            (self.ixy, self.iyy, self.iyz),
+            (self.ixz, self.iyz, self.izz),
+        )
+
 
 @dataclass(frozen=True)
 class UrdfLink:
@@ -38,16 +66,6 @@ class UrdfLink:
     name: str
     line: int
     inertial: UrdfInertial | None = None
-
-
-@dataclass(frozen=True)
-class UrdfLimit:
-    """Limits of a joint (rad or m, rad/s or m/s, N m or N); None where not given."""
-
-    lower: float | None = None
-    upper: float | None = None
-    effort: float | None = None
-    velocity: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +82,8 @@ class UrdfMimic:
 class UrdfJoint:
     """A joint between two links; `axis` is not zero, of any length, in the frame of the joint.
 
-    The text says the axis in `axis_words`. A planar joint moves in the plane normal to its axis; a
-    floating joint has none. Neither has limits, friction, rotor or mimic.
+    The text gives the axis as `axis_words`. A planar joint moves in the plane normal to its axis; a
+    floating joint has no axis. Neither has limits, friction, rotor or mimic.
     """
 
     name: str
@@ -76,11 +94,21 @@ class UrdfJoint:
     origin: UrdfOrigin = field(default_factory=UrdfOrigin)
     axis: Triple = (1.0, 0.0, 0.0)
     axis_words: tuple[str, ...] = ()
-    limit: UrdfLimit = field(default_factory=UrdfLimit)
+    limit: Limits = field(default_factory=Limits)
     damping: float = 0.0
     friction: float = 0.0
     rotor_inertia: float = 0.0
     mimic: UrdfMimic | None = None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the simple joints that replace a planar or floating joint; empty for other joints."""
+        return tuple(f"{self.name}/{part}" for part in PART_NAMES.get(self.type, ()))
+
+    @property
+    def part_links(self) -> tuple[str, ...]:
+        """Names of the massless links between these simple joints."""
+        return tuple(f"{part}_link" for part in self.parts[:-1])
 
 
 @dataclass(frozen=True)
@@ -106,13 +134,12 @@ class UrdfLoop:
 
 @dataclass(frozen=True)
 class UrdfDescription:
-    """Links and joints in document order, which together are known to form one tree.
+    """Links and joints in document order, which together form one tree.
 
-    `remarks` are sentences about what had to be guessed, and `passive` are the names of joints
-    without an actuator, some of which may not be joints of the robot. `part_rotor_inertias` are the
-    rotor inertias (kg m^2 or kg) of the joints that planar and floating joints will be made of.
-    `driven` are the names to which <ros2_control> gives a command interface, or <transmission> an
-    actuator, some of which may be those of cut joints.
+    `remarks` are warnings about guesses. `passive` are the names of joints without an actuator, and
+    `driven` those to which <ros2_control> gives a command interface or <transmission> an actuator; either
+    may contain names of cut joints or of no joint. `part_rotor_inertias` are the rotor inertias (kg m^2
+    or kg) of the parts of planar and floating joints.
     """
 
     name: str
@@ -121,6 +148,6 @@ class UrdfDescription:
     joints: tuple[UrdfJoint, ...]
     loops: tuple[UrdfLoop, ...] = ()
     passive: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[ModelWarning, ...] = ()
     part_rotor_inertias: tuple[tuple[str, float], ...] = ()
     driven: tuple[str, ...] = ()

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that mimic others, as a constant linear map from coordinates to joints.
+"""Mimic joints: the constant linear map from coordinates to joints, and limits of the leader.
 
-The positions of the n joints of the tree are ``q_tree = G q + offset`` with a constant n x k matrix G,
-k the number of independent joints, of one entry a row: 1 for a joint that moves by itself, the
-multiplier for one that mimics another, none for one that stands still. The algorithms work on the n
-joints and know nothing of it.
-Velocities and accelerations go the same way, ``G qd`` and ``G qdd``. By the principle of virtual
-work torques come back as ``G^T tau_tree``, and the inertia matrix as ``G^T A_tree G``.
+The positions of the n joints of the tree are ``q_tree = G q + offset`` with a constant n x k matrix G, k the
+number of independent joints. A row of G has at most one entry: 1 for a joint that moves by itself, the
+multiplier for one that mimics another, none for one that stands still. The algorithms work on the n joints.
+Velocities and accelerations are ``G qd`` and ``G qdd``. By the principle of virtual work torques come back as
+``G^T tau_tree``, and the inertia matrix as ``G^T A_tree G``.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from dyn_core.robot.joints import Joint, Mimic
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.scalar import Scalar
 
@@ -49,7 +49,7 @@ def coordinate_inertia(robot: Robot, A: Sequence[Sequence[Scalar]]) -> list[list
 
 
 class _Entry(NamedTuple):
-    """The entry of G that is not 0 in the row of a joint: its column, as a joint, and its value."""
+    """The entry of G in the row of a joint: its column, as the number of a joint, and its value."""
 
     joint: int
     value: float
@@ -57,12 +57,36 @@ class _Entry(NamedTuple):
 
 def _entries(robot: Robot) -> Iterator[_Entry | None]:
     for j, joint in enumerate(robot.joints, start=1):
-        if joint.mimic is None:
-            yield _Entry(j, 1.0)
-        else:
-            yield _Entry(joint.mimic.leader, joint.mimic.multiplier) if joint.mimic.leader else None
+        leader, multiplier = (joint.mimic.leader, joint.mimic.multiplier) if joint.mimic else (j, 1.0)
+        yield _Entry(leader, multiplier) if leader else None
 
 
 def times(multiplier: float, value: Scalar) -> Scalar:
-    """Answer the product, without a multiplication by 1."""
+    """Return the product, without a multiplication by 1."""
     return value if multiplier == 1.0 else multiplier * value
+
+
+# Limits of followers, ``q_j = m q_leader + c``, as limits of their leader
+
+
+def followers(robot: Robot, leader: int) -> Iterator[tuple[Joint, Mimic]]:
+    """Yield the joints that mimic joint `leader`, directly or through others, with how they do."""
+    for joint in robot.joints:
+        mimic = joint.mimic
+        if mimic is not None and mimic.leader == leader and mimic.multiplier != 0.0:
+            yield joint, mimic
+
+
+def range_of_leader(mimic: Mimic, lower: float, upper: float) -> tuple[float, float]:
+    """Return the range of the leader (rad or m) that keeps a follower within its own; ends may be infinite.
+
+    The multiplier is not 0.
+    """
+    # A sum with 0 has no negative zero.
+    least, greatest = sorted((end - mimic.offset) / mimic.multiplier + 0.0 for end in (lower, upper))
+    return least, greatest
+
+
+def speed_of_leader(mimic: Mimic, velocity: float) -> float:
+    """Return the speed of the leader (rad/s or m/s) at which a follower has the speed `velocity`."""
+    return velocity / abs(mimic.multiplier)

@@ -1,60 +1,120 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the geometric parameters, as text (SYMORO+ 2003, tables 1.1 to 1.6).
+"""Dynamic parameters of a robot as a named vector, and its geometric parameters as a table.
 
-After the n joints of the tree come the frames k = n+1, ... of the cut joints, whose variables are theirs,
-and then, in the same order, their frames k+B, which do not move (tables 1.3 and 1.4).
+The dynamic parameters are, for each joint j, the ten inertial parameters of body j, ``XXj XYj XZj YYj YZj ZZj
+MXj MYj MZj Mj``, then ``Iaj Fvj Fsj Foj``. The base does not move and has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from dyn_core.linalg.angle import QUARTER
-from dyn_core.model.loop import CutFrame, Loop, LoopType
-from dyn_core.model.mdh_parameters import MdhParameters
-from dyn_core.robot.joints import Joint, Sigma
+from dyn_core.core.errors import DynError
+from dyn_core.robot.joints import CutFrame, Friction, Joint, Loop, LoopType, MdhParameters, Sigma
+from dyn_core.robot.links import InertialParameters
+from dyn_core.symbolic.scalar import QUARTER, Scalar
+
+INERTIAL = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
+OF_JOINT = ("Ia", "Fv", "Fs", "Fo")
+PER_JOINT = len(INERTIAL) + len(OF_JOINT)
+
+
+def parameter_names(joints: int) -> tuple[str, ...]:
+    """Return the names of the 14 n standard parameters of n joints."""
+    return tuple(f"{name}{j}" for j in range(1, joints + 1) for name in (*INERTIAL, *OF_JOINT))
+
+
+def parameter_values(joints: Sequence[Joint], bodies: Sequence[InertialParameters]) -> tuple[Scalar, ...]:
+    """Return the values of the 14 n standard parameters of joints and the bodies 1 to n that they carry."""
+    values: list[Scalar] = []
+    for joint, body in zip(joints, bodies, strict=True):
+        friction = joint.friction
+        values += [*body.values, joint.Ia, friction.Fv, friction.Fs, friction.Fo]
+    return tuple(values)
+
+
+def parametrised(
+    joints: Sequence[Joint], values: Sequence[Scalar]
+) -> tuple[tuple[Joint, ...], tuple[InertialParameters, ...]]:
+    """Return the joints, and the bodies 1 to n, with these 14 n values, numbers or symbols."""
+    of_joints, bodies = [], []
+    for j, joint in enumerate(joints):
+        own = values[PER_JOINT * j : PER_JOINT * (j + 1)]
+        Ia, Fv, Fs, Fo = own[len(INERTIAL) :]
+        of_joints.append(replace(joint, Ia=Ia, friction=Friction(Fv, Fs, Fo)))
+        bodies.append(InertialParameters(*own[: len(INERTIAL)]))
+    return tuple(of_joints), tuple(bodies)
+
+
+def renewed(
+    names: Sequence[str], values: Sequence[float], given: Mapping[str, float] | Iterable[float]
+) -> tuple[float, ...]:
+    """Return the values of named parameters with new values for some, by name, or for all, in order."""
+    if isinstance(given, Mapping):
+        unknown = [str(name) for name in given if name not in set(names)]
+        if unknown:
+            raise DynError("parameter-unknown", unknown=unknown, known=names, element=unknown[0])
+        new = [given.get(name, value) for name, value in zip(names, values, strict=True)]
+    else:
+        try:
+            new = list(given)
+        except TypeError as error:
+            raise DynError("parameters-type", given=given) from error
+        if len(new) != len(names):
+            raise DynError("parameters-count", given=len(new), count=len(names))
+    return tuple(_finite(name, value) for name, value in zip(names, new, strict=True))
+
+
+def _finite(name: str, value: object) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DynError("parameter-not-finite", parameter=name, given=value, element=name)
+    return number
+
+
+# The table of the geometric parameters, as text (SYMORO+ 2003, tables 1.1 to 1.6)
+#
+# After the n joints of the tree come the frames k = n+1, ... of the cut joints, with their variables, and
+# then, in the same order, their frames k+B, which do not move (tables 1.3 and 1.4).
 
 HEADER = ("j", "a(j)", "joint", "mu", "sigma", "gamma", "b", "alpha", "d", "theta", "r")
 SPRINGS = ("j", "elastic joint", "stiffness", "rest", "damping", "motor", "gear")
-_QUARTERS = {0: "0", 1: "Pi/2", -1: "-Pi/2", 2: "Pi", -2: "-Pi"}
-_SHOWN = 1e-12  # what is nearer to a multiple of pi/2 (rad), or to 0 (m), is shown as that
-
-
+QUARTERS = {0: "0", 1: "Pi/2", -1: "-Pi/2", 2: "Pi", -2: "-Pi"}
+_SHOWN = 1e-12  # distance from a multiple of pi/2 (rad), or from 0 (m), that is not shown
 FIXED = 2
 """Sigma of a frame that does not move."""
 
 SIGMA = {LoopType.REVOLUTE: 0, LoopType.PRISMATIC: 1, LoopType.FIXED: FIXED}
-"""Sigma of the cut joints that have one; of others there is more than one variable."""
+"""Sigma of the cut joints that have one; others have more than one variable."""
 
 _TURNS = (LoopType.REVOLUTE, LoopType.CYLINDRICAL, LoopType.UNIVERSAL, LoopType.PLANAR)
 _SLIDES = (LoopType.PRISMATIC, LoopType.CYLINDRICAL)
 
 
 def mdh_table(joints: Sequence[Joint], loops: Sequence[Loop] = ()) -> str:
-    """Answer the table, one line a frame: angles in rad, lengths in m."""
-    rows = [HEADER] + [_row(j, joints) for j in range(1, len(joints) + 1)]
-    rows += _cut_rows(len(joints), loops)
-    springs = _spring_rows(joints)
-    return "\n".join([*_lines(rows), *(["", *_lines([SPRINGS, *springs])] if springs else [])])
-
-
-def _lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-
-
-def _spring_rows(joints: Sequence[Joint]) -> list[tuple[str, ...]]:
-    """What moves the elastic joints: the motor is the number of its joint, 0 where there is none."""
-    rows = []
+    """Return the table, one line a frame: angles in rad, lengths in m."""
+    lines = _lines(
+        [HEADER, *(_row(j, joints) for j in range(1, len(joints) + 1)), *_cut_rows(len(joints), loops)]
+    )
+    springs = []
     for j, joint in enumerate(joints, start=1):
         spring = joint.elastic
         if spring is not None:
             values = (spring.stiffness, spring.rest, spring.damping)
             motor = (str(spring.motor), f"{spring.gear:.6g}" if spring.motor else "-")
-            rows.append((str(j), joint.name, *(f"{value:.6g}" for value in values), *motor))
-    return rows
+            springs.append((str(j), joint.name, *(f"{value:.6g}" for value in values), *motor))
+    return "\n".join([*lines, *(["", *_lines([SPRINGS, *springs])] if springs else [])])
+
+
+def _lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = (map(str.ljust, row, widths) for row in rows)
+    return ["  ".join(cells).rstrip() for cells in padded]
 
 
 def _row(j: int, joints: Sequence[Joint]) -> tuple[str, ...]:
@@ -70,7 +130,7 @@ def _row(j: int, joints: Sequence[Joint]) -> tuple[str, ...]:
 
 
 def _cut_rows(n: int, loops: Sequence[Loop]) -> list[tuple[str, ...]]:
-    """Frames k of all cut joints, then frames k+B."""
+    """Return the rows of the frames k of all cut joints, then of the frames k+B."""
     moving, fixed = [], []
     for k, loop in enumerate(loops, start=n + 1):
         if loop.frames is None:
@@ -96,20 +156,20 @@ def _cells(
 
 
 def angle_text(angle: float) -> str:
-    """Answer an angle (rad) as text, multiples of pi/2 in terms of ``Pi``."""
+    """Return an angle (rad) as text, multiples of pi/2 in terms of ``Pi``."""
     k = round(angle / QUARTER)
-    if k in _QUARTERS and abs(angle - k * QUARTER) < _SHOWN:
-        return _QUARTERS[k]
+    if k in QUARTERS and abs(angle - k * QUARTER) < _SHOWN:
+        return QUARTERS[k]
     return f"{angle:.6g}"
 
 
 def length_text(length: float) -> str:
-    """Answer a length (m) as text."""
+    """Return a length (m) as text."""
     return "0" if abs(length) < _SHOWN else f"{length:.6g}"
 
 
 def position_text(j: int, joints: Sequence[Joint]) -> str:
-    """Answer what varies in the position of joint j: ``t2``, ``R3``, ``-0.5*t1``; empty for none."""
+    """Return the variable part of the position of joint j: ``t2``, ``R3``, ``-0.5*t1``, or an empty text."""
     mimic = joints[j - 1].mimic
     leader, multiplier = (mimic.leader, mimic.multiplier) if mimic else (j, 1.0)
     if leader == 0:

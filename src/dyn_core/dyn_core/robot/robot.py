@@ -1,26 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot: everything that the algorithms know about it."""
+"""Robot: the immutable data that all algorithms work on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from dyn_core.core.errors import DynError, listed
-from dyn_core.linalg.transform import Transform
-from dyn_core.model.base_kind import BaseKind
-from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.loop import Loop
-from dyn_core.model.named_values import renewed
-from dyn_core.model.payload import payload_parameters
-from dyn_core.model.snapped import Snapped
-from dyn_core.model.standard_parameters import parameter_names, parameter_values, parametrised
-from dyn_core.robot.joints import Joint, Limits
-from dyn_core.robot.links import InertialParameters, merge
-from dyn_core.robot.mdh_table import mdh_table
+from dyn_core.core.errors import DynError
+from dyn_core.core.findings import Place
+from dyn_core.robot.joints import Joint, Limits, Loop, Sigma
+from dyn_core.robot.links import InertialParameters, LinkFrame, merge, payload_parameters
+from dyn_core.robot.mdh_table import (
+    INERTIAL,
+    mdh_table,
+    parameter_names,
+    parameter_values,
+    parametrised,
+    renewed,
+)
 from dyn_core.symbolic import mat3
+from dyn_core.symbolic.transform import Transform
 from dyn_core.symbolic.vec3 import Vec3
+
+if TYPE_CHECKING:
+    from urdf_parser_py import urdf
+
+
+BaseKind = Literal["free", "planar", "given"]
+"""Motion of a base: in six directions, in a plane, or as another mechanism moves it."""
+
+BASE_KINDS: tuple[BaseKind, ...] = ("free", "planar", "given")
+
+
+@dataclass(frozen=True)
+class Snapped:
+    """A value of the description that was taken for the rounding of another.
+
+    Attributes:
+        element: owner of the value, e.g. ``joint 'elbow'``.
+        parameter: name of the value, e.g. ``origin rpy[0]``.
+        line: line of the element in the description, from 1.
+        value: the value that was given (rad, or without unit for an axis).
+        snapped_to: the value that is used.
+        place: the element with its kind and its name.
+    """
+
+    element: str
+    parameter: str
+    line: int
+    value: float
+    snapped_to: float
+    place: Place = field(default=Place(), compare=False, repr=False)
+
+    def __str__(self) -> str:
+        """Return the change on one line."""
+        return f"{self.element} (line {self.line}): {self.parameter} {self.value!r} -> {self.snapped_to!r}"
+
+
+DOWN: Vec3 = (0.0, 0.0, -9.81)
+"""Default acceleration of gravity (m/s^2)."""
+
+
+def checked_gravity(gravity: Iterable[float]) -> Vec3:
+    """Return an acceleration of gravity (m/s^2) as three finite numbers; DynError if it is invalid."""
+    try:
+        x, y, z = (float(component) for component in gravity)
+    except (TypeError, ValueError):
+        expected = "three numbers in m/s^2"
+        raise DynError("setting-range", setting="gravity", given=gravity, expected=expected) from None
+    if not all(map(math.isfinite, (x, y, z))):
+        expected = "three finite numbers in m/s^2"
+        raise DynError("setting-range", setting="gravity", given=(x, y, z), expected=expected)
+    return (x, y, z)
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,8 +82,8 @@ class Robot:
 
     Attributes:
         name: name of the robot.
-        joints: the n joints of the tree; joint j of the notation is ``joints[j - 1]``. Those that
-            mimic another joint are among them: see `coupling` for what this means.
+        joints: the n joints of the tree; joint j of the notation is ``joints[j - 1]``. They include mimic
+            joints (see `joint_coupling`).
         bodies: inertial parameters of the n + 1 bodies, each in the frame of its body.
         link_frames: the links of the URDF, in tree order; the first is the root.
         gravity: acceleration of gravity in the frame of the root link (m/s^2).
@@ -38,9 +91,9 @@ class Robot:
         description_hash: SHA-256 of the URDF text, in hexadecimal.
         loops: the joints that were cut so that the tree remains.
         assembly: positions by joint (rad or m) near one configuration in which the loops are closed.
-        snapped: what was taken for a rounding when the description was read.
-        base: how a side file says that the base moves; None where it does not say. What takes a base as
-            standing still refuses such a robot: see `with_fixed_base`.
+        snapped: values of the description that were taken for roundings.
+        base: motion of the base in the side file; None if it has none. Functions for robots with a fixed
+            base refuse such a robot: see `with_fixed_base`.
     """
 
     name: str
@@ -56,7 +109,7 @@ class Robot:
     base: BaseKind | None = None
 
     def __repr__(self) -> str:
-        """Answer its name and size."""
+        """Return its name and size."""
         return f"<Robot '{self.name}', {len(self.joints)} joints, {len(self.link_frames)} links>"
 
     @property
@@ -68,12 +121,9 @@ class Robot:
     def coordinates(self) -> tuple[int, ...]:
         """Numbers of the joints whose positions are the coordinates.
 
-        They are those that mimic no other, and where there are loops the actuated ones among them: the
-        others follow.
+        They are the joints that mimic no other; in a robot with loops, the actuated ones among them.
         """
-        if not self.loops:
-            return self.independent
-        return tuple(j for j in self.independent if self.joints[j - 1].mu == 1)
+        return tuple(j for j in self.independent if not self.loops or self.joints[j - 1].mu == 1)
 
     @property
     def independent_joints(self) -> tuple[Joint, ...]:
@@ -93,32 +143,27 @@ class Robot:
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints of the tree that mimic no other, actuated and passive, in tree order."""
-        return tuple(self.joints[j - 1].name for j in self.independent)
+        return tuple(joint.name for joint in self.joints if joint.mimic is None)
 
     @property
     def actuated_joint_names(self) -> tuple[str, ...]:
         """Names of the joints that have an actuator, in tree order."""
-        return self._names_where(1)
+        return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.mu == 1)
 
     @property
     def passive_joint_names(self) -> tuple[str, ...]:
         """Names of the joints that mimic no other and have no actuator, in tree order."""
-        return self._names_where(0)
+        return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.mu == 0)
 
     @property
     def elastic_joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that springs move, in tree order."""
+        """Names of the joints with springs, in tree order."""
         return tuple(joint.name for joint in self.joints if joint.elastic is not None)
 
     @property
     def rigid_joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that mimic no other and that no spring moves, in tree order."""
-        joints = (self.joints[j - 1] for j in self.independent)
-        return tuple(joint.name for joint in joints if joint.elastic is None)
-
-    def _names_where(self, mu: int) -> tuple[str, ...]:
-        joints = (self.joints[j - 1] for j in self.independent)
-        return tuple(joint.name for joint in joints if joint.mu == mu)
+        """Names of the joints that mimic no other and have no spring, in tree order."""
+        return tuple(joint.name for joint in self.joints if joint.mimic is None and joint.elastic is None)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -133,7 +178,7 @@ class Robot:
 
     @property
     def limits(self) -> dict[str, Limits]:
-        """Limits by name of joint, of those too that mimic another."""
+        """Limits by name of joint, including mimic joints."""
         return {joint.name: joint.limits for joint in self.joints}
 
     @property
@@ -152,47 +197,39 @@ class Robot:
         return parameter_values(self.joints, self.bodies[1:])
 
     def link_frame(self, name: str) -> LinkFrame:
-        """Frame of the link of that name; DynError where there is none."""
+        """Return the frame of the link with that name; DynError if there is none."""
         for frame in self.link_frames:
             if frame.name == name:
                 return frame
-        raise DynError(
-            f"robot '{self.name}' has no link '{name}': its links are {listed(self.link_names)}",
-            element=f"link '{name}'",
-        )
+        element = f"link '{name}'"
+        raise DynError("link-unknown", robot=self.name, link=name, known=self.link_names, element=element)
 
     def joint(self, name: str) -> Joint:
-        """Joint of that name; DynError where there is none."""
+        """Return the joint with that name; DynError if there is none."""
         for joint in self.joints:
             if joint.name == name:
                 return joint
         names = (joint.name for joint in self.joints)
-        raise DynError(
-            f"robot '{self.name}' has no joint '{name}': its joints are {listed(names)}",
-            element=f"joint '{name}'",
-        )
+        raise DynError("joint-unknown", robot=self.name, joint=name, known=names, element=f"joint '{name}'")
 
     def without_loops(self) -> Robot:
-        """Answer the tree that is left when the loops are cut, all of whose joints are coordinates."""
+        """Return the tree that remains when the loops are cut, whose joints are all coordinates."""
         return replace(self, loops=(), assembly=())
 
     def with_rotor_inertias(self, Ia: Mapping[str, float]) -> Robot:
-        """Answer the same robot with rotor inertias, seen at the joints, by name (kg m^2 or kg)."""
+        """Return the same robot with rotor inertias, seen at the joints, by name (kg m^2 or kg)."""
         for name, value in Ia.items():
             self.joint(name)
             if not 0.0 <= value < math.inf:
-                raise DynError(
-                    f"the rotor inertia of joint '{name}' is {value}: give a finite number >= 0",
-                    element=f"joint '{name}'",
-                )
+                raise DynError("rotor-inertia-range", joint=name, given=value, element=f"joint '{name}'")
         joints = (replace(joint, Ia=Ia.get(joint.name, joint.Ia)) for joint in self.joints)
         return replace(self, joints=tuple(joints))
 
     def with_parameters(self, values: Mapping[str, float] | Iterable[float]) -> Robot:
-        """Answer the same robot with other dynamic parameters.
+        """Return the same robot with other dynamic parameters.
 
         Args:
-            values: values by name, where what is not named stays, or all of them in order (SI units).
+            values: values of some parameters by name, or of all in order (SI units).
         """
         new = renewed(self.parameter_names, self.parameters, values)
         joints, bodies = parametrised(self.joints, new)
@@ -205,7 +242,7 @@ class Robot:
         centre: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     ) -> Robot:
-        """Answer the same robot with a body that one of its links holds, beside what it holds already.
+        """Return the same robot with a body that one of its links holds, in addition to what it holds.
 
         Args:
             link: name of the link.
@@ -219,16 +256,93 @@ class Robot:
         return replace(self, bodies=tuple(bodies))
 
     def with_fixed_base(self) -> Robot:
-        """Answer the same robot on a base that stands still, whatever its side file says of it.
+        """Return the same robot on a fixed base, whatever its side file says.
 
-        A planar or floating joint at its root stays the chain of simple joints that it is.
+        A planar or floating joint at its root stays a chain of simple joints.
         """
         return replace(self, base=None)
 
-    def mdh_table(self) -> str:
-        """Answer the table of the geometric parameters as text: angles in rad, lengths in m.
+    def to_urdf(self) -> urdf.Robot:
+        """Return the robot that `write_urdf` writes as one of urdf_parser_py, which `load_robot` reads.
 
-        After the joints of the tree come the frames k of the cut joints, then their frames k+B; below the
-        table, the springs of elastic joints.
+        In addition to the attributes of urdf_parser_py, the dynamics of its joints have an `armature` (kg m^2
+        or kg), and the robot has `constraints`, the joints that close loops. `to_xml_string` writes both.
+
+        Raises:
+            DynError: as `write_urdf`.
+            ImportError: urdf_parser_py is not installed.
+
+        Warns:
+            ModelWarning: as `write_urdf`.
+        """
+        from dyn_core.robot.robot_files import urdf_objects
+
+        return urdf_objects(self)
+
+    def mdh_table(self) -> str:
+        """Return the table of the geometric parameters as text: angles in rad, lengths in m.
+
+        After the joints of the tree come the frames k of the cut joints, then their frames k+B, then the
+        springs of elastic joints.
         """
         return mdh_table(self.joints, self.loops)
+
+
+def motor_of(robot: Robot) -> dict[str, str]:
+    """Return the names of the motors behind springs, by the names of the joints that they move."""
+    return {
+        joint.name: robot.joints[joint.elastic.motor - 1].name
+        for joint in robot.joints
+        if joint.elastic is not None and joint.elastic.motor
+    }
+
+
+_OF_MASS = {"M": "kg", "MX": "kg m", "MY": "kg m", "MZ": "kg m"}
+_UNITS = _OF_MASS | {"Fv": "N m s/rad", "Fs": "N m", "Fo": "N m"}
+_PRISMATIC_UNITS = _OF_MASS | {"Ia": "kg", "Fv": "N s/m", "Fs": "N", "Fo": "N"}
+
+
+def parameter_unit(name: str, robot: Robot) -> str:
+    """Return the unit of a parameter of `Robot.parameter_names`, which ends in the number of its joint."""
+    letters = name.rstrip("0123456789")
+    joint = robot.joints[int(name[len(letters) :]) - 1]
+    units = _PRISMATIC_UNITS if joint.sigma is Sigma.PRISMATIC else _UNITS
+    return units.get(letters, "kg m^2")
+
+
+def always_zero(robot: Robot) -> frozenset[str]:
+    """Return the names of the inertial parameters that springs and their motors do not have.
+
+    An elastic joint has no rotor. A motor behind a spring is a rotor, and turns a body without mass.
+    """
+    zero: set[str] = set()
+    for j, joint in enumerate(robot.joints, start=1):
+        if joint.elastic is not None:
+            zero.add(f"Ia{j}")
+            if joint.elastic.motor:
+                zero.update(f"{name}{joint.elastic.motor}" for name in INERTIAL)
+    return frozenset(zero)
+
+
+def refuse_springs(robot: Robot, what: str) -> None:
+    """Raise a DynError if a robot has elastic joints; `what` cannot have them and begins the sentence."""
+    for name in robot.elastic_joint_names:
+        element = f"joint '{name}'"
+        raise DynError(
+            "elastic-joint-unsupported", operation=what, joint=name, robot=robot.name, element=element
+        )
+
+
+def refuse_moving_base(robot: Robot, what: str, instead: str = "") -> None:
+    """Raise a DynError if a robot has a moving base by its side file.
+
+    Args:
+        robot: the robot.
+        what: name of the operation that needs a fixed base, as the beginning of a sentence.
+        instead: name of an alternative, as it follows "use"; "" without one.
+    """
+    if robot.base is not None:
+        values: dict[str, Any] = {"operation": what, "robot": robot.name, "base": robot.base}
+        if instead:
+            raise DynError("moving-base-misplaced", alternative=instead, element="base", **values)
+        raise DynError("moving-base-unsupported", element="base", **values)

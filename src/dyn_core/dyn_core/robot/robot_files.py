@@ -1,80 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load a robot from a URDF or a .par file."""
+"""Load a robot from a URDF or a .par file, and write it to one."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from dyn_core.core.errors import DynError, ModelWarning
-from dyn_core.core.text import is_xml_text, path_text, read_text
-from dyn_core.facade.side_file import read_side_file
-from dyn_core.geometry.build_robot import build_robot
-from dyn_core.geometry.inertias import inertia_matrix
-from dyn_core.io.urdf import parse_urdf
-from dyn_core.loops.cut_frames import with_cut_frames
-from dyn_core.model.gravity import DOWN, checked_gravity
-from dyn_core.model.possible_inertia import why_impossible
-from dyn_core.robot.description import UrdfDescription, UrdfLoop
-from dyn_core.robot.par.conversion import build_par
-from dyn_core.robot.par.reader import is_par_text, parse_par
-from dyn_core.robot.robot import Robot
-from dyn_core.robot.side_file.conversion import with_side_file
-from dyn_core.robot.side_file.reader import SideFile
-from dyn_core.robot.urdf.conversion import Snap, checked_snap, snapped_description, snapped_loops
+from dyn_core.core.findings import Place
+from dyn_core.core.text import checked_path, is_par_text, is_xml_text, path_text, read_text
+from dyn_core.robot.description import UrdfDescription
+from dyn_core.robot.links import why_impossible
+from dyn_core.robot.mdh.cut_frames import with_cut_frames
+from dyn_core.robot.par.conversion import build_par, describe_par
+from dyn_core.robot.par.reader import parse_par
+from dyn_core.robot.par.writer import par_text
+from dyn_core.robot.robot import DOWN, Robot, checked_gravity
+from dyn_core.robot.side_file.conversion import with_side_file, without_springs
+from dyn_core.robot.side_file.reader import SideFile, read_side_file
+from dyn_core.robot.urdf.conversion import Snap, build_robot, checked_snap, snapped_description, snapped_loops
+from dyn_core.robot.urdf.reader import parse_urdf
+from dyn_core.robot.urdf.writer import describe_robot, urdf_text
 from dyn_core.symbolic.vec3 import Vec3
+
+if TYPE_CHECKING:
+    from urdf_parser_py import urdf
+
+
+RobotSource: TypeAlias = Union[str, "os.PathLike[str]", "urdf.Robot"]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A robot, and what is known of where it came from.
+    """A robot, and how it was loaded.
 
     Attributes:
         robot: the robot.
         text: the text that describes it.
-        description: what the text says, with snapped angles; None where it is a .par file.
-        remarks: sentences about what had to be guessed.
-        path: path of the text, fit for a message; None where it was given itself.
-        of_side_file: sentences about what is suspicious about the side file, with its path.
+        description: contents of the text, with snapped angles; None for a .par file.
+        remarks: warnings about guesses of the reader.
+        source: path of the text; None if the text itself was given.
+        of_side_file: warnings about the side file, with its path.
     """
 
     robot: Robot
     text: str
     description: UrdfDescription | None
-    remarks: tuple[str, ...]
-    path: str | None = None
-    of_side_file: tuple[str, ...] = ()
+    remarks: tuple[ModelWarning, ...]
+    source: str | os.PathLike[str] | None = None
+    of_side_file: tuple[ModelWarning, ...] = ()
+
+    @property
+    def path(self) -> str | None:
+        """Path of the text, short enough for a message; None if the text itself was given."""
+        return None if self.source is None else path_text(self.source)
 
 
 @dataclass(frozen=True)
 class _Options:
-    """What the caller of `load_robot` chose, checked."""
+    """Checked options of `load_robot`."""
 
     gravity: Vec3 | None
     snap: Snap
     mimic: bool
-    side: SideFile
+    side: SideFile | None
     side_path: str | None
 
 
 def load_robot(
-    source: str | os.PathLike[str],
+    source: RobotSource,
     loops: str | os.PathLike[str] | Mapping[str, object] | None = None,
     gravity: Sequence[float] | None = None,
     snap: Snap = "digits",
     mimic: bool = True,
 ) -> Robot:
-    """Answer the robot that a URDF or a SYMORO+ .par file describes.
+    """Return the robot that a URDF or a SYMORO+ .par file describes.
 
     Args:
-        source: path of a URDF file or of a file whose name ends in .par, or the text of either.
+        source: path of a URDF file or of a file whose name ends in .par; the text of either; or a robot of
+            urdf_parser_py. Messages about such a robot name lines of the URDF text that it is turned into.
         loops: the side file of the robot, with its loops, passive joints, rotor inertias, friction,
-            springs, and how its base moves (see `dyn_core.robot.side_file.reader`): path of a YAML
-            file, YAML text, or what it would hold.
+            springs, and the motion of its base (see `dyn_core.robot.side_file.reader`): path of a YAML file,
+            YAML text, or the same as Python data.
         gravity: acceleration of gravity in the frame of the root link (m/s^2); by default that of the
             .par file, and (0, 0, -9.81) with a URDF.
         snap: which angles and axes are taken for roundings of multiples of pi/4 and of zero, and
@@ -86,81 +100,141 @@ def load_robot(
         DynError: the text cannot be used; the message names file, line, element and remedy.
 
     Warns:
-        ModelWarning: something had to be guessed, or a link has an inertia that no body can have.
+        ModelWarning: the reader had to guess, or a link has an inertia that no body can have.
     """
     loaded = read_robot(source, loops, gravity, snap, mimic)
-    where = "" if loaded.path is None else f"{loaded.path}: "
     for remark in (*loaded.remarks, *_impossible_inertias(loaded.description)):
-        warnings.warn(f"{where}{remark}", ModelWarning, stacklevel=2)
+        warnings.warn(remark.in_file(loaded.path), stacklevel=2)
     for remark in loaded.of_side_file:
-        warnings.warn(remark, ModelWarning, stacklevel=2)
+        warnings.warn(remark, stacklevel=2)
     return loaded.robot
 
 
 def read_robot(
-    source: str | os.PathLike[str],
+    source: RobotSource,
     loops: str | os.PathLike[str] | Mapping[str, object] | None = None,
     gravity: Sequence[float] | None = None,
     snap: Snap = "digits",
     mimic: bool = True,
 ) -> Loaded:
-    """Answer what `load_robot` answers, and what is known beside it, without warnings."""
-    side, side_path = read_side_file(loops)
-    options = _Options(
-        gravity=None if gravity is None else checked_gravity(gravity),
-        snap=checked_snap(snap),
-        mimic=mimic,
-        side=side,
-        side_path=side_path,
-    )
+    """Return the robot of `load_robot` with its text and its warnings; no warning is issued."""
+    side, side_path = (None, None) if loops is None else read_side_file(loops)
+    checked = None if gravity is None else checked_gravity(gravity)
+    options = _Options(checked, checked_snap(snap), mimic, side, side_path)
+    if _is_urdf_objects(source):
+        from dyn_core.robot.urdf.urdf_objects import text_of_objects
+
+        with _errors_in("URDF of the urdf_parser_py robot"):
+            return _loaded(text_of_objects(source), "robot", True, options)
     if is_xml_text(source) or (isinstance(source, str) and is_par_text(source)):
         return _loaded(os.fspath(source), "robot", is_xml_text(source), options)
-    path = path_text(source)
-    name = Path(os.fsdecode(source))
-    is_urdf = name.suffix.lower() != ".par"
+    is_urdf = not checked_path(source).lower().endswith(".par")
     text = read_text(source, "URDF" if is_urdf else ".par")
+    with _errors_in(source):
+        return replace(_loaded(text, Path(source).stem, is_urdf, options), source=source)
+
+
+def _is_urdf_objects(source: object) -> bool:
+    """Return whether a source is a robot of urdf_parser_py, without importing that."""
+    urdf = sys.modules.get("urdf_parser_py.urdf")
+    return urdf is not None and isinstance(source, urdf.Robot)
+
+
+@contextmanager
+def _errors_in(file: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Add a file to the errors of a block that have none."""
     try:
-        loaded = _loaded(text, name.stem, is_urdf, options)
+        yield
     except DynError as error:
-        if error.file:
+        if file is None or error.file:
             raise
-        raise error.in_file(path) from error
-    return replace(loaded, path=path)
+        raise error.in_file(path_text(file)) from error
 
 
 def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> Loaded:
     text_hash = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-    loops, snapped = snapped_loops(options.side.loops, options.snap)
+    side = options.side
+    loops, of_loops = snapped_loops(side.loops if side else (), options.snap)
     if is_urdf:
-        loaded = _urdf_robot(text, text_hash, name_if_none, options, loops)
+        description, snapped = snapped_description(parse_urdf(text, name_if_none), options.snap)
+        robot = build_robot(description, options.gravity or DOWN, text_hash, options.mimic, loops)
+        loaded = Loaded(replace(robot, snapped=(*snapped, *of_loops)), text, description, description.remarks)
     else:
         par = parse_par(text, name_if_none)
         robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap)
-        loaded = Loaded(robot, text, None, par.remarks)
-    robot = replace(loaded.robot, snapped=(*loaded.robot.snapped, *snapped))
-    driven = () if loaded.description is None else loaded.description.driven
-    try:
-        robot = with_side_file(robot, replace(options.side, loops=loops), driven)
-    except DynError as error:
-        if options.side_path is None:
-            raise
-        raise error.in_file(options.side_path) from error
-    where = "" if options.side_path is None else f"{options.side_path}: "
-    remarks = tuple(f"{where}{remark}" for remark in options.side.remarks)
-    return replace(loaded, robot=with_cut_frames(robot), of_side_file=remarks)
+        loaded = Loaded(replace(robot, snapped=(*robot.snapped, *of_loops)), text, None, par.remarks)
+    robot = loaded.robot
+    if side:
+        driven = loaded.description.driven if loaded.description else ()
+        with _errors_in(options.side_path):
+            robot = with_side_file(robot, replace(side, loops=loops), driven)
+    remarks = tuple(remark.in_file(options.side_path) for remark in side.remarks) if side else ()
+    return replace(loaded, robot=with_cut_frames(robot) if robot.loops else robot, of_side_file=remarks)
 
 
-def _urdf_robot(
-    text: str, text_hash: str, name_if_none: str, options: _Options, loops: Sequence[UrdfLoop]
-) -> Loaded:
-    description, snapped = snapped_description(parse_urdf(text, name_if_none), options.snap)
-    robot = build_robot(description, options.gravity or DOWN, text_hash, options.mimic, loops)
-    return Loaded(replace(robot, snapped=snapped), text, description, description.remarks)
-
-
-def _impossible_inertias(description: UrdfDescription | None) -> Iterator[str]:
-    """Answer a sentence about each link with an inertia that no body can have."""
+def _impossible_inertias(description: UrdfDescription | None) -> Iterator[ModelWarning]:
+    """Yield a warning about each link with an inertia that no body can have."""
     for link in description.links if description else ():
-        reason = link.inertial and why_impossible(link.inertial.mass, inertia_matrix(link.inertial))
+        reason = link.inertial and why_impossible(link.inertial.mass, link.inertial.matrix)
         if reason:
-            yield f"link '{link.name}' (line {link.line}): no body has its inertia, {reason}"
+            code = "link-inertia-without-mass" if reason == "mass" else "link-inertia-impossible"
+            yield ModelWarning(code, place=Place("link", link.name, line=link.line))
+
+
+def write_urdf(robot: Robot) -> str:
+    """Return a robot as URDF text, from which `load_robot` gets the same dynamics.
+
+    Joints, links and their frames are those that the robot was loaded with. The first link of each
+    body has the inertia of all links that are fixed to it; names of fixed joints are new. Rotor
+    inertias are ``<dynamics armature="...">``, loops are ``<constraint>``.
+
+    Raises:
+        DynError: URDF cannot describe the robot: a body has first moments but no mass.
+
+    Warns:
+        ModelWarning: the robot has passive joints, springs, offset torques or an assembly, for which URDF
+            has no place.
+    """
+    return _urdf_text(robot, 4)
+
+
+def urdf_objects(robot: Robot) -> Any:
+    """Return what `write_urdf` writes as a robot of urdf_parser_py: see `Robot.to_urdf`."""
+    from dyn_core.robot.urdf.urdf_objects import objects_of_text
+
+    return objects_of_text(_urdf_text(robot, 5))
+
+
+def _urdf_text(robot: Robot, stacklevel: int) -> str:
+    elastic = robot.elastic_joint_names
+    lost = [f"passive joint '{name}'" for name in robot.passive_joint_names if name not in elastic]
+    _warn_of_loss("urdf-parts-lost", robot, lost, stacklevel)
+    return urdf_text(describe_robot(without_springs(robot)))
+
+
+def write_par(robot: Robot) -> str:
+    """Return a robot as SYMORO+ .par text, from which `load_robot` gets the same dynamics.
+
+    The parameters are those of the robot: its MDH parameters, inertias about the origins of the
+    frames, rotor inertias and friction. Names of joints are kept in a comment. Left out are what
+    .par files have no place for and dynamics do not need: names of links, frames of tools, limits,
+    and the mass of the base.
+
+    Raises:
+        DynError: a .par file cannot describe the robot: it has other loops than revolute and prismatic.
+
+    Warns:
+        ModelWarning: the robot has springs, offset torques or an assembly, for which a .par file has no
+            place.
+    """
+    _warn_of_loss("par-parts-lost", robot, [], 3)
+    return par_text(describe_par(with_cut_frames(without_springs(robot))))
+
+
+def _warn_of_loss(code: str, robot: Robot, lost: list[str], stacklevel: int) -> None:
+    lost += [f"the spring of joint '{name}'" for name in robot.elastic_joint_names]
+    lost += [f"offset torque of joint '{joint.name}'" for joint in robot.joints if joint.friction.Fo != 0.0]
+    lost += ["assembly"] if robot.assembly else []
+    lost += [f"base '{robot.base}'"] if robot.base else []
+    if lost:
+        warnings.warn(ModelWarning(code, robot=robot.name, lost=", ".join(lost)), stacklevel=stacklevel)

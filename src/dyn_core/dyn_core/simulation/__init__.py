@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot that is not there: motions that efforts give, with friction at rest, stops and sensors."""
+"""Simulation of robots with dry friction, stops, loops, moving bases and sensors.
+
+May import `model` and the folders below it. Begin with `simulator.py`.
+"""

@@ -1,51 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics of a robot on a free base in terms of its momentum.
 
-The state has the momentum P of the whole robot in the place of the velocity of its base: linear, and angular
-about the centre of mass, on the axes of the world, which is (6,); of a planar base the part of it in the
-plane, (3,). Only what acts from outside changes P, and without it, P stays what it is to the last bit
-whatever the joints do and whichever method integrates them. The velocity of the base is what is left of P
-when the joints have had their part: ``A11 V = P_base - A12 qd``, with A of Khalil 2010, eq. (84), and
-P_base the momentum on the axes and about the origin of the base.
+The state has the momentum P of the whole robot instead of the velocity of its base. P is (6,): linear, and
+angular about the centre of mass, on the axes of the world; for a planar base (3,), the part in the plane.
+Only external forces change P: without them it is constant to the last bit for any integration method. The
+velocity of the base follows from ``A11 V = P_base - A12 qd``, with A of Khalil 2010, eq. (84), and P_base
+the momentum on the axes and about the origin of the base.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
+from dyn_core.algorithms.dynamics.newton_euler import composite_inertias, factorised, solved
+from dyn_core.algorithms.loops.passive_joint_positions import configuration
 from dyn_core.codegen.traced_program import Program, trace
-from dyn_core.dynamics.composite_inertia import composite_inertias
-from dyn_core.dynamics.factorisation import factorised, solved
-from dyn_core.geometry.base_placement import base_placement
-from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.loops.coordinates import configuration
-from dyn_core.model.fixed_base.dynamics_programs import DIVISION
-from dyn_core.model.moving_base.dynamics_programs import (
-    Algorithm,
-    coordinate_inertia,
-    direct_algorithms,
-    input_sizes,
-)
-from dyn_core.model.moving_base.moving_base import MovingBase
-from dyn_core.robot.joints import Friction
-from dyn_core.robot.robot import Robot
+from dyn_core.model.builder import Algorithm, Source
+from dyn_core.model.moving_base.dynamics_programs import coordinate_inertia, direct_algorithms, input_sizes
+from dyn_core.robot.mdh.direct_geometry import joint_placement
+from dyn_core.robot.moving_base import MovingBase, base_placement
+from dyn_core.simulation.integrators.hybrid_dynamics import without_coulomb_friction
 from dyn_core.symbolic import mat3, vec3
 from dyn_core.symbolic.mat3 import Mat3
-from dyn_core.symbolic.scalar import Scalar, cos, is_zero, sin
+from dyn_core.symbolic.scalar import Scalar, cos, dot, is_zero, sin
 from dyn_core.symbolic.vec3 import Vec3
 
 Vector = Sequence[Scalar]
 
 
 class _Whole(NamedTuple):
-    """The robot as one body, on the axes that V is given on.
+    """The robot as one body, on the axes of V.
 
-    Attributes:
-        mass: its mass (kg).
-        centre: its centre of mass from the origin of the base's link (m).
-        R: from these axes to those that P is given on.
+    `mass` is in kg, `centre` is the centre of mass relative to the origin of the base's link (m), and R the
+    rotation from these axes to the axes of P.
     """
 
     mass: Scalar
@@ -54,50 +44,33 @@ class _Whole(NamedTuple):
 
 
 def momentum_programs(base: MovingBase) -> dict[str, Program]:
-    """Answer what a simulation runs, by name.
+    """Return the programs of a simulation by name.
 
-    ``momentum_dynamics`` of pose, P, q, qd, tau and forces F on the base: V, then qdd, then the rate of P.
-    ``base_velocity`` of pose, P, q and qd: V. ``base_momentum`` of pose, V, q and qd: P.
+    `momentum_dynamics`, for the forces F on the base. ``base_velocity``: from pose, P, q and qd to V.
+    ``base_momentum``: from pose, V, q and qd to P.
     """
-    k, n = base.freedom, base.robot.dof
-    sliding = replace(base, robot=_without_coulomb_friction(base.robot))
+    k = base.freedom
+    sliding = replace(base, robot=without_coulomb_friction(base.robot))
     sizes = {**input_sizes(base), "P": k}
 
     def traced(name: str, algorithm: Callable[..., Vector], inputs: Sequence[str], size: int) -> Program:
         return trace(name, algorithm, {key: sizes[key] for key in inputs}, (size,))
 
     def dynamics(direct: Algorithm) -> Program:
-        def algorithm(pose: Vector, P: Vector, q: Vector, qd: Vector, tau: Vector, F: Vector) -> Vector:
-            return momentum_dynamics(sliding, direct, pose, P, q, qd, tau, F)
-
-        inputs = ("pose", "P", "q", "qd", "tau", "F")
-        return traced("momentum_dynamics", algorithm, inputs, 2 * k + n)
-
-    def cost(program: Program) -> int:
-        counts = program.operation_counts
-        return counts["mul"] + counts["add"] + DIVISION * counts["div"]
+        algorithm = partial(momentum_dynamics, sliding, direct)
+        return traced("momentum_dynamics", algorithm, (*states, "tau", "F"), 2 * k + base.robot.dof)
 
     states = ("pose", "P", "q", "qd")
     return {
-        "momentum_dynamics": min(map(dynamics, direct_algorithms(base)), key=cost),
-        "base_velocity": traced("base_velocity", lambda *x: _base_velocity(base, *x), states, k),
-        "base_momentum": traced(
-            "base_momentum", lambda *x: _base_momentum(base, *x), ("pose", "V", "q", "qd"), k
-        ),
+        "momentum_dynamics": Source(base).cheapest(map(dynamics, direct_algorithms(base))),
+        "base_velocity": traced("base_velocity", partial(_base_velocity, base), states, k),
+        "base_momentum": traced("base_momentum", partial(_base_momentum, base), ("pose", "V", "q", "qd"), k),
     }
 
 
-def momentum_dynamics(
-    base: MovingBase,
-    direct: Algorithm,
-    pose: Vector,
-    P: Vector,
-    q: Vector,
-    qd: Vector,
-    tau: Vector,
-    F: Vector,
-) -> Vector:
-    """Velocity of the base, accelerations of the joints, and the rate of the momentum."""
+def momentum_dynamics(base: MovingBase, direct: Algorithm, *vectors: Vector) -> Vector:
+    """From pose, P, q, qd, tau and F to V, accelerations of the joints, and the rate of the momentum."""
+    pose, P, q, qd, tau, F = vectors
     V = _base_velocity(base, pose, P, q, qd)
     accelerations = direct(base, pose, V, q, qd, tau, F)[base.freedom :]
     whole = _whole(base, pose, q)
@@ -112,7 +85,7 @@ def momentum_dynamics(
 
 
 def _base_velocity(base: MovingBase, pose: Vector, P: Vector, q: Vector, qd: Vector) -> Vector:
-    """What is left of the momentum when the joints have had their part."""
+    """Velocity of the base, from the momentum minus the part of the joints."""
     k = base.freedom
     whole = _whole(base, pose, q)
     back = mat3.transpose(whole.R)
@@ -120,9 +93,9 @@ def _base_velocity(base: MovingBase, pose: Vector, P: Vector, q: Vector, qd: Vec
     linear, angular = mat3.mul_vec(back, linear), mat3.mul_vec(back, angular)
     at_base = _joined(base, linear, vec3.add(angular, vec3.cross(whole.centre, linear)))
     A = coordinate_inertia(base, q)
-    left = [h - _dot(row[k:], qd) for h, row in zip(at_base, A[:k], strict=True)]
+    left = [h - dot(row[k:], qd) for h, row in zip(at_base, A[:k], strict=True)]
     A11 = [row[:k] for row in A[:k]]
-    # The linear rows last: they are eliminated first, and keep their zeros.
+    # The linear rows come last: they are eliminated first, and keep their zeros.
     order = [*range(3, 6), *range(3)] if k == 6 else [2, 0, 1]
     turned = [[A11[i][j] for j in order] for i in order]
     nonzero = [[j for j in range(i) if not is_zero(turned[i][j])] for i in range(k)]
@@ -134,7 +107,7 @@ def _base_momentum(base: MovingBase, pose: Vector, V: Vector, q: Vector, qd: Vec
     """Momentum of the whole robot."""
     whole = _whole(base, pose, q)
     A = coordinate_inertia(base, q)
-    linear, angular = _split(base, [_dot(row, [*V, *qd]) for row in A[: base.freedom]])
+    linear, angular = _split(base, [dot(row, [*V, *qd]) for row in A[: base.freedom]])
     angular = vec3.sub(angular, vec3.cross(whole.centre, linear))
     return _joined(base, mat3.mul_vec(whole.R, linear), mat3.mul_vec(whole.R, angular))
 
@@ -153,7 +126,7 @@ def _whole(base: MovingBase, pose: Vector, q: Vector) -> _Whole:
 
 
 def _split(base: MovingBase, values: Vector) -> tuple[Vec3, Vec3]:
-    """Linear and angular part of momentum or force; of a planar base on the axes of its plane."""
+    """Linear and angular part of momentum or force; for a planar base on the axes of its plane."""
     if base.kind == "planar":
         return (values[0], values[1], 0.0), (0.0, 0.0, values[2])
     return (values[0], values[1], values[2]), (values[3], values[4], values[5])
@@ -163,18 +136,3 @@ def _joined(base: MovingBase, linear: Vec3, angular: Vec3) -> list[Scalar]:
     if base.kind == "planar":
         return [linear[0], linear[1], angular[2]]
     return [*linear, *angular]
-
-
-def _without_coulomb_friction(robot: Robot) -> Robot:
-    joints = (
-        replace(joint, friction=Friction(Fv=joint.friction.Fv, Fo=joint.friction.Fo))
-        for joint in robot.joints
-    )
-    return replace(robot, joints=tuple(joints))
-
-
-def _dot(a: Vector, b: Vector) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

@@ -1,29 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear equations of a few unknowns, by elimination with pivots that are chosen at run time.
+"""Linear equations of a few unknowns over scalars: elimination and determinant.
 
-Entries that are the number 0 are 0 by structure. An unknown that is alone in an equation, or in one
-equation alone, costs nothing to eliminate and is taken first. Of several rows, the one with the largest
-entry becomes the pivot by comparing and exchanging, which is straight-line code.
+An entry that is the number 0 is 0 by structure and costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyn_core.symbolic.scalar import Scalar, is_zero, larger, reciprocal
+from dyn_core.symbolic.scalar import Scalar, Scalars, is_zero, larger, reciprocal
+
+
+def dot(a: Scalars, b: Scalars) -> Scalar:
+    """Sum of the products, without those that are 0 by structure."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        if not (is_zero(x) or is_zero(y)):
+            total = total + x * y
+    return total
+
+
+def minus_multiple(a: Scalars, k: Scalar, b: Scalars) -> list[Scalar]:
+    """Return a - k b, without products that are 0 by structure."""
+    if is_zero(k):
+        return list(a)
+    return [x if is_zero(y) else x - k * y for x, y in zip(a, b, strict=True)]
+
+
+def determinant(A: Sequence[Scalars]) -> Scalar:
+    """Determinant of a small matrix, by its first column."""
+    if not A:
+        return 1.0
+    total: Scalar = 0.0
+    for k, row in enumerate(A):
+        if not is_zero(row[0]):
+            minor = determinant([other[1:] for i, other in enumerate(A) if i != k])
+            total = total + row[0] * minor if k % 2 == 0 else total - row[0] * minor
+    return total
+
 
 Rows = list[list[Scalar]]
 
 
-def solved(A: Sequence[Sequence[Scalar]], B: Sequence[Sequence[Scalar]]) -> Rows:
-    """Solution X of ``A X = B``.
+def solved(A: Sequence[Scalars], B: Sequence[Scalars]) -> Rows:
+    """Return the solution X of ``A X = B``, by elimination with pivots chosen at run time.
 
-    Args:
-        A: n rows of n.
-        B: n rows of as many as there are right-hand sides.
+    An unknown that is alone in an equation, or appears in only one equation, costs nothing to eliminate
+    and is taken first. Of several rows, the one with the largest entry becomes the pivot by comparing
+    and exchanging, which is straight-line code.
 
-    Returns:
-        n rows; not finite where A is singular.
+    `B`: n rows with one entry per right-hand side. Returns n rows; not finite where A is singular.
     """
     n = len(A)
     rows = [[*a, *b] for a, b in zip(A, B, strict=True)]
@@ -45,13 +71,13 @@ def solved(A: Sequence[Sequence[Scalar]], B: Sequence[Sequence[Scalar]]) -> Rows
     return _substituted(rows, order)
 
 
-def inverse(A: Sequence[Sequence[Scalar]]) -> Rows:
+def inverse(A: Sequence[Scalars]) -> Rows:
     """Inverse of a matrix of n rows of n."""
     return solved(A, [[float(i == k) for k in range(len(A))] for i in range(len(A))])
 
 
 def _next_pivot(rows: Rows, left: Sequence[int], columns: Sequence[int]) -> tuple[int, int]:
-    """Answer the row and the column to go on with; rows may have been exchanged."""
+    """Return the row and the column of the next pivot; may exchange rows."""
     in_column = {c: [r for r in left if not is_zero(rows[r][c])] for c in columns}
     in_row = {r: [c for c in columns if not is_zero(rows[r][c])] for r in left}
     for column, of_rows in in_column.items():
@@ -68,7 +94,7 @@ def _next_pivot(rows: Rows, left: Sequence[int], columns: Sequence[int]) -> tupl
 
 
 def _exchange(rows: Rows, pivot: int, row: int, column: int) -> None:
-    """Exchange two rows where the entry of the second in a column is the larger one."""
+    """Exchange two rows if the second has the larger entry in a column."""
     a, b = rows[row], rows[pivot]
     sizes = abs(a[column]), abs(b[column])
     pairs = [
@@ -79,7 +105,7 @@ def _exchange(rows: Rows, pivot: int, row: int, column: int) -> None:
 
 
 def _substituted(rows: Rows, order: Sequence[tuple[int, int]]) -> Rows:
-    """Answer the unknowns, of rows that have been divided by their pivots."""
+    """Return the unknowns by back substitution; the rows have been divided by their pivots."""
     n = len(rows)
     X: Rows = [[] for _ in rows]
     known: list[int] = []

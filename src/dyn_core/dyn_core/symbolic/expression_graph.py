@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The expression graph: symbolic scalars that simplify themselves as they are built.
+"""Expression graph: symbolic scalars that simplify as they are built, and operation counts.
 
-Running an algorithm with the inputs of a graph in place of numbers *traces* it: what comes out are
-the expressions of its results. Building an expression
+Running an algorithm with the inputs of a graph instead of numbers *traces* it: the results are
+expressions. Building an expression
 
 * folds constants, and drops ``x * 0``, ``x * 1``, ``x + 0``;
-* answers the expression that exists already where one is asked for again, so that common parts are
-  shared (hash-consing);
-* moves signs outwards, to where an addition becomes a subtraction, which costs nothing:
-  ``(-a) b = -(a b)``, ``(-a) + b = b - a``; no factor is negative, and of ``a - b`` and ``b - a`` only
-  one exists.
+* returns the existing node of an equal expression, so that common parts are shared (hash-consing);
+* moves signs outwards until an addition becomes a subtraction, which costs nothing:
+  ``(-a) b = -(a b)``, ``(-a) + b = b - a``. No factor is negative, and only one of ``a - b`` and
+  ``b - a`` exists.
 
 A result that does not depend on an input is a Python float, never an expression. An expression
-belongs to the graph of its inputs, and a graph is for one thread.
+belongs to the graph of its inputs. A graph is used by one thread.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from enum import IntEnum
 from typing import TypeAlias
 
 
 class Op(IntEnum):
-    """What a node computes from its arguments."""
+    """Operation of a node on its arguments."""
 
     CONSTANT = 0
     INPUT = 1
@@ -43,9 +43,9 @@ class Expr:
     """A node: an operation on other nodes, a constant, or an input.
 
     Attributes:
-        graph: the graph that it belongs to.
-        op: what it computes.
-        args: the nodes it computes it from; each was made before it.
+        graph: the graph of the node.
+        op: its operation.
+        args: nodes of the arguments; each was made before this node.
         value: the number of a constant.
         name: the name of an input.
         number: position in the order in which the nodes of the graph were made.
@@ -66,87 +66,76 @@ class Expr:
         graph.count += 1
 
     def __add__(self, other: Symbolic) -> Symbolic:
-        """Answer self + other."""
         return self.graph.add(self, other)
 
     def __radd__(self, other: Symbolic) -> Symbolic:
-        """Answer other + self."""
         return self.graph.add(other, self)
 
     def __sub__(self, other: Symbolic) -> Symbolic:
-        """Answer self - other."""
         return self.graph.sub(self, other)
 
     def __rsub__(self, other: Symbolic) -> Symbolic:
-        """Answer other - self."""
         return self.graph.sub(other, self)
 
     def __mul__(self, other: Symbolic) -> Symbolic:
-        """Answer self * other."""
         return self.graph.mul(self, other)
 
     def __rmul__(self, other: Symbolic) -> Symbolic:
-        """Answer other * self."""
         return self.graph.mul(other, self)
 
     def __truediv__(self, other: Symbolic) -> Symbolic:
-        """Answer self / other."""
         return self.graph.div(self, other)
 
     def __rtruediv__(self, other: Symbolic) -> Symbolic:
-        """Answer other / self."""
         return self.graph.div(other, self)
 
     def __neg__(self) -> Symbolic:
-        """Answer -self."""
         return self.graph.neg(self)
 
     def sin(self) -> Symbolic:
-        """Answer the sine of an angle in rad."""
+        """Return the sine of an angle in rad."""
         argument, negative = self.without_sign()
         sine = self.graph.node(Op.SIN, argument)
         return -sine if negative else sine
 
     def cos(self) -> Symbolic:
-        """Answer the cosine of an angle in rad."""
+        """Return the cosine of an angle in rad."""
         return self.graph.node(Op.COS, self.without_sign()[0])
 
     def sqrt(self) -> Symbolic:
-        """Answer the square root."""
+        """Return the square root."""
         return self.graph.node(Op.SQRT, self)
 
     def sign(self) -> Symbolic:
-        """Answer -1, 0 or 1."""
+        """Return -1, 0 or 1."""
         argument, negative = self.without_sign()
         sign = self.graph.node(Op.SIGN, argument)
         return -sign if negative else sign
 
     def __abs__(self) -> Symbolic:
-        """Answer the absolute value."""
         return self.graph.node(Op.ABS, self.without_sign()[0])
 
     def larger(self, a: Symbolic, b: Symbolic, then: Symbolic, otherwise: Symbolic) -> Symbolic:
-        """Answer `then` where a > b, `otherwise` elsewhere; this expression is one of them."""
+        """Return `then` where a > b, else `otherwise`; at least one of the four is an expression."""
         if then is otherwise or (not isinstance(then, Expr) and then == otherwise):
             return then
         return self.graph.node(Op.LARGER, *map(self.graph.as_node, (a, b, then, otherwise)))
 
     def without_sign(self) -> tuple[Expr, bool]:
-        """Answer x and True for -x, and itself and False for another expression."""
+        """Return x and True for -x; return any other expression itself, and False."""
         return (self.args[0], True) if self.op is Op.NEG else (self, False)
 
 
-Symbolic: TypeAlias = Expr | float
-"""What an algorithm computes with while it is traced."""
+Symbolic: TypeAlias = Expr | float  # The type of a scalar while an algorithm is traced
 
 
 class Graph:
-    """The nodes of some expressions, each there once.
+    """The nodes of some expressions; equal expressions share one node.
 
     Attributes:
         inputs: the inputs, in the order in which they were made.
-        determined: the unknowns, by what determines them.
-        count: how many nodes have been made.
+        determined: the unknowns, by the expressions that determine them.
+        count: number of nodes that have been made.
     """
 
     def __init__(self) -> None:
@@ -157,15 +146,15 @@ class Graph:
         self.count = 0
 
     def input(self, name: str) -> Expr:
-        """Answer a new input."""
+        """Return a new input."""
         self.inputs.append(Expr(self, Op.INPUT, name=name))
         return self.inputs[-1]
 
     def unknowns(self, given: tuple[Symbolic, ...], count: int) -> tuple[Expr, ...]:
-        """Answer unknowns that equations outside of the graph determine from what is given.
+        """Return unknowns that equations outside of the graph determine from the given expressions.
 
-        For the same expressions they are the same. They are no inputs of users: whoever computes the graph
-        solves for them first.
+        The same expressions give the same unknowns. The unknowns are not inputs of users: a program of
+        the graph solves for them first.
         """
         if given not in self.determined:
             named = (Expr(self, Op.INPUT, name=f"x[{k}]") for k in range(count))
@@ -173,18 +162,18 @@ class Graph:
         return self.determined[given]
 
     def constant(self, value: float) -> Expr:
-        """Answer the node of a constant."""
+        """Return the node of a constant."""
         key = (Op.CONSTANT, float(value).hex())
         if key not in self._known:
             self._known[key] = Expr(self, Op.CONSTANT, value=float(value))
         return self._known[key]
 
     def as_node(self, value: Symbolic) -> Expr:
-        """Answer an expression as it is, and a number as the node of a constant."""
+        """Return an expression unchanged, and a number as the node of a constant."""
         return value if isinstance(value, Expr) else self.constant(value)
 
     def node(self, op: Op, *args: Expr) -> Expr:
-        """Answer the node of an operation, which is made if there is none."""
+        """Return the node of an operation; make it if it does not exist."""
         key = (op, *args)
         known = self._known.get(key)
         if known is None:
@@ -192,7 +181,7 @@ class Graph:
         return known
 
     def add(self, a: Symbolic, b: Symbolic) -> Symbolic:
-        """Answer a + b."""
+        """Return a + b."""
         if not isinstance(a, Expr):
             a, b = b, a
         assert isinstance(a, Expr)
@@ -207,7 +196,7 @@ class Graph:
         return self.node(Op.ADD, *_ordered(a, b))
 
     def sub(self, a: Symbolic, b: Symbolic) -> Symbolic:
-        """Answer a - b."""
+        """Return a - b."""
         if a is b:
             return 0.0
         if isinstance(b, Expr) and b.op is Op.NEG:
@@ -224,7 +213,7 @@ class Graph:
         return self.node(Op.SUB, a, b) if opposite is None else self.neg(opposite)
 
     def mul(self, a: Symbolic, b: Symbolic) -> Symbolic:
-        """Answer a * b."""
+        """Return a * b."""
         if not isinstance(a, Expr):
             return self._scaled(a, b) if isinstance(b, Expr) else a * b
         if not isinstance(b, Expr):
@@ -236,7 +225,7 @@ class Graph:
         return self.neg(product) if a_negative != b_negative else product
 
     def div(self, a: Symbolic, b: Symbolic) -> Symbolic:
-        """Answer a / b."""
+        """Return a / b."""
         if not isinstance(b, Expr):
             return self.mul(a, 1.0 / b)
         if a is b:
@@ -251,13 +240,13 @@ class Graph:
         return self.neg(quotient) if (a_negative != b_negative) != negative else quotient
 
     def neg(self, a: Symbolic) -> Symbolic:
-        """Answer -a."""
+        """Return -a."""
         if not isinstance(a, Expr):
             return -a
         return a.args[0] if a.op is Op.NEG else self.node(Op.NEG, a)
 
     def _scaled(self, k: float, x: Expr) -> Symbolic:
-        """Answer k x for a number k."""
+        """Return k x for a number k."""
         if k == 0.0:
             return 0.0
         x, negative = x.without_sign()
@@ -269,7 +258,7 @@ class Graph:
         return self.neg(product) if negative else product
 
     def _product(self, a: Expr, b: Expr) -> Symbolic:
-        """Answer a b for factors without sign; constants go first and are gathered."""
+        """Return a b for factors without sign; constants come first and are multiplied together."""
         if b.op is Op.CONSTANT:
             a, b = b, a
         if a.op is Op.CONSTANT and b.op is Op.MUL and b.args[0].op is Op.CONSTANT:
@@ -279,3 +268,57 @@ class Graph:
 
 def _ordered(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return (a, b) if a.number <= b.number else (b, a)
+
+
+# Dependencies and operation counts
+
+COUNTED = {
+    Op.MUL: "mul",
+    Op.ADD: "add",
+    Op.SUB: "add",
+    Op.DIV: "div",
+    Op.SIN: "trig",
+    Op.COS: "trig",
+    Op.SQRT: "sqrt",
+}
+"""Operations as SYMORO+ counts them; a change of sign is part of an addition and costs nothing."""
+
+
+def needed(results: Iterable[Symbolic], given: Iterable[Expr] = ()) -> list[Expr]:
+    """Return the nodes that the results depend on, in the order of computation, without those of `given`."""
+    found: dict[int, Expr] = {}
+    known = {node.number for node in given}
+    waiting = [result for result in results if isinstance(result, Expr)]
+    while waiting:
+        node = waiting.pop()
+        if node.number not in found:
+            found[node.number] = node
+            if node.number not in known:
+                waiting.extend(node.args)
+    return [found[number] for number in sorted(found)]
+
+
+def made_of(nodes: Iterable[Expr], inputs: Iterable[Expr]) -> list[Expr]:
+    """Return the nodes, in the order of computation, that depend on these inputs and on no others."""
+    closed = {node.number for node in inputs}
+    constants: set[int] = set()
+    found = []
+    for node in nodes:
+        if node.op is Op.CONSTANT:
+            constants.add(node.number)
+        elif node.number in closed:
+            found.append(node)
+        elif node.args and all(a.number in closed or a.number in constants for a in node.args):
+            closed.add(node.number)
+            found.append(node)
+    return found
+
+
+def operation_counts(results: Iterable[Symbolic], given: Collection[Expr] = ()) -> dict[str, int]:
+    """Count the operations that compute the results: mul, add, div, trig, sqrt; given nodes cost nothing."""
+    counts = dict.fromkeys(("mul", "add", "div", "trig", "sqrt"), 0)
+    known = {node.number for node in given}
+    for node in needed(results, given):
+        if node.op in COUNTED and node.number not in known:
+            counts[COUNTED[node.op]] += 1
+    return counts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear and angular part of a motion, and how they change with the frame."""
+"""Screws: linear and angular part of a motion, and their change of frame."""
 
 from __future__ import annotations
 
@@ -13,15 +13,10 @@ from dyn_core.symbolic.vec3 import Vec3
 
 
 class Screw(NamedTuple):
-    """Velocity of a body, or what an acceleration adds to another one (Khalil 2010, eq. (5)).
+    """Velocity of a body, or a part of its acceleration (Khalil 2010, eq. (5))."""
 
-    Attributes:
-        linear: of the point of the body at the origin of the frame (m/s or m/s^2).
-        angular: of the body (rad/s or rad/s^2).
-    """
-
-    linear: Vec3
-    angular: Vec3
+    linear: Vec3  # part of the point of the body at the origin of the frame (m/s or m/s^2)
+    angular: Vec3  # part of the body (rad/s or rad/s^2)
 
     @property
     def values(self) -> tuple[Scalar, ...]:
@@ -33,7 +28,7 @@ ZERO = Screw(vec3.ZERO, vec3.ZERO)
 
 
 def over(steps: Sequence[Step], screw: Screw) -> Screw:
-    """Answer in the last frame, about its origin, a motion given in the first (Khalil 2010, eq. (17)).
+    """Transform a motion from the first frame to the last frame and its origin (Khalil 2010, eq. (17)).
 
     A translation by a along z adds ``angular x (a z)`` to the linear part.
     """
@@ -45,9 +40,6 @@ def over(steps: Sequence[Step], screw: Screw) -> Screw:
         else:
             i, j = others(step.axis)
             moved = list(linear)
-            moved[i], moved[j] = (
-                linear[i] + step.length * angular[j],
-                linear[j] - step.length * angular[i],
-            )
+            moved[i], moved[j] = (linear[i] + step.length * angular[j], linear[j] - step.length * angular[i])
             linear = (moved[0], moved[1], moved[2])
     return Screw(linear, angular)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementary displacements along and about one axis, of which every placement is a sequence.
+"""Steps: elementary displacements along or about one axis; every placement is a sequence of them.
 
-An MDH placement is six of them (SYMORO+ 2003, eq. (1.3)). To move a vector or an inertia over six
-elementary steps costs fewer operations than to multiply it by the matrix that they make together:
-a rotation about an axis leaves what lies along the axis alone. A step, like a transform, takes
-coordinates in the frame after it to coordinates in the frame before it.
+An MDH placement is six steps (SYMORO+ 2003, eq. (1.3)). Moving a vector or an inertia over six steps
+costs fewer operations than multiplying it by the matrix of all six: a rotation does not change the
+component along its axis. A step, like a transform, takes coordinates in the frame after it to
+coordinates in the frame before it.
 """
 
 from __future__ import annotations
@@ -12,49 +12,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from dyn_core.linalg.angle import cos_sin, quarter_turns
-from dyn_core.linalg.transform import Transform
 from dyn_core.symbolic import mat3, vec3
 from dyn_core.symbolic.mat3 import Mat3
-from dyn_core.symbolic.scalar import Scalar
+from dyn_core.symbolic.scalar import Scalar, cos_sin, quarter_turns
+from dyn_core.symbolic.transform import Transform
 from dyn_core.symbolic.vec3 import Vec3
 
 X, Z = 0, 2
 
 
 class Rotation(NamedTuple):
-    """Rotation about an axis of the frame by the angle whose cosine and sine are c and s.
+    """Rotation about an axis of the frame by the angle whose cosine and sine are c and s."""
 
-    Attributes:
-        axis: 0 for x, 1 for y, 2 for z.
-        c: cosine.
-        s: sine.
-        quarters: whether the angle is a constant multiple of pi/2, so that c and s are 0, 1 or -1.
-    """
-
-    axis: int
-    c: Scalar
-    s: Scalar
-    quarters: bool = False
+    axis: int  # 0 for x, 1 for y, 2 for z
+    c: Scalar  # cosine
+    s: Scalar  # sine
+    quarters: bool = False  # true if the angle is a constant multiple of pi/2, so that c and s are 0, 1 or -1
 
 
 class Translation(NamedTuple):
-    """Translation along an axis of the frame.
+    """Translation along an axis of the frame."""
 
-    Attributes:
-        axis: 0 for x, 1 for y, 2 for z.
-        length: how far (m).
-    """
-
-    axis: int
-    length: Scalar
+    axis: int  # 0 for x, 1 for y, 2 for z
+    length: Scalar  # displacement (m)
 
 
 Step: TypeAlias = Rotation | Translation
 
 
 def constant_rotation(axis: int, angle: float) -> tuple[Rotation, ...]:
-    """Rotation by a constant angle (rad); no step where it turns nothing."""
+    """Rotation by a constant angle (rad); no step for a multiple of 2 pi."""
     quarters = quarter_turns(angle)
     if quarters is not None and quarters % 4 == 0:
         return ()
@@ -62,16 +49,16 @@ def constant_rotation(axis: int, angle: float) -> tuple[Rotation, ...]:
 
 
 def constant_translations(p: Vec3) -> tuple[Translation, ...]:
-    """Translations that together make a constant one (m); no step where nothing moves."""
+    """Steps of a constant translation (m); no step for a component that is 0."""
     return tuple(Translation(axis, length) for axis, length in enumerate(p) if length != 0.0)
 
 
 def inverse(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Steps that lead back."""
-    return tuple(_back(step) for step in reversed(tuple(steps)))
+    """Steps of the inverse displacement."""
+    return tuple(_inverse_step(step) for step in reversed(tuple(steps)))
 
 
-def _back(step: Step) -> Step:
+def _inverse_step(step: Step) -> Step:
     if isinstance(step, Rotation):
         return step._replace(s=-step.s)
     return Translation(step.axis, -step.length)
@@ -83,7 +70,7 @@ def others(axis: int) -> tuple[int, int]:
 
 
 def rotated(steps: Sequence[Step], v: Vec3) -> Vec3:
-    """Components in the first frame of a vector given in the last frame; translations do nothing."""
+    """Components in the first frame of a vector given in the last frame; translations have no effect."""
     for step in reversed(steps):
         if isinstance(step, Rotation):
             v = turned(step, v)
@@ -102,13 +89,13 @@ def turned(rotation: Rotation, v: Vec3) -> Vec3:
 def turned_matrix(rotation: Rotation, a: Mat3) -> Mat3:
     """Product R a R^T with the matrix of one rotation: 12 multiplications, 8 where a is symmetric.
 
-    Of the block of a across the axis, the trace and the antisymmetric part do not change. The
-    rest turns by twice the angle; with ``d = a_ii - a_jj``, ``e = a_ij + a_ji`` and
-    ``u = s d + c e``, the block becomes
+    The trace and the antisymmetric part of the block of a across the axis do not change. The rest
+    turns by twice the angle: with ``d = a_ii - a_jj``, ``e = a_ij + a_ji`` and ``u = s d + c e``, the
+    block becomes
     ``[[a_ii - s u, c u - a_ji], [c u - a_ij, a_jj + s u]]``.
     """
     axis, c, s, quarters = rotation
-    if quarters:  # the formula would leave a_ii - (a_ii - a_jj), which is a_jj with a rounding
+    if quarters:  # the formula would give a_ii - (a_ii - a_jj), which is a_jj with a rounding error
         return mat3.transpose(_turned_rows(rotation, mat3.transpose(_turned_rows(rotation, a))))
     i, j = others(axis)
     u = s * (a[i][i] - a[j][j]) + c * (a[i][j] + a[j][i])
@@ -127,7 +114,7 @@ def _turned_rows(rotation: Rotation, a: Mat3) -> Mat3:
 
 
 def shift_moment(translation: Translation, moment: Vec3, force: Vec3) -> Vec3:
-    """Moment about the frame before a translation, of a force and moment about the frame after it."""
+    """Moment about the frame before a translation of a force and a moment given about the frame after it."""
     axis, length = translation
     i, j = others(axis)
     shifted = list(moment)
@@ -136,7 +123,7 @@ def shift_moment(translation: Translation, moment: Vec3, force: Vec3) -> Vec3:
 
 
 def compose(T: Transform, step: Step) -> Transform:
-    """Placement of the frame after a step, from that of the frame before it."""
+    """Placement of the frame after a step, from the placement of the frame before it."""
     R_columns = mat3.transpose(T.R)
     if isinstance(step, Translation):
         return Transform(T.R, vec3.add(T.p, vec3.scale(step.length, R_columns[step.axis])))
@@ -149,7 +136,7 @@ def compose(T: Transform, step: Step) -> Transform:
 
 
 def precede(step: Step, T: Transform) -> Transform:
-    """Placement in the frame before a step of a frame that T places in the frame after it."""
+    """Placement in the frame before a step, from the placement T in the frame after it."""
     if isinstance(step, Translation):
         p = list(T.p)
         p[step.axis] = p[step.axis] + step.length

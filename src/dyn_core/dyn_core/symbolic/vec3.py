@@ -40,11 +40,7 @@ def dot(a: Vec3, b: Vec3) -> Scalar:
 
 def cross(a: Vec3, b: Vec3) -> Vec3:
     """Vector product a x b (Khalil 2010, eq. (24))."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def norm(a: Vec3) -> float:

@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declaration of node parameters with type, range, description and whether they can change."""
+"""Declaration of node parameters: type, range, description, lists, settings with a parameter per field."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
 
 from dyn_core import DynError
 
 PART = (0.01, 1.0)
-"""Range of parameters that are a part of something."""
+"""Range of parameters that are a fraction of something."""
+SECONDS = (0.0, 3600.0)
+"""Range of durations (s)."""
+TIMEOUT = (0.001, 60.0)
+"""Range of times after which data is stale (s)."""
 _OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
+_NO_NAMES = [""]
+"""Default of a list of names: ROS cannot tell the type of an empty list, and a parameter without a value
+hides the parameters of its node."""
+_Value = TypeVar("_Value")
+_Settings = TypeVar("_Settings")
+
+# Single parameters: all are read-only
 
 
 def declare(
@@ -25,65 +37,106 @@ def declare(
     within: tuple[float, float] | None = None,
     choices: Sequence[str] = (),
 ) -> Any:
-    """Declare a read-only parameter and answer its value.
+    """Declare a parameter of the type of its default, and return its value.
 
-    Args:
-        node: the node.
-        name: name of the parameter.
-        default: its value where nobody gives one; it has the type of the parameter.
-        description: what it is, with its unit.
-        within: closed range of a float.
-        choices: all values of a text.
+    `within` is the closed range of a float, `choices` are all allowed values of a text.
     """
     ranges = [FloatingPointRange(from_value=within[0], to_value=within[1])] if within else []
     listed = ", ".join(f"'{choice}'" for choice in choices)
-    descriptor = ParameterDescriptor(
-        description=description,
-        additional_constraints=f"one of {listed}" if choices else "",
-        floating_point_range=ranges,
-        read_only=True,
+    constraints = f"one of {listed}" if choices else ""
+    value = _declare(
+        node, name, default, description, additional_constraints=constraints, floating_point_range=ranges
     )
-    value = declare_described(node, name, default, descriptor)
     if choices and value not in choices:
-        raise DynError(f"parameter {name} is '{value}': choose {listed}")
+        raise DynError("parameter-choice-unknown", parameter=name, given=value, known=listed)
     return value
 
 
-def declare_described(node: Node, name: str, default: Any, descriptor: ParameterDescriptor) -> Any:
-    """Declare a parameter and answer its value."""
+def declare_names(node: Node, name: str, description: str) -> tuple[str, ...]:
+    """Declare a list of names and return it; the default, one empty name, gives ()."""
+    names = _declare(node, name, _NO_NAMES, description)
+    return () if list(names) == _NO_NAMES else tuple(names)
+
+
+def declare_integer(node: Node, name: str, default: int, description: str, within: tuple[int, int]) -> int:
+    """Declare an integer in a closed range, and return it."""
+    span = IntegerRange(from_value=within[0], to_value=within[1], step=1)
+    return int(_declare(node, name, default, description, integer_range=[span]))
+
+
+def _declare(node: Node, name: str, default: Any, description: str, **constraints: Any) -> Any:
     if node.has_parameter(name):
-        # Where a node declares by itself what it is given, that is without a description.
+        # A node that declares its overrides itself does so without a description.
         node.undeclare_parameter(name)
+    descriptor = ParameterDescriptor(description=description, read_only=True, **constraints)
     return node.declare_parameter(name, default, descriptor).value
+
+
+# Dataclasses of settings with a parameter for each field
+
+
+def parameter(
+    default: _Value,
+    description: str,
+    within: tuple[float, float] | None = None,
+    choices: Sequence[str] = (),
+    name: str = "",
+) -> _Value:
+    """Return a field of a dataclass that `declared` declares; `name` is empty where the field has it."""
+    described = (name, description, within, choices)
+    return dataclasses.field(default=default, metadata={"parameter": described})
+
+
+def declared(node: Node, settings: type[_Settings], /, **others: Any) -> _Settings:
+    """Declare the parameters of a dataclass; return it with their values, and `others` for other fields."""
+    for field in dataclasses.fields(settings):  # type: ignore[arg-type]
+        if "parameter" in field.metadata:
+            name, description, within, choices = field.metadata["parameter"]
+            name = name or field.name
+            others[field.name] = declare(
+                node, name, field.default, description, within=within, choices=choices
+            )
+    return settings(**others)
+
+
+MAX_AGE_S = 0.1
+
+
+def declared_max_age(node: Node) -> float:
+    """Declare `max_age`, of all nodes that read stamps, and return its value (s)."""
+    text = "Messages whose stamp differs by more than this from the clock of the node, s, are not used."
+    value: float = declare(node, "max_age", MAX_AGE_S, text, within=TIMEOUT)
+    return value
+
+
+# Parameters by joint, and unknown parameters
 
 
 def declare_by_joint(
     node: Node, prefix: str, kinds: Mapping[str, str], *, within: tuple[float, float]
 ) -> dict[str, dict[str, float]]:
-    """Declare what was given as ``<prefix>.<joint>.<kind>``, floats, and answer them by kind and joint.
+    """Declare the given float parameters ``<prefix>.<joint>.<kind>``; return their values by kind and joint.
 
-    The node has to declare by itself what it is given.
-
-    Args:
-        node: the node.
-        prefix: first part of the names.
-        kinds: the possible last parts, each with its description, where ``{joint}`` is the joint.
-        within: closed range.
+    `kinds` has the description of each allowed last part, where ``{joint}`` is the joint. The node has to
+    declare its overrides automatically.
     """
     values: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
     for name in node.get_parameters_by_prefix(prefix):
         joint, _, kind = name.rpartition(".")
         if not joint or kind not in kinds:
-            wanted = " or ".join(f"{prefix}.<joint>.{kind}" for kind in kinds)
-            raise DynError(f"there is no parameter '{prefix}.{name}': it is {wanted}")
-        # A default of 0 gives the type; the value is the one that was given.
+            known = " or ".join(f"{prefix}.<joint>.{kind}" for kind in kinds)
+            raise DynError("parameter-name-unknown", parameter=f"{prefix}.{name}", known=known)
+        # The default 0 only gives the type; the value is the one that was given.
         description = kinds[kind].format(joint=joint)
         values[kind][joint] = declare(node, f"{prefix}.{name}", 0.0, description, within=within)
     return values
 
 
 def ignored_parameters(node: Node) -> list[str]:
-    """Names of what was given to a node that declares by itself what it is given, and knows nothing of it."""
+    """Return the given parameters without a description, which no code has declared.
+
+    The node has to declare its overrides automatically.
+    """
     names = node.get_parameters_by_prefix("")
     return sorted(
         name

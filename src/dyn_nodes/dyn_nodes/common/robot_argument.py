@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot that the arguments of a launch file name, as parameters of the nodes; launch is not needed."""
+"""The installed robots, and node parameters for the robot that the arguments of a launch file name.
+
+This module does not need `launch`.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,42 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 
 from dyn_core import DynError
-from dyn_core.core.errors import shortened
 from dyn_core.core.text import read_text
-from dyn_nodes import robots
 
 _XACRO_LIMIT_S = 60.0
+
+
+def robot_directory() -> Path:
+    """Return the folder of the installed robot descriptions."""
+    return Path(get_package_share_directory("dyn_nodes")) / "config" / "robots"
+
+
+def robot_names() -> tuple[str, ...]:
+    """Return the names of the installed robots, sorted."""
+    return tuple(sorted(path.stem for path in robot_directory().glob("*.urdf")))
+
+
+def installed_side_file(description: Path) -> Path | None:
+    """Return the side file of an installed robot; None where it has none, or the robot is not installed."""
+    beside = description.with_suffix(".yaml")
+    return beside if description.parent == robot_directory() and beside.is_file() else None
+
+
+def find_robot(name_or_path: str) -> Path:
+    """Return the description file of an installed robot, or the given path.
+
+    A path has a folder or the ending .urdf, .xacro or .par. Whether the file exists is not checked.
+    """
+    path = Path(os.path.expanduser(name_or_path))  # noqa: PTH111 - an unknown ~user is left as it is
+    if path.suffix in (".urdf", ".xacro", ".par") or path.name != name_or_path:
+        return path
+    if name_or_path not in robot_names():
+        known, element = ", ".join(robot_names()), f"robot '{name_or_path}'"
+        raise DynError("robot-unknown", robot=name_or_path, known=known, element=element)
+    return robot_directory() / f"{name_or_path}.urdf"
 
 
 def robot_parameters(
@@ -27,29 +58,22 @@ def robot_parameters(
     xacro_arguments: str = "",
     dynamic_parameters_file: str = "",
 ) -> dict[str, str]:
-    """Answer the parameters that say which robot it is; none where it comes from the topic.
+    """Return the parameters that select the robot; none where it comes from the topic.
 
-    Args:
-        robot: an installed robot, or as `description_file`; empty for that.
-        description_file: path of a URDF or xacro file; empty for none.
-        side_file: path of a side file; empty for that of an installed robot, where it has one.
-        xacro_arguments: for xacro, as in a shell.
-        dynamic_parameters_file: path of a file that dyn identify has written; empty for none.
+    `robot` is an installed robot or a path as `description_file`. Without `side_file`, an installed robot has
+    its own. `xacro_arguments` are as in a shell. Empty texts are arguments that are not given.
 
     Raises:
         DynError: a file does not exist, both robot and description_file are given, or xacro fails.
     """
     if robot and description_file:
-        raise DynError(
-            f"both robot ('{robot}') and description_file ('{description_file}') are given: "
-            "leave one of them out"
-        )
+        raise DynError("robot-argument-repeated", robot=robot, path=description_file)
     files = {"side_file": side_file, "dynamic_parameters_file": dynamic_parameters_file}
     parameters = {name: existing(name, path) for name, path in files.items() if path}
     if robot:
-        found = robots.find(robot)
+        found = find_robot(robot)
         path = existing("robot", found)
-        if not side_file and (beside := robots.side_file(found)):
+        if not side_file and (beside := installed_side_file(found)):
             parameters["side_file"] = str(beside)
     elif description_file:
         path = existing("description_file", description_file)
@@ -57,10 +81,7 @@ def robot_parameters(
         path = ""
     is_xacro = path.endswith(".xacro")
     if xacro_arguments and not is_xacro:
-        raise DynError(
-            f"xacro_arguments are given ('{xacro_arguments}'), "
-            "but the robot is not a file that ends in .xacro"
-        )
+        raise DynError("xacro-arguments-unused", given=xacro_arguments)
     if is_xacro:
         parameters["robot_description"] = expanded(path, _words(xacro_arguments))
     elif path:
@@ -69,56 +90,51 @@ def robot_parameters(
 
 
 def description_text(parameters: Mapping[str, str], element: str) -> str:
-    """Answer the URDF of the robot that parameters name; DynError where it lacks an element."""
+    """Return the URDF of the robot that parameters name; DynError where it lacks an element."""
     text = parameters.get("robot_description") or read_text(parameters["description_file"])
     if f"<{element}" not in text:
-        where = parameters.get("description_file", "what xacro has made")
-        raise DynError(f"{where} has no <{element}> element, which says how the robot is reached")
+        if "description_file" in parameters:
+            raise DynError("description-tag-missing", path=parameters["description_file"], tag=element)
+        raise DynError("xacro-tag-missing", tag=element)
     return text
 
 
 def installed_package(package: str) -> None:
-    """Raise a DynError unless a package of ROS is installed."""
+    """Raise DynError unless a ROS package is installed."""
     try:
         get_package_prefix(package)
     except PackageNotFoundError as problem:
         name = f"ros-{_distribution()}-{package.replace('_', '-')}"
-        raise DynError(f"the package {package} is not installed: install {name}") from problem
+        raise DynError("package-missing", package=package, system_package=name) from problem
 
 
 def existing(argument: str, path: str | os.PathLike[str]) -> str:
-    """Answer the absolute path of a file that an argument gives; DynError where there is none."""
+    """Return the absolute path of a file that an argument gives; DynError where the file does not exist."""
     file = Path(os.path.expanduser(path))  # noqa: PTH111 - an unknown ~user is left as it is
     if not file.is_file():
-        what = "that is a directory" if file.is_dir() else "there is no such file"
-        raise DynError(f"{argument} is '{shortened(str(path), 200)}': {what}")
+        if file.is_dir():
+            raise DynError("argument-file-is-directory", argument=argument, path=str(path))
+        raise DynError("argument-file-missing", argument=argument, path=str(path))
     return str(file.absolute())
 
 
 def expanded(file: str, arguments: Sequence[str]) -> str:
-    """Answer the URDF that xacro makes of a file; DynError where it makes none."""
+    """Return the URDF that xacro makes of a file; DynError where xacro fails."""
     program = shutil.which("xacro")
     if program is None:
-        raise DynError(
-            f"'{file}' is for xacro, which is not installed: install ros-{_distribution()}-xacro, "
-            "or give a URDF file"
-        )
+        raise DynError("xacro-missing", path=file, distribution=_distribution())
     try:
+        command, limit = [program, file, *arguments], _XACRO_LIMIT_S
         done = subprocess.run(
-            [program, file, *arguments],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_XACRO_LIMIT_S,
-            check=False,
+            command, capture_output=True, text=True, errors="replace", timeout=limit, check=False
         )
     except subprocess.TimeoutExpired as problem:
-        raise DynError(f"xacro has not ended after {_XACRO_LIMIT_S:g} s", file=file) from problem
+        raise DynError("xacro-timeout", limit=_XACRO_LIMIT_S, file=file) from problem
     except OSError as problem:
-        raise DynError(f"xacro cannot be started: {problem.strerror}", file=file) from problem
+        raise DynError("xacro-not-started", reason=problem.strerror, file=file) from problem
     if done.returncode:
-        said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise DynError(f"xacro cannot expand it: {shortened(said, 300)}", file=file)
+        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        raise DynError("xacro-failed", reason=reason, file=file)
     return done.stdout
 
 
@@ -130,4 +146,4 @@ def _words(xacro_arguments: str) -> list[str]:
     try:
         return shlex.split(xacro_arguments)
     except ValueError as problem:
-        raise DynError(f"xacro_arguments are '{xacro_arguments}': {problem}") from problem
+        raise DynError("xacro-arguments-malformed", given=xacro_arguments, reason=problem) from problem

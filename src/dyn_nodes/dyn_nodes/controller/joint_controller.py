@@ -1,44 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control of the joints of one robot, each by itself, with a feedforward.
+"""PID control of each joint of one robot, with a feedforward.
 
-Here is no node, no clock and no message. Times t are those of stamps, on the clock of the node; times `now`
-are those of a steady clock (both s).
+This module has no node, no clock and no messages. Times t are stamps, on the clock of the node; times `now`
+are on a steady clock (both s).
 """
 
 from __future__ import annotations
 
 from dyn_core.control.command_limits import EffortLimits
-from dyn_core.control.fade import Fade
+from dyn_core.control.laws.inverse_dynamics_control import Terms
 from dyn_core.control.laws.pid import Pid
-from dyn_core.control.motion import Motion
-from dyn_core.control.terms import Terms
-from dyn_core.control.trajectories.loop_positions import LoopGuard
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
-from dyn_core.control.watchdog import NO_DATA, Status, Target, Watch, watched
+from dyn_core.control.watchdog import NO_DATA, Fade, Status, Target, Watch, watched
 from dyn_core.core.arrays import Array
 from dyn_core.robot.robot import Robot
+from dyn_nodes.common.data_checks import Notice, Rejection
+from dyn_nodes.common.messages.motion_message import GivenMotion
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
-from dyn_nodes.common.torques.output_stage import Output, OutputStage
-from dyn_nodes.common.torques.position_checks import BelievedPositions
-from dyn_nodes.controller_parameters import ControllerSettings
-from dyn_nodes.loop_condition import check_loops
-from dyn_nodes.motion_message import GivenMotion
-from dyn_nodes.rejection import Rejection
+from dyn_nodes.common.torques.output_stage import Output
+from dyn_nodes.common.torques.position_checks import check_loops
+from dyn_nodes.common.torques.torque_node import TorqueMaker
+from dyn_nodes.controller.parameters import ControllerSettings
 
 _WITHOUT_CONTROL = (Status.NO_DATA, Status.HOLDING, Status.RAMPING_DOWN, Status.STOPPED)
 
 
-class JointController:
-    """What the node knows about one robot. It has a state: the last measurement, and that of its parts.
+class JointController(TorqueMaker):
+    """The controller of one robot. State: the last measurement, and the states of its parts.
 
-    The robot is held where it is found: at first, and after joint states were missing. From there it follows
-    references that begin near to it.
-
-    Attributes:
-        robot: the robot.
-        desired: the desired motion.
-        stage: limits, reactions to stale data and transitions.
-        guard: looks at measured positions of robots with loops.
+    It holds the robot at its measured position at the start, and after joint states were missing. From there
+    it follows references that begin near to it.
     """
 
     def __init__(self, robot: Robot, settings: ControllerSettings) -> None:
@@ -47,6 +39,7 @@ class JointController:
         self.robot = robot
         self._settings = settings
         limits = EffortLimits.of_robot(robot)
+        super().__init__(robot, limits, settings.watch, settings.ramp_start, settings.loop_condition)
         gains = settings.gains.of(robot)
         self._pid = Pid(
             names,
@@ -59,30 +52,17 @@ class JointController:
             anti_windup=settings.anti_windup,
             max_gap=settings.watch.timeout,
         )
-        units = tuple(joint.effort_unit for joint in robot.independent_joints)
-        self.stage = OutputStage(limits, units, settings.watch, settings.ramp_start)
-        self.guard = LoopGuard(robot, settings.loop_condition)
-        self._desired_guard = LoopGuard(robot, settings.loop_condition)
-        self._believed = BelievedPositions(robot)
         self._zero = self.stage.zero.total
         self._feedforward_fade = Fade(names)
         self.restart()
 
-    def take_over(self, before: JointController, now: float) -> list[str]:
-        """Go on, at time `now` (s), from the torques for another robot, which is held where it is found.
-
-        Returns:
-            A sentence about each thing that could not be taken over.
-        """
+    def take_over(self, before: JointController, now: float) -> list[Notice]:
+        """Continue, at time `now` (s), from the torques of another robot; hold the new one where it is."""
         self.stage.take_over(before.stage, now)
-        return (
-            ["the desired motion was of another robot: it is forgotten"]
-            if before.desired.kind is not Kind.NOTHING
-            else []
-        )
+        return [] if before.desired.kind is Kind.NOTHING else [Notice("motion-of-other-robot")]
 
     def restart(self) -> None:
-        """Forget the motions and wait for data as at first."""
+        """Forget all motions and wait for data as at the start."""
         self.stage.restart()
         self._believed.forget()
         self._feedforward = self._zero
@@ -92,17 +72,11 @@ class JointController:
         self._hold(self._zero)
 
     def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output:
-        """Take a measurement, and answer the torques to send for it.
-
-        Args:
-            q: positions (rad or m), (n,).
-            qd: velocities (rad/s or m/s), (n,); None where they are not measured.
-            t: stamp (s).
-            now: the present (s).
+        """Take a measurement, and return the torques to send for it; `qd` is None where it is not measured.
 
         Raises:
-            Rejection: the measurement is older than the last, or cannot be believed, or is where loops do not
-                close.
+            Rejection: the measurement is older than the last one, jumps, or is at a position where loops do
+                not close.
         """
         self.stage.notice_silence(now)
         check_loops(self.guard, q, "the joint state")
@@ -118,12 +92,12 @@ class JointController:
         try:
             output = self._pid.update(t, desired.q, q, desired.qd, qd, self._fed(now))
         except ValueError as problem:
-            raise Rejection(str(problem), "torques are not finite") from problem
+            raise Rejection("torques-not-computed", cause=problem) from problem
         total = output.torques + output.excess
         return self.stage.live(Terms(self._zero, self._zero, self._zero, self._zero, total), now)
 
     def refer(self, given: GivenMotion, t: float, now: float) -> None:
-        """Take a reference; a Rejection if it cannot be used."""
+        """Take a reference; Rejection if it cannot be used."""
         desired = self.desired
         before = None if desired.follows(now) else self._desired(t, now).q
         motion = desired.refer(given, t, now, self._measured(now))
@@ -131,21 +105,16 @@ class JointController:
             self.stage.recover(now)
 
     def follow(self, points: TrajectoryPoints | None, t: float, stamp: float | None, now: float) -> None:
-        """Follow a trajectory from where the robot is wanted to be now.
+        """Follow a trajectory from the present desired position; points None to stand still from now on.
 
-        Args:
-            points: its points; None to stand still from now on.
-            t: the present on the clock of stamps (s).
-            stamp: start of the trajectory (s); None for now.
-            now: the present (s).
+        `t` is the present on the clock of stamps, `stamp` the start of the trajectory (s), None for now.
 
         Raises:
-            DynError: no point is still to come.
-            Rejection: it is not known where the robot is.
+            DynError, Rejection: all points are in the past, or the position of the robot is unknown.
         """
         if self._measured(now) is None:
-            raise Rejection("there is no good joint state to begin from", "no joint state")
-        # What was desired goes on being held, wherever the robot is: torques have no step.
+            raise Rejection("joint-state-missing")
+        # Keep the desired position wherever the robot is, so that torques have no step.
         desired = self.desired
         start = Motion.at_rest(self._place) if desired.kind is Kind.NOTHING else None
         if points is None:
@@ -155,7 +124,7 @@ class JointController:
         desired.follow(trajectory, t)
 
     def feed(self, torques: Array, now: float) -> None:
-        """Take torques of a feedforward (N m or N), (n,), which are finite."""
+        """Take torques of a feedforward (N m or N), (n,); they have to be finite."""
         self._feedforward, self._feedforward_at = torques, now
 
     def forget_time(self, t: float, now: float) -> None:
@@ -164,34 +133,25 @@ class JointController:
         self.stage.recover(now)
 
     @property
-    def position(self) -> Array | None:
-        """The last measured positions (rad or m), (n,); None before any."""
-        return None if self._believed.last is None else self._believed.last[1]
-
-    @property
     def needs(self) -> str:
-        """What torques follow from, for sentences."""
+        """Name of the data that the torques depend on, for messages."""
         return "joint states"
 
     def idle(self, now: float) -> Output | None:
-        """Answer what to send because no good data has come, if anything.
-
-        Raises:
-            Rejection: nothing can be sent.
-        """
+        """Return what to send where no good data has come, or None; Rejection if it cannot be sent."""
         return self.stage.idle(lambda: self.stage.zero, now)
 
     def last(self) -> Output:
-        """Answer the last torques to send: zero."""
+        """Return the last torques to send: zero."""
         return self.stage.last(self.stage.zero)
 
     @property
     def feedforward_status(self) -> Status:
-        """How the torques of the feedforward are."""
+        """State of the torques of the feedforward."""
         return self._feedforward_watch.status
 
     def _hold(self, q: Array) -> None:
-        """Want the robot to stand at a position, whatever was wanted before."""
+        """Hold the robot at a position, and drop the desired motion."""
         self._place = q
         self.desired = DesiredMotion(
             self.robot, self._settings.references, self._settings.watch.timeout, self._desired_guard
@@ -202,17 +162,17 @@ class JointController:
         motion = self.desired.at(t)
         if motion is None:
             return Motion.at_rest(self._place)
-        # References that stop coming do not mean that the robot shall go on for ever.
+        # When references stop, hold the last position without its velocity.
         return motion if self.desired.fresh(now) else Motion.at_rest(motion.q)
 
     def _forget_feedforward(self, now: float) -> None:
-        """Fade the feedforward in from nothing, if it still comes: nobody sent any since it was seen last."""
+        """Begin the next fade-in of the feedforward at zero, because nothing was sent since it was seen."""
         self._feedforward_fade.reset()
         if self._feedforward_watch.status is not Status.NO_DATA:
             self._feedforward_watch = Watch(Status.STOPPED, now, Target.ZERO, 1.0)
 
     def _fed(self, now: float) -> Array:
-        """Answer the torques of the feedforward, faded in and out."""
+        """Return the torques of the feedforward, faded in and out."""
         settings = self._settings.feedforward
         watch = watched(settings, self._feedforward_watch, now, self._feedforward_at)
         self._feedforward_watch = watch
@@ -222,7 +182,7 @@ class JointController:
         return self._feedforward_fade.toward(watch.change, watch.factor, wanted)
 
     def _measured(self, now: float) -> Array | None:
-        """Answer the measured position (rad or m), None where it is not known at time `now`."""
+        """Return the measured position (rad or m), None where it is unknown at time `now`."""
         at = self.stage.last_good
         fresh = at is not None and now - at <= self._settings.watch.timeout
         return self.position if fresh else None

@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains of the node `controller`, as its parameters give them: for all joints, by joint, by a frequency."""
+"""Parameters of the node `controller` and its PID gains, checked as far as this needs no robot."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
+from rclpy.node import Node
 
 from dyn_core import DynError, Robot, compile_model
-from dyn_core.algorithms.loops.passive_joint_positions import assembled
-from dyn_core.control.joint_gains import joint_gains
-from dyn_core.core.errors import listed
-from dyn_nodes.standing_base import refuse_moving_base
+from dyn_core.algorithms.loops.passive_joint_positions import assembly_positions
+from dyn_core.control.laws.pid import AntiWindup, Derivative, joint_gains
+from dyn_core.control.trajectories.loop_positions import ConditionLimits
+from dyn_core.control.watchdog import Reaction, WatchSettings
+from dyn_nodes.common.lifecycle.robot_source import refuse_moving_base
+from dyn_nodes.common.parameters import (
+    SECONDS,
+    TIMEOUT,
+    declare,
+    declare_by_joint,
+    declare_names,
+    declared,
+    declared_max_age,
+    parameter,
+)
+from dyn_nodes.common.torques.position_checks import declared_condition_limits
+from dyn_nodes.common.torques.reference_parameters import RATE, ReferenceSettings, declared_watch
 
 KINDS = ("p", "i", "d")
 
@@ -21,55 +36,140 @@ KINDS = ("p", "i", "d")
 class PidGains:
     """Gains ``p``, ``i`` and ``d`` of the controller.
 
-    Attributes:
-        general: by kind, for joints without gains of their own.
-        by_joint: by kind and joint.
-        natural_frequency: of the error (Hz), from which p and d follow where joints have none of their own; 0
-            for those of `general`.
-        damping: damping ratio of the error.
+    `general` are those of joints without their own, by kind; `by_joint` are by kind and joint. Where the
+    natural frequency is not 0, it gives p and d in place of `general`.
     """
 
     general: Mapping[str, float] = field(default_factory=dict)
     by_joint: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    natural_frequency: float = 0.0
-    damping: float = 1.0
+    natural_frequency: float = parameter(
+        0.0,
+        "Natural frequency of the error, Hz: p and d of joints without their own gains follow from it and "
+        "the inertia at each joint; 0: they are as given.",
+        (0.0, 1000.0),
+    )
+    damping: float = parameter(
+        1.0, "Damping ratio of the error, where natural_frequency is given.", (0.01, 100.0)
+    )
 
     def of(self, robot: Robot) -> dict[str, list[float]]:
-        """Answer the gains by kind, each in the order of the joints.
-
-        Raises:
-            DynError: a joint is named that there is not, or gains are given twice.
-        """
+        """Return the gains by kind, each in the order of the joints; DynError where a joint is unknown."""
         gains = {kind: [self.general.get(kind, 0.0)] * robot.dof for kind in KINDS}
         if self.natural_frequency > 0.0:
             gains |= self._of_frequency(robot)
         for kind, named in self.by_joint.items():
             for joint, value in named.items():
                 if joint not in robot.coordinate_names:
-                    raise DynError(
-                        f"gains are given for joint '{joint}': "
-                        f"the joints are {listed(robot.coordinate_names)}",
-                        element=f"joint '{joint}'",
-                    )
+                    known, element = robot.coordinate_names, f"joint '{joint}'"
+                    raise DynError("gain-joint-unknown", joint=joint, known=known, element=element)
                 gains[kind][robot.coordinate_names.index(joint)] = value
         return gains
 
     @property
     def none(self) -> bool:
-        """Whether all gains are zero."""
+        """Return whether all gains are zero."""
         values = [*self.general.values(), *(g for named in self.by_joint.values() for g in named.values())]
         return not any(values) and self.natural_frequency == 0.0
 
     def _of_frequency(self, robot: Robot) -> dict[str, list[float]]:
-        """Answer p and d for the inertia that each joint feels with the robot at zero, or assembled."""
+        """Return p and d for the inertia of each joint, at position zero or as assembled."""
         for kind in ("p", "d"):
             if self.general.get(kind, 0.0):
-                raise DynError(
-                    f"natural_frequency and {kind} are given, and each says what {kind} is: leave one at 0"
-                )
-        if robot.base != "given":  # of which the joints feel what they feel on one that stands
+                raise DynError("gain-given-twice", gain=kind)
+        if robot.base != "given":  # a base with a given motion acts on the joint gains like a fixed one
             refuse_moving_base(robot, "natural_frequency", "give p and d in its place")
         robot = robot.with_fixed_base()
-        q = np.array([assembled(robot)]) if robot.loops else np.zeros((1, robot.dof))
+        q = np.array([assembly_positions(robot)]) if robot.loops else np.zeros((1, robot.dof))
         kp, kd, _ = joint_gains(compile_model(robot), q, self.natural_frequency, self.damping)
         return {"p": kp.tolist(), "d": kd.tolist()}
+
+
+_GAINS = {
+    "p": "Gain of the position error{of}, N m/rad or N/m.",
+    "i": "Gain of its integral{of}, N m/(rad s) or N/(m s).",
+    "d": "Gain of the velocity error{of}, N m s/rad or N s/m.",
+}
+_REACTIONS: Mapping[str, Reaction] = {"ramp": "ramp_to_zero", "stop": "stop"}
+_REACTION_MEANINGS = (
+    "'ramp' goes to zero and publishes zero, 'stop' publishes nothing, and receivers may hold the last "
+    "torques for ever"
+)
+_GREATEST_GAIN = 1e8
+
+
+@dataclass(frozen=True)
+class ControllerSettings:
+    """Settings of the controller; `watch` is for joint states, `feedforward` for the torques to add."""
+
+    gains: PidGains = field(default_factory=PidGains)
+    derivative: Derivative = parameter(
+        "error",
+        "Signal that the derivative is taken of: 'error', or 'measurement', which also brakes a desired "
+        "motion.",
+        choices=get_args(Derivative),
+    )
+    damping_cutoff: float = parameter(
+        0.0, "Cutoff of the low-pass filter of the derivative, Hz; 0: none.", (0.0, 10000.0)
+    )
+    anti_windup: AntiWindup = parameter(
+        "clamping", "Method against windup of the integral at an effort limit.", choices=get_args(AntiWindup)
+    )
+    references: ReferenceSettings = field(default_factory=ReferenceSettings)
+    watch: WatchSettings = field(default_factory=lambda: WatchSettings(timeout=0.2))
+    ramp_start: float = parameter(
+        0.5, "Duration of the ramp from zero to the first torques after activation, s.", SECONDS
+    )
+    feedforward: WatchSettings = field(default_factory=lambda: WatchSettings(timeout=0.2, ramp_up=0.1))
+    loop_condition: ConditionLimits = field(default_factory=ConditionLimits)
+
+
+@dataclass(frozen=True)
+class ControllerParameters:
+    """All parameters of the node; `command_joints` is empty for the order of the robot."""
+
+    settings: ControllerSettings
+    max_age: float
+    command_joints: tuple[str, ...]
+    rate: float = parameter(200.0, "Rate of torques while joint states are stale, Hz.", RATE)
+
+
+def declare_controller_parameters(node: Node) -> ControllerParameters:
+    """Declare the parameters and return their values; DynError where one is invalid."""
+    usual = ControllerSettings()
+    settings = declared(
+        node,
+        ControllerSettings,
+        gains=_gains(node),
+        references=declared(node, ReferenceSettings),
+        watch=declared_watch(node, "joint states", _REACTIONS, _REACTION_MEANINGS, usual.watch),
+        feedforward=_feedforward(node, usual.feedforward),
+        loop_condition=declared_condition_limits(node),
+    )
+    joints = declare_names(node, "command_joints", "Joints of ~/commands, in order; ['']: all actuated ones.")
+    return declared(
+        node, ControllerParameters, settings=settings, max_age=declared_max_age(node), command_joints=joints
+    )
+
+
+def _gains(node: Node) -> PidGains:
+    within = (0.0, _GREATEST_GAIN)
+    general = {
+        kind: float(declare(node, kind, 0.0, text.format(of=", of joints without their own"), within=within))
+        for kind, text in _GAINS.items()
+    }
+    of_joint = {kind: text.format(of=" of joint '{joint}'") for kind, text in _GAINS.items()}
+    by_joint = declare_by_joint(node, "gains", of_joint, within=within)
+    return declared(node, PidGains, general=general, by_joint=by_joint)
+
+
+def _feedforward(node: Node, usual: WatchSettings) -> WatchSettings:
+    parameters = (
+        ("timeout", TIMEOUT, "Time without good torques on ~/feedforward after which they fade out, s."),
+        ("ramp_down", SECONDS, "Duration of the fade of the feedforward to zero, s."),
+        ("ramp_up", SECONDS, "Duration of the fade of the feedforward from zero, s."),
+    )
+    values = {
+        name: declare(node, f"feedforward.{name}", getattr(usual, name), description, within=within)
+        for name, within, description in parameters
+    }
+    return WatchSettings(**values)

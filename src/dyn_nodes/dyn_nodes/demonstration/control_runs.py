@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration from the first message to the last: the same motion, controlled in several ways."""
+"""The runs of a demonstration: the same motion with several controls."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
+from dyn_core import DynError
 from dyn_msgs.msg import DynamicParameters, ModelInfo
 from dyn_msgs.srv import SetDynamicParameters
 from dyn_nodes.common import qos
-from dyn_nodes.demonstration.passive import passive_joints
 from dyn_nodes.demonstration.player import Player
-from dyn_nodes.demonstration.recording import Recording
+from dyn_nodes.demonstration.recording import Recording, passive_joints
 from dyn_nodes.demonstration.request import Stop
 from dyn_nodes.demonstration.scene import RATE_HZ, Scene
-from dyn_nodes.demonstration.stopped import DemoError
 
 _CONNECT_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0
@@ -34,13 +33,7 @@ SETTLE_S = 0.4
 
 @dataclass(frozen=True)
 class Control:
-    """How the robot is controlled in a run.
-
-    Attributes:
-        title: what this is called.
-        feedforward: whether there is a feedforward.
-        true_model: whether it is told what the parameters of the robot really are.
-    """
+    """The control of a run: with feedforward or without, by the true parameters or by the description."""
 
     title: str
     feedforward: bool = False
@@ -48,16 +41,16 @@ class Control:
 
 
 def controls(scene: Scene) -> tuple[Control, ...]:
-    """Answer the runs of a demonstration; the first is what the others are compared with."""
+    """Return the runs of a demonstration; the others are compared with the first."""
     alone, true = Control("PD alone"), Control("PD + feedforward, true model", True, True)
-    error = scene.wish.model_error
+    error = scene.request.model_error
     if not error:
         return (alone, true)
     return (alone, Control(f"PD + feedforward, model off by {100 * error:g} %", True), true)
 
 
 class Performance:
-    """One demonstration over the topics and services of a graph."""
+    """Runs over the topics and services of a graph."""
 
     def __init__(
         self,
@@ -70,51 +63,39 @@ class Performance:
         """Open topics and services.
 
         Args:
-            node: of the demonstration.
-            spin_once: handles a message if one comes within so many seconds.
-            scene: what is demonstrated.
+            node: node of the demonstration.
+            spin_once: handles a message if one comes within the given time (s).
+            scene: the robot and its motion.
             check: raises when a node has ended.
-            stop: the wish to end.
+            stop: detects that the user stops the program.
         """
-        self._node = node
-        self._spin_once = spin_once
+        self._node, self._spin_once, self._check, self._stop = node, spin_once, check, stop
         self._scene = scene
-        self._check = check
-        self._stop = stop
         self._models: list[ModelInfo] = []
-        self._player = Player(
-            node,
-            scene.robot.coordinate_names,
-            [joint.name for joint in passive_joints(scene.model)],
-            scene.motion,
-            RATE_HZ,
-        )
+        passive = [joint.name for joint in passive_joints(scene.model)]
+        self._player = Player(node, scene.robot.coordinate_names, passive, scene.motion, RATE_HZ)
         node.create_subscription(ModelInfo, "feedforward/model_info", self._models.append, qos.LATCHED)
         self._get_state = node.create_client(GetState, "feedforward/get_state")
-        self._back = node.create_client(Trigger, "simulation/reset")
+        self._reset_service = node.create_client(Trigger, "simulation/reset")
         self._change_state = node.create_client(ChangeState, "feedforward/change_state")
         self._parameters = node.create_client(SetDynamicParameters, "feedforward/set_dynamic_parameters")
 
     def connect(self) -> None:
-        """Wait until simulation and controller hear and are heard, with the feedforward configured only."""
+        """Wait until simulation and controller are connected; configure the feedforward, inactive."""
         state = self._state(_CONNECT_LIMIT_S)
         if state == State.PRIMARY_STATE_UNCONFIGURED:
             self._go(Transition.TRANSITION_CONFIGURE, State.PRIMARY_STATE_INACTIVE)
         elif state == State.PRIMARY_STATE_ACTIVE:
             self._go(Transition.TRANSITION_DEACTIVATE, State.PRIMARY_STATE_INACTIVE)
         player = self._player
-        self._wait(lambda: player.time is not None, _CONNECT_LIMIT_S, "the node simulation was not heard")
-        self._wait(
-            player.steps.service_is_ready, _CONNECT_LIMIT_S, "the service simulation/step was not offered"
-        )
-        # At time 0 stamps are zero, which nodes take for none.
+        self._wait(lambda: player.time is not None, _CONNECT_LIMIT_S, "node-not-heard", node="simulation")
+        is_ready = player.steps.service_is_ready
+        self._wait(is_ready, _CONNECT_LIMIT_S, "service-not-offered", service="simulation/step")
+        # At time 0 stamps are zero, which nodes read as missing.
         player.begin()
-        self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "the node controller was not heard")
-        self._wait(
-            lambda: player.references.get_subscription_count() >= 2,
-            _CONNECT_LIMIT_S,
-            "the nodes controller and feedforward do not both listen to the topic reference",
-        )
+        self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "node-not-heard", node="controller")
+        count = player.references.get_subscription_count
+        self._wait(lambda: count() >= 2, _CONNECT_LIMIT_S, "references-not-heard")
 
     @property
     def time(self) -> float:
@@ -122,12 +103,12 @@ class Performance:
         return self._player.time or 0.0
 
     def run(self, control: Control) -> Recording:
-        """Play the motion once, from where it begins."""
+        """Play the motion once."""
         if control.feedforward:
-            # It has compiled the robot while that moved without it.
-            self._wait(lambda: self._models, _CONNECT_LIMIT_S, "the node feedforward got no robot")
+            # It compiled the robot during the runs without feedforward.
+            self._wait(lambda: self._models, _CONNECT_LIMIT_S, "feedforward-without-robot")
         if control.true_model:
-            self._tell_parameters()
+            self._send_parameters()
         if control.feedforward and self._state() != State.PRIMARY_STATE_ACTIVE:
             self._go(Transition.TRANSITION_ACTIVATE, State.PRIMARY_STATE_ACTIVE)
         self._reset()
@@ -138,39 +119,39 @@ class Performance:
             self._wait_for_time()
         recording = player.recording(control.title)
         if not len(recording.t):
-            raise DemoError("no joint state came during the motion")
+            raise DynError("motion-without-joint-states")
         return recording
 
     def _wait_for_time(self) -> None:
-        """Wait until simulated time has gone on."""
+        """Wait until simulated time has advanced."""
         player = self._player
         before = player.time
-        self._wait(
-            lambda: player.time != before or player.problem or player.over,
-            _SILENCE_LIMIT_S,
-            "simulated time did not go on",
-        )
+
+        def advanced() -> bool:
+            return bool(player.time != before or player.problem or player.over)
+
+        self._wait(advanced, _SILENCE_LIMIT_S, "simulated-time-stopped")
         if player.problem is not None:
-            raise DemoError(player.problem)
+            raise player.problem
 
     def _reset(self) -> None:
-        """Put the robot where the motion begins, with brakes until the next torques."""
-        answer = self._call(self._back, Trigger.Request())
-        if not answer.success:
-            raise DemoError(f"the node simulation could not be reset: {answer.message}")
+        """Put the robot at the beginning of the motion, with brakes until the next torques."""
+        response = self._call(self._reset_service, Trigger.Request())
+        if not response.success:
+            raise DynError("simulation-not-reset", reason=response.message)
 
     def _state(self, limit_s: float = _ANSWER_LIMIT_S) -> int:
-        """Answer the state of the life cycle in which the feedforward is."""
+        """Return the state of the life cycle of the feedforward."""
         return int(self._call(self._get_state, GetState.Request(), limit_s).current_state.id)
 
     def _go(self, transition: int, target: int) -> None:
-        """Have the feedforward go to a state of its life cycle."""
+        """Change the state of the life cycle of the feedforward."""
         request = ChangeState.Request(transition=Transition(id=transition))
         if not self._call(self._change_state, request).success and self._state() != target:
-            raise DemoError(f"the node feedforward refused the transition {transition} of its life cycle")
+            raise DynError("transition-refused", node="feedforward", transition=transition)
 
-    def _tell_parameters(self) -> None:
-        """Tell the feedforward what an identification would have found, if it found everything."""
+    def _send_parameters(self) -> None:
+        """Send the feedforward the true parameters, as from a perfect identification."""
         robot, real = self._scene.robot, self._scene.real
         parameters = DynamicParameters(
             robot_name=robot.name,
@@ -180,34 +161,34 @@ class Performance:
         )
         request = SetDynamicParameters.Request(parameters=parameters)
         request.blend_time.nanosec = 1_000_000
-        answer = self._call(self._parameters, request)
-        if not answer.success:
-            raise DemoError(f"the node feedforward refused the true parameters: {answer.message}")
+        response = self._call(self._parameters, request)
+        if not response.success:
+            raise DynError("true-parameters-refused", reason=response.message)
 
     def _call(self, client: Any, request: Any, limit_s: float = _ANSWER_LIMIT_S) -> Any:
-        """Answer what a service answers; it is asked again now and then, so twice must be as good as once."""
+        """Return the response of a service; the request has to be idempotent, as it is repeated."""
         name = client.srv_name
-        self._wait(client.service_is_ready, limit_s, f"the service {name} was not offered")
+        self._wait(client.service_is_ready, limit_s, "service-not-offered", service=name)
         futures: list[Any] = []
-        asked = -math.inf
+        called = -math.inf
 
         def answered() -> bool:
-            nonlocal asked
-            # An answer is lost where the server does not know yet who listens to it.
-            if time.monotonic() - asked > _ASK_AGAIN_S:
+            nonlocal called
+            # A response is lost where the server has not discovered the client yet.
+            if time.monotonic() - called > _ASK_AGAIN_S:
                 futures.append(client.call_async(request))
-                asked = time.monotonic()
+                called = time.monotonic()
             return any(future.done() for future in futures)
 
-        self._wait(answered, limit_s, f"the service {name} did not answer")
+        self._wait(answered, limit_s, "service-without-answer", service=name)
         return next(future.result() for future in futures if future.done())
 
-    def _wait(self, condition: Callable[[], Any], limit_s: float, otherwise: str) -> None:
-        """Handle messages until the condition holds."""
+    def _wait(self, condition: Callable[[], Any], limit_s: float, otherwise: str, **values: Any) -> None:
+        """Handle messages until the condition holds; DynError with the code `otherwise` at the limit."""
         end = time.monotonic() + limit_s
         while not condition():
             self._stop.check()
             self._check()
             if time.monotonic() > end:
-                raise DemoError(f"{otherwise} within {limit_s:g} s")
+                raise DynError(otherwise, limit=limit_s, **values)
             self._spin_once(0.05)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration from the wish to the report."""
+"""The demonstration from the request to the report."""
 
 from __future__ import annotations
 
@@ -19,60 +19,59 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier, try_shutdown
 
+from dyn_core import DynError
+from dyn_nodes.common.lifecycle.managed_node import RCLError
+from dyn_nodes.common.lifecycle.process import make_executor
 from dyn_nodes.demonstration import output_files as files
 from dyn_nodes.demonstration.control_runs import Performance, controls
-from dyn_nodes.demonstration.error_table import error_table
 from dyn_nodes.demonstration.isolation import isolated_environment
-from dyn_nodes.demonstration.node_parameters import parameters
-from dyn_nodes.demonstration.nodes import running_nodes
-from dyn_nodes.demonstration.passive import PassiveMotion, greatest, passive_joints, passive_motions
-from dyn_nodes.demonstration.recording import Recording
+from dyn_nodes.demonstration.nodes import parameters, running_nodes
+from dyn_nodes.demonstration.recording import (
+    PassiveMotion,
+    Recording,
+    greatest,
+    passive_joints,
+    passive_motions,
+)
 from dyn_nodes.demonstration.report import Facts, about_joints, report
-from dyn_nodes.demonstration.request import Stop
+from dyn_nodes.demonstration.request import DemoRequest, Stop
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, prepared
-from dyn_nodes.demonstration.stopped import DemoError
-from dyn_nodes.demonstration.tracking_errors import as_data, results
-from dyn_nodes.demonstration.wish import Wish
-from dyn_nodes.executor import make_executor
-from dyn_nodes.rcl_error import RCLError
+from dyn_nodes.demonstration.tracking_errors import as_data, error_table, results
 
 
-def show(wish: Wish, out: Path, ros_arguments: Sequence[str] | None, stop: Stop) -> None:
+def show(request: DemoRequest, out: Path, ros_arguments: Sequence[str] | None, stop: Stop) -> None:
     """Run the demonstration and write its files.
 
     Args:
-        wish: what is asked for.
+        request: the request.
         out: directory of the files.
-        ros_arguments: arguments of ROS with which nodes that run are found; None to start nodes here, on a
-            domain of their own.
-        stop: the wish to end.
+        ros_arguments: arguments of ROS to find running nodes; None to start nodes here, in their own domain.
+        stop: detects that the user stops the program.
 
     Raises:
-        DynError: the robot cannot be used, or a file not be written.
-        DemoError: the demonstration could not go on.
-        Stopped: the user has had enough.
+        DynError: the robot cannot be used, a file cannot be written, or the demonstration cannot go on.
+        Stopped: the user stops the program.
     """
     files.writable(out)
     with stop.at_once():
-        scene = prepared(wish)
+        scene = prepared(request)
     files.write(out, {files.PARAMETERS: parameters(scene)})
     alone = ros_arguments is None
     with isolated_environment(os.environ) if alone else nullcontext({**os.environ}) as environment:
         print(_head(scene, environment), flush=True)
         nodes = running_nodes(out, environment) if alone else nullcontext(None)
         with nodes as running, _node(environment, ros_arguments or ()) as (node, spin_once):
-            check = _nothing if running is None else running.check
+            check = (lambda: None) if running is None else running.check  # nodes of the user are not watched
             recordings, factor = _performed(scene, Performance(node, spin_once, scene, check, stop))
     with stop.at_once():
         found = results(scene.robot, recordings)
         print(f"\n{error_table(scene.robot, found)}", flush=True)
         passive = passive_motions(scene.model, recordings)
         facts = Facts(f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}", factor, _versions())
+        figures = {**_figures(scene, facts), **_passive(scene, passive), **as_data(scene.robot, found)}
         texts = {
             files.DATA: files.data_text(scene.model, recordings, passive),
-            files.FIGURES: files.figures_text(
-                {**_figures(scene, facts), **_passive(scene, passive), **as_data(scene.robot, found)}
-            ),
+            files.FIGURES: files.figures_text(figures),
             files.REPORT: report(scene, recordings, passive, found, facts),
         }
     files.write(out, texts)
@@ -81,13 +80,12 @@ def show(wish: Wish, out: Path, ros_arguments: Sequence[str] | None, stop: Stop)
 
 
 def _performed(scene: Scene, performance: Performance) -> tuple[list[Recording], float]:
-    """Run all controls; answer what was recorded, and simulated time for each second."""
+    """Run all controls; return the recordings, and the simulated time per second."""
     performance.connect()
     began, simulated = time.monotonic(), performance.time
-    recordings = []
-    wanted = controls(scene)
-    for number, control in enumerate(wanted, start=1):
-        print(f"  run {number} of {len(wanted)}: {control.title}", flush=True)
+    recordings, planned = [], controls(scene)
+    for number, control in enumerate(planned, start=1):
+        print(f"  run {number} of {len(planned)}: {control.title}", flush=True)
         recordings.append(performance.run(control))
     return recordings, (performance.time - simulated) / (time.monotonic() - began)
 
@@ -96,12 +94,12 @@ def _performed(scene: Scene, performance: Performance) -> tuple[list[Recording],
 def _node(
     environment: Mapping[str, str], ros_arguments: Sequence[str]
 ) -> Iterator[tuple[Node, Callable[[float], None]]]:
-    """The node of this process, in the domain of `environment`, and what handles its messages."""
+    """Yield the node of this process, in the domain of `environment`, and the handler of its messages."""
     os.environ.update(environment)
     try:
         rclpy.init(args=list(ros_arguments), signal_handler_options=SignalHandlerOptions.NO)
     except RCLError as error:
-        raise DemoError(f"ROS 2 cannot be started: {str(error).splitlines()[0]}") from error
+        raise DynError("ros-not-started", reason=str(error).splitlines()[0]) from error
     try:
         node = rclpy.create_node("demo")
         executor = make_executor()
@@ -112,16 +110,12 @@ def _node(
         try_shutdown()
 
 
-def _nothing() -> None:
-    """Nodes that others have started are theirs to watch."""
-
-
 def _head(scene: Scene, environment: Mapping[str, str]) -> str:
-    robot, wish = scene.robot, scene.wish
+    robot, request = scene.robot, scene.request
     error = (
-        f"masses, inertias and friction of the simulated robot are off by up to {100 * wish.model_error:g} % "
-        f"from its description (seed {wish.seed})"
-        if wish.model_error
+        "masses, inertias and friction of the simulated robot are off by up to "
+        f"{100 * request.model_error:g} % from its description (seed {request.seed})"
+        if request.model_error
         else "the simulated robot is as its description says"
     )
     lines = [
@@ -129,7 +123,7 @@ def _head(scene: Scene, environment: Mapping[str, str]) -> str:
         f"{environment.get('ROS_DOMAIN_ID', '0')}.",
         f"Model error: {error}.",
         f"PD gains for {scene.frequency:.3g} Hz, damping ratio {DAMPING:g}; "
-        f"a motion of {wish.duration:g} s at {RATE_HZ:g} Hz in each run.",
+        f"a motion of {request.duration:g} s at {RATE_HZ:g} Hz in each run.",
         *(f"Note: {remark}" for remark in scene.remarks),
     ]
     return "\n".join(lines)
@@ -137,20 +131,17 @@ def _head(scene: Scene, environment: Mapping[str, str]) -> str:
 
 def _figures(scene: Scene, facts: Facts) -> dict[str, Any]:
     kp, kd, inertia = (values.tolist() for values in scene.gains)
+    request = scene.request
     return {
         "robot": scene.robot.name,
-        "model_error": scene.wish.model_error,
-        "seed": scene.wish.seed,
-        "duration": scene.wish.duration,
+        **{name: getattr(request, name) for name in ("model_error", "seed", "duration")},
         "rate": RATE_HZ,
         "natural_frequency": scene.frequency,
         "damping": DAMPING,
         "kp": kp,
         "kd": kd,
         "inertia": inertia,
-        "real_time_factor": facts.real_time_factor,
-        "date": facts.date,
-        "versions": facts.versions,
+        **{name: getattr(facts, name) for name in ("real_time_factor", "date", "versions")},
     }
 
 

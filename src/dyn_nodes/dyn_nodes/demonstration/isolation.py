@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DDS domain for processes that must not meet any other ROS 2 process: demonstrations and tests."""
+"""A DDS domain apart from all other ROS 2 processes, and child processes that end with their parent."""
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import socket
-from collections.abc import Iterator, Mapping
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import domain_coordinator
 from rclpy.utilities import get_rmw_implementation_identifier
@@ -17,7 +22,7 @@ _FAST_DDS_PROFILE = Path(__file__).with_name("fastdds_loopback.xml")
 _DDS_PORT_BASE = 7400
 _DDS_PORTS_PER_DOMAIN = 250
 _UNICAST_PORTS = range(10, 10 + 2 * 120, 2)
-"""Where participants of a domain are discovered, each at its own: there are at most 120 on a machine."""
+"""First discovery port of the participants of a domain, each with its own; a machine has at most 120."""
 _REACHES_FURTHER = (
     "ROS_LOCALHOST_ONLY",
     "ROS_STATIC_PEERS",
@@ -26,15 +31,15 @@ _REACHES_FURTHER = (
     "FASTDDS_DEFAULT_PROFILES_FILE",
     "CYCLONEDDS_URI",
 )
-"""Variables of the user's own network set-up, which could connect us with other machines."""
+"""Variables of the user's network set-up, which could connect to other machines."""
 
 
 @contextmanager
 def isolated_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Answer `environment` with a ROS_DOMAIN_ID that is ours until the context ends.
+    """Yield `environment` with a ROS_DOMAIN_ID that is reserved until the context ends.
 
-    Processes that reserve domains the same way are kept apart by domain_coordinator; domains in which
-    some other process already speaks DDS on this machine are passed over. Nothing reaches the network.
+    domain_coordinator keeps processes apart that reserve domains in the same way. Domains in which another
+    process already uses DDS on this machine are skipped. Nothing reaches the network.
     """
     kept = {name: value for name, value in environment.items() if name not in _REACHES_FURTHER}
     with domain_coordinator.domain_id(_FreeDomains()) as domain:
@@ -42,11 +47,11 @@ def isolated_environment(environment: Mapping[str, str]) -> Iterator[dict[str, s
 
 
 def _this_machine_only() -> dict[str, str]:
-    """Variables that keep the middleware on the loopback interface."""
+    """Return variables that keep the middleware on the loopback interface."""
     if not get_rmw_implementation_identifier().startswith("rmw_fastrtps"):
         return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    # LOCALHOST would make Fast DDS ignore the profile, and open shared memory, which a process that is
-    # killed leaves behind. The profile itself confines discovery.
+    # LOCALHOST would make Fast DDS ignore the profile and open shared memory, which a killed process leaves
+    # behind. The profile itself confines discovery.
     return {
         "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
         "FASTRTPS_DEFAULT_PROFILES_FILE": str(_FAST_DDS_PROFILE),
@@ -65,11 +70,11 @@ class _FreeDomains:
             if not _in_use(domain):
                 self._next = domain - 1
                 return domain
-        raise DynError("DDS participants speak in all domains of this machine from 1 to 100: end some")
+        raise DynError("domains-in-use")
 
 
 def _in_use(domain: int) -> bool:
-    """Whether a DDS participant speaks in the domain; the one that came first may have gone first."""
+    """Return whether a DDS participant uses the domain; the first participant may have ended."""
     first = _DDS_PORT_BASE + _DDS_PORTS_PER_DOMAIN * domain
     return any(_is_bound(first + port) for port in _UNICAST_PORTS)
 
@@ -81,3 +86,41 @@ def _is_bound(port: int) -> bool:
         except OSError:
             return True
     return False
+
+
+_PR_SET_PDEATHSIG = 1
+_STOP_LIMIT_S = 5.0
+
+
+@contextmanager
+def node_process(
+    arguments: Sequence[str], environment: Mapping[str, str], stderr: int | IO[str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Run this interpreter with `arguments`; end it with SIGINT, or SIGKILL if that takes too long.
+
+    The kernel also ends it when this process is killed.
+    """
+    child = subprocess.Popen(
+        [sys.executable, *arguments],
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stderr=stderr,
+        text=True,
+        # In its own process group: at Ctrl-C, this process ends it in an orderly way.
+        start_new_session=True,
+        preexec_fn=_die_with_parent,
+    )
+    try:
+        yield child
+    finally:
+        if child.poll() is None:
+            child.send_signal(signal.SIGINT)
+            try:
+                child.wait(_STOP_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
+        child.wait()
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

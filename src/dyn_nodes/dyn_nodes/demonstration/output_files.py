@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that a demonstration leaves: report, figures, data, parameters of the nodes."""
+"""The output files of a demonstration: report, figures, data, parameters of the nodes."""
 
 from __future__ import annotations
 
@@ -16,32 +16,29 @@ import numpy as np
 
 from dyn_core import DynError, Model
 from dyn_core.cli.console import write_whole
-from dyn_nodes.demonstration.passive import PassiveMotion, passive_joints
-from dyn_nodes.demonstration.recording import Recording
+from dyn_nodes.demonstration.recording import PassiveMotion, Recording, passive_joints
 
 REPORT, FIGURES, DATA, PARAMETERS = "report.html", "figures.json", "data.csv", "nodes.yaml"
 
 
 def writable(directory: Path) -> Path:
-    """Make a directory, and see whether files can be written there; DynError where they cannot."""
+    """Create a directory, and check that files can be written there; DynError where they cannot."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:
-        raise DynError(
-            f"cannot write in the directory '{directory}': {error.strerror}; give another one as --out"
-        ) from error
+        raise DynError("directory-unwritable", directory=directory, reason=error.strerror) from error
     return directory
 
 
 def figures_text(figures: Mapping[str, Any]) -> str:
-    """Answer figures as JSON."""
+    """Return figures as JSON."""
     return json.dumps(figures, indent=2) + "\n"
 
 
 def data_text(model: Model, recordings: Sequence[Recording], passive: Sequence[PassiveMotion]) -> str:
-    """Answer what was recorded as CSV, one line for each joint state."""
+    """Return the recordings as CSV, one line for each joint state."""
     kinds = ("reference", "position", "velocity", *recordings[0].efforts._fields)
     names = model.robot.coordinate_names
     followers = [joint.name for joint in passive_joints(model)]
@@ -57,6 +54,6 @@ def data_text(model: Model, recordings: Sequence[Recording], passive: Sequence[P
 
 
 def write(directory: Path, texts: Mapping[str, str]) -> None:
-    """Write files, each of which is there whole or not at all; DynError where one cannot be written."""
+    """Write files, each completely or not at all; DynError where one cannot be written."""
     for name, text in texts.items():
         write_whole(os.fspath(directory / name), text)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of the demonstration in the graph: it sends references, steps time, and keeps what is said.
+"""The client of the nodes: it sends references, steps simulated time, and records messages.
 
-A period of simulated time is over when the controller has answered its joint state, and the feedforward its
-reference. So the motion does not depend on how fast the machine is, nor on what else it does.
+A period of simulated time ends when the controller has responded to its joint state, and the feedforward to
+its reference. So the motion does not depend on the speed and load of the machine.
 """
 
 from __future__ import annotations
@@ -10,39 +10,42 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from dyn_core import DynError
 from dyn_core.control.trajectories.fourier_motion import FourierMotion
+from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_msgs.srv import StepSimulation
 from dyn_nodes.common import qos
-from dyn_nodes.demonstration.recording import Array, Efforts, Recording, at_times
+from dyn_nodes.common.messages.joint_reader import nanoseconds_of, time_message
+from dyn_nodes.demonstration.recording import Efforts, Recording, at_times
 
 LEAD = 1.5
-"""Periods by which references are sent ahead: the torque that answers a reference is in the controller a
-period later, and acts for one more, with its middle here."""
+"""Periods by which references are sent ahead: the torque of a reference reaches the controller a period
+later, and acts for one more period, with its middle here."""
 _PATIENCE_S = 1.0
-"""Time after which an answer is taken for lost."""
+"""Time after which a response is lost (s)."""
 _ON_TIME_S = 1e-6
-"""What a stamp may differ from the time that it means."""
+"""Greatest difference between a stamp and its exact time (s)."""
 _TERMS = ("inertial", "coriolis", "gravity", "friction", "total")
 _DEPTH = 50
 
 
 class Player:
-    """Plays one motion after the other. It has a state: the time, and which answers are still to come.
+    """Plays motions. State: the time, and the expected responses.
 
     Attributes:
         time: simulated time (s); None before it is known.
         torques_heard: whether the controller sends torques.
-        with_feedforward: whether references are answered with torques.
-        lost: answers that did not come, since the motion began.
-        problem: why simulated time does not go on, in a sentence; None where it does.
+        with_feedforward: whether the feedforward responds to references.
+        lost: number of lost responses since the motion began.
+        problem: why simulated time does not advance; None where it does.
     """
 
     def __init__(
@@ -51,23 +54,20 @@ class Player:
         """Open the topics.
 
         Args:
-            node: of the demonstration.
+            node: node of the demonstration.
             names: the joints, in the order of the motion.
-            passive: the joints that follow through loops.
+            passive: the passive joints of loops.
             motion: the reference.
-            rate: of joint states (Hz).
+            rate: rate of joint states (Hz).
         """
-        self._names = list(names)
-        self._passive = list(passive)
-        self._motion = motion
-        self._rate = rate
+        self._names, self._passive = list(names), list(passive)
+        self._motion, self._rate = motion, rate
         self._start: float | None = None
         self._message = JointReference(name=self._names)
         self.time: float | None = None
-        self.torques_heard = False
-        self.with_feedforward = False
+        self.torques_heard = self.with_feedforward = False
         self.lost = 0
-        self.problem: str | None = None
+        self.problem: DynError | None = None
         self._awaited: set[tuple[str, int]] = set()
         self._since = 0.0
         self._clear()
@@ -78,13 +78,13 @@ class Player:
         node.create_subscription(JointTorques, "feedforward/torques", self._on_feedforward, _DEPTH)
 
     def begin(self) -> None:
-        """Let time begin, with the brakes on."""
+        """Start simulated time, with the brakes on."""
         if not self.time:
             self._step()
 
     def play(self, wait: float) -> None:
         """Hold the robot at the beginning of the motion for `wait` (s), then let it move."""
-        assert self.time is not None, "nobody has said what time it is"
+        assert self.time is not None
         self._clear()
         self.lost = 0
         self._start = self.time + wait
@@ -92,21 +92,18 @@ class Player:
 
     @property
     def over(self) -> bool:
-        """Whether the motion has come to its end."""
-        return (
-            self._start is not None
-            and self.time is not None
-            and self.time > self._start + self._motion.duration
-            and not self._awaited
-        )
+        """Whether the motion has ended."""
+        if self._start is None or self.time is None or self._awaited:
+            return False
+        return self.time > self._start + self._motion.duration
 
     def recording(self, title: str) -> Recording:
-        """Answer what was recorded of the last motion."""
+        """Return the recording of the last motion."""
         assert self._start is not None, "nothing was played"
-        stamps = np.array([_seconds(state.header.stamp) for state in self._states])
+        stamps = np.array([_seconds(state) for state in self._states])
         t = stamps - self._start
         within = (t > -_ON_TIME_S) & (t < self._motion.duration + _ON_TIME_S)
-        states = [state for state, counts in zip(self._states, within, strict=True) if counts]
+        states = list(compress(self._states, within))
         t, stamps = t[within], stamps[within]
         positions = [(state.name, state.position) for state in states]
         return Recording(
@@ -125,10 +122,10 @@ class Player:
         self._torques: list[JointTorques] = []
         self._feedforward: list[JointTorques] = []
 
-    # Simulated time.
+    # Simulated time
 
     def _on_joint_state(self, state: JointState) -> None:
-        stamp = _nanoseconds(state.header.stamp)
+        stamp = nanoseconds_of(state.header.stamp)
         t = 1e-9 * stamp
         if t == self.time:
             self._go_on_without()
@@ -144,23 +141,22 @@ class Player:
             self._awaited.add(("feedforward", reference))
 
     def _go_on_without(self) -> None:
-        """Go on where an answer is lost: joint states that are repeated show that time stands."""
+        """Continue after a lost response: repeated joint states show that time stands still."""
         if self._start is not None and not self.over and time.monotonic() - self._since > _PATIENCE_S:
             self.lost += 1
             self._awaited.clear()
             self._step()
 
     def _refer(self, t: float) -> int:
-        """Publish the reference for a time (s), and answer its stamp (ns)."""
+        """Publish the reference for a time (s), and return its stamp (ns)."""
         assert self._start is not None, "nothing is played"
         motion = self._motion.at(t - self._start)
         message = self._message
-        message.header.stamp = _stamp(t)
-        message.position = array("d", motion.q.tobytes())
-        message.velocity = array("d", motion.qd.tobytes())
-        message.acceleration = array("d", motion.qdd.tobytes())
+        message.header.stamp = time_message(round(1e9 * t))
+        for field, values in zip(("position", "velocity", "acceleration"), motion, strict=True):
+            setattr(message, field, array("d", values.tobytes()))
         self.references.publish(message)
-        return _nanoseconds(message.header.stamp)
+        return nanoseconds_of(message.header.stamp)
 
     def _on_torques(self, torques: JointTorques) -> None:
         self.torques_heard = True
@@ -172,9 +168,9 @@ class Player:
         self._answered("feedforward", torques)
 
     def _answered(self, who: str, torques: JointTorques) -> None:
-        answer = (who, _nanoseconds(torques.header.stamp))
-        if answer in self._awaited:
-            self._awaited.remove(answer)
+        response = (who, nanoseconds_of(torques.header.stamp))
+        if response in self._awaited:
+            self._awaited.remove(response)
             if not self._awaited and not self.over:
                 self._step()
 
@@ -184,12 +180,12 @@ class Player:
 
     def _on_stepped(self, future: Any) -> None:
         if not future.result().success:
-            self.problem = f"the node simulation does not step: {future.result().message}"
+            self.problem = DynError("simulation-not-stepping", reason=future.result().message)
 
-    # What was recorded.
+    # The recording
 
     def _efforts(self, states: Sequence[JointState], stamps: Array) -> Efforts:
-        # To a state the controller adds the torques for the middle of the period that begins with it.
+        # The controller adds the torques for the middle of the period that begins with a state.
         inertial, coriolis, gravity, friction, feedforward = (
             at_times(stamps + 0.75 / self._rate, *self._series(self._feedforward, term)) for term in _TERMS
         )
@@ -199,13 +195,13 @@ class Player:
         return Efforts(inertial, coriolis, gravity, friction, feedforward, control, total, measured)
 
     def _series(self, torques: Sequence[JointTorques], term: str) -> tuple[Array, Array]:
-        """Answer stamps (s) and values of one term of torques."""
-        stamps = np.array([_seconds(message.header.stamp) for message in torques])
+        """Return stamps (s) and values of one term of torques."""
+        stamps = np.array([_seconds(message) for message in torques])
         return stamps, _rows(self._names, [(message.name, getattr(message, term)) for message in torques])
 
 
 def _rows(joints: Sequence[str], named: Sequence[tuple[Sequence[str], Sequence[float]]]) -> Array:
-    """Answer values in the order of the joints, (N, n); NaN for joints that are not named."""
+    """Return values in the order of the joints, (N, n); NaN for joints without a value."""
     rows = np.full((len(named), len(joints)), np.nan)
     for row, (names, values) in zip(rows, named, strict=True):
         by_name = dict(zip(names, values, strict=True))
@@ -213,14 +209,5 @@ def _rows(joints: Sequence[str], named: Sequence[tuple[Sequence[str], Sequence[f
     return rows
 
 
-def _nanoseconds(stamp: Time) -> int:
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
-
-
-def _seconds(stamp: Time) -> float:
-    return 1e-9 * _nanoseconds(stamp)
-
-
-def _stamp(t: float) -> Time:
-    seconds, nanoseconds = divmod(round(1e9 * t), 10**9)
-    return Time(sec=seconds, nanosec=nanoseconds)
+def _seconds(message: JointState | JointTorques) -> float:
+    return 1e-9 * nanoseconds_of(message.header.stamp)

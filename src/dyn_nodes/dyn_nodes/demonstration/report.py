@@ -5,20 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
+from pathlib import Path
 
 import numpy as np
 
-from dyn_core.report.curve import Curve
-from dyn_core.report.line_plot import line_plot
-from dyn_core.report.page import legend, page, table
+from dyn_core.report.line_plot import Curve
+from dyn_core.report.page import Figure, Table, figure, rendered
 from dyn_core.robot.joints import Joint
-from dyn_nodes.demonstration.passive import PassiveMotion, greatest, passive_joints
-from dyn_nodes.demonstration.recording import Recording
+from dyn_nodes.demonstration.recording import PassiveMotion, Recording, greatest, passive_joints
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, STEP_S, Scene
 from dyn_nodes.demonstration.tracking_errors import SHOWN_UNITS, Result
 
-_TIME = "time (s)"
 _REFERENCE = 5
 """Number of the colour of the reference."""
 _PARTS = (
@@ -30,26 +27,20 @@ _PARTS = (
     ("total", "total sent", 5, False),
     ("measured", "measured effort", 6, True),
 )
-"""Efforts that are drawn: name in the recording, label, number of the colour, dashed."""
+"""Efforts in the plots: name in the recording, label, number of the colour, dashed."""
+_TITLES = ("reference and measured position", "tracking error", "tracking error with feedforward, enlarged")
+_PASSIVE_TITLES = ("position by the reference and measured", "error", "error with feedforward, enlarged")
 
 
 def about_joints(scene: Scene) -> str:
-    """Say how many joints the robot has."""
-    passive = len(passive_joints(scene.model))
-    return (
-        f"{scene.robot.dof} actuated and {passive} passive joints" if passive else f"{scene.robot.dof} joints"
-    )
+    """Return the number of joints of the robot as text."""
+    dof, passive = scene.robot.dof, len(passive_joints(scene.model))
+    return f"{dof} actuated and {passive} passive joints" if passive else f"{dof} joints"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is told beside the recordings.
-
-    Attributes:
-        date: when it was done.
-        real_time_factor: simulated time for each second of the motions.
-        versions: of what took part, by name.
-    """
+    """Facts beside the recordings: versions by name, and simulated time for each second of the motions."""
 
     date: str
     real_time_factor: float
@@ -63,50 +54,47 @@ def report(
     found: Sequence[Result],
     facts: Facts,
 ) -> str:
-    """Answer the page."""
-    title = f"What feedforward does for robot {scene.robot.name}"
-    return page(title, (f"<h1>{escape(title)}</h1>", *_body(scene, recordings, passive, found, facts)))
-
-
-def _body(
-    scene: Scene,
-    recordings: Sequence[Recording],
-    passive: Sequence[PassiveMotion],
-    found: Sequence[Result],
-    facts: Facts,
-) -> Iterator[str]:
-    yield (
-        f'<p class="quiet">A simulated robot with {about_joints(scene)} followed one motion of '
-        f"{scene.wish.duration:g} s {_times(len(recordings))}, over DDS, with the nodes simulation, "
-        f"controller and feedforward in a process each. {escape(facts.date)}</p>"
+    """Return the page."""
+    joints = enumerate(scene.robot.independent_joints)
+    passive_ones = enumerate(passive_joints(scene.model))
+    return rendered(
+        Path(__file__).with_suffix(".html"),
+        title=f"What feedforward does for robot {scene.robot.name}",
+        joint_count=about_joints(scene),
+        duration=f"{scene.request.duration:g}",
+        times={2: "twice", 3: "three times"}.get(len(recordings), f"{len(recordings)} times"),
+        date=facts.date,
+        cards=[_card(found[0], result) for result in found[1:]],
+        errors=_errors(scene, found),
+        run=Table((), _facts(scene, recordings, passive, facts), "prose"),
+        joints=_joints(scene),
+        frequency=f"{scene.frequency:.3g}",
+        damping=f"{DAMPING:g}",
+        joint_plots=[
+            *((joint.name, _plots(j, joint, recordings)) for j, joint in joints),
+            *(
+                (f"{j.name} (passive)", _position_plots(k, j, passive, _PASSIVE_TITLES))
+                for k, j in passive_ones
+            ),
+        ],
     )
-    yield '<div class="cards">'
-    for result in found[1:]:
-        yield (
-            f'<div class="card"><b>{_factor(result.factor)} smaller</b>RMS tracking error: '
-            f"{escape(result.title)}<br><span>against {escape(found[0].title)}; "
-            f"the joint with the least: {_factor(min(result.factors))}</span></div>"
-        )
-    yield f"</div><section><h2>Tracking errors</h2>{_errors(scene, found)}</section>"
-    told = table((), _facts(scene, recordings, passive, facts), "prose")
-    yield f"<section><h2>What was run</h2>{told}</section>"
-    yield f"<section><h2>Joints</h2>{_joints(scene)}{_about_gains(scene)}</section>"
-    for j, joint in enumerate(scene.robot.independent_joints):
-        yield from _plots(j, joint, recordings)
-    for k, joint in enumerate(passive_joints(scene.model)):
-        yield from _passive_plots(k, joint, passive)
 
 
-def _times(count: int) -> str:
-    return {2: "twice", 3: "three times"}.get(count, f"{count} times")
+def _card(alone: Result, result: Result) -> tuple[str, str, str]:
+    """Return by how much the errors of a run are smaller than those of PD control alone."""
+    return (
+        f"{_factor(result.factor)} smaller",
+        f"RMS tracking error: {result.title}",
+        f"against {alone.title}; the joint with the least: {_factor(min(result.factors))}",
+    )
 
 
 def _factor(value: float) -> str:
     return f"{value:.0f}\N{MULTIPLICATION SIGN}" if value >= 100.0 else f"{value:.1f}\N{MULTIPLICATION SIGN}"
 
 
-def _errors(scene: Scene, found: Sequence[Result]) -> str:
-    """Answer the table of errors."""
+def _errors(scene: Scene, found: Sequence[Result]) -> Table:
+    """Return the table of errors."""
     compared = found[1:]
     groups = [("", 1), (found[0].title, 2), *((result.title, 3) for result in compared)]
     head = ["joint", "RMS", "largest", *("RMS", "largest", "smaller by") * len(compared)]
@@ -126,7 +114,7 @@ def _errors(scene: Scene, found: Sequence[Result]) -> str:
                 "",
                 _factor(result.overall_factors[kind]),
             ]
-    return table(head, rows, groups=groups)
+    return Table(head, rows, groups=groups)
 
 
 def _facts(
@@ -141,13 +129,13 @@ def _facts(
     )
     yield (
         "rate",
-        f"{RATE_HZ:g} Hz for joint states, references and torques, in simulated time, which goes on when all "
-        f"have answered; integrator: {scene.integrator}, {1e3 * STEP_S:g} ms; "
+        f"{RATE_HZ:g} Hz for joint states, references and torques, in simulated time, which advances when "
+        f"all nodes have responded; integrator: {scene.integrator}, {1e3 * STEP_S:g} ms; "
         f"real-time factor {facts.real_time_factor:.2f}",
     )
     if scene.robot.loops:
         yield "passive joints", _about_passive(scene, passive)
-    counts = (f"{r.title}: {len(r.t)} joint states, {r.lost} answers lost" for r in recordings)
+    counts = (f"{r.title}: {len(r.t)} joint states, {r.lost} responses lost" for r in recordings)
     yield "messages", "; ".join(counts)
     yield "versions", ", ".join(f"{name} {version}" for name, version in facts.versions.items())
     for remark in scene.remarks:
@@ -155,80 +143,63 @@ def _facts(
 
 
 def _about_passive(scene: Scene, passive: Sequence[PassiveMotion]) -> str:
-    """Say which joints follow, and how exactly the simulation kept the loops closed."""
+    """Return text about the passive joints, and how exactly the simulation kept the loops closed."""
     joints = passive_joints(scene.model)
-    apart = {
-        unit: max(
-            x for x, joint in zip(greatest(passive), joints, strict=True) if joint.position_unit == unit
-        )
-        for unit in dict.fromkeys(joint.position_unit for joint in joints)
-    }
+    apart: dict[str, float] = {}
+    for joint, distance in zip(joints, greatest(passive), strict=True):
+        apart[joint.position_unit] = max(distance, apart.get(joint.position_unit, 0.0))
+    distances = " and ".join(f"{value:.2g} {unit}" for unit, value in apart.items())
     return (
         f"{', '.join(joint.name for joint in joints)} follow through loops. As published by the simulation "
-        "they were at the most "
-        f"{' and '.join(f'{value:.2g} {unit}' for unit, value in apart.items())} from where the loops put "
-        "them by the measured actuated joints."
+        f"they were at most {distances} from their positions by the loops for the measured actuated joints."
     )
 
 
 def _about_error(scene: Scene) -> str:
-    wish = scene.wish
-    if not wish.model_error:
+    request = scene.request
+    if not request.model_error:
         return "none: the simulated robot is as its description says"
-    part = 100 * wish.model_error
+    part = 100 * request.model_error
     return (
-        f"The simulated robot is not quite as described: masses, rotor inertias and friction are off by up "
-        f"to {part:g} %; bodies are stretched, and moved by a part of their size, by up to {0.5 * part:g} % "
-        f"(seed {wish.seed}). The feedforward knows the description. For the true model it was told the "
+        f"The simulated robot differs from its description: masses, rotor inertias and friction by up to "
+        f"{part:g} %; bodies are stretched, and moved by a part of their size, by up to {0.5 * part:g} % "
+        f"(seed {request.seed}). The feedforward knows the description. For the true model it got the "
         "parameters of the simulated robot by the service set_dynamic_parameters."
     )
 
 
-def _about_gains(scene: Scene) -> str:
-    return (
-        "<p>Gains: kp = a w², kd = 2 D w a \N{MINUS SIGN} Fv, for a natural frequency "
-        f"w/2π = {scene.frequency:.3g} Hz and a damping ratio D = {DAMPING:g}, with the greatest inertia a "
-        "that the joint feels during the motion. In brackets: the simulated robot, where it differs from "
-        "the described one.</p>"
-    )
-
-
-def _joints(scene: Scene) -> str:
-    """Answer the table of gains, friction and limits."""
+def _joints(scene: Scene) -> Table:
+    """Return the table of gains, friction and limits."""
     head = ("joint", "kp", "kd", "inertia a", "viscous Fv", "Coulomb Fs", "rotor inertia", "effort limit")
     rows = []
-    for joint, kp, kd, a in zip(scene.robot.independent_joints, *scene.gains, strict=True):
+    gains = {
+        joint.name: of_joint
+        for joint, *of_joint in zip(scene.robot.independent_joints, *scene.gains, strict=True)
+    }
+    for joint in (*scene.robot.independent_joints, *passive_joints(scene.model)):
         effort, length = joint.effort_unit, joint.position_unit
         real = scene.real.joint(joint.name)
         inertia = "kg" if length == "m" else "kg m²"
-        rows.append(
-            (
-                joint.name,
+        cells, limit = ("passive", "", ""), "none"
+        if joint.name in gains:
+            kp, kd, a = gains[joint.name]
+            cells = (
                 f"{_gain(kp)} {effort}/{length}",
                 f"{_gain(kd)} {effort} s/{length}",
                 f"{a:.3g} {inertia}",
-                f"{_both(joint.friction.Fv, real.friction.Fv)} {effort} s/{length}",
-                f"{_both(joint.friction.Fs, real.friction.Fs)} {effort}",
-                f"{_both(joint.Ia, real.Ia)} {inertia}",
-                f"{joint.limits.effort:g} {effort}" if joint.limits.effort else "unknown",
             )
-        )
-    for joint in passive_joints(scene.model):
-        effort, length = joint.effort_unit, joint.position_unit
-        real = scene.real.joint(joint.name)
+            limit = f"{joint.limits.effort:g} {effort}" if joint.limits.effort else "unknown"
         rows.append(
             (
                 joint.name,
-                "passive",
-                "",
-                "",
+                *cells,
                 f"{_both(joint.friction.Fv, real.friction.Fv)} {effort} s/{length}",
                 f"{_both(joint.friction.Fs, real.friction.Fs)} {effort}",
-                f"{_both(joint.Ia, real.Ia)} {'kg' if length == 'm' else 'kg m²'}",
-                "none",
+                f"{_both(joint.Ia, real.Ia)} {inertia}",
+                limit,
             )
         )
-    return table(head, rows)
+    return Table(head, rows)
 
 
 def _gain(value: float) -> str:
@@ -239,53 +210,35 @@ def _both(described: float, real: float) -> str:
     return f"{described:.3g}" if described == real else f"{described:.3g} ({real:.3g})"
 
 
-def _plots(j: int, joint: Joint, recordings: Sequence[Recording]) -> Iterator[str]:
-    """Answer the plots of one joint: positions, errors, and what the efforts were made of."""
-    name, unit, shown = joint.name, joint.position_unit, SHOWN_UNITS[joint.position_unit]
-    effort = "force" if unit == "m" else "torque"
-    yield f'<section><h2>{escape(name)}</h2><div class="plots">'
-    positions = [Curve(r.title, r.t, r.measured[:, j], k) for k, r in enumerate(recordings)]
-    last = recordings[-1]
-    positions.append(Curve("reference", last.t, last.desired[:, j], _REFERENCE, dashed=True))
-    yield _figure(f"{name}: reference and measured position", f"position ({unit})", positions)
-    errors = [
-        Curve(r.title, r.t, 1e3 * (r.desired[:, j] - r.measured[:, j]), k) for k, r in enumerate(recordings)
-    ]
-    yield _figure(f"{name}: tracking error", f"error ({shown})", errors)
-    yield _figure(f"{name}: tracking error with feedforward, enlarged", f"error ({shown})", errors[1:])
+def _plots(j: int, joint: Joint, recordings: Sequence[Recording]) -> Iterator[Figure]:
+    """Yield the plots of one joint: positions, errors, and the terms of the efforts."""
+    yield from _position_plots(j, joint, recordings, _TITLES)
+    effort = "force" if joint.position_unit == "m" else "torque"
     for recording in recordings:
-        yield _figure(
-            f"{name}: {effort}, {recording.title}", f"{effort} ({joint.effort_unit})", _parts(recording, j)
-        )
-    yield "</div></section>"
+        title, y_label = f"{joint.name}: {effort}, {recording.title}", f"{effort} ({joint.effort_unit})"
+        yield figure(title, "time (s)", y_label, _parts(recording, j))
 
 
-def _passive_plots(k: int, joint: Joint, motions: Sequence[PassiveMotion]) -> Iterator[str]:
-    """Answer the plots of one passive joint: positions, and how far they are from those of the reference."""
-    name, unit, shown = joint.name, joint.position_unit, SHOWN_UNITS[joint.position_unit]
-    yield f'<section><h2>{escape(name)} (passive)</h2><div class="plots">'
-    positions = [Curve(m.title, m.t, m.measured[:, k], number) for number, m in enumerate(motions)]
+def _position_plots(
+    j: int, joint: Joint, motions: Sequence[Recording | PassiveMotion], titles: Sequence[str]
+) -> Iterator[Figure]:
+    """Yield the plots of positions, their differences from the reference, and these with feedforward."""
+    unit, shown = joint.position_unit, SHOWN_UNITS[joint.position_unit]
+    positions = [Curve(m.title, m.t, m.measured[:, j], k) for k, m in enumerate(motions)]
     last = motions[-1]
-    positions.append(Curve("reference", last.t, last.desired[:, k], _REFERENCE, dashed=True))
-    yield _figure(f"{name}: position by the reference and measured", f"position ({unit})", positions)
+    positions.append(Curve("reference", last.t, last.desired[:, j], _REFERENCE, dashed=True))
     errors = [
-        Curve(m.title, m.t, 1e3 * (m.desired[:, k] - m.measured[:, k]), number)
-        for number, m in enumerate(motions)
+        Curve(m.title, m.t, 1e3 * (m.desired[:, j] - m.measured[:, j]), k) for k, m in enumerate(motions)
     ]
-    yield _figure(f"{name}: error", f"error ({shown})", errors)
-    yield _figure(f"{name}: error with feedforward, enlarged", f"error ({shown})", errors[1:])
-    yield "</div></section>"
+    y_labels = (f"position ({unit})", f"error ({shown})", f"error ({shown})")
+    for title, y_label, curves in zip(titles, y_labels, (positions, errors, errors[1:]), strict=True):
+        yield figure(f"{joint.name}: {title}", "time (s)", y_label, curves)
 
 
 def _parts(recording: Recording, j: int) -> list[Curve]:
-    """Answer what the efforts of a joint were made of, without what was not sent."""
+    """Return the terms of the efforts of a joint, without missing ones."""
     parts = (
         Curve(label, recording.t, getattr(recording.efforts, part)[:, j], colour, dashed)
         for part, label, colour, dashed in _PARTS
     )
     return [curve for curve in parts if np.isfinite(curve.y).any()]
-
-
-def _figure(title: str, y_label: str, curves: Sequence[Curve]) -> str:
-    entries = ((curve.label, curve.colour, curve.dashed) for curve in curves)
-    return f"<figure>{line_plot(title, _TIME, y_label, curves)}{legend(entries)}</figure>"

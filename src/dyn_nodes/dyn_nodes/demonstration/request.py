@@ -1,46 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's wish to end, by SIGINT or SIGTERM."""
+"""The request of the user: the arguments of the demonstration, and its end by SIGINT or SIGTERM.
+
+This module imports only the standard library: the command must react while the rest is imported.
+"""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from dyn_nodes.demonstration.stopped import Stopped
+
+class Stopped(Exception):
+    """The user stops the program."""
 
 
 class Stop:
-    """Whether SIGINT or SIGTERM has come. It has a state: that, and whether to tell at once.
+    """Whether SIGINT or SIGTERM has come. State: this, and whether to raise at once.
 
-    Raised anywhere, an exception would come out of rclpy's C++ as another one, and could leave a process or a
-    temporary file behind. So it is raised where the program asks, or in parts that say they can bear it.
+    An exception at any place would leave the C++ of rclpy as another one, and could leave a process or a
+    temporary file behind. So it is raised by `check`, or within `at_once`.
     """
 
     def __init__(self) -> None:
-        """Listen from now on."""
-        self._asked = False
-        self._tells_at_once = False
+        """Install the signal handlers."""
+        self._stopped = self._raises_at_once = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
     def check(self) -> None:
         """Raise Stopped if a signal has come."""
-        if self._asked:
+        if self._stopped:
             raise Stopped
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Raise Stopped whenever a signal comes: for what only computes, for long."""
-        self._tells_at_once = True
+        """Raise Stopped as soon as a signal comes: for long computations."""
+        self._raises_at_once = True
         try:
             self.check()
             yield
         finally:
-            self._tells_at_once = False
+            self._raises_at_once = False
         self.check()
 
     def _on_signal(self, *_: object) -> None:
-        self._asked = True
-        if self._tells_at_once:
+        self._stopped = True
+        if self._raises_at_once:
             raise Stopped
+
+
+@dataclass(frozen=True)
+class DemoRequest:
+    """The request of the user."""
+
+    robot: str = "rx90"  # name of an installed robot, or path of a description
+    side_file: str | None = None  # path of a side file; None for that of the installed robot, if it has one
+    duration: float = 4.0  # duration of the motion (s)
+    model_error: float = 0.1  # greatest relative error of the dynamic parameters
+    seed: int = 1  # seed of these errors

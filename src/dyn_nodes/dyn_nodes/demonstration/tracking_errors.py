@@ -1,43 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tracking errors of all runs, and by how much they are smaller than those of the first."""
+"""Tracking errors of all runs, compared with the first, as data and as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dyn_core import Robot
-from dyn_core.control.tracking_error import TrackingError, together, tracking_error
-from dyn_nodes.demonstration.recording import Array, Recording
+from dyn_core.control.trajectories.piecewise_polynomials import TrackingError, together, tracking_error
+from dyn_core.core.arrays import Array
+from dyn_nodes.demonstration.recording import Recording
 
 SHOWN_UNITS = {"rad": "mrad", "m": "mm"}
-"""Units in which errors are shown, by unit of the position: a thousandth of it."""
+"""Display units of errors, by unit of the position: a thousandth of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Errors of one run.
+    """Errors of one run."""
 
-    Attributes:
-        title: how the robot was controlled.
-        error: of each joint (rad or m).
-        factors: RMS error of the first run over that of this one, by joint.
-        overall: RMS error of all joints of one unit together, by unit (rad or m).
-        overall_factors: the same for these.
-    """
-
-    title: str
-    error: TrackingError
-    factors: Array
-    overall: Mapping[str, float]
-    overall_factors: Mapping[str, float]
+    title: str  # name of the control
+    error: TrackingError  # of each joint (rad or m)
+    factors: Array  # RMS error of the first run over that of this one, by joint
+    overall: Mapping[str, float]  # RMS error of all joints of one unit together, by unit (rad or m)
+    overall_factors: Mapping[str, float]  # the same factors for these
 
     @property
     def factor(self) -> float:
-        """Least of the overall factors."""
+        """Smallest of the overall factors."""
         return min(self.overall_factors.values())
 
 
@@ -62,13 +55,13 @@ def results(robot: Robot, recordings: Sequence[Recording]) -> tuple[Result, ...]
 
 
 def _ratio(first: Any, other: Any) -> Any:
-    """Answer first / other, infinite where there is no error at all."""
+    """Return first / other, infinite where there is no error at all."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(other) > 0.0, np.divide(first, other), np.inf)
 
 
 def as_data(robot: Robot, found: Sequence[Result]) -> dict[str, Any]:
-    """Answer the same for a JSON file, in SI units."""
+    """Return the results for a JSON file, in SI units."""
     return {
         "joint_names": list(robot.coordinate_names),
         "position_units": [joint.position_unit for joint in robot.independent_joints],
@@ -87,5 +80,42 @@ def as_data(robot: Robot, found: Sequence[Result]) -> dict[str, Any]:
 
 
 def _json_number(value: float) -> float | None:
-    """JSON knows no infinity."""
+    """Return None for infinity, which JSON does not have."""
     return value if np.isfinite(value) else None
+
+
+_WIDTH = 9
+_TOGETHER = "all joints"
+
+
+def error_table(robot: Robot, found: Sequence[Result]) -> str:
+    """Return a line for each joint, and for all joints of one unit together, with columns for each run."""
+    width = max(len(_TOGETHER), *(len(name) for name in robot.coordinate_names))
+    lines = [*_head(found, width)]
+    for j, joint in enumerate(robot.independent_joints):
+        cells = (_cells(k, r.error.rms[j], r.error.greatest[j], r.factors[j]) for k, r in enumerate(found))
+        lines.append(f"{joint.name:{width}}  {SHOWN_UNITS[joint.position_unit]:4}{''.join(cells)}")
+    for unit in found[0].overall:
+        cells = (_cells(k, r.overall[unit], None, r.overall_factors[unit]) for k, r in enumerate(found))
+        lines.append(f"{_TOGETHER:{width}}  {SHOWN_UNITS[unit]:4}{''.join(cells)}")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _head(found: Sequence[Result], width: int) -> Iterator[str]:
+    margin = " " * (width + 6)
+    titles = [result.title.partition(", ") for result in found]
+    widths = [len(_cells(k, 0.0, 0.0, 0.0)) - 3 for k in range(len(found))]
+    for words in ([first + comma.strip() for first, comma, _ in titles], [rest for *_, rest in titles]):
+        yield margin + "".join(f"   {text:{width}}" for text, width in zip(words, widths, strict=True))
+    yield margin + "".join(_row(k, "RMS", "largest", "smaller by") for k in range(len(found)))
+
+
+def _cells(number: int, rms: float, greatest: float | None, factor: float) -> str:
+    largest = "" if greatest is None else f"{1e3 * greatest:.3f}"
+    return _row(number, f"{1e3 * rms:.3f}", largest, f"{factor:.1f} x")
+
+
+def _row(number: int, rms: str, largest: str, factor: str) -> str:
+    """Return the cells of one run; the first is not compared."""
+    compared = f"{factor:>{_WIDTH + 3}}" if number else ""
+    return f"{rms:>{_WIDTH}}{largest:>{_WIDTH}}{compared}"

@@ -1,42 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the base of one robot moves, from messages, and how long ago they said so.
+"""The motion of a moving base, from IMU or odometry messages.
 
-Here is no node, no clock and no message. Times t are those of stamps, times `now` those of a steady clock
-(both s).
+Times t are those of stamps, times `now` those of a steady clock (both s).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu
 
 from dyn_core import DynError, Robot
-from dyn_core.control.felt_motion import FeltMotion, mount
+from dyn_core.control.laws.base_measurement import AXES, BaseMotionFilter, mount, orientation
 from dyn_core.core.arrays import Array
-from dyn_core.linalg.transform import Transform
-from dyn_nodes.base_message import ImuSample, OdometrySample
-from dyn_nodes.base_settings import BaseSettings
-from dyn_nodes.rejection import Rejection
+from dyn_core.symbolic.transform import Transform
+from dyn_nodes.common.data_checks import Rejection, plausible, worst_index
+from dyn_nodes.feedforward.parameters import BaseSettings
+
+_NOT_MEASURED = -1.0
+"""First covariance of a quantity that an inertial measurement unit does not measure (REP 145)."""
+
+
+def _imu_sample(message: Imu) -> tuple[str, Array, Array]:
+    """Return frame, angular velocity (rad/s) and specific force (m/s^2) on its axes; Rejection if unusable.
+
+    The orientation is not used: the specific force gives the direction of gravity.
+    """
+    for quantity in ("angular_velocity", "linear_acceleration"):
+        if getattr(message, f"{quantity}_covariance")[0] == _NOT_MEASURED:
+            raise Rejection("imu-quantity-not-measured", quantity=quantity.replace("_", " "))
+    if message.orientation_covariance[0] != _NOT_MEASURED:
+        turn = message.orientation
+        given = (turn.x, turn.y, turn.z, turn.w)
+        if any(given):  # units without orientation often leave it at zero
+            _orientation("IMU message", given)
+    return (
+        _frame("IMU message", message.header.frame_id, "header.frame_id"),
+        _vector("IMU message", "angular velocity", message.angular_velocity),
+        _vector("IMU message", "linear acceleration", message.linear_acceleration),
+    )
+
+
+def _odometry_sample(message: Odometry) -> tuple[str, Array, Array, Array]:
+    """Return frame, orientation (3, 3), velocities (m/s, rad/s) on its axes; Rejection if unusable."""
+    turn = message.pose.pose.orientation
+    twist = message.twist.twist
+    return (
+        _frame("odometry", message.child_frame_id, "child_frame_id"),
+        _orientation("odometry", (turn.x, turn.y, turn.z, turn.w)),
+        _vector("odometry", "linear velocity", twist.linear),
+        _vector("odometry", "angular velocity", twist.angular),
+    )
+
+
+def _frame(what: str, name: str, field: str) -> str:
+    if not name:
+        raise Rejection("frame-missing", message=what, field=field)
+    # Some publishers still write the leading slash of tf.
+    return name.removeprefix("/")
+
+
+def _orientation(what: str, quaternion: Sequence[float]) -> Array:
+    try:
+        return orientation(quaternion)
+    except ValueError as problem:
+        raise Rejection("orientation-invalid", message=what, cause=problem) from problem
+
+
+def _vector(what: str, quantity: str, vector: object) -> Array:
+    values = [getattr(vector, axis) for axis in AXES]
+    if not plausible(values):
+        k = worst_index(values)
+        raise Rejection("vector-implausible", message=what, quantity=quantity, given=values[k], axis=AXES[k])
+    return np.array(values)
+
 
 TOPICS = {"imu": "~/base_imu", "odometry": "~/base_odometry"}
-"""By source, where the motion of the base comes from."""
+"""Topic of the motion of the base, by source."""
 
 
 class BaseUnknown(Rejection):
-    """It is not known how the base moves, so that nothing can be computed for good data of the joints."""
+    """The motion of the base is unknown, so good joint states give no torques."""
 
 
 class BaseMotion:
-    """What the base of a robot feels. It has a state: the last sample, and filters."""
+    """Angular velocity and accelerations of the base of a robot. State: the last sample, and filters."""
 
     def __init__(self, robot: Robot, settings: BaseSettings, timeout: float) -> None:
-        """Begin without samples; those older than `timeout` (s) are stale."""
+        """Begin without samples; samples older than `timeout` (s) are stale."""
         self._robot = robot
         self._timeout = timeout
         self._topic = TOPICS[settings.source]
-        self._felt = FeltMotion(settings.derivative_cutoff, max_gap=timeout)
+        self._felt = BaseMotionFilter(settings.derivative_cutoff, max_gap=timeout)
         self._mounts: dict[str, Transform] = {}
         self._motion: Array | None = None
         self._t = -math.inf
@@ -52,63 +111,49 @@ class BaseMotion:
         self._felt.reset()
         self._t = -math.inf
 
-    def imu(self, sample: ImuSample, t: float, now: float) -> None:
-        """Take what an inertial measurement unit shows; a Rejection where it cannot be used."""
-        T = self._mount(sample.frame)
-        self._take(lambda: self._felt.of_imu(T, t, sample.w, sample.force), t, now)
-
-    def odometry(self, sample: OdometrySample, t: float, now: float) -> None:
-        """Take what an odometry shows; a Rejection where it cannot be used."""
-        T = self._mount(sample.frame)
-        gravity = np.array(self._robot.gravity)
-        self._take(
-            lambda: self._felt.of_odometry(T, t, sample.R_world_frame, sample.v, sample.w, gravity), t, now
-        )
+    def take(self, message: Imu | Odometry, t: float, now: float) -> None:
+        """Take a message of stamp t; Rejection where it cannot be used."""
+        if isinstance(message, Imu):
+            frame, *measured = _imu_sample(message)
+            felt = self._felt.of_imu
+        else:
+            frame, *measured = _odometry_sample(message)
+            felt = partial(self._felt.of_odometry, gravity=np.array(self._robot.gravity))
+        T = self._mount(frame)
+        if now - self._at > self._timeout:
+            self.forget_time()
+        if t <= self._t:
+            raise Rejection("message-out-of-order", message="the motion of the base", time=self._t - t)
+        self._motion = felt(T, t, *measured)
+        self._t, self._at = t, now
 
     def present(self, now: float) -> Array:
-        """Answer what the base feels, (9,); BaseUnknown where nothing good has said so lately."""
+        """Return the motion of the base, (9,); BaseUnknown where there is no recent sample."""
         if self._motion is None:
-            raise BaseUnknown(f"nothing has come on {self._topic} that says how the base moves")
+            raise BaseUnknown("base-motion-missing", topic=self._topic)
         age = now - self._at
         if age > self._timeout:
-            raise BaseUnknown(
-                f"no good data on {self._topic} for {age:.2f} s: it is not known how the base moves",
-                "the motion of the base is stale",
-            )
+            raise BaseUnknown("base-motion-stale", topic=self._topic, age=age)
         return self._motion
 
     def last(self) -> Array | None:
-        """Answer the specific force that the base felt last, as if it turned no more; None before any."""
+        """Return the motion with the last specific force and without rotation; None before any sample."""
         if self._motion is None:
             return None
         return np.concatenate((self._motion[:3], np.zeros(6)))
 
     def words(self, now: float) -> str:
-        """Say how old it is, for /diagnostics."""
+        """Return the age of the last sample as text, for /diagnostics."""
         if self._motion is None:
             return "nothing has come"
         state = "stale" if now - self._at > self._timeout else "good"
         return f"{state}, {max(now - self._at, 0.0):.2f} s old"
 
-    def _take(self, felt: Callable[[], Array], t: float, now: float) -> None:
-        if now - self._at > self._timeout:
-            self.forget_time()
-        if t <= self._t:
-            raise Rejection(
-                f"the motion of the base is stamped {self._t - t:.3f} s before the last one",
-                "the motion of the base is not in order",
-            )
-        self._motion = felt()
-        self._t, self._at = t, now
-
     def _mount(self, frame: str) -> Transform:
-        """Answer where a frame is on the base."""
+        """Return the placement of a frame on the base."""
         if frame not in self._mounts:
             try:
                 self._mounts[frame] = mount(self._robot, frame)
             except DynError as problem:
-                raise Rejection(
-                    f"the motion of the base is that of frame '{frame}', but {problem}",
-                    f"the frame '{frame[:80]}' is not of the base",
-                ) from problem
+                raise Rejection("base-frame-unusable", frame=frame, cause=problem) from problem
         return self._mounts[frame]

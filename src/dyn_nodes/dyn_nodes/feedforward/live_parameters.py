@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamic parameters and payloads that change while the torques are computed, without a step."""
+"""Dynamic parameters and payloads that change without a step in the torques."""
 
 from __future__ import annotations
 
@@ -8,40 +8,32 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from dyn_core import DynError, Model, Robot
-from dyn_core.control.parameter_blend import ParameterBlend
-from dyn_nodes.payload_message import PayloadValues
+from dyn_core.control.watchdog import ParameterBlend
+from dyn_nodes.common.data_checks import Notice
+from dyn_nodes.common.messages.parameter_message import PayloadValues
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """A robot and what its links hold.
+    """A robot with its payloads."""
 
-    Attributes:
-        robot: the robot without payloads, with the dynamic parameters that were given.
-        payloads: what links hold, by link.
-        given: names of the dynamic parameters that were given.
-    """
-
-    robot: Robot
+    robot: Robot  # the robot without payloads, with the given dynamic parameters
+    # Payloads by link
     payloads: Mapping[str, PayloadValues] = field(default_factory=lambda: MappingProxyType({}))
-    given: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()  # names of the given dynamic parameters
 
     def with_payload(self, payload: PayloadValues) -> Fitting:
-        """Answer the same with another payload of one link; of mass 0, the link holds nothing.
-
-        Raises:
-            DynError: there is no such link, or no body is like the payload.
-        """
+        """Return a copy with another payload of one link, none for mass 0; DynError if it is impossible."""
         self.robot.with_payload(*payload)
         payloads = {link: held for link, held in self.payloads.items() if link != payload.link}
         if payload.mass > 0.0:
             payloads[payload.link] = payload
         elif any(payload.inertia):
-            raise DynError(f"the payload of link '{payload.link}' has an inertia, but no mass")
+            raise DynError("payload-without-mass", link=payload.link)
         return replace(self, payloads=MappingProxyType(payloads))
 
     def with_parameters(self, values: Mapping[str, float]) -> Fitting:
-        """Answer the same with other dynamic parameters; DynError where a name or value will not do."""
+        """Return a copy with other dynamic parameters; DynError where a name or value is invalid."""
         return replace(self, robot=self.robot.with_parameters(values), given=self.given | frozenset(values))
 
     @property
@@ -54,46 +46,39 @@ class Fitting:
 
 
 class LiveParameters:
-    """The dynamic parameters of one model, on their way to those of a fitting. It has a state: the way.
+    """The dynamic parameters of one model, blended towards those of `fitting`. State: the blend.
 
-    Attributes:
-        fitting: what the parameters are, or will be when the way is over.
-        update: gives the model its parameters at a time (s), and answers whether they still change.
+    `update` sets the parameters of the model for a time (s), and returns whether they still change.
     """
 
     def __init__(self, model: Model) -> None:
-        """Begin with the parameters of the model, which nobody else sets."""
+        """Begin with the parameters of the model; no other code may set them."""
         self.fitting = Fitting(model.robot)
         self._blend = ParameterBlend(model)
         self.update = self._blend.update
 
     def change(self, fitting: Fitting, now: float, duration: float) -> None:
-        """Go over to another fitting of the same robot from `now` on, in `duration` (s).
-
-        Raises:
-            DynError: a value will not do; nothing changes.
-        """
+        """Blend to another fitting of the robot in `duration` (s) from `now`; a DynError changes nothing."""
         self._blend.change(now, fitting.parameters, duration=duration)
         self.fitting = fitting
 
-    def take_over(self, before: LiveParameters, now: float) -> list[str]:
-        """Take the payloads, and parameters if the description is the same, from those of another model.
+    def take_over(self, before: LiveParameters, now: float) -> list[Notice]:
+        """Take the payloads of another model, and its parameters if the description is the same.
 
-        Returns:
-            A sentence about each thing that could not be taken.
+        The notices say what could not be taken over.
         """
-        left: list[str] = []
+        left: list[Notice] = []
         fitting, old = self.fitting, before.fitting
         if old.given and old.robot.description_hash == fitting.robot.description_hash:
             values = dict(zip(old.robot.parameter_names, old.robot.parameters, strict=True))
             fitting = fitting.with_parameters({name: values[name] for name in old.given})
         elif old.given:
-            left.append("dynamic parameters that were set belong to another description: they are forgotten")
+            left.append(Notice("parameters-forgotten"))
         for payload in old.payloads.values():
             try:
                 fitting = fitting.with_payload(payload)
             except DynError as problem:
-                left.append(f"the payload of link '{payload.link}' is forgotten: {problem}")
+                left.append(Notice("payload-forgotten", link=payload.link, cause=problem))
         if fitting is not self.fitting:
             self.change(fitting, now, 0.0)
         return left

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node `feedforward`: publishes the torques that the model of a robot asks of its joints.
+"""Node `feedforward`: publishes the joint torques that the model of a robot computes.
 
 Subscribes:
     joint_states (sensor_msgs/JointState): measured positions and velocities, matched by name.
@@ -24,63 +24,74 @@ Services:
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
+from dyn_core.control.trajectories.loop_positions import PassiveAgreement
+from dyn_core.control.trajectories.trajectory import Trajectory
+from dyn_core.control.trajectories.trajectory_planning import planned
 from dyn_core.control.watchdog import Status
 from dyn_core.robot.moving_base import moving_base
 from dyn_msgs.msg import JointReference, ModelInfo
-from dyn_nodes import messages
-from dyn_nodes.base_message import imu_sample, odometry_sample
 from dyn_nodes.common import qos
-from dyn_nodes.common.clocks import Beat
+from dyn_nodes.common.clocks import RateSchedule
+from dyn_nodes.common.data_checks import Notice, Rejection
 from dyn_nodes.common.lifecycle.diagnostics import Failure
 from dyn_nodes.common.lifecycle.process import run
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, LoadedModel, compiled, refuse_moving_base
 from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
+from dyn_nodes.common.messages.motion_message import (
+    GivenMotion,
+    check_passive,
+    controller_motion,
+    points_of,
+    reference_motion,
+    sampled_trajectory,
+    sampling_times,
+    with_efforts,
+)
 from dyn_nodes.common.torques.desired_motion import Kind
 from dyn_nodes.common.torques.output_stage import Output
-from dyn_nodes.common.torques.torque_node import Publishing, TorqueNode, nanoseconds_of
-from dyn_nodes.controller_state import controller_state_type
-from dyn_nodes.feedforward.base_motion import TOPICS, BaseMotion, BaseUnknown
+from dyn_nodes.common.torques.torque_node import Publishing, Running, TorqueNode
+from dyn_nodes.feedforward import services as messages
+from dyn_nodes.feedforward.base_motion import TOPICS, BaseUnknown
 from dyn_nodes.feedforward.parameters import declared_settings
-from dyn_nodes.feedforward.services import ParameterInterface
+from dyn_nodes.feedforward.services import ModelService, ParameterInterface
 from dyn_nodes.feedforward.torque_source import TorqueSource
-from dyn_nodes.model_service import ModelService
-from dyn_nodes.model_source import LoadedModel, compiled
-from dyn_nodes.motion_message import GivenMotion, controller_motion, measured_motion, reference_motion
-from dyn_nodes.motor_message import motor_reference
-from dyn_nodes.passive_reference import check_passive
-from dyn_nodes.rejection import Rejection
-from dyn_nodes.robot_source import DescribedRobot
-from dyn_nodes.standing_base import refuse_moving_base
-from dyn_nodes.torque_maker import Running
-from dyn_nodes.trajectory_input import follow
+
+
+def controller_state_type() -> type:
+    """Return control_msgs/JointTrajectoryControllerState; DynError where it is not installed."""
+    try:
+        message: type = import_module("control_msgs.msg").JointTrajectoryControllerState
+    except (ImportError, AttributeError) as problem:
+        raise DynError("control-msgs-missing") from problem
+    return message
 
 
 class Feedforward(TorqueNode[TorqueSource]):
-    """Torques of the model, by the mode that the parameters choose."""
+    """Publishes the torques of the model, in the mode that a parameter selects."""
 
     def __init__(self, *, steady: Callable[[], float] = time.monotonic, **node_options: Any) -> None:
-        """Declare the parameters, and start; DynError when they, or the robot that they name, are bad.
-
-        Args:
-            steady: a clock that never goes back, for what is stale and for transitions (s).
-            node_options: of the node.
-        """
+        """Declare the parameters, and start; DynError when they, or their robot, cannot be used."""
         super().__init__("feedforward", steady=steady, **node_options)
         given = self._settings = declared_settings(self)
-        self._beat = Beat(given.rate)
+        self.takes_velocities = given.mode == "computed_torque"
+        self._schedule = RateSchedule(given.rate)
         self._unmeasured_told = False
         self.publishing = Publishing(given.watch.timeout, given.rate, given.max_age, given.command_joints)
         self.start()
@@ -97,22 +108,23 @@ class Feedforward(TorqueNode[TorqueSource]):
         self._opened.append(ModelService(self, self.load, self._present).close)
         self.open_robot()
         self.subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE, raw=True)
-        self.subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE)
+        reference = partial(self._take_reference, "~/reference", reference_motion)
+        self.subscribe(JointReference, "~/reference", reference, qos.EACH_SAMPLE)
         if self._settings.references.controller_state:
             kind = controller_state_type()
-            self.subscribe(kind, "~/controller_state", self._on_controller_state, qos.EACH_SAMPLE)
-        if self._settings.base.source == "imu":
-            self.subscribe(Imu, "~/base_imu", self._on_imu, qos.EACH_SAMPLE)
-        elif self._settings.base.source == "odometry":
-            self.subscribe(Odometry, "~/base_odometry", self._on_odometry, qos.EACH_SAMPLE)
+            state = partial(self._take_reference, "~/controller_state", controller_motion)
+            self.subscribe(kind, "~/controller_state", state, qos.EACH_SAMPLE)
+        source = self._settings.base.source
+        if source != "none":
+            kind = Imu if source == "imu" else Odometry
+            self.subscribe(kind, TOPICS[source], self._on_base, qos.EACH_SAMPLE)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
-        interface = ParameterInterface(
+        ParameterInterface(
             self,
             lambda: self._running.maker.live if self._running else None,
             self.steady,
             self._settings.blend_time,
         )
-        self._opened.append(interface.close)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to listen."""
@@ -121,8 +133,8 @@ class Feedforward(TorqueNode[TorqueSource]):
         return super().on_activate(state)
 
     def finish(self) -> None:
-        """Follow no trajectory any more, and send the last torques."""
-        if self._watch_timer is not None:
+        """Stop following a trajectory, and send the last torques."""
+        if self._timer is not None:
             self.destroy_timer(self._cycle_timer)
         super().finish()
 
@@ -131,7 +143,7 @@ class Feedforward(TorqueNode[TorqueSource]):
     def prepare(self, described: DescribedRobot) -> Running[TorqueSource]:
         """Compile the dynamics of a robot; DynError where the parameters do not fit it."""
         if self._settings.base.source != "none":
-            # What a planar or floating joint at the root would say of the base, messages do.
+            # Messages give the motion of the base, in place of a planar or floating joint at the root.
             robot = moving_base(described.robot, "given").robot
             described = replace(described, robot=robot)
         refuse_moving_base(
@@ -143,7 +155,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         return self.running(source.loaded.robot, source)
 
     def use(self, prepared: Running[TorqueSource]) -> None:
-        """Go on with another robot, and tell which it is."""
+        """Switch to another robot, and publish its model_info."""
         super().use(prepared)
         self._model_info.publish(messages.model_info(prepared.maker.loaded, self.get_clock().now().to_msg()))
 
@@ -152,57 +164,26 @@ class Feedforward(TorqueNode[TorqueSource]):
 
     # Motions and torques.
 
-    def _on_joint_state(self, raw: bytes) -> None:
-        running = self.active
-        if running is None:
-            return
-        try:
-            message = self.joint_states.read(raw)
-            if not running.states.concerns(message.name):
-                return
-            stamp = message.stamp
-            t = self.time_of("joint state", stamp)
-            velocities = self._settings.mode == "computed_torque"
-            q, qd = measured_motion(message, running.states, velocities=velocities)
-            output = running.maker.measure(q, qd, t, self.steady())
-            if output is not None:
-                self.answer(running, output, stamp)
-        except Rejection as problem:
-            self.withhold("joint states refused", "joint_states", problem)
-            return
-        self.count("joint states used")
-
-    def _on_imu(self, message: Imu) -> None:
-        self._take_base(message, lambda base, t: base.imu(imu_sample(message), t, self.steady()))
-
-    def _on_odometry(self, message: Odometry) -> None:
-        self._take_base(message, lambda base, t: base.odometry(odometry_sample(message), t, self.steady()))
-
-    def _take_base(self, message: Imu | Odometry, take: Callable[[BaseMotion, float], None]) -> None:
+    def _on_base(self, message: Imu | Odometry) -> None:
         running = self.active
         if running is None or running.maker.base is None:
             return
         try:
-            take(running.maker.base, self.time_of("motion of the base", message.header.stamp))
+            t = self.time_of("motion of the base", message.header.stamp)
+            running.maker.base.take(message, t, self.steady())
         except Rejection as problem:
             self.refuse("motions of the base refused", TOPICS[self._settings.base.source], problem)
             return
         self.count("motions of the base used")
 
     def withhold(self, what: str, topic: str, problem: Rejection) -> None:
-        """Answer nothing, and say whether it is because of what came, or of what is not known of the base."""
+        """Send nothing; report whether a message was refused, or the motion of the base is unknown."""
         if isinstance(problem, BaseUnknown):
             what, topic = "torques withheld", "~/torques"
         super().withhold(what, topic, problem)
 
-    def _on_reference(self, message: JointReference) -> None:
-        self._take_reference("~/reference", message, reference_motion)
-
-    def _on_controller_state(self, message: Any) -> None:
-        self._take_reference("~/controller_state", message, controller_motion)
-
     def _take_reference(
-        self, topic: str, message: Any, read: Callable[[Any, JointReader], GivenMotion]
+        self, topic: str, read: Callable[[Any, JointReader], GivenMotion], message: Any
     ) -> None:
         running = self.active
         if running is None:
@@ -221,41 +202,36 @@ class Feedforward(TorqueNode[TorqueSource]):
             return
         self.count("references used")
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        running = self.active
-        if running is None:
-            return
-        self.heed_clock()
-        stamp_ns = nanoseconds_of(message.header.stamp)
-        stamp = self.time_from(stamp_ns) if stamp_ns else None
-        period = self._settings.effort_period
-        try:
-            t, now = self.node_time, self.steady()
-            answer, excess = follow(running.maker, running.agreement, message, t, stamp, now, period)
-        except (DynError, Rejection) as problem:
-            self.refuse("trajectories refused", "~/joint_trajectory", problem)
-            return
-        self.count("trajectories used")
-        if answer is not None:
-            self._trajectories.publish(answer)
+    def follow(
+        self, running: Running[TorqueSource], message: JointTrajectory, t: float, stamp: float | None
+    ) -> tuple[JointTrajectory | None, Notice | None]:
+        """Follow a trajectory; return it with its efforts, if there are any, and the largest excess."""
+        now, period = self.steady(), self._settings.effort_period
+        return _follow(running.maker, running.agreement, message, t, stamp, now, period)
+
+    def on_followed(self, result: tuple[JointTrajectory | None, Notice | None]) -> None:
+        """Publish the trajectory with its efforts, and begin to send torques."""
+        followed, excess = result
+        if followed is not None:
+            self._trajectories.publish(followed)
         if excess is not None:
-            self.say_limited(excess)
+            self.report_limited(excess)
         self._cycle_timer.reset()
-        self._beat.begin_again(self.node_time)
+        self._schedule.begin_again(self.node_time)
         self._on_cycle()
 
     def _on_cycle(self) -> None:
-        """Go on along a trajectory."""
+        """Send the torques of the trajectory that are due."""
         running = self.active
         if running is None:
             return
         if running.maker.desired.kind is not Kind.TRAJECTORY:
             self._cycle_timer.cancel()
             return
-        self.heed_clock()
+        self.check_clock()
         t, now = self.node_time, self.steady()
         try:
-            for due in self._beat.due(t):
+            for due in self._schedule.due(t):
                 output = running.maker.advance(due, now)
                 if output is not None:
                     self.answer(running, output, self.stamp_at(due))
@@ -266,38 +242,45 @@ class Feedforward(TorqueNode[TorqueSource]):
     def _lead_motors(
         self, running: Running[TorqueSource], t: float, output: Output, stamp: Time | Stamp
     ) -> None:
-        """Publish where motors behind springs have to be at time t (s), with torques that are sent."""
+        """Publish the motion of motors behind springs at time t (s), and their sent torques."""
         led = running.maker.motors(t, output)
         if led is not None:
-            names = list(running.maker.loaded.model.motor_joint_names)
-            self._motors.publish(motor_reference(names, *led, stamp.sec, stamp.nanosec))
+            motors, efforts = led
+            message = JointState(
+                header=Header(stamp=Time(sec=stamp.sec, nanosec=stamp.nanosec)),
+                name=list(running.maker.loaded.model.motor_joint_names),
+                position=motors.q.tolist(),
+                velocity=motors.qd.tolist(),
+                effort=efforts.tolist(),
+            )
+            self._motors.publish(message)
 
     # Diagnostics.
 
-    def problem(self) -> str | Failure | None:
-        """What is wrong at the moment, for /diagnostics."""
+    def problem(self) -> Notice | None:
+        """Return the present problem, for /diagnostics."""
         problem, running = super().problem(), self.active
         if running is None or isinstance(problem, Failure):
             return problem
         return self._unmeasured(running) or problem
 
     def look_further(self, running: Running[TorqueSource]) -> None:
-        """See whether torques go on without joint states."""
-        sentence = self._unmeasured(running)
-        if sentence is None:
+        """Warn when torques go on without joint states."""
+        notice = self._unmeasured(running)
+        if notice is None:
             self._unmeasured_told = False
         elif not self._unmeasured_told:
-            self._unmeasured_told = self._complaints.say(sentence, "no joint states")
+            self._unmeasured_told = self._complaints.say(notice, notice.code)
             self._diagnostics.look_again()
 
-    def _unmeasured(self, running: Running[TorqueSource]) -> str | None:
+    def _unmeasured(self, running: Running[TorqueSource]) -> Notice | None:
         silence = running.maker.unmeasured(self.steady())
         if silence is None or running.maker.stage.watch.status not in (Status.RECOVERING, Status.GOOD):
             return None
-        return f"no good joint states for {silence:.1f} s: the torques of the desired motion go on"
+        return Notice("joint-states-stale", silence=silence)
 
     def values(self) -> dict[str, str]:
-        """Values for /diagnostics."""
+        """Return values for /diagnostics."""
         running = self._running
         if running is None:
             return {"mode": self._settings.mode}
@@ -314,10 +297,68 @@ class Feedforward(TorqueNode[TorqueSource]):
         }
 
 
+# Trajectories with their efforts
+
+_STOP_S = 0.01
+"""Time that a controller gets for a stop (s): a point that is due at once would be in the past."""
+
+
+def _follow(
+    source: TorqueSource,
+    agreement: PassiveAgreement,
+    message: JointTrajectory,
+    t: float,
+    stamp: float | None,
+    now: float,
+    effort_period: float,
+) -> tuple[JointTrajectory | None, Notice | None]:
+    """Follow a trajectory from now on; return it with its efforts, and the largest excess over a limit.
+
+    An empty one means to stand still: the trajectory returned for it stops as well, and is None where the
+    efforts that hold the robot cannot be computed.
+
+    `t` is the present on the clock of stamps, `now` on the steady clock, `stamp` the start, None for now, and
+    `effort_period` the time between the points with efforts, 0 for the points of the message (all s).
+
+    Raises:
+        DynError, Rejection: it cannot be followed; the present motion goes on.
+    """
+    robot = source.loaded.robot
+    if not message.points:
+        source.stand(t, now)
+        return _stop_trajectory(source, t), None
+    points = points_of(message, robot, agreement)
+    trajectory = source.planned(points, t, stamp, now)
+    if effort_period > 0.0:
+        times = sampling_times(trajectory, t if stamp is None else max(t, stamp), effort_period)
+        samples = source.samples(trajectory, times)
+        efforts, excess = source.efforts(samples)
+        from_start = times - (t if stamp is None else stamp)
+        result = sampled_trajectory(message, robot.coordinate_names, from_start, samples, efforts)
+    else:
+        alone = planned(points, 0.0, 0.0, for_springs=source.has_springs)
+        efforts, excess = source.efforts(source.samples(alone, points.times))
+        result = with_efforts(message, robot.coordinate_names, efforts)
+    source.follow(trajectory, t, now)
+    return result, excess
+
+
+def _stop_trajectory(source: TorqueSource, t: float) -> JointTrajectory | None:
+    """Return a trajectory to the present desired position, because controllers refuse empty trajectories."""
+    standing = source.desired.at(t)
+    if standing is None:
+        return None
+    samples = Trajectory.standing(standing.q, t).sample_many(np.array([t]))
+    try:
+        efforts, _ = source.efforts(samples)
+    except (DynError, Rejection):
+        return None
+    names = source.loaded.robot.coordinate_names
+    return sampled_trajectory(
+        JointTrajectory(joint_names=names), names, np.array([_STOP_S]), samples, efforts
+    )
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the node."""
     return run(Feedforward, "feedforward", arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,24 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services and topics by which dynamic parameters and payloads of a node are changed."""
+"""Services and topics that change the model, its dynamic parameters and its payloads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Vector3
+from std_msgs.msg import Header
+
 from dyn_core import DynError
-from dyn_msgs.msg import DynamicParameters, Payload
-from dyn_msgs.srv import SetDynamicParameters, SetPayload
+from dyn_msgs.msg import DynamicParameters, ModelInfo, Payload
+from dyn_msgs.srv import LoadModel, SetDynamicParameters, SetPayload
 from dyn_nodes.common import qos
 from dyn_nodes.common.data_checks import one_line
+from dyn_nodes.common.lifecycle.deferred_response import DeferredResponse, DeferredService
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.messages.parameter_message import blend_time_of, parameters_of
+from dyn_nodes.common.lifecycle.robot_source import Done, LoadedModel
+from dyn_nodes.common.messages.parameter_message import blend_time_of, parameters_of, payload_of
 from dyn_nodes.feedforward.live_parameters import LiveParameters
-from dyn_nodes.payload_message import payload_of
+
+
+def model_info(loaded: LoadedModel, stamp: Time) -> ModelInfo:
+    """Return the description of the model in use."""
+    robot = loaded.robot
+    x, y, z = robot.gravity
+    return ModelInfo(
+        header=Header(stamp=stamp, frame_id=robot.link_names[0]),
+        robot_name=robot.name,
+        description_hash=robot.description_hash,
+        degrees_of_freedom=robot.dof,
+        joint_name=list(robot.coordinate_names),
+        effort_unit=[joint.effort_unit for joint in robot.independent_joints],
+        effort_limit=loaded.effort_limit.tolist(),
+        gravity=Vector3(x=x, y=y, z=z),
+    )
+
+
+class ModelService:
+    """The service, which responds when the robot is in use or refused."""
+
+    def __init__(
+        self, node: ManagedNode, ask: Callable[[str, Done], None], present: Callable[[], LoadedModel | None]
+    ) -> None:
+        """Offer the service; `ask` loads the robot of a text, and reports why it is not used, or None."""
+        self._node = node
+        self._ask = ask
+        self._present = present
+        self._service = DeferredService(node, LoadModel, "~/load_model", self._on_request)
+
+    def close(self) -> None:
+        """Close the service."""
+        self._service.close()
+
+    def _on_request(self, request: LoadModel.Request, deferred: DeferredResponse) -> None:
+        def done(problem: DynError | None) -> None:
+            response = deferred.response
+            response.success = problem is None
+            response.message = "" if problem is None else one_line(str(problem))
+            present = self._present()
+            if present is not None:
+                response.model = model_info(present, self._node.get_clock().now().to_msg())
+            deferred.send()
+
+        self._ask(request.robot_description, done)
 
 
 class ParameterInterface:
-    """~/set_payload and ~/set_dynamic_parameters, and topics ~/payload and ~/dynamic_parameters."""
+    """Services ~/set_payload, ~/set_dynamic_parameters and topics ~/payload, ~/dynamic_parameters."""
 
     def __init__(
         self,
@@ -27,59 +79,29 @@ class ParameterInterface:
         steady: Callable[[], float],
         blend_time: float,
     ) -> None:
-        """Open services and topics.
-
-        Args:
-            node: the node.
-            live: answers the parameters in use, None before there is a robot.
-            steady: the clock of `live` (s).
-            blend_time: how long a change takes where nobody says it (s).
-        """
+        """Open services and topics; changes take `blend_time` (s) unless a request says otherwise."""
         self._node = node
         self._live = live
         self._steady = steady
         self._blend_time = blend_time
-        self._services = [
-            node.create_service(SetPayload, "~/set_payload", self._on_set_payload),
-            node.create_service(SetDynamicParameters, "~/set_dynamic_parameters", self._on_set_parameters),
-        ]
-        self._subscriptions = [
-            node.create_subscription(Payload, "~/payload", self._on_payload, qos.EACH_MESSAGE),
-            node.create_subscription(
-                DynamicParameters, "~/dynamic_parameters", self._on_parameters, qos.EACH_MESSAGE
-            ),
-        ]
+        node.serve(SetPayload, "~/set_payload", self._on_set_payload)
+        node.serve(SetDynamicParameters, "~/set_dynamic_parameters", self._on_set_parameters)
+        node.subscribe(Payload, "~/payload", self._on_payload, qos.EACH_MESSAGE)
+        node.subscribe(DynamicParameters, "~/dynamic_parameters", self._on_parameters, qos.EACH_MESSAGE)
 
-    def close(self) -> None:
-        """Close services and topics."""
-        for service in self._services:
-            self._node.destroy_service(service)
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-
-    def _on_set_payload(
-        self, request: SetPayload.Request, response: SetPayload.Response
-    ) -> SetPayload.Response:
-        return self._answer(
-            response, lambda: self._set_payload(request.payload, self._time(request.blend_time))
-        )
+    def _on_set_payload(self, request: SetPayload.Request, response: Any) -> SetPayload.Response:
+        return self._respond(response, request.blend_time, partial(self._set_payload, request.payload))
 
     def _on_set_parameters(
-        self, request: SetDynamicParameters.Request, response: SetDynamicParameters.Response
+        self, request: SetDynamicParameters.Request, response: Any
     ) -> SetDynamicParameters.Response:
-        return self._answer(
-            response, lambda: self._set_parameters(request.parameters, self._time(request.blend_time))
-        )
+        return self._respond(response, request.blend_time, partial(self._set_parameters, request.parameters))
 
     def _on_payload(self, message: Payload) -> None:
-        self._try("payload", "~/payload", lambda: self._set_payload(message, self._blend_time))
+        self._try("payload", "~/payload", partial(self._set_payload, message))
 
     def _on_parameters(self, message: DynamicParameters) -> None:
-        self._try(
-            "dynamic parameters",
-            "~/dynamic_parameters",
-            lambda: self._set_parameters(message, self._blend_time),
-        )
+        self._try("dynamic parameters", "~/dynamic_parameters", partial(self._set_parameters, message))
 
     def _set_payload(self, message: Payload, duration: float) -> str:
         live = self._present()
@@ -96,26 +118,23 @@ class ParameterInterface:
     def _present(self) -> LiveParameters:
         live = self._live()
         if live is None:
-            raise DynError("there is no robot yet")
+            raise DynError("robot-not-loaded")
         return live
 
-    def _time(self, message: Any) -> float:
-        return blend_time_of(message, self._blend_time)
-
-    def _answer(self, response: Any, action: Callable[[], str]) -> Any:
-        """Do what a service is for, and answer whether it was done."""
+    def _respond(self, response: Any, blend_time: Duration, action: Callable[[float], str]) -> Any:
+        """Do the action of a service in its blend time, and fill in whether it succeeded."""
         try:
-            self._node.get_logger().info(action())
+            self._node.get_logger().info(action(blend_time_of(blend_time, self._blend_time)))
         except DynError as problem:
             response.success, response.message = False, one_line(str(problem))
         else:
             response.success = True
         return response
 
-    def _try(self, what: str, topic: str, action: Callable[[], str]) -> None:
-        """Do what a message is for, or tell why it cannot be done."""
+    def _try(self, what: str, topic: str, action: Callable[[float], str]) -> None:
+        """Do the action of a message, or report why it is refused."""
         try:
-            action()
+            action(self._blend_time)
         except DynError as problem:
             self._node.refuse(f"{what} refused", topic, problem)
         else:

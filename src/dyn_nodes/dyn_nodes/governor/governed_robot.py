@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the node `governor` has of one robot: limits, governors, and the motion that was sent on last."""
+"""One robot of the node `governor`: limits, governors, and the last sent motion."""
 
 from __future__ import annotations
 
@@ -8,54 +8,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import ActuatorLimits, Feasibility, Robot
-from dyn_core.control.motion import Motion
-from dyn_core.control.passive_agreement import PassiveAgreement
+from dyn_core.control.trajectories.loop_positions import PassiveAgreement
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
-from dyn_core.feasibility.drive_torques import DriveTorques
+from dyn_core.feasibility.limit_violations import DriveTorques
 from dyn_core.feasibility.reference_governor import ReferenceGovernor
 from dyn_core.feasibility.trajectory_governor import Governed, TrajectoryGovernor
 from dyn_core.robot.joints import Limits
 from dyn_nodes.common.messages.joint_reader import JointReader
+from dyn_nodes.common.messages.motion_message import doubles, duration_message
 from dyn_nodes.governor.parameters import GovernorSettings
 
-_NANO = 10**9
+_NONE = np.empty(0)
 
 
 @dataclass(eq=False)
-class Governing:
-    """A robot in use. Another robot is another one of these.
-
-    Attributes:
-        robot: the robot.
-        limits: what motions keep.
-        trajectories: makes trajectories feasible.
-        references: makes streams of references feasible; it has a state.
-        states: reads joint states.
-        wishes: reads references.
-        agreement: compares positions of passive joints, where wishes name some.
-        running: the trajectory that was sent on last, while it is followed; None before any.
-        measured: the measured positions (rad or m); None before any.
-    """
+class GovernedRobot:
+    """The robot in use. Another robot has another `GovernedRobot`."""
 
     robot: Robot
     limits: ActuatorLimits
     trajectories: TrajectoryGovernor
-    references: ReferenceGovernor
-    states: JointReader
-    wishes: JointReader
-    agreement: PassiveAgreement
-    running: Trajectory | None = None
-    measured: NDArray[np.float64] | None = None
+    references: ReferenceGovernor  # makes streams of references feasible; it has a state
+    state_reader: JointReader
+    reference_reader: JointReader
+    agreement: PassiveAgreement  # compares given positions of passive joints with the loops
+    running: Trajectory | None = None  # the last sent trajectory, while it is followed; None before any
+    measured: NDArray[np.float64] | None = None  # the measured positions (rad or m); None before any
 
     @property
     def ranges(self) -> Mapping[str, Limits]:
-        """Ranges of positions by joint. Speeds are none: what is too fast is made slower."""
+        """Ranges of positions by joint, without speed limits: motions that are too fast are slowed."""
         return {
             name: Limits(
                 lower=limit.lower if np.isfinite(limit.lower) else None,
@@ -67,13 +55,10 @@ class Governing:
     def governed(
         self, points: TrajectoryPoints, t: float, stamp: float | None, *, referred: bool
     ) -> Governed:
-        """Answer the feasible trajectory through points from where the joints are; DynError for none.
+        """Return the feasible trajectory through points from the present motion; DynError for none.
 
-        Args:
-            points: the points.
-            t: the present (s).
-            stamp: start of the trajectory (s); None for now.
-            referred: whether references come in, from whose motion the trajectory begins.
+        `t` is the present and `stamp` the start (s), None for now. Where references come in (`referred`), the
+        trajectory begins at their motion.
         """
         if self.running is not None and t < self.running.end:
             return self.trajectories.governed(points, t, stamp, running=self.running)
@@ -86,8 +71,8 @@ class Governing:
         return self.trajectories.governed(points, t, stamp, start)
 
 
-def governing(robot: Robot, settings: GovernorSettings) -> Governing:
-    """Compile what it takes for a robot; DynError where the parameters do not fit it."""
+def governed_robot(robot: Robot, settings: GovernorSettings) -> GovernedRobot:
+    """Compile the parts for a robot; DynError where the parameters do not fit it."""
     limits = settings.limits(robot)
     terms = {"friction": settings.friction, "rotor_inertia": settings.rotor_inertia}
     steps = Feasibility(robot, limits, **terms)
@@ -97,7 +82,7 @@ def governing(robot: Robot, settings: GovernorSettings) -> Governing:
     )
     names = robot.coordinate_names
     agreement = PassiveAgreement(robot)
-    return Governing(
+    return GovernedRobot(
         robot,
         limits,
         trajectories,
@@ -111,24 +96,17 @@ def governing(robot: Robot, settings: GovernorSettings) -> Governing:
 
 
 def with_points(message: JointTrajectory, joint_names: Sequence[str], governed: Governed) -> JointTrajectory:
-    """Give the points of a message the times and derivatives of a feasible trajectory, and answer it.
-
-    Args:
-        message: the trajectory as it was wished, which is changed.
-        joint_names: the joints in the order of the points.
-        governed: the trajectory.
-    """
+    """Set times and derivatives of a feasible trajectory in the points of a message, and return it."""
     index = {name: j for j, name in enumerate(joint_names)}
-    # Passive joints, which follow, have no part in what is sent on.
+    # Passive joints follow the others, and are not sent.
     message.joint_names = [name for name in message.joint_names if name in index]
     order = [index[name] for name in message.joint_names]
     points = governed.points
     rows = zip(message.points, points.times.tolist(), points.q, points.qd, points.qdd, strict=True)
     for point, time, q, qd, qdd in rows:
-        seconds, rest = divmod(round(_NANO * time), _NANO)
-        point.time_from_start = Duration(sec=seconds, nanosec=rest)
-        point.positions = array("d", q[order].tolist())
-        point.velocities = array("d", [] if np.isnan(qd).any() else qd[order].tolist())
-        point.accelerations = array("d", [] if np.isnan(qdd).any() else qdd[order].tolist())
+        point.time_from_start = duration_message(time)
+        point.positions = doubles(q[order])
+        point.velocities = doubles(_NONE if np.isnan(qd).any() else qd[order])
+        point.accelerations = doubles(_NONE if np.isnan(qdd).any() else qdd[order])
         point.effort = array("d")
     return message

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node `governor`: between what wishes motions and what controls them, lets through what actuators can do.
+"""Node `governor`: changes references from a planner or teleoperation to motions that the actuators can make.
 
 What is feasible goes on untouched; the rest is slowed down on its path. Each time it says which joint asked
 for too much, when, and by how much.
@@ -19,90 +19,70 @@ Publishes:
 
 from __future__ import annotations
 
-import sys
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from rclpy.serialization import deserialize_message
-from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError, Robot
+from dyn_core.feasibility.limit_violations import Excess
 from dyn_core.feasibility.reference_governor import GovernedReference, InfeasibleReference
+from dyn_core.feasibility.trajectory_governor import Governed
 from dyn_msgs.msg import Intervention, JointReference
-from dyn_nodes import intervention
 from dyn_nodes.common import qos
-from dyn_nodes.common.data_checks import one_line
-from dyn_nodes.common.lifecycle.diagnostics import Failure
+from dyn_nodes.common.clocks import NodeTime
+from dyn_nodes.common.data_checks import Notice, Problem, Rejection
+from dyn_nodes.common.decoding import decoded
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.messages.joint_reader import check_age
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, refuse_moving_base
+from dyn_nodes.common.messages.joint_reader import check_age, nanoseconds_of, time_message
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes
-from dyn_nodes.common.messages.motion_message import points_of
-from dyn_nodes.common.torques.torque_node import nanoseconds_of
-from dyn_nodes.governor.governed_robot import Governing, governing, with_points
+from dyn_nodes.common.messages.motion_message import check_passive, measured_motion, points_of, read_motion
+from dyn_nodes.governor.governed_robot import GovernedRobot, governed_robot, with_points
 from dyn_nodes.governor.parameters import declared_governor
-from dyn_nodes.motion_message import measured_motion, read_motion
-from dyn_nodes.node_time import NodeTime
-from dyn_nodes.passive_reference import check_passive
-from dyn_nodes.rejection import Rejection
-from dyn_nodes.robot_source import DescribedRobot
-from dyn_nodes.standing_base import refuse_moving_base
 
 _QUIET_PERIODS = 2.0
-"""Periods of `rate` without a reference after which the rest of the path goes out by itself."""
+"""Periods of `rate` without a reference after which the node sends the rest of the path by itself."""
 
 
-class Governor(RobotNode[Governing]):
-    """Feasible motions from wished ones."""
+class Governor(RobotNode[GovernedRobot]):
+    """Makes motions feasible."""
 
     def __init__(self, *, steady: Callable[[], float] = time.monotonic, **node_options: Any) -> None:
-        """Declare the parameters, and start; DynError when they, or the robot that they name, are bad.
-
-        Args:
-            steady: a clock that never goes back (s).
-            node_options: of the node.
-        """
+        """Declare the parameters, and start; `steady` is a clock that never goes back (s)."""
         super().__init__("governor", **node_options)
         self._steady = steady
         self._settings = declared_governor(self)
-        self._using: Governing | None = None
-        self._timer: Timer | None = None
         self._joint_states = JointStateBytes()
-        # References have the same fields as joint states under other names, and so the same bytes.
-        self._wishes = JointStateBytes("reference")
+        # References have the fields of joint states under other names, and so the same bytes.
+        self._reference_bytes = JointStateBytes("reference")
         self._epoch = 0
         self._stamp_ns = 0
         self._came_at = self._heard_at = self._told_at = steady()
         self._scaling = 1.0
-        self._late: str | None = None
+        self._late: Notice | None = None
         self.start()
 
     def open(self) -> None:
         """Load the robot if the parameters give it, and open the topics."""
         self._time = NodeTime(self.get_clock())
         self._opened.append(self._time.close)
-        self._trajectories = self.lifecycle_publisher(
-            JointTrajectory, "~/feasible_trajectory", qos.EACH_MESSAGE
-        )
-        self._references = self.lifecycle_publisher(JointReference, "~/feasible_reference", qos.COMMAND)
-        self._interventions = self.lifecycle_publisher(Intervention, "~/interventions", qos.EACH_MESSAGE)
+        publisher = self.lifecycle_publisher
+        self._trajectories = publisher(JointTrajectory, "~/feasible_trajectory", qos.EACH_MESSAGE)
+        self._references = publisher(JointReference, "~/feasible_reference", qos.COMMAND)
+        self._interventions = publisher(Intervention, "~/interventions", qos.EACH_MESSAGE)
         self.open_diagnostics()
         self.open_robot()
         self.subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE, raw=True)
         self.subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE, raw=True)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE, raw=True)
-
-    def close(self) -> None:
-        """Close the topics, and forget the robot."""
-        self._stop()
-        self.close_all()
-        self._using = None
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to listen."""
@@ -110,61 +90,55 @@ class Governor(RobotNode[Governing]):
         self._timer.cancel()
         return super().on_activate(state)
 
-    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let nothing through any more, and forget what was."""
-        self._stop()
-        return super().on_deactivate(state)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-            self._timer = None
-        if self._using is not None:
-            self._using.references.reset()
-            self._using.running = self._using.measured = None
+    def finish(self) -> None:
+        """Stop passing motions, and forget the state."""
+        super().finish()
+        if self._running is not None:
+            self._running.references.reset()
+            self._running.running = self._running.measured = None
 
     # The robot.
 
     @property
     def robot(self) -> Robot | None:
         """The robot in use."""
-        return None if self._using is None else self._using.robot
+        return None if self._running is None else self._running.robot
 
-    @property
-    def _active(self) -> Governing | None:
-        """The robot in use while the node is active."""
-        return None if self._timer is None else self._using
-
-    def prepare(self, described: DescribedRobot) -> Governing:
+    def prepare(self, described: DescribedRobot) -> GovernedRobot:
         """Compile the dynamics of a robot; DynError where the parameters do not fit it."""
         refuse_moving_base(described.robot, "the governor")
-        return governing(described.robot, self._settings)
+        return governed_robot(described.robot, self._settings)
 
-    def use(self, prepared: Governing) -> None:
-        """Govern another robot from now on, from where it is measured next."""
-        self._using = prepared
+    def use(self, prepared: GovernedRobot) -> None:
+        """Govern another robot from now on, from its next measured position."""
+        self._running = prepared
         names = ", ".join(prepared.limits.joint_names)
         self.get_logger().info(f"governing robot '{prepared.robot.name}', joints {names}")
 
     # Motions.
 
     def _on_joint_state(self, raw: bytes) -> None:
-        using = self._active
+        using = self.active
         if using is None:
             return
         try:
             message = self._joint_states.read(raw)
-            if using.states.concerns(message.name):
+            if using.state_reader.concerns(message.name):
                 self._check_age("joint state", nanoseconds_of(message.stamp))
-                using.measured = measured_motion(message, using.states, velocities=False).q
+                using.measured = measured_motion(message, using.state_reader, velocities=False).q
         except Rejection as problem:
             self.refuse("joint states refused", "joint_states", problem)
 
     def _on_trajectory(self, raw: bytes) -> None:
-        using = self._active
+        using = self.active
         if using is None:
             return
-        message = deserialize_message(raw, JointTrajectory)
+        try:
+            message = decoded(JointTrajectory, raw, "~/joint_trajectory")
+        except Rejection as problem:
+            self._interventions.publish(_refusal_message(problem, Time()))
+            self.refuse("trajectories refused", "~/joint_trajectory", problem)
+            return
         now_ns, stamp_ns = self._time.nanoseconds(), nanoseconds_of(message.header.stamp)
         t = self._seconds(now_ns)
         if not message.points:
@@ -178,9 +152,10 @@ class Governor(RobotNode[Governing]):
             stamp = self._seconds(stamp_ns) if stamp_ns else None
             governed = using.governed(points, t, stamp, referred=referred)
             if governed.failures and self._settings.on_infeasible == "refuse":
-                raise DynError(governed.failures[0].sentence)
+                first = governed.failures[0]
+                raise DynError("trajectory-infeasible", joint=first.excess.joint, violation=first)
         except (DynError, Rejection) as problem:
-            self._interventions.publish(intervention.refused(str(problem), message.header.stamp))
+            self._interventions.publish(_refusal_message(problem, message.header.stamp))
             self.refuse("trajectories refused", "~/joint_trajectory", problem)
             return
         using.running = governed.trajectory
@@ -190,21 +165,22 @@ class Governor(RobotNode[Governing]):
             self._pass("trajectories", self._trajectories, raw)
             return
         self._trajectories.publish(with_points(message, using.robot.coordinate_names, governed))
-        begin = _time(stamp_ns or now_ns)
-        self._intervene("trajectories changed", intervention.of_trajectory(governed, begin))
+        change = _trajectory_change(governed)
+        told = _trajectory_message(governed, change, time_message(stamp_ns or now_ns))
+        self._intervene("trajectories changed", change, told)
 
     def _on_reference(self, raw: bytes) -> None:
-        using = self._active
+        using = self.active
         if using is None:
             return
         stamp_ns, in_order = 0, False
         try:
-            message = self._wishes.read(raw)
+            message = self._reference_bytes.read(raw)
             stamp_ns = nanoseconds_of(message.stamp)
             self._check_age("reference", stamp_ns)
             self._check_order(using, stamp_ns)
             in_order = True
-            given = read_motion(message, using.wishes)
+            given = read_motion(message, using.reference_reader)
             check_passive(using.agreement, given)
             governed = using.references.take(self._seconds(stamp_ns), given.q, given.qd, using.measured)
         except (DynError, Rejection, InfeasibleReference) as problem:
@@ -222,8 +198,8 @@ class Governor(RobotNode[Governing]):
         if self._timer is not None and self._timer.is_canceled():
             self._timer.reset()
 
-    def _check_order(self, using: Governing, stamp_ns: int) -> None:
-        """Refuse a reference that does not follow the last one; after a pause it begins a stream."""
+    def _check_order(self, using: GovernedRobot, stamp_ns: int) -> None:
+        """Refuse a reference that does not follow the last one; after a pause it begins a new stream."""
         now = self._steady()
         paused = now - self._heard_at > self._settings.timeout
         self._heard_at = now
@@ -233,16 +209,13 @@ class Governor(RobotNode[Governing]):
             using.references.reset()
             return
         if stamp_ns <= self._stamp_ns:
-            raise Rejection("reference is not stamped after the last one", "reference is not in order")
+            raise Rejection("reference-not-after-last")
         if not paused and 1e-9 * (stamp_ns - self._stamp_ns) > self._settings.timeout:
-            raise Rejection(
-                "reference is stamped long after the last one, which came just before it",
-                "reference is not in order",
-            )
+            raise Rejection("reference-stamp-leaps")
 
     def _on_quiet(self) -> None:
-        """Let references out that are still to be reached, when no more come in."""
-        using, timer = self._active, self._timer
+        """Send references up to the end of the path when no more come in."""
+        using, timer = self.active, self._timer
         if using is None or timer is None:
             return
         if not using.references.behind:
@@ -250,8 +223,7 @@ class Governor(RobotNode[Governing]):
             self._late = None
             return
         period = 1.0 / self._settings.rate
-        now = self._steady()
-        if now - self._came_at < _QUIET_PERIODS * period:
+        if self._steady() - self._came_at < _QUIET_PERIODS * period:
             return
         self._stamp_ns += round(1e9 * period)
         governed = using.references.advance(self._seconds(self._stamp_ns))
@@ -260,15 +232,15 @@ class Governor(RobotNode[Governing]):
     def _refuse_reference(self, problem: Rejection | DynError | InfeasibleReference, stamp_ns: int) -> None:
         if isinstance(problem, InfeasibleReference):
             of = problem.excess
-            problem = Rejection(of.sentence, f"{of.joint} {of.quantity}")
+            problem = Rejection("reference-infeasible", joint=of.joint, quantity=of.quantity, excess=of)
         self.refuse("references refused", "~/reference", problem)
         now = self._steady()
         if now - self._told_at >= self._settings.tell_period:
             self._told_at = now
-            self._interventions.publish(intervention.refused(str(problem), _time(stamp_ns)))
+            self._interventions.publish(_refusal_message(problem, time_message(stamp_ns)))
 
-    def _send(self, using: Governing, governed: GovernedReference, stamp_ns: int) -> None:
-        stamp = _time(stamp_ns)
+    def _send(self, using: GovernedRobot, governed: GovernedReference, stamp_ns: int) -> None:
+        stamp = time_message(stamp_ns)
         self._references.publish(
             JointReference(
                 header=Header(stamp=stamp),
@@ -280,11 +252,11 @@ class Governor(RobotNode[Governing]):
         )
         self._scaling = 1.0 / governed.rate if governed.rate else float("inf")
         now = self._steady()
-        told = intervention.of_reference(governed, governed.asked, stamp)
-        self._late = told.message
+        self._late = change = _reference_change(governed)
         if governed.asked and now - self._told_at >= self._settings.tell_period:
             self._told_at = now
-            self._intervene("references changed", told)
+            told = _reference_message(governed, change, stamp)
+            self._intervene("references changed", change, told)
         else:
             self.count("references changed")
 
@@ -292,34 +264,33 @@ class Governor(RobotNode[Governing]):
         publisher.publish(raw)
         self.count(f"{what} passed")
 
-    def _intervene(self, what: str, told: Intervention) -> None:
-        """Tell of a change: as a message, on /diagnostics, and in the log not too often."""
+    def _intervene(self, what: str, change: Notice, told: Intervention) -> None:
+        """Report a change: as a message, on /diagnostics, and in the log with a limited rate."""
         self._interventions.publish(told)
-        sentence = one_line(told.message)
-        self._complaints.say(sentence, what)
-        self.count(what, sentence)
+        self._complaints.say(change, what)
+        self.count(what, change)
 
     def _check_age(self, what: str, stamp_ns: int) -> None:
         check_age(what, stamp_ns, self._time.nanoseconds(), self._settings.max_age)
 
     def _seconds(self, nanoseconds: int) -> float:
-        """Answer a time (s) from an epoch near to it: from 1970 it would be resolved to 0.2 us only."""
+        """Return a time (s) since the first one: a float since 1970 would have a resolution of 0.2 us."""
         if not self._epoch:
             self._epoch = nanoseconds
         return 1e-9 * (nanoseconds - self._epoch)
 
     # Diagnostics.
 
-    def problem(self) -> str | Failure | None:
-        """What is wrong at the moment, for /diagnostics."""
-        using = self._active
+    def problem(self) -> Notice | None:
+        """Return the present problem, for /diagnostics."""
+        using = self.active
         if using is None or not using.references.behind:
             return None
         return self._late
 
     def values(self) -> dict[str, str]:
-        """Values for /diagnostics."""
-        using = self._using
+        """Return values for /diagnostics."""
+        using = self._running
         if using is None:
             return {}
         return {
@@ -329,15 +300,82 @@ class Governor(RobotNode[Governing]):
         }
 
 
-def _time(nanoseconds: int) -> Time:
-    seconds, rest = divmod(nanoseconds, 10**9)
-    return Time(sec=seconds, nanosec=rest)
+# Messages about what was changed
+
+
+def _trajectory_change(governed: Governed) -> Notice:
+    """Return what was changed of a trajectory, and why."""
+    if not governed.failures:
+        return Notice("trajectory-completed")
+    worst = max(governed.failures, key=lambda failure: failure.excess.part)
+    joint, factor = worst.excess.joint, governed.factor
+    others = len({failure.excess.joint for failure in governed.failures}) - 1
+    if not others:
+        return Notice("trajectory-slowed", joint=joint, violation=worst, factor=factor)
+    return Notice("trajectory-slowed-by-joints", joint=joint, violation=worst, factor=factor, others=others)
+
+
+def _trajectory_message(governed: Governed, change: Notice, stamp: Time) -> Intervention:
+    """Return the message about the change of a trajectory that begins at `stamp`."""
+    action = Intervention.SLOWED if governed.failures else Intervention.COMPLETED
+    excesses = [failure.excess for failure in governed.failures]
+    times = [failure.time for failure in governed.failures]
+    return _message(action, stamp, excesses, times, governed.factor, 0.0, change)
+
+
+def _reference_change(governed: GovernedReference) -> Notice:
+    """Return what was changed of references, and why."""
+    if _is_off(governed):
+        change = Notice("reference-off-path", distance=governed.distance)
+    else:
+        change = Notice("references-slowed", rate=100.0 * governed.rate, lag=governed.lag)
+    if not governed.asked:
+        return change
+    excess = governed.asked[0]
+    return Notice("reference-beyond-limit", joint=excess.joint, excess=excess, change=change)
+
+
+def _reference_message(governed: GovernedReference, change: Notice, stamp: Time) -> Intervention:
+    """Return the message about the change of references."""
+    asked = governed.asked
+    action = Intervention.OFF_PATH if _is_off(governed) else Intervention.SLOWED
+    factor = 1.0 / governed.rate if governed.rate > 0.0 else math.inf
+    return _message(action, stamp, asked, [0.0] * len(asked), factor, governed.lag, change)
+
+
+def _is_off(governed: GovernedReference) -> bool:
+    """Return whether a joint has left the path."""
+    return governed.distance > 1e-6
+
+
+def _refusal_message(problem: Problem, stamp: Time) -> Intervention:
+    """Return the message that a motion was refused, and why."""
+    return _message(Intervention.REFUSED, stamp, (), (), 0.0, 0.0, problem)
+
+
+def _message(
+    action: int,
+    stamp: Time,
+    asked: Sequence[Excess],
+    times: Sequence[float],
+    time_scaling: float,
+    lag: float,
+    problem: Problem,
+) -> Intervention:
+    return Intervention(
+        header=Header(stamp=stamp),
+        action=action,
+        joint=[excess.joint for excess in asked],
+        quantity=[excess.quantity for excess in asked],
+        time=[float(time) for time in times],
+        value=[excess.value for excess in asked],
+        limit=[excess.limit for excess in asked],
+        time_scaling=float(time_scaling),
+        lag=float(lag),
+        message=str(problem),
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the node."""
     return run(Governor, "governor", arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

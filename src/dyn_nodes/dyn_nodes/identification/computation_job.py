@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heavy work in a process of its own: it can be ended at any moment, and nobody waits for it."""
+"""Heavy work in another process, which can be ended at any moment without waiting."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import signal
@@ -14,64 +15,55 @@ from threading import Thread, Timer
 from typing import Any
 
 from dyn_core import DynError
+from dyn_nodes.common.data_checks import Notice
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
-Said = Mapping[str, Any]
-"""What a job tells: its progress, its answer, or its problem."""
+JobMessage = Mapping[str, Any]
+"""A message of the process: its progress, its result, or its problem."""
 _PATIENCE_S = 1.0
-"""How long a process may take to remove its temporary files."""
+"""Time that a process has to remove its temporary files (s)."""
 
 
 class Job:
-    """Has one request done by `dyn_nodes.identification.computation_process`.
-
-    What it tells comes in the executor.
-    """
+    """One request in `computation_process`; its messages are handled in the executor."""
 
     def __init__(
         self,
         node: ManagedNode,
         request: object,
-        progress: Callable[[Said], None],
-        done: Callable[[Said | None, str], None],
+        progress: Callable[[JobMessage], None],
+        done: Callable[[JobMessage | None, DynError | None], None],
     ) -> None:
-        """Begin.
+        """Start the process.
 
         Args:
-            node: the node, whose executor calls back.
-            request: what is to be done; it goes to the process as bytes.
-            progress: takes how far it is.
-            done: takes the answer; or None and why there is none.
+            node: the node, whose executor runs the callbacks.
+            request: the request; it is pickled for the process.
+            progress: takes the progress.
+            done: takes the result, or None and the reason.
 
         Raises:
-            DynError: no process can be started.
+            DynError: the process cannot be started.
         """
-        self._node = node
-        self._progress, self._done = progress, done
+        self._node, self._progress, self._done = node, progress, done
         self._ended = False
-        try:
-            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
-            self._process = self._started()
-        except OSError as error:
-            raise DynError(f"no process can be started that computes: {error.strerror}") from error
+        with contextlib.ExitStack() as resources:
+            try:
+                self._errors = resources.enter_context(tempfile.TemporaryFile())
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "dyn_nodes.identification.computation_process"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._errors,
+                    start_new_session=True,  # Ctrl-C goes to the node, which ends this process
+                )
+            except OSError as error:
+                raise DynError("process-not-started", reason=error.strerror) from error
+            resources.pop_all()  # the file is closed when the process has ended
         Thread(target=self._listen, args=(pickle.dumps(request),), daemon=True).start()
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        try:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dyn_nodes.identification.computation_process"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                # Ctrl-C is for the node, which ends this one.
-                start_new_session=True,
-            )
-        except OSError:
-            self._errors.close()
-            raise
-
     def end(self) -> None:
-        """End the process; nothing comes of it any more."""
+        """End the process and ignore its messages."""
         self._ended = True
         self._process.terminate()
         killer = Timer(_PATIENCE_S, self._process.kill)
@@ -80,39 +72,42 @@ class Job:
 
     def _listen(self, request: bytes) -> None:
         process = self._process
-        if process.stdin is None or process.stdout is None:
-            raise RuntimeError("the process has no pipes")
-        answer: Said | None = None
-        problem = ""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        result: JobMessage | None = None
+        problem: DynError | None = None
         try:
             with process.stdin as stdin:
                 stdin.write(request)
         except BrokenPipeError:
-            pass  # it has ended already, and its exit code says more
+            pass  # it has already ended; its exit code tells more
         with process.stdout as stdout:
             for line in stdout:
                 try:
-                    said = json.loads(line)
+                    message = json.loads(line)
                 except ValueError:
                     continue  # it was killed in the middle of a line
-                if "answer" in said:
-                    answer = said["answer"]
-                elif "problem" in said:
-                    problem = said["problem"]
+                if "answer" in message:
+                    result = message["answer"]
+                elif "problem" in message:
+                    problem = pickle.loads(bytes.fromhex(message["problem"]))
                 else:
-                    self._post(self._progress, said)
-        code = process.wait()
-        if answer is None and not problem:
-            how = f"ended with code {code}" if code >= 0 else f"been killed by signal {-code}"
-            hint = " (is there enough memory?)" if code == -signal.SIGKILL else ""
-            problem = f"the process that computes has {how}: {self._last_words()}{hint}"
+                    self._post(self._progress, message)
+        status = process.wait()
+        if result is None and problem is None:
+            problem = self._death(status)
         self._errors.close()
-        self._post(self._done, answer, problem)
+        self._post(self._done, result, problem)
 
-    def _last_words(self) -> str:
+    def _death(self, status: int) -> DynError:
+        """Return how the process ended without a result; a negative status is that of a signal."""
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), Notice("output-empty"))
+        if status >= 0:
+            return DynError("computation-ended", status=status, last_line=last)
+        code = "computation-killed-outright" if status == -signal.SIGKILL else "computation-killed"
+        return DynError(code, signal=-status, last_line=last)
 
     def _post(self, callback: Callable[..., None], *arguments: Any) -> None:
         executor = self._node.executor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heavy parts of an identification, as requests that are called in another process."""
+"""Heavy computations of an identification, as requests that are pickled to another process."""
 
 from __future__ import annotations
 
@@ -7,59 +7,64 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from dyn_core import DynError, Protocol, Robot
-from dyn_core.cli.version import VERSION
+from dyn_core.cli.console import VERSION
 from dyn_core.core.arrays import Array
-from dyn_core.excitation.excite import excite
-from dyn_core.excitation.settings import ExcitationSettings
-from dyn_core.excitation.trajectory_search import Progress
-from dyn_core.identification.estimators.estimators import IN_WORDS
+from dyn_core.excitation.excitation_settings import ExcitationSettings
+from dyn_core.excitation.exciting_trajectory import excite
+from dyn_core.identification.estimators.identification_settings import (
+    IN_WORDS,
+    IdentificationSettings,
+    IdentifyStage,
+    ResultStage,
+)
+from dyn_core.identification.estimators.physical_consistency import is_possible
 from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.output.identification_result import Result
+from dyn_core.identification.output.result_directory import write_result
 from dyn_core.identification.pipeline import make_result
-from dyn_core.identification.pseudo_inertia import is_possible
-from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.identification.stages import IdentifyStage, ResultStage
-from dyn_core.model.standard_parameters import INERTIAL
-from dyn_core.results.result import Result
-from dyn_core.results.write_result import write_result
-from dyn_core.robot.robot_files import Loaded, read_robot
-from dyn_nodes.stage import Stage
+from dyn_core.robot.mdh_table import INERTIAL
+from dyn_core.robot.robot_files import read_robot
+
+
+class Stage(IntEnum):
+    """The stage of an identification, numbered as in dyn_msgs/IdentificationProgress."""
+
+    EXCITATION = 0
+    MOTION = 1
+    FILTERING = 2
+    ESTIMATION = 3
+    VALIDATION = 4
+
 
 Tell = Callable[[int, float], None]
-"""Takes the stage, and how much of it is done."""
-
-
+"""Takes the stage, and the fraction of it that is done."""
 Friction = Literal["auto", "unloaded", "standard"]
 LeastSquares = Literal["ols", "wls", "irls", "tls"]
-"""Estimators that need no simulation: what controller there is, and its gains, this node does not know."""
+"""Estimators that need no simulation: this node does not know the controller and its gains."""
 
 
 @dataclass(frozen=True)
 class EstimationSettings:
-    """How parameters are estimated.
+    """How parameters are estimated."""
 
-    Attributes:
-        train: part of the time that is fitted; the rest is held out.
-        cutoff: of the filter of positions (Hz); 0 to choose it by the data.
-        estimator: how parameters are estimated.
-        friction: "auto" chooses a model by cross-validation, "unloaded" one that does not depend on the load;
-            "standard" is viscous, Coulomb and offset alone.
-        prior_weight: how much the description counts where the log says little.
-    """
-
-    train: float = 0.65
-    cutoff: float = 0.0
-    estimator: LeastSquares = "wls"
+    train: float = 0.65  # fraction of the time that is fitted; the rest is held out
+    cutoff: float = 0.0  # cutoff of the filter of positions (Hz); 0 to choose it by the data
+    estimator: LeastSquares = "wls"  # method of the estimation
+    # "auto" chooses a model by cross-validation, "unloaded" one that does not depend on the load; "standard"
+    # is viscous, Coulomb and offset only
     friction: Friction = "auto"
+    # weight of the description where the log has little information
     prior_weight: float = IdentificationSettings().prior_weight
 
     def of(self, robot: Robot) -> IdentificationSettings:
-        """Answer the settings of the estimators for a robot."""
+        """Return the settings of the estimators for a robot."""
         return IdentificationSettings(
             friction=(FrictionModel(),) * robot.dof if self.friction == "standard" else None,
             loaded=self.friction == "auto",
@@ -70,34 +75,22 @@ class EstimationSettings:
 
 @dataclass(frozen=True)
 class Excite:
-    """Compute an exciting motion.
-
-    Attributes:
-        robot: the robot.
-        settings: what motion.
-        period: time between two of its points (s).
-    """
+    """Compute an exciting motion, with points every `period` (s)."""
 
     robot: Robot
     settings: ExcitationSettings
     period: float
 
     def __call__(self, tell: Tell) -> dict[str, Any]:
-        """Answer the points of the motion, by the names of `TrajectoryPoints`, and its condition number."""
-
-        def report(progress: Progress) -> None:
-            tell(Stage.EXCITATION, progress.part)
-
-        found = excite(self.robot, self.settings, report)
+        """Return the points of the motion, by the names of `TrajectoryPoints`, and its condition number."""
+        found = excite(self.robot, self.settings, lambda progress: tell(Stage.EXCITATION, progress.part))
         duration = found.trajectory.duration
         count = math.ceil(duration / self.period - 1e-9)
         times = duration * np.arange(count + 1.0) / count
-        q, qd, qdd = found.trajectory.at_many(times)
+        vectors = zip(("q", "qd", "qdd"), found.trajectory.at_many(times), strict=True)
         return {
             "times": times.tolist(),
-            "q": q.tolist(),
-            "qd": qd.tolist(),
-            "qdd": qdd.tolist(),
+            **{name: values.tolist() for name, values in vectors},
             "condition": found.condition,
             "notes": found.limits.notes,
         }
@@ -105,26 +98,17 @@ class Excite:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimate parameters from a log, and write them.
-
-    Attributes:
-        robot: the robot.
-        source: its description, or the path of it.
-        side_file: path of its side file; empty for none.
-        log: path of the log.
-        directory: where the files of the result go.
-        settings: how.
-    """
+    """Estimate parameters from a log, and write them to files."""
 
     robot: Robot
-    source: str
-    side_file: str
-    log: str
-    directory: str
+    source: str  # the description of the robot, or its path
+    side_file: str  # path of its side file; empty for none
+    log: str  # path of the log
+    directory: str  # directory of the result files
     settings: EstimationSettings
 
     def __call__(self, tell: Tell) -> dict[str, Any]:
-        """Answer what dyn_msgs/IdentificationResult has, by the names of its fields."""
+        """Return the fields of dyn_msgs/IdentificationResult, by name."""
         steps = list(IdentifyStage)
 
         def progress(stage: str) -> None:
@@ -133,8 +117,11 @@ class Estimate:
             elif stage in _STAGES:
                 tell(*_STAGES[stage])
 
+        loaded = read_robot(self.source, loops=self.side_file or None, gravity=self.robot.gravity)
+        if loaded.robot.description_hash != self.robot.description_hash:
+            raise DynError("description-changed")
         result = make_result(
-            self._loaded(),
+            replace(loaded, robot=self.robot),
             self.log,
             f"node identification {VERSION}",
             side_file=self.side_file or None,
@@ -146,25 +133,19 @@ class Estimate:
         write_result(result, Path(os.path.realpath(self.directory)))
         return outcome(result)
 
-    def _loaded(self) -> Loaded:
-        loaded = read_robot(self.source, loops=self.side_file or None, gravity=self.robot.gravity)
-        if loaded.robot.description_hash != self.robot.description_hash:
-            raise DynError("the description is another one than when the robot was loaded: load it again")
-        return replace(loaded, robot=self.robot)
-
 
 _STAGES: Mapping[str, tuple[Stage, float]] = {
     ResultStage.READING: (Stage.FILTERING, 0.0),
     ResultStage.CONDITIONING: (Stage.FILTERING, 0.5),
     ResultStage.COMPARING: (Stage.VALIDATION, 0.0),
 }
-"""Of what `make_result` tells before and after the estimation."""
+"""Stages that `make_result` reports before and after the estimation."""
 
 
 def outcome(result: Result) -> dict[str, Any]:
-    """Answer what a dyn_msgs/IdentificationResult says: of the parameters as the nodes have them."""
+    """Return the fields of a dyn_msgs/IdentificationResult, with the parameters that nodes use."""
     found, errors = result.identified, result.at_once_errors
-    # A message has no place for the velocity over which Coulomb friction changes its sign.
+    # The message has no field for the velocity over which Coulomb friction changes its sign.
     values = {**found.parameters, **found.at_once}
     possible = possible_bodies(result.loaded.robot, values)
     estimator = IN_WORDS[found.procedure.estimator]
@@ -181,8 +162,7 @@ def outcome(result: Result) -> dict[str, Any]:
         "joint_validation_error": [] if errors.held_out is None else list(errors.held_out.by_joint),
         "warnings": [
             *(str(finding) for finding in (*found.findings, *result.log.findings)),
-            *found.remarks,
-            *result.urdf.remarks,
+            *map(str, (*found.remarks, *result.urdf.remarks)),
         ],
     }
 
@@ -190,7 +170,7 @@ def outcome(result: Result) -> dict[str, Any]:
 def possible_bodies(
     robot: Robot, parameters: Mapping[str, float], possible: Callable[[Array], bool] = is_possible
 ) -> bool:
-    """Whether every link that moves is a body that can exist, by `possible`."""
+    """Return whether every moving link is a physically possible body, by `possible`."""
     return all(
         possible(np.array([parameters[f"{kind}{j}"] for kind in INERTIAL]))
         for j in range(1, len(robot.joints) + 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A goal of ~/identify: exciting motion, recording, estimation."""
+"""The goals of ~/run_trajectory and ~/identify."""
 
 from __future__ import annotations
 
@@ -10,17 +10,54 @@ import numpy as np
 
 from dyn_core import DynError
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
-from dyn_msgs.action import Identify
+from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationProgress, IdentificationResult
+from dyn_nodes.common.data_checks import Problem, one_line
 from dyn_nodes.common.lifecycle.deferred_response import Goal
 from dyn_nodes.common.messages.motion_message import points_of
-from dyn_nodes.identification.computation_job import Said
-from dyn_nodes.identification.computation_requests import Estimate, Excite
-from dyn_nodes.identification.session import JointSample, Session, Surroundings
-from dyn_nodes.known_robot import KnownRobot
-from dyn_nodes.result_message import result_message
-from dyn_nodes.run_directory import new_directory
-from dyn_nodes.stage import Stage
+from dyn_nodes.identification.computation_job import JobMessage
+from dyn_nodes.identification.computation_requests import Estimate, Excite, Stage
+from dyn_nodes.identification.recording import new_directory
+from dyn_nodes.identification.result_handover import result_message
+from dyn_nodes.identification.session import JointSample, KnownRobot, Session, SessionContext
+
+
+class RunSession(Session):
+    """Motion and recording."""
+
+    what = "a run of a trajectory"
+
+    def begin(self) -> None:
+        """Begin the motion of the goal; refuse a goal without one."""
+        request = self._goal.request
+        if not request.trajectory.points:
+            raise DynError("goal-without-points")
+        if not request.repetitions:
+            raise DynError("repetitions-zero")
+        points = points_of(request.trajectory, self._known.robot, self._known.agreement)
+        self.move(points, request.repetitions)
+
+    def moved(self) -> None:
+        """End with success."""
+        self.end()
+
+    def feedback(self) -> RunTrajectory.Feedback:
+        """Return the progress of the motion."""
+        run = self._run
+        return RunTrajectory.Feedback(
+            fraction=self.fraction,
+            worst_joint="" if run is None else run.worst_joint,
+            tracking_error=0.0 if run is None else run.worst_error,
+        )
+
+    def result(self, problem: Problem | None) -> RunTrajectory.Result:
+        """Return the path of the recording."""
+        return RunTrajectory.Result(
+            success=problem is None,
+            message="" if problem is None else one_line(str(problem)),
+            log_file=str(self._recording.file) if self._recording is not None and self.samples else "",
+            samples=self.samples,
+        )
 
 
 class IdentifySession(Session):
@@ -32,72 +69,71 @@ class IdentifySession(Session):
         self,
         known: KnownRobot,
         goal: Goal,
-        around: Surroundings,
+        around: SessionContext,
         publish: Callable[[IdentificationResult], None],
     ) -> None:
-        """Take a goal for a robot; `publish` takes the outcome of a success."""
+        """Take a goal for a robot; `publish` takes the result of a success."""
         super().__init__(known, goal, around)
         self._publish = publish
         self._outcome = IdentificationResult()
 
     def begin(self) -> None:
-        """Begin with the first stage that the goal asks for."""
+        """Begin with the first stage of the goal."""
         request, around = self._goal.request, self._around
         if request.log_file and request.trajectory.points:
-            raise DynError("both a trajectory and a log_file are given: leave one of them empty")
+            raise DynError("goal-input-repeated")
         if request.log_file:
             self._directory = new_directory(around.settings.directory, self._known.robot.name)
             self._estimate(Path(request.log_file))
         elif request.trajectory.points:
             self.move(points_of(request.trajectory, self._known.robot, self._known.agreement), 1)
         else:
-            # What would refuse the motion does so before it is computed.
+            # Refuse the motion before the computation, not after it.
             around.output.check()
-            sample = around.present()
-            self.check_sample(sample)
+            self.check_sample(around.present())
             self.stage = Stage.EXCITATION
             settings = around.settings
             request = Excite(self._known.robot, settings.excitation, settings.point_period)
-            self.have_done(request, self._on_excited)
+            self.start_job(request, self._on_excited)
 
     def moved(self) -> None:
-        """Estimate from what was recorded."""
+        """Estimate parameters from the recording."""
         if self._recording is not None:
             self._estimate(self._recording.file)
 
     def feedback(self) -> Identify.Feedback:
-        """Answer the stage."""
+        """Return the stage and its progress."""
         progress = IdentificationProgress(stage=int(self.stage), fraction=self.fraction, samples=self.samples)
         return Identify.Feedback(progress=progress)
 
-    def result(self, problem: str) -> Identify.Result:
-        """Answer the outcome."""
+    def result(self, problem: Problem | None) -> Identify.Result:
+        """Return the result."""
         return Identify.Result(
-            success=not problem, message=problem, result=IdentificationResult() if problem else self._outcome
+            success=problem is None,
+            message="" if problem is None else one_line(str(problem)),
+            result=self._outcome if problem is None else IdentificationResult(),
         )
 
     def check_sample(self, sample: JointSample) -> None:
         """Refuse joint states without efforts as well."""
         super().check_sample(sample)
         if sample.tau is None:
-            raise DynError("the joint states have no efforts: without them nothing can be identified")
+            raise DynError("joint-states-without-efforts")
 
-    def _on_excited(self, answer: Said) -> None:
-        arrays = (np.array(answer[name]) for name in ("times", "q", "qd", "qdd"))
+    def _on_excited(self, result: JobMessage) -> None:
+        arrays = (np.array(result[name]) for name in ("times", "q", "qd", "qdd"))
         self.move(TrajectoryPoints(self._known.robot.coordinate_names, *arrays), 1)
 
     def _estimate(self, log: Path) -> None:
-        if self._directory is None:
-            raise RuntimeError("there is no directory for the result")
+        assert self._directory is not None
         self.stage, self.fraction = Stage.FILTERING, 0.0
         self.tell()
-        settings = self._around.settings.estimation
-        known, directory = self._known, str(self._directory)
-        request = Estimate(known.robot, known.source, known.side_file, str(log), directory, settings)
-        self.have_done(request, self._on_estimated)
+        known, settings = self._known, self._around.settings.estimation
+        files = known.source, known.side_file, str(log), str(self._directory)
+        self.start_job(Estimate(known.robot, *files, settings), self._on_estimated)
 
-    def _on_estimated(self, answer: Said) -> None:
+    def _on_estimated(self, result: JobMessage) -> None:
         stamp = self._around.stamps.stamp_at(self._around.stamps.now)
-        self._outcome = result_message(self._known.robot, answer, stamp, str(self._directory))
+        self._outcome = result_message(self._known.robot, result, stamp, str(self._directory))
         self._publish(self._outcome)
         self.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node `identification`: excites a robot, records what it does, and estimates its dynamic parameters.
+"""Node `identification`: excites a robot, records its motion, and estimates its dynamic parameters.
 
 Subscribes:
     joint_states (sensor_msgs/JointState): measured positions, velocities and efforts, matched by name.
@@ -10,18 +10,17 @@ Publishes:
     ~/reference (dyn_msgs/JointReference): the same point by point.
     ~/result (dyn_msgs/IdentificationResult, transient_local): the outcome of the last identification.
     ~/parameters (dyn_msgs/DynamicParameters): parameters that are estimated online, with deviations.
-    /diagnostics (diagnostic_msgs/DiagnosticArray): what is being done, and what is wrong.
+    /diagnostics (diagnostic_msgs/DiagnosticArray): the present goal, and problems.
 Actions:
     ~/run_trajectory (dyn_msgs/RunTrajectory), ~/identify (dyn_msgs/Identify).
 Services:
-    ~/apply (dyn_msgs/ApplyParameters): hands the last result, what was estimated online, or a file to
+    ~/apply (dyn_msgs/ApplyParameters): sends the last result, the online estimate, or a file to
         `feedforward/set_dynamic_parameters`.
-    ~/online (std_srvs/SetBool): estimates parameters while the robot does what it does.
+    ~/online (std_srvs/SetBool): estimates parameters online, during any motion.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -36,54 +35,48 @@ from dyn_core import DynError, Robot
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationResult
 from dyn_msgs.srv import ApplyParameters
-from dyn_nodes.applied import source_of
 from dyn_nodes.common import qos
+from dyn_nodes.common.data_checks import Notice, Problem, Rejection, one_line
 from dyn_nodes.common.lifecycle.deferred_response import DeferredAction, Goal
-from dyn_nodes.common.lifecycle.diagnostics import Failure
-from dyn_nodes.common.lifecycle.process import run
+from dyn_nodes.common.lifecycle.managed_node import sleeping_timer
+from dyn_nodes.common.lifecycle.process import run, spin_once
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
+from dyn_nodes.common.messages.joint_reader import Stamps
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, JointStates
 from dyn_nodes.identification.computation_job import Job
-from dyn_nodes.identification.goal_sessions import IdentifySession
+from dyn_nodes.identification.goal_sessions import IdentifySession, RunSession
 from dyn_nodes.identification.motion_output import MotionOutput
+from dyn_nodes.identification.motion_run import DelayedSample
 from dyn_nodes.identification.online_estimation import Online
 from dyn_nodes.identification.parameters import declared_identification
-from dyn_nodes.identification.result_handover import Handover, Make
-from dyn_nodes.identification.session import JointSample, Session, Surroundings
-from dyn_nodes.known_robot import KnownRobot, known_robot
-from dyn_nodes.lately import Lately
-from dyn_nodes.rejection import Rejection
-from dyn_nodes.robot_source import DescribedRobot
-from dyn_nodes.run_session import RunSession
-from dyn_nodes.sleeping_timer import sleeping_timer
-from dyn_nodes.stamps import Stamps
+from dyn_nodes.identification.result_handover import Handover, Make, source_of
+from dyn_nodes.identification.session import JointSample, KnownRobot, Session, SessionContext, known_robot
 
 _LOOK_S = 0.02
 _LAST_S = 1.0
-"""Longest time that the robot is given to come to rest when the process ends (s)."""
+"""Longest time for the robot to come to rest when the process ends (s)."""
 _LAST_STOP_S = 0.7
-"""Longest time of a stop then (s): who follows references would be left in the middle of a longer one."""
-_NOBODY_LOOKS = "the node has ended; the robot was told to stop"
+"""Longest stop at the end of the process (s), so that followers of references get it completely."""
+_ENDED_MOVING = Notice("node-ended-moving")
 _SPEED_S = 0.1
-"""Time from which on positions show a speed (s)."""
+"""Shortest time between two positions that give a speed (s)."""
 _ARRIVAL_S = 0.2
-"""Time that messages are given to arrive then (s): nobody tells when the answer of a service has."""
+"""Time for messages to arrive at the end (s): rclpy does not report when a response has been sent."""
 _TAKE_S, _TAKE_MOVING_S = 0.02, 0.005
-"""Time between two looks at the joint states that have come (s), and that while the robot is moved: what is
-done for many of them at once takes half of the time."""
+"""Period in which joint states are taken (s), and the same while the robot moves. Taking several at once is
+faster."""
 _RECORDED = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""Joint states that are recorded: none is to be lost while the node does something else for a moment."""
+"""Recorded joint states: none may be lost while another callback runs."""
 
 
 class Identification(RobotNode[KnownRobot]):
-    """Motions that are recorded, and parameters from what was recorded."""
+    """Moves the robot, records joint states, and estimates parameters from the recording."""
 
     def __init__(self, *, steady: Callable[[], float] = time.monotonic, **node_options: Any) -> None:
-        """Declare the parameters, and start; DynError when they, or the robot that they name, are bad.
+        """Declare the parameters, and start; DynError when they, or their robot, cannot be used.
 
-        Args:
-            steady: a clock that never goes back, for what is stale (s).
-            node_options: of the node.
+        `steady` is a clock that never goes back, for timeouts (s).
         """
         super().__init__("identification", **node_options)
         self._steady = steady
@@ -94,9 +87,9 @@ class Identification(RobotNode[KnownRobot]):
         self._session: Session | None = None
         self._of_sessions: list[Timer] = []
         self._result: IdentificationResult | None = None
-        self._ended_with = "nothing was done yet"
+        self._ended_with = Notice("goal-none")
         self._newest: tuple[bytes, float] | None = None
-        self._lately: Lately[bytes] = Lately(_SPEED_S)
+        self._delayed: DelayedSample[bytes] = DelayedSample(_SPEED_S)
         self._is_closing = False
         self._last_t = -float("inf")
         self.start()
@@ -104,11 +97,11 @@ class Identification(RobotNode[KnownRobot]):
     def open(self) -> None:
         """Load the robot if the parameters give it, and open topics, actions and services."""
         if self._is_closing:
-            raise DynError("the robot is being brought to rest: configure the node again when it stands")
+            raise DynError("robot-stopping")
         settings = self._settings
         self._stamps = Stamps(self.get_clock(), settings.max_age, self._on_clock_set, self._steady)
         self._opened.append(self._stamps.close)
-        self._around = Surroundings(
+        self._around = SessionContext(
             settings,
             self._stamps,
             MotionOutput(self, settings.output, self._stamps),
@@ -134,9 +127,9 @@ class Identification(RobotNode[KnownRobot]):
         self._opened.append(self._online.end)
         self.open_diagnostics()
         self.open_robot()
-        self._waiting = self.polled(JointState, "joint_states", _RECORDED)
+        self._waiting = self.polled_subscription(JointState, "joint_states", _RECORDED)
         for kind, name, make in (
-            (RunTrajectory, "~/run_trajectory", self._run_session),
+            (RunTrajectory, "~/run_trajectory", lambda known, goal: RunSession(known, goal, self._around)),
             (Identify, "~/identify", self._identify_session),
         ):
             action = DeferredAction(self, kind, name, partial(self._on_goal, kind, make), self._on_cancel)
@@ -144,17 +137,17 @@ class Identification(RobotNode[KnownRobot]):
         self._opened.append(Handover(self, settings.apply, self._source_of).close)
 
     def close(self) -> None:
-        """End what is being done, close topics, actions and services, and forget the robot.
+        """End the present goal, close topics, actions and services, and forget the robot.
 
-        All this is done when the robot stands: what brings it to rest may need references to the end.
+        A moving robot is brought to rest first, which may need references to the end.
         """
         self._is_active = False
-        self._interrupt("the node was closed")
+        self._interrupt(Notice("node-closing"))
         if self._session is not None and self.executor is not None:
             self._is_closing = True
             return
         if self._session is not None:
-            self._session.end(_NOBODY_LOOKS)
+            self._session.end(_ENDED_MOVING)
         self._close_now()
 
     def _close_now(self) -> None:
@@ -163,35 +156,35 @@ class Identification(RobotNode[KnownRobot]):
         self._known = None
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to take goals."""
+        """Accept goals from now on."""
         self._is_active = True
         self._online.activate()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take no goals any more; a robot that moves is brought to rest."""
+        """Accept no more goals; bring a moving robot to rest."""
         self._is_active = False
         self._online.end()
-        self._interrupt("the node was deactivated")
+        self._interrupt(Notice("node-deactivated"))
         return super().on_deactivate(state)
 
     def end(self) -> None:
-        """Give the robot a moment to come to rest, and the result to arrive, and end."""
+        """Wait a moment for the robot to come to rest and for the result to arrive; then end."""
         if self._session is not None:
             self._is_active = False
-            self._session.cancel("the node is ending", longest=_LAST_STOP_S)
+            self._session.cancel(Notice("node-ending"), longest=_LAST_STOP_S)
             self._spin(_LAST_S, lambda: self._session is None)
             if self._session is not None:
-                self._session.end(_NOBODY_LOOKS)
+                self._session.end(_ENDED_MOVING)
             self._spin(_ARRIVAL_S, lambda: False)
         super().end()
 
     def _spin(self, longest: float, over: Callable[[], bool]) -> None:
         by = self._steady() + longest
         while self.executor is not None and self._steady() < by and not over():
-            self.executor.spin_once(timeout_sec=_LOOK_S)
+            spin_once(self.executor, _LOOK_S)
 
-    # The robot.
+    # The robot
 
     @property
     def robot(self) -> Robot | None:
@@ -204,50 +197,49 @@ class Identification(RobotNode[KnownRobot]):
         return known_robot(described, file, side_file, self._settings)
 
     def use(self, prepared: KnownRobot) -> None:
-        """Go on with another robot; what is being done with the last one ends."""
-        self._interrupt("another robot description came")
+        """Switch to another robot; the present goal ends."""
+        self._interrupt(Notice("robot-replaced"))
         self._known = prepared
         self._newest = None
-        self._lately.forget()
+        self._delayed.forget()
         self._online.use_robot()
         self.get_logger().info(f"using robot '{prepared.robot.name}' with {prepared.robot.dof} joints")
 
-    # Goals.
+    # Goals
 
     def _on_goal(self, kind: Any, make: Callable[[KnownRobot, Goal], Session], goal: Goal) -> None:
-        problem = self._unready()
-        if problem is not None or self._known is None:
-            self.refuse("goals refused", "goal", DynError(problem or "there is no robot"))
-            goal.finish("abort", kind.Result(success=False, message=problem))
+        try:
+            known = self._ready()
+        except DynError as problem:
+            self.refuse("goals refused", "goal", problem)
+            goal.finish("abort", kind.Result(success=False, message=one_line(str(problem))))
             return
-        self._session = session = make(self._known, goal)
+        self._session = session = make(known, goal)
         for timer in self._of_sessions:
             timer.reset()
         self.get_logger().info(f"{session.what} begins")
         session.start()
 
-    def _unready(self) -> str | None:
+    def _ready(self) -> KnownRobot:
+        """Return the robot in use; DynError where no goal can be accepted."""
         if not self._is_active:
-            return "the node is not active"
+            raise DynError("node-inactive")
         if self._session is not None:
-            return f"{self._session.what} is going on: cancel it, or wait until it has ended"
+            raise DynError("goal-running", goal=self._session.what)
         if self._known is None:
-            return "there is no robot yet: nothing came on the topic robot_description"
-        return None
-
-    def _run_session(self, known: KnownRobot, goal: Goal) -> Session:
-        return RunSession(known, goal, self._around)
+            raise DynError("robot-not-received")
+        return self._known
 
     def _identify_session(self, known: KnownRobot, goal: Goal) -> Session:
         return IdentifySession(known, goal, self._around, self.publish_result)
 
     def _on_cancel(self, goal: Goal) -> None:
         if self._session is not None and self._session.pursues(goal):
-            self._session.cancel("it was cancelled", by_client=True)
+            self._session.cancel(Notice("goal-cancelled"), by_client=True)
 
     def _on_look(self) -> None:
         self._take_waiting()
-        self._stamps.heed()
+        self._stamps.check_clock()
         if self._session is not None:
             self._session.look()
 
@@ -258,11 +250,11 @@ class Identification(RobotNode[KnownRobot]):
     def _on_clock_set(self, gained: float) -> None:
         self._last_t = -float("inf")
         self._newest = None
-        self._lately.forget()
+        self._delayed.forget()
         if self._session is not None:
             self._session.clock_was_set(gained)
 
-    def _interrupt(self, problem: str) -> None:
+    def _interrupt(self, problem: Problem) -> None:
         if self._session is not None:
             self._session.cancel(problem)
 
@@ -271,24 +263,24 @@ class Identification(RobotNode[KnownRobot]):
         self._result = result
         self._results.publish(result)
 
-    def _on_over(self, problem: str) -> None:
+    def _on_over(self, problem: Problem | None) -> None:
         session, self._session = self._session, None
         if session is not None and session.stands:
-            # It was seen to stand: how fast it was a moment before is no matter for the next goal.
-            self._lately.forget()
+            # The robot stands: its speed a moment before must not refuse the next goal.
+            self._delayed.forget()
         for timer in self._of_sessions:
             timer.cancel()
         what = "nothing" if session is None else session.what
-        if problem:
-            self._ended_with = f"{what} has failed: {problem}"
-            self.get_logger().warning(self._ended_with)
+        if problem is not None:
+            self._ended_with = Notice("goal-failed", goal=what, cause=problem)
+            self.get_logger().warning(one_line(str(self._ended_with)))
             self.count("goals that failed", self._ended_with)
         else:
-            self._ended_with = f"{what} was done"
-            self.get_logger().info(self._ended_with)
+            self._ended_with = Notice("goal-reached", goal=what)
+            self.get_logger().info(one_line(str(self._ended_with)))
             self.count("goals that were reached")
         if self._is_closing and self.executor is not None:
-            # Not within a callback of what is closed.
+            # Not within a callback of an entity that is closed.
             self.executor.create_task(self.contained(self._close_now))
 
     def _source_of(self, request: ApplyParameters.Request) -> Make:
@@ -301,7 +293,7 @@ class Identification(RobotNode[KnownRobot]):
             impossible=self._settings.apply.impossible,
         )
 
-    # Joint states.
+    # Joint states
 
     def _take_waiting(self) -> None:
         came = self._steady()
@@ -315,7 +307,7 @@ class Identification(RobotNode[KnownRobot]):
                 self._take(raw, came, known)
             except Rejection as problem:
                 if self._session is not None:
-                    self._session.refuse(str(problem))
+                    self._session.refuse(problem)
                 self.refuse("joint states refused", "joint_states", problem)
 
     def _take(self, raw: bytes, came: float, known: KnownRobot) -> None:
@@ -323,7 +315,7 @@ class Identification(RobotNode[KnownRobot]):
         if not known.reader.concerns(message.name):
             return
         self._newest = (raw, came)
-        self._lately.add(came, raw)
+        self._delayed.add(came, raw)
         session = self._session
         moving = session is not None and session.is_moving
         online = self._online.takes_samples and known is self._known
@@ -336,14 +328,11 @@ class Identification(RobotNode[KnownRobot]):
             self._online.add(sample)
 
     def _sample(self, message: JointStates, known: KnownRobot, *, of_any_age: bool = False) -> JointSample:
-        """Answer what a message says; a Rejection where that cannot be used."""
+        """Return the values of a message; Rejection where it cannot be used."""
         stamps = self._stamps
         t = stamps.past(message.stamp) if of_any_age else stamps.time_of("joint state", message.stamp)
         if t < self._last_t:
-            raise Rejection(
-                f"joint state is stamped {self._last_t - t:.3f} s before the last one",
-                "joint state is not in order",
-            )
+            raise Rejection("message-out-of-order", message="joint state", time=self._last_t - t)
         q = known.reader.positions(message.name, message.position)
         qd, tau = (
             known.reader.values_or_none(numbers, what) if len(numbers) else None
@@ -353,23 +342,23 @@ class Identification(RobotNode[KnownRobot]):
         return JointSample(message.stamp, t, q, qd, tau)
 
     def _present(self) -> JointSample:
-        """Answer the newest joint states; DynError where none can be used."""
+        """Return the newest joint states; DynError where there are none that can be used."""
         self._take_waiting()
         if self._newest is None or self._known is None:
-            raise DynError("no joint states of this robot have come on the topic joint_states")
+            raise DynError("joint-states-missing")
         raw, came = self._newest
         silence = self._steady() - came
         if silence > self._settings.run.timeout:
-            raise DynError(f"no joint states came for {silence:.2f} s, more than timeout allows")
+            raise DynError("joint-states-late", silence=silence)
         self._last_t = -float("inf")
         try:
             return self._sample(self._joint_states.read(raw), self._known)
         except Rejection as problem:
-            raise DynError(f"the joint states cannot be used: {problem}") from problem
+            raise DynError("joint-states-unusable", cause=problem) from problem
 
     def _earlier(self) -> JointSample | None:
-        """Answer joint states of some tenths of a second before the newest, None where none can be used."""
-        raw = self._lately.earlier
+        """Return joint states some tenths of a second before the newest; None where there are none."""
+        raw = self._delayed.earlier
         if raw is None or self._known is None:
             return None
         try:
@@ -378,31 +367,25 @@ class Identification(RobotNode[KnownRobot]):
         except Rejection:
             return None
 
-    # Diagnostics.
+    # Diagnostics
 
-    def problem(self) -> str | Failure | None:
-        """What is wrong at the moment, for /diagnostics."""
+    def problem(self) -> Notice | None:
+        """Return the present problem, for /diagnostics."""
         return None
 
     def values(self) -> dict[str, str]:
-        """Values for /diagnostics."""
+        """Return values for /diagnostics."""
         session = self._session
-        doing = "nothing"
-        if session is not None:
-            doing = f"{session.what}, {session.stage.name.lower()} {100 * session.fraction:.0f} %"
+        stage = "" if session is None else f"{session.stage.name.lower()} {100 * session.fraction:.0f} %"
         return {
             "robot": "none" if self._known is None else self._known.robot.name,
-            "doing": doing,
+            "doing": "nothing" if session is None else f"{session.what}, {stage}",
             "samples": "0" if session is None else str(session.samples),
-            "last": self._ended_with,
-            "online": self._online.state,
+            "last": str(self._ended_with),
+            "online": str(self._online.state),
         }
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the node."""
     return run(Identification, "identification", arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,43 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimation of parameters while the robot does what it does: service ~/online, topic ~/parameters."""
+"""Online estimation of parameters: service ~/online, topic ~/parameters."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from std_srvs.srv import SetBool
 
 from dyn_core import DynError, Robot
-from dyn_core.identification.online.online import Convergence, OnlineEstimator
-from dyn_core.identification.online.recursive_estimator import Knowledge, RecursiveEstimate
+from dyn_core.identification.online.recursive_estimator import (
+    Convergence,
+    Knowledge,
+    OnlineEstimator,
+    RecursiveEstimate,
+)
 from dyn_core.identification.regressor.base_columns import base_columns
 from dyn_msgs.msg import DynamicParameters
 from dyn_nodes.common import qos
+from dyn_nodes.common.data_checks import Notice
+from dyn_nodes.common.lifecycle.managed_node import sleeping_timer
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.worker import Worker
+from dyn_nodes.identification.parameters import OnlineSettings
+from dyn_nodes.identification.result_handover import parameter_message
 from dyn_nodes.identification.session import JointSample
-from dyn_nodes.online_settings import OnlineSettings
-from dyn_nodes.result_message import parameter_message
-from dyn_nodes.sleeping_timer import sleeping_timer
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """An estimator of a robot.
-
-    Attributes:
-        robot: the robot.
-        estimator: the estimator.
-    """
+class _Prepared(NamedTuple):
+    """The estimator of a robot."""
 
     robot: Robot
     estimator: OnlineEstimator
 
 
 class Online:
-    """The online mode of a node. It has a state: whether it is on, and what is known."""
+    """The online estimation of a node: a service that begins and ends it, and the estimate."""
 
     def __init__(self, node: RobotNode[Any], settings: OnlineSettings) -> None:
         """Offer the service."""
@@ -55,24 +53,24 @@ class Online:
 
     @property
     def takes_samples(self) -> bool:
-        """Whether samples are wanted."""
+        """Whether the estimation uses samples."""
         return self._on and self._prepared is not None
 
     def activate(self) -> None:
-        """Begin where the parameters say so."""
+        """Begin if the parameters enable it."""
         self._allowed = True
         if self._settings.enabled:
             self.begin()
 
     def end(self, *, allowed: bool = False) -> None:
-        """End, and forget what is known; `allowed` says whether it can be begun again by the service."""
+        """End, and forget the estimate; `allowed` says whether the service may begin it again."""
         self._on, self._allowed = False, allowed
         self._prepared = self._estimate = None
         self._convergence = Convergence(self._settings.doubt)
         self._timer.cancel()
 
     def begin(self) -> None:
-        """Begin anew, with the robot that is in use, or will be."""
+        """Begin anew, with the present or the next robot."""
         self.end(allowed=True)
         self._on = True
         self._timer.reset()
@@ -80,46 +78,46 @@ class Online:
             self._worker.ask(self._node.robot)
 
     def use_robot(self) -> None:
-        """Begin anew with another robot, where it is on."""
+        """Begin anew with another robot, if it is on."""
         if self._on:
             self.begin()
 
     def add(self, sample: JointSample) -> None:
         """Take a sample."""
-        if self._prepared is None:
-            return
-        self._without_effort = sample.tau is None
-        if sample.tau is not None:
-            self._prepared.estimator.add(sample.t, sample.q, sample.qd, sample.tau)
+        if self._prepared is not None:
+            self._without_effort = sample.tau is None
+            if sample.tau is not None:
+                self._prepared.estimator.add(sample.t, sample.q, sample.qd, sample.tau)
 
     @property
-    def state(self) -> str:
-        """How far it is, in words."""
+    def state(self) -> Notice:
+        """The state of the estimation."""
         if not self._on:
-            return "off"
+            return Notice("online-off")
         if self._prepared is None:
-            return "preparing" if self._node.robot is not None else "waiting for a robot"
+            return Notice("online-waiting" if self._node.robot is None else "online-preparing")
         if self._without_effort:
-            return "the joint states have no efforts"
+            return Notice("online-without-efforts")
         estimate = self._estimate
         samples = self._prepared.estimator.samples
         if estimate is None:
-            return f"{samples} samples: too few"
+            return Notice("online-samples-too-few", samples=samples)
         unknown = sum(not math.isfinite(deviation) for deviation in estimate.deviations.tolist())
-        certain = f"torques certain to {100 * estimate.doubt:.2g} %"
-        known = f"{unknown} parameters not seen yet" if unknown else certain
-        return f"{'converged' if self._convergence.reached else 'not converged'}: {samples} samples, {known}"
+        known = (
+            Notice("parameters-not-seen", count=unknown)
+            if unknown
+            else Notice("torques-certain", part=100 * estimate.doubt)
+        )
+        code = "online-converged" if self._convergence.reached else "online-converging"
+        return Notice(code, samples=samples, known=known)
 
     def knowledge(self) -> Knowledge:
-        """Answer what was learnt; DynError where it is not what can be used."""
+        """Return the estimate; DynError where it has not converged."""
         knowledge = None
         if self._prepared is not None and self._convergence.reached:
             knowledge = self._prepared.estimator.knowledge()
         if knowledge is None:
-            raise DynError(
-                f"what is estimated online has not converged ({self.state}): switch it on with ~/online, and "
-                "move the robot"
-            )
+            raise DynError("online-not-converged", state=self.state)
         return knowledge
 
     def _prepare(self, robot: Robot) -> _Prepared:
@@ -136,37 +134,32 @@ class Online:
             if not self._on or robot is not self._node.robot:
                 continue
             if problem is not None:
-                self._node.get_logger().error(f"parameters cannot be estimated online: {problem}")
+                self._node.get_logger().error(str(Notice("online-impossible", cause=problem)))
                 self.end(allowed=True)
             self._prepared = prepared
 
     def _on_request(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         response.success = self._allowed
         if not self._allowed:
-            response.message = "the node is not active"
+            response.message = str(Notice("node-inactive"))
         elif request.data:
             self.begin()
-            response.message = "parameters are estimated from now on"
+            response.message = str(Notice("online-begun"))
         else:
-            response.message = f"estimation has ended; it was {self.state}"
+            response.message = str(Notice("online-ended", state=self.state))
             self.end(allowed=True)
         return response
 
     def _on_timer(self) -> None:
         if self._prepared is None:
             return
-        estimate = self._prepared.estimator.estimate()
+        robot, estimator = self._prepared
+        estimate = estimator.estimate()
         if estimate is None:
             return
         self._estimate = estimate
         if self._convergence.look(estimate):
             self._node.get_logger().info(f"online estimation: {self.state}")
-        self._publisher.publish(
-            parameter_message(
-                self._prepared.robot,
-                list(estimate.names),
-                estimate.values.tolist(),
-                estimate.deviations.tolist(),
-                self._node.get_clock().now().to_msg(),
-            )
-        )
+        values, deviations = estimate.values.tolist(), estimate.deviations.tolist()
+        stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(parameter_message(robot, list(estimate.names), values, deviations, stamp))

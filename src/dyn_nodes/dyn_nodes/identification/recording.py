@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states on their way into a file: what was recorded stays there, whatever happens to the process."""
+"""Recording of joint states into a file in the directory of a run."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from itertools import compress
@@ -17,17 +19,34 @@ from numpy.typing import NDArray
 from dyn_core import DynError
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
 
+LOG = "log.csv"
 _FLUSH_S = 0.1
-"""Longest time that samples wait before the system has them."""
+"""Longest time until samples are passed to the system (s)."""
+
+
+def new_directory(below: Path, robot_name: str) -> Path:
+    """Create a directory named after robot and time, and return it; DynError where this fails."""
+    safe = re.sub(r"[^\w.-]+", "_", robot_name)[:60] or "robot"
+    name = f"{safe}_{time.strftime('%Y%m%d_%H%M%S', time.localtime())}"
+    try:
+        below.mkdir(parents=True, exist_ok=True)
+        for k in itertools.count(1):
+            directory = below / (name if k == 1 else f"{name}_{k}")
+            with contextlib.suppress(FileExistsError):
+                directory.mkdir()
+                return directory
+    except OSError as error:
+        raise DynError("directory-not-created", directory=below, reason=error.strerror) from error
+    raise AssertionError
 
 
 class Recording:
-    """A CSV file of joint states, line by line, as `dyn log` reads it.
+    """A CSV file of joint states, line by line, as `dyn log` reads it; it survives the end of the process.
 
     Attributes:
-        file: where it is.
-        samples: lines that were written; of what could not be, those that are there at the end.
-        problem: why nothing can be written any more; None where all is well.
+        file: its path.
+        samples: number of written lines; after a write error, number of complete lines at the end.
+        problem: reason why nothing more can be written; None where it can.
     """
 
     def __init__(
@@ -39,33 +58,29 @@ class Recording:
         effort: bool,
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin a file of these joints; DynError where that is not possible.
+        """Create a file for these joints; DynError where this fails.
 
-        Args:
-            file: where it is to be.
-            joint_names: the joints, in order.
-            velocity: whether samples have velocities.
-            effort: whether they have efforts.
-            steady: a clock that never goes back (s).
+        `velocity` and `effort` say whether samples have velocities and efforts; `steady` is a clock that
+        never goes back (s).
         """
         self.file = file
         self._steady = steady
         self.samples = 0
-        self.problem: str | None = None
+        self.problem: DynError | None = None
         self._last: tuple[int, int] | None = None
         self._kinds = (velocity, effort)
         kinds = ("position", *compress(("velocity", "effort"), self._kinds))
         try:
             self._stream = file.open("x", encoding="utf-8", newline="\n")
         except OSError as error:
-            raise DynError(self._sentence(error)) from error
+            raise self._unwritable(error) from error
         self._opened = os.fstat(self._stream.fileno())
         self._flushed = -math.inf
         self._write(",".join(("time", *(f"{kind}.{name}" for kind in kinds for name in joint_names))))
         if self.problem is not None:
             self.close()
             file.unlink(missing_ok=True)
-            raise DynError(self.problem)
+            raise self.problem
 
     def add(
         self,
@@ -74,13 +89,9 @@ class Recording:
         qd: NDArray[np.float64] | None,
         tau: NDArray[np.float64] | None,
     ) -> None:
-        """Write a sample; one with the stamp of the one before is left out.
+        """Write positions (rad or m), velocities (rad/s or m/s) and efforts (N m or N), (n,) each.
 
-        Args:
-            stamp: its time.
-            q: positions (rad or m), (n,).
-            qd: velocities (rad/s or m/s), (n,), where the file has them.
-            tau: efforts (N m or N), (n,), as well.
+        A sample with the stamp of the last one is skipped.
         """
         at = (stamp.sec, stamp.nanosec)
         if at == self._last or self.problem is not None:
@@ -93,19 +104,19 @@ class Recording:
         self.samples += 1
 
     def close(self) -> None:
-        """End the file."""
+        """Close the file."""
         if self._stream.closed:
             return
         try:
             self._stream.close()
             self._look()
         except OSError as error:
-            self.problem = self.problem or self._sentence(error)
+            self.problem = self.problem or self._unwritable(error)
         if self.problem is not None:
-            self._mend()
+            self._keep_complete_lines()
 
-    def _mend(self) -> None:
-        """Keep whole lines only, where not all could be written, and count them."""
+    def _keep_complete_lines(self) -> None:
+        """After a write error, keep and count the complete lines only."""
         self.samples = 0
         with contextlib.suppress(OSError), self.file.open("rb+") as file:
             if os.path.samestat(self._opened, os.fstat(file.fileno())):
@@ -126,16 +137,16 @@ class Recording:
                 self._stream.flush()
                 self._look()
         except OSError as error:
-            self.problem = self._sentence(error)
+            self.problem = self._unwritable(error)
 
     def _look(self) -> None:
-        """Notice that somebody has removed the file: what is written then is nowhere."""
+        """Detect that the file was removed, because then nothing is saved."""
         try:
             there = os.path.samestat(self._opened, self.file.stat())
         except OSError:
             there = False
         if not there:
-            self.problem = f"'{self.file}' was removed while it was written"
+            self.problem = DynError("recording-removed", path=self.file)
 
-    def _sentence(self, error: OSError) -> str:
-        return f"cannot write '{self.file}': {error.strerror}"
+    def _unwritable(self, error: OSError) -> DynError:
+        return DynError("file-unwritable", path=self.file, reason=error.strerror)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One goal of an action, from its acceptance to its result: motion, recording, estimation."""
+"""One goal of an action: the robot, its motion, the recording, the estimation."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 from abc import abstractmethod
 from collections.abc import Callable
@@ -13,34 +14,81 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dyn_core import DynError
+from dyn_core import DynError, Model, Robot
+from dyn_core.control.trajectories.loop_positions import PassiveAgreement
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
-from dyn_core.excitation.recorded_motion import RecordedMotion, RunLimits, feasible, recorded_motion
+from dyn_core.core.arrays import Array
+from dyn_core.excitation.excitation_settings import coordinate_boxes
+from dyn_core.excitation.recorded_motion import RunLimits, feasible, recorded_motion
+from dyn_core.robot.robot import refuse_springs
+from dyn_nodes.common.data_checks import Notice, Problem
 from dyn_nodes.common.lifecycle.deferred_response import Goal, Outcome
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, compiled, refuse_moving_base
+from dyn_nodes.common.messages.joint_reader import JointReader, Stamps
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
-from dyn_nodes.identification.computation_job import Job, Said
+from dyn_nodes.identification.computation_job import Job, JobMessage
+from dyn_nodes.identification.computation_requests import Stage
 from dyn_nodes.identification.motion_output import MotionOutput
 from dyn_nodes.identification.motion_run import MotionRun, Phase
 from dyn_nodes.identification.parameters import IdentificationNodeSettings
-from dyn_nodes.identification.recording import Recording
-from dyn_nodes.known_robot import KnownRobot
-from dyn_nodes.run_directory import LOG, new_directory, remove_empty
-from dyn_nodes.stage import Stage
-from dyn_nodes.stamps import Stamps
+from dyn_nodes.identification.recording import LOG, Recording, new_directory
+
+
+@dataclass(frozen=True)
+class KnownRobot:
+    """The robot in use and its parts. Another robot has another `KnownRobot`."""
+
+    robot: Robot  # the robot, with its expected parameters
+    model: Model  # its compiled dynamics
+    effort_limit: Array  # greatest effort of each joint (N m or N), infinite where it is unknown, (n,)
+    reader: JointReader  # reads joint states
+    agreement: PassiveAgreement  # compares positions of passive joints in trajectories with the loops
+    source: str  # its description, or the path of it
+    side_file: str  # path of its side file; empty for none
+
+
+def known_robot(
+    described: DescribedRobot, description_file: str, side_file: str, settings: IdentificationNodeSettings
+) -> KnownRobot:
+    """Compile a robot; `description_file` is the path of a description that is not a URDF.
+
+    Raises:
+        DynError: it has no moving joint, or the parameters name an unknown joint.
+    """
+    for joint, error in settings.run.tracking_errors.items():
+        if joint not in described.robot.coordinate_names:
+            known = described.robot.coordinate_names
+            raise DynError(
+                "tracking-error-joint-unknown", joint=joint, robot=described.robot.name, known=known
+            )
+        if error == 0.0:
+            raise DynError("tracking-error-zero", joint=joint)
+    refuse_springs(described.robot, "identification")
+    refuse_moving_base(described.robot, "identification")
+    coordinate_boxes(described.robot, settings.boxes)
+    loaded = compiled(described, "runtime")
+    robot = loaded.robot
+    # A limit of 0 means that none is given.
+    limits = np.where(loaded.effort_limit > 0.0, loaded.effort_limit, np.inf)
+    return KnownRobot(
+        robot,
+        loaded.model,
+        limits,
+        JointReader(robot.coordinate_names, "joint state", others=True),
+        PassiveAgreement(robot),
+        described.text or description_file,
+        side_file,
+    )
+
 
 _TELL_EVERY_S = 0.2
 
 
 @dataclass(frozen=True)
 class JointSample:
-    """Good joint states.
+    """Checked joint states at time t on the clock of the node (s), measured at `stamp`.
 
-    Attributes:
-        stamp: when they were measured.
-        t: the same on the clock of the node (s).
-        q: positions (rad or m), (n,).
-        qd: velocities (rad/s or m/s), (n,), or None.
-        tau: efforts (N m or N), (n,), or None.
+    Positions q (rad or m), velocities qd (rad/s or m/s) and efforts tau (N m or N), (n,) each; None: unknown.
     """
 
     stamp: Stamp
@@ -51,42 +99,36 @@ class JointSample:
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What all sessions of a node use.
+class SessionContext:
+    """The parts that all sessions of a node use."""
 
-    Attributes:
-        settings: parameters of the node.
-        stamps: its clock.
-        output: sends motions.
-        steady: a clock that never goes back (s).
-        present: answers the newest joint states; DynError where there are none that can be used.
-        earlier: answers joint states of some tenths of a second before them; None where there are none.
-        begin_job: has a request done in another process.
-        over: is called when a session has ended, with its last sentence, empty where all went well.
-    """
-
-    settings: IdentificationNodeSettings
-    stamps: Stamps
-    output: MotionOutput
-    steady: Callable[[], float]
-    present: Callable[[], JointSample]
+    settings: IdentificationNodeSettings  # parameters of the node
+    stamps: Stamps  # its clock
+    output: MotionOutput  # sends motions
+    steady: Callable[[], float]  # a clock that never goes back (s)
+    present: Callable[[], JointSample]  # returns the newest joint states; DynError where none can be used
+    # returns joint states some tenths of a second before; None where there are none
     earlier: Callable[[], JointSample | None]
-    begin_job: Callable[[object, Callable[[Said], None], Callable[[Said | None, str], None]], Job]
-    over: Callable[[str], None]
+    # starts a request in another process
+    begin_job: Callable[
+        [object, Callable[[JobMessage], None], Callable[[JobMessage | None, DynError | None], None]], Job
+    ]
+    # is called at the end of a session with its problem, None after a success
+    over: Callable[[Problem | None], None]
 
 
 class Session:
-    """A goal that is pursued.
+    """A goal in progress: motion, recording, estimation.
 
     Attributes:
-        what: what it is called in sentences.
-        stage: what is being done.
-        fraction: how much of it is done, 0 to 1.
+        what: its name in messages.
+        stage: the present stage.
+        fraction: fraction of the stage that is done, 0 to 1.
     """
 
     what = "a run"
 
-    def __init__(self, known: KnownRobot, goal: Goal, around: Surroundings) -> None:
+    def __init__(self, known: KnownRobot, goal: Goal, around: SessionContext) -> None:
         """Take a goal for a robot."""
         self.stage = Stage.MOTION
         self.fraction = 0.0
@@ -107,24 +149,24 @@ class Session:
 
     @abstractmethod
     def moved(self) -> None:
-        """Go on after the motion was recorded whole."""
+        """Continue after the motion was recorded."""
 
     @abstractmethod
     def feedback(self) -> Any:
-        """Answer how far it is, as a message."""
+        """Return the feedback message."""
 
     @abstractmethod
-    def result(self, problem: str) -> Any:
-        """Answer the result as a message; `problem` says why it is none, and is empty where it is."""
+    def result(self, problem: Problem | None) -> Any:
+        """Return the result message; `problem` is the reason of a failure, None after a success."""
 
     @property
     def known(self) -> KnownRobot:
-        """The robot that it is about, also where another one came meanwhile."""
+        """The robot of the goal, even where another one is in use now."""
         return self._known
 
     @property
     def samples(self) -> int:
-        """Samples recorded so far."""
+        """Number of recorded samples."""
         return 0 if self._recording is None else self._recording.samples
 
     @property
@@ -134,17 +176,17 @@ class Session:
 
     @property
     def stands(self) -> bool:
-        """Whether the robot was seen to stand at the end of a motion."""
+        """Whether the robot was measured at rest at the end of a motion."""
         return self._run is not None and self._run.stands
 
     def pursues(self, goal: Goal) -> bool:
-        """Whether it is for that goal."""
+        """Return whether the session belongs to that goal."""
         return goal is self._goal
 
-    # The motion.
+    # The motion
 
     def move(self, points: TrajectoryPoints, repetitions: int) -> None:
-        """Have the robot go along a motion; DynError where it cannot."""
+        """Move the robot along a motion; DynError where this is not possible."""
         around, known, settings = self._around, self._known, self._around.settings
         around.output.check()
         sample = around.present()
@@ -154,56 +196,46 @@ class Session:
         around.output.check(motion.points)
         self._directory = new_directory(settings.directory, known.robot.name)
         self._kinds = velocity, effort = (sample.qd is not None, sample.tau is not None)
+        names = known.robot.coordinate_names
         file = self._directory / LOG
-        self._recording = Recording(
-            file, known.robot.coordinate_names, velocity=velocity, effort=effort, steady=around.steady
-        )
+        self._recording = Recording(file, names, velocity=velocity, effort=effort, steady=around.steady)
         self.stage, self.fraction = Stage.MOTION, 0.0
-        self._run = self._started(motion)
-        self.tell()
-
-    def _started(self, motion: RecordedMotion) -> MotionRun:
-        around, known = self._around, self._known
-        return MotionRun(
+        self._run = MotionRun(
             known.robot,
             motion,
-            around.stamps.now + around.settings.start_delay,
+            around.stamps.now + settings.start_delay,
             around.steady(),
-            around.settings.run,
+            settings.run,
             feasible(known.model, motion, known.effort_limit),
             around.output.send,
         )
+        self.tell()
 
     def check_sample(self, sample: JointSample) -> None:
-        """Raise a DynError where a robot that is found like this cannot be moved."""
+        """Raise DynError where a robot in this state may not be moved."""
         speeds = [] if sample.qd is None else [sample.qd]
         earlier = self._around.earlier()
         if sample.qd is None and earlier is None:
-            raise DynError(
-                "joint states have not come for long enough to see whether the robot stands: "
-                "they have no velocities; try again"
-            )
+            raise DynError("rest-unknown")
         if earlier is not None and sample.t > earlier.t:
-            # Not all drivers measure velocities, and all joints turn round at the same time now and then.
+            # Not all drivers measure velocities, and all joints may reverse at the same time.
             speeds.append((sample.q - earlier.q) / (sample.t - earlier.t))
         for speed in speeds:
             j = int(np.abs(speed).argmax())
             if abs(speed[j]) > self._around.settings.run.rest:
                 joint = self._known.robot.independent_joints[j]
-                raise DynError(
-                    f"joint '{joint.name}' moves with {speed[j]:.3g} {joint.position_unit}/s: "
-                    "the robot has to stand still before a run"
-                )
+                raise DynError("robot-moving", joint=joint.name, speed=speed[j], unit=joint.position_unit)
 
     def measure(self, sample: JointSample) -> None:
         """Take good joint states while the robot moves."""
         run, recording = self._run, self._recording
         if run is None or recording is None or run.phase is Phase.OVER:
             return
-        lacking = _lacking(self._kinds, sample)
-        if lacking:
-            run.refuse(f"the joint states have no {lacking} any more")
-            return
+        present = (sample.qd is not None, sample.tau is not None)
+        for quantity, before, now in zip(("velocities", "efforts"), self._kinds, present, strict=True):
+            if before and not now:
+                run.refuse(Notice("joint-state-quantity-lost", quantity=quantity))
+                return
         if sample.t >= run.recording_from and not self._clock_was_set:
             recording.add(sample.stamp, sample.q, sample.qd, sample.tau)
             if recording.problem is not None:
@@ -211,21 +243,20 @@ class Session:
         run.measure(sample.t, sample.q, sample.qd, sample.tau, self._around.steady())
         self._see()
 
-    def refuse(self, sentence: str) -> None:
-        """Take note of joint states that cannot be used."""
+    def refuse(self, problem: Problem) -> None:
+        """Note that joint states were refused, and why."""
         if self._run is not None:
-            self._run.refuse(sentence)
+            self._run.refuse(problem)
 
     def clock_was_set(self, gained: float) -> None:
-        """Go on after the clock of the node was set, and has gained that much (s)."""
+        """Continue after the clock of the node was set and gained a time (s)."""
         if self._run is not None and self.is_moving:
-            # Stamps that go back are no log.
-            self._clock_was_set = True
+            self._clock_was_set = True  # stamps that go back cannot be recorded
             self._run.clock_was_set(gained, self._around.stamps.now, self._around.steady())
             self._see()
 
     def look(self) -> None:
-        """See how it goes, some 50 times a second."""
+        """Check the progress, about 50 times a second."""
         if self._run is not None and self._run.phase is not Phase.OVER:
             self._run.look(self._around.stamps.now, self._around.steady())
             self._see()
@@ -251,22 +282,16 @@ class Session:
             return
         recording.close()
         self._send_point(run)
-        if run.problem is None and recording.problem is None:
+        problem = run.problem or recording.problem
+        if problem is None:
             self._guarded(self.moved)
         else:
-            rest = "the robot was brought to rest" if run.stands else "the robot was told to stop"
-            self.end(f"{run.problem or recording.problem}; {rest}")
+            self.end(Notice("motion-stopped-at-rest" if run.stands else "motion-stopped", cause=problem))
 
-    # The end.
+    # The end
 
-    def cancel(self, problem: str, *, by_client: bool = False, longest: float = math.inf) -> None:
-        """Bring the robot to rest, or end the computation, and then end.
-
-        Args:
-            problem: why, in a sentence.
-            by_client: whether a client wants it.
-            longest: time in which the robot has to be at rest (s).
-        """
+    def cancel(self, problem: Problem, *, by_client: bool = False, longest: float = math.inf) -> None:
+        """Bring the robot to rest in at most `longest` (s), or end the computation; then end."""
         if self._is_over:
             return
         self._cancelled = self._cancelled or by_client
@@ -276,8 +301,8 @@ class Session:
         else:
             self.end(problem)
 
-    def end(self, problem: str = "") -> None:
-        """Send the result; `problem` says why it is none."""
+    def end(self, problem: Problem | None = None) -> None:
+        """Send the result; `problem` is the reason of a failure."""
         if self._is_over:
             return
         self._is_over = True
@@ -285,13 +310,14 @@ class Session:
             self._job.end()
         if self._recording is not None:
             self._recording.close()
-            if problem and self.samples:
-                problem += f"; the {self.samples} samples until then are kept in {self._recording.file}"
+            if problem is not None and self.samples:
+                problem = Notice("samples-kept", cause=problem, count=self.samples, path=self._recording.file)
             elif not self.samples:
                 self._recording.file.unlink(missing_ok=True)
         if self._directory is not None:
-            remove_empty(self._directory)
-        outcome: Outcome = "canceled" if self._cancelled else "abort" if problem else "succeed"
+            with contextlib.suppress(OSError):  # it is not empty
+                self._directory.rmdir()
+        outcome: Outcome = "canceled" if self._cancelled else "succeed" if problem is None else "abort"
         self._goal.finish(outcome, self.result(problem))
         self._around.over(problem)
 
@@ -300,37 +326,30 @@ class Session:
         self._guarded(self.begin)
 
     def tell(self) -> None:
-        """Send how far it is."""
+        """Send feedback."""
         self._told_at = self._around.steady()
         self._goal.tell(self.feedback())
 
-    # Work in another process.
+    # Work in another process
 
-    def have_done(self, request: object, answered: Callable[[Said], None]) -> None:
-        """Have a request done; `answered` takes the answer."""
+    def start_job(self, request: object, take: Callable[[JobMessage], None]) -> None:
+        """Do a request in another process; `take` takes its result."""
 
-        def done(answer: Said | None, problem: str) -> None:
+        def done(result: JobMessage | None, problem: DynError | None) -> None:
             self._job = None
-            if answer is None:
+            if result is None:
                 self.end(problem)
             else:
-                self._guarded(lambda: answered(answer))
+                self._guarded(lambda: take(result))
 
         self._job = self._around.begin_job(request, self._on_progress, done)
 
-    def _on_progress(self, said: Said) -> None:
-        self.stage, self.fraction = Stage(said["stage"]), float(said["fraction"])
+    def _on_progress(self, message: JobMessage) -> None:
+        self.stage, self.fraction = Stage(message["stage"]), float(message["fraction"])
         self.tell()
 
     def _guarded(self, step: Callable[[], None]) -> None:
         try:
             step()
         except DynError as problem:
-            self.end(str(problem))
-
-
-def _lacking(kinds: tuple[bool, bool], sample: JointSample) -> str:
-    """Answer what a sample does not have of what there was at first; empty where it has all."""
-    there = (sample.qd is not None, sample.tau is not None)
-    wanted = zip(("velocities", "efforts"), kinds, there, strict=True)
-    return next((what for what, before, now in wanted if before and not now), "")
+            self.end(problem)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services of the node `simulation`: ~/reset, ~/set_state, ~/pause, ~/step and ~/set_payload."""
+"""Topics and services of the node `simulation`: commands, torques, wrenches, reset, pause, step."""
 
 from __future__ import annotations
 
@@ -7,22 +7,108 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from dyn_core import DynError, Robot
+from dyn_core.robot.robot import motor_of
+from dyn_msgs.msg import JointTorques
 from dyn_msgs.srv import SetPayload, SetSimulationState, StepSimulation
-from dyn_nodes.common.data_checks import culprit, one_line, plausible
+from dyn_nodes.common import qos
+from dyn_nodes.common.data_checks import Notice, Rejection, one_line, plausible, worst_index
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.payload_message import payload_of
-from dyn_nodes.running_simulation import RunningSimulation
+from dyn_nodes.common.messages.parameter_message import payload_of
+from dyn_nodes.common.torques.effort_messages import named_efforts, with_motors
+from dyn_nodes.simulation.simulated_robot import RunningSimulation, link_wrench
 from dyn_nodes.simulation.time_stepping import SimulationLoop
 
+_RIVAL_S = 0.5
+"""Time within which commands from two topics are reported (s)."""
+
+
+class SimulationInputs:
+    """The topics; their messages act while there is a robot and the node is active."""
+
+    def __init__(
+        self,
+        node: RobotNode[RunningSimulation],
+        active: Callable[[], RunningSimulation | None],
+        steady: Callable[[], float],
+    ) -> None:
+        """Subscribe; `active` returns the robot while the node is active."""
+        self._node = node
+        self._active = active
+        self._steady = steady
+        self._commanded: dict[str, float] = {}
+        node.subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.LATEST_SAMPLE)
+        node.subscribe(JointTorques, "~/torques", self._on_torques, qos.LATEST_SAMPLE)
+        node.subscribe(WrenchStamped, "~/wrench", self._on_wrench, qos.EACH_SAMPLE)
+
+    def _on_commands(self, message: Float64MultiArray) -> None:
+        self._command("~/commands", lambda running: running.order.efforts(message.data))
+
+    def _on_torques(self, message: JointTorques) -> None:
+        self._command("~/torques", lambda running: self._exerted(running.robot.simulator.robot, message))
+
+    def _exerted(self, robot: Robot, message: JointTorques) -> NDArray[np.float64]:
+        """Return the efforts of the actuators for the torques of feedforward, which are of all joints.
+
+        For a joint behind a spring, this is the torque of its motor. Efforts of passive joints are left out,
+        with a warning.
+        """
+        names = with_motors(robot, message.name)
+        efforts = named_efforts("torques", robot.coordinate_names, names, message.total)
+        motors = motor_of(robot)
+        lost = [
+            j
+            for j, joint in enumerate(robot.independent_joints)
+            if efforts[j] and joint.mu != 1 and joint.name not in motors
+        ]
+        if lost:
+            efforts[lost] = 0.0
+            names = [robot.coordinate_names[j] for j in lost]
+            problem = Rejection("efforts-without-actuators", joints=names)
+            self._node.refuse("efforts without actuators", "~/torques", problem)
+        return efforts
+
+    def _command(self, topic: str, efforts: Callable[[RunningSimulation], Any]) -> None:
+        running = self._active()
+        if running is None:
+            return
+        try:
+            running.robot.command(efforts(running))
+        except Rejection as problem:
+            self._node.refuse("commands refused", topic, problem)
+            return
+        now = self._steady()
+        self._commanded[topic] = now
+        rivals = [other for other, at in self._commanded.items() if other != topic and now - at < _RIVAL_S]
+        if rivals:
+            rival = Notice("commands-on-two-topics", topic=topic, other=rivals[0])
+            self._node.count("commands on both topics", rival)
+        self._node.count("commands")
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        running = self._active()
+        if running is None:
+            return
+        try:
+            running.robot.push(link_wrench(message, running.described.robot))
+        except Rejection as problem:
+            self._node.refuse("wrenches refused", "~/wrench", problem)
+            return
+        self._node.count("wrenches")
+
+
 _STEPPING_S = 1.0
-"""Longest time that the service ~/step takes: a signal has to end the node in less than two."""
+"""Longest time of the service ~/step (s): a signal has to end the node in less than two."""
 
 
 class SimulationServices:
-    """The services, which answer in a sentence why something cannot be done."""
+    """The services; a response has a sentence where the request cannot be done."""
 
     def __init__(
         self,
@@ -32,44 +118,23 @@ class SimulationServices:
         active: Callable[[], RunningSimulation | None],
         steady: Callable[[], float],
     ) -> None:
-        """Offer them.
-
-        Args:
-            node: the node.
-            loop: how time goes on.
-            running: answers the robot.
-            active: answers the robot while the node is active.
-            steady: a clock that never goes back (s).
-        """
+        """Offer the services; `active` returns the robot while the node is active."""
         self._loop = loop
         self._running = running
         self._active = active
         self._steady = steady
-        node.serve(Trigger, "~/reset", self._on_reset)
-        node.serve(SetSimulationState, "~/set_state", self._on_set_state)
+        node.serve(Trigger, "~/reset", self._service(lambda running, _: running.robot.reset()))
+        node.serve(SetSimulationState, "~/set_state", self._service(_place))
         node.serve(SetBool, "~/pause", self._on_pause)
         node.serve(StepSimulation, "~/step", self._on_step)
-        node.serve(SetPayload, "~/set_payload", self._on_set_payload)
+        node.serve(
+            SetPayload,
+            "~/set_payload",
+            self._service(lambda running, request: running.robot.attach(*payload_of(request.payload))),
+        )
 
-    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._answer(response, lambda running: running.robot.reset())
-
-    def _on_set_state(
-        self, request: SetSimulationState.Request, response: SetSimulationState.Response
-    ) -> SetSimulationState.Response:
-        def place(running: RunningSimulation) -> None:
-            q = _by_joint("positions", request.name, request.position)
-            at_rest = [0.0] * len(request.name)
-            qd = _by_joint("velocities", request.name, request.velocity or at_rest)
-            _check_speeds(running.described.robot, qd)
-            running.robot.place(q, qd)
-
-        return self._answer(response, place)
-
-    def _on_set_payload(
-        self, request: SetPayload.Request, response: SetPayload.Response
-    ) -> SetPayload.Response:
-        return self._answer(response, lambda running: running.robot.attach(*payload_of(request.payload)))
+    def _service(self, action: Callable[[RunningSimulation, Any], None]) -> Callable[[Any, Any], Any]:
+        return lambda request, response: self._respond(response, lambda running: action(running, request))
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._loop.pause(request.data)
@@ -79,36 +144,34 @@ class SimulationServices:
     def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
     ) -> StepSimulation.Response:
-        """Simulate some periods now; as nothing else is done meanwhile, no longer than for a moment."""
+        """Simulate some periods at once, for a limited time, because no other callback runs meanwhile."""
 
         def step(running: RunningSimulation) -> None:
             if self._active() is None:
-                raise DynError("the node is not active")
+                raise DynError("node-inactive")
             if not self._loop.paused:
-                raise DynError("the simulation is not paused: call ~/pause first")
+                raise DynError("simulation-running")
             if request.steps < 1:
-                raise DynError("the number of steps is 0: give at least 1")
+                raise DynError("steps-zero")
             until = self._steady() + _STEPPING_S
             for k in range(request.steps):
                 if self._steady() > until:
-                    raise DynError(
-                        f"{k} of {request.steps} steps were made in {_STEPPING_S:g} s: "
-                        f"ask for the other {request.steps - k} again"
-                    )
+                    values = {"count": k, "steps": request.steps, "remaining": request.steps - k}
+                    raise DynError("steps-incomplete", duration=_STEPPING_S, **values)
                 self._loop.step(running.robot)
                 if running.robot.fault is not None:
-                    raise DynError(running.robot.fault)
+                    raise running.robot.fault.with_traceback(None)
 
-        self._answer(response, step)
+        self._respond(response, step)
         response.time = self._loop.time
         return response
 
-    def _answer(self, response: Any, action: Callable[[RunningSimulation], None]) -> Any:
-        """Do what a service is for, and answer whether it was done."""
+    def _respond(self, response: Any, action: Callable[[RunningSimulation], None]) -> Any:
+        """Do the action of a service, and fill in whether it succeeded."""
         running = self._running()
         try:
             if running is None:
-                raise DynError("there is no robot yet")
+                raise DynError("robot-not-loaded")
             action(running)
         except (DynError, ValueError) as problem:
             response.success = False
@@ -118,25 +181,30 @@ class SimulationServices:
         return response
 
 
+def _place(running: RunningSimulation, request: SetSimulationState.Request) -> None:
+    q = _by_joint("positions", request.name, request.position)
+    at_rest = [0.0] * len(request.name)
+    qd = _by_joint("velocities", request.name, request.velocity or at_rest)
+    _check_speeds(running.described.robot, qd)
+    running.robot.place(q, qd)
+
+
 def _check_speeds(robot: Robot, qd: Mapping[str, float]) -> None:
-    """Refuse velocities (rad/s or m/s) above the limits of joints, which are not known where they are 0."""
+    """Refuse velocities (rad/s or m/s) above the limits of joints; a limit of 0 is unknown."""
     for joint in robot.independent_joints:
         limit, rate = joint.limits.velocity, qd.get(joint.name, 0.0)
         if limit and abs(rate) > limit:
             unit = joint.position_unit
-            raise DynError(
-                f"the velocity {rate:g} {unit}/s of joint '{joint.name}' is above "
-                f"its limit {limit:g} {unit}/s"
-            )
+            raise DynError("velocity-beyond-limit", velocity=rate, unit=unit, joint=joint.name, limit=limit)
 
 
 def _by_joint(what: str, names: list[str], values: Any) -> dict[str, float]:
     if len(values) != len(names):
-        raise DynError(f"there are {len(names)} joints but {len(values)} {what}")
+        raise DynError("joint-counts-differ", names=len(names), count=len(values), quantity=what)
     if len(set(names)) < len(names):
         repeated = next(name for name, count in Counter(names).items() if count > 1)
-        raise DynError(f"joint '{repeated}' is named more than once")
+        raise DynError("joint-repeated", joint=repeated)
     if not plausible(values):
-        k = culprit(values)
-        raise DynError(f"{what}: that of joint '{names[k]}' is {values[k]}")
+        k = worst_index(values)
+        raise DynError("joint-value-implausible", quantity=what, joint=names[k], given=values[k])
     return dict(zip(names, values, strict=True))

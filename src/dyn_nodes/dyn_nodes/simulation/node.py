@@ -19,7 +19,6 @@ Services:
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,91 +26,67 @@ from typing import Any
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from rclpy.timer import Timer
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from dyn_core import Robot
+from dyn_core import DynError, Robot
 from dyn_nodes.common import qos
-from dyn_nodes.common.lifecycle.diagnostics import Failure
+from dyn_nodes.common.clocks import simultaneous_times
+from dyn_nodes.common.data_checks import Notice
+from dyn_nodes.common.lifecycle.diagnostics import Failure, Notices
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.joint_efforts import CommandOrder
-from dyn_nodes.robot_source import DescribedRobot
-from dyn_nodes.running_simulation import RunningSimulation
-from dyn_nodes.same_moment import same_moment
-from dyn_nodes.simulation.interface import SimulationServices
-from dyn_nodes.simulation.parameters import SimulationParameters
-from dyn_nodes.simulation.time_stepping import LIMITS, SimulationLoop, time_message
-from dyn_nodes.simulation_inputs import SimulationInputs
-from dyn_nodes.standing_base import refuse_moving_base
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, refuse_moving_base
+from dyn_nodes.common.messages.joint_reader import time_message
+from dyn_nodes.common.torques.effort_messages import CommandOrder
+from dyn_nodes.simulation.interface import SimulationInputs, SimulationServices
+from dyn_nodes.simulation.parameters import declared_simulation
+from dyn_nodes.simulation.simulated_robot import RunningSimulation
+from dyn_nodes.simulation.time_stepping import LIMITS, SimulationLoop
 
 _TICK_S = 0.01
-"""Longest time between two looks at the clock."""
+"""Longest period of the timer that advances the simulation (s)."""
 _SLOW = 0.95
-"""Part of the real-time factor asked for below which the machine is called too slow."""
+"""Fraction of the requested real-time factor below which the machine is too slow."""
 
 
 class Simulation(RobotNode[RunningSimulation]):
     """A simulated robot."""
 
     def __init__(self, *, steady: Callable[[], float] = time.monotonic, **node_options: Any) -> None:
-        """Declare the parameters, and start; DynError when the robot that they name cannot be used.
-
-        Args:
-            steady: the clock that simulated time keeps up with (s).
-            node_options: of the node.
-        """
+        """Declare the parameters, and start; `steady` is the clock that paces simulated time (s)."""
         super().__init__("simulation", **node_options)
         self._steady = steady
-        self._given = SimulationParameters(self)
-        self._running: RunningSimulation | None = None
-        self._timer: Timer | None = None
+        self._given = declared_simulation(self)
         self._loop = self._new_loop()
         self.start()
 
     def open(self) -> None:
-        """Check the parameters, load the robot if they give it, and open the topics and services."""
+        """Check the parameters, load their robot if there is one, and open the topics and services."""
         self._given.check()
         self._loop = self._new_loop()
         self._states = self.publisher(JointState, "joint_states", qos.COMMAND)
         if self._given.publish_clock:
             self._clocks = self.publisher(ClockMessage, "/clock", qos.COMMAND)
-        SimulationInputs(self, lambda: self._active, self._steady)
-        SimulationServices(self, self._loop, lambda: self._running, lambda: self._active, self._steady)
+        SimulationInputs(self, lambda: self.active, self._steady)
+        SimulationServices(self, self._loop, lambda: self._running, lambda: self.active, self._steady)
         self.open_diagnostics()
         described = self.open_robot()
         if described is not None and described.text is not None and self._given.publish_description:
             self.publisher(String, "robot_description", qos.LATCHED).publish(String(data=described.text))
 
-    def close(self) -> None:
-        """Close the topics and services, and forget the robot."""
-        self._stop()
-        self.close_all()
-        self._running = None
-
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let time begin."""
+        """Start simulated time."""
         interval = self._given.period / self._given.real_time_factor
         self._timer = self.create_timer(
             interval / math.ceil(interval / _TICK_S),
             self._on_timer,
-            # Not the node's own clock: that may be the one that this node makes go on.
+            # Not the clock of the node: it may be the simulated clock that this node publishes.
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
         self._loop.restart()
         return super().on_activate(state)
-
-    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Have time stand still, and nothing published."""
-        self._stop()
-        return super().on_deactivate(state)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-            self._timer = None
 
     def _new_loop(self) -> SimulationLoop:
         return SimulationLoop(self._given, self._steady, self._tell, self._on_fault)
@@ -123,11 +98,6 @@ class Simulation(RobotNode[RunningSimulation]):
         """The robot in use, as its description says."""
         return None if self._running is None else self._running.described.robot
 
-    @property
-    def _active(self) -> RunningSimulation | None:
-        """The robot in use while the node is active."""
-        return None if self._timer is None else self._running
-
     def prepare(self, described: DescribedRobot) -> RunningSimulation:
         """Make the simulator of a robot; DynError where the parameters do not fit it."""
         refuse_moving_base(described.robot, "the simulation")
@@ -138,12 +108,12 @@ class Simulation(RobotNode[RunningSimulation]):
         return RunningSimulation(described, robot, order, message, warnings)
 
     def use(self, prepared: RunningSimulation) -> None:
-        """Simulate another robot from now on, where the last one is."""
+        """Simulate another robot from now on, from the state of the last one."""
         left = [] if self._running is None else prepared.take_over(self._running)
         self._running = prepared
         self._loop.restart()
-        for sentence in (*prepared.warnings, *left):
-            self.get_logger().warning(sentence)
+        for warning in (*prepared.warnings, *left):
+            self.get_logger().warning(str(warning))
         robot, order = prepared.described.robot, prepared.order
         self.get_logger().info(
             f"simulating robot '{robot.name}' with {robot.dof} joints; "
@@ -156,12 +126,12 @@ class Simulation(RobotNode[RunningSimulation]):
         if self._running is not None:
             self._loop.run_due(self._running.robot)
 
-    def _on_fault(self, fault: str) -> None:
-        self.get_logger().error(f"the simulation has stopped until it is reset: {fault}")
+    def _on_fault(self, fault: DynError) -> None:
+        self.get_logger().error(str(Notice("simulation-fault", cause=fault)))
         self._diagnostics.look_again()
 
     def _tell(self, due: float) -> None:
-        """Publish the present state, which should have been published at a time of the steady clock (s)."""
+        """Publish the present state, which was due at a time of the steady clock (s)."""
         running = self._running
         if running is None:
             return
@@ -169,30 +139,30 @@ class Simulation(RobotNode[RunningSimulation]):
             stamp = self._loop.time
             self._clocks.publish(ClockMessage(clock=stamp))
         else:
-            now, present = same_moment(self._steady, lambda: self.get_clock().now().nanoseconds)
+            now, present = simultaneous_times(self._steady, lambda: self.get_clock().now().nanoseconds)
             stamp = time_message(max(0, present - round(1e9 * (now - due))))
         self._states.publish(running.joint_states(stamp))
 
     # Diagnostics.
 
-    def problem(self) -> str | Failure | None:
-        """What is wrong at the moment, for /diagnostics."""
+    def problem(self) -> Notice | None:
+        """Return the present problem, for /diagnostics."""
         if self._running is None:
             return None
         robot = self._running.robot
         if robot.fault is not None:
-            return Failure(f"stopped until it is reset: {robot.fault}")
+            return Failure("simulation-halted", cause=robot.fault)
         factor = self._real_time_factor()
         wanted = self._given.real_time_factor
         if factor is not None and factor < _SLOW * wanted:
-            return f"the machine is too slow: real-time factor {factor:.3f} instead of {wanted:g}"
+            return Notice("machine-too-slow", factor=factor, expected=wanted)
         if robot.timed_out:
-            return f"no command for {robot.command_age:.1f} s: no effort is exerted"
-        met = self._loop.limits_met
-        return "; ".join(f"joints {what}: {names}" for what, names in met.items()) or None
+            return Notice("command-timeout", age=robot.command_age)
+        met = [Notice(LIMITS[what], joints=names) for what, names in self._loop.limits_met.items()]
+        return Notices(met) if met else None
 
     def values(self) -> dict[str, str]:
-        """Values for /diagnostics."""
+        """Return values for /diagnostics."""
         factor = self._real_time_factor()
         met = self._loop.limits_met
         self._loop.forget_limits()
@@ -204,7 +174,7 @@ class Simulation(RobotNode[RunningSimulation]):
         }
 
     def _openings(self) -> dict[str, str]:
-        """How far the loops of the robot are open."""
+        """Return how far the loops of the robot are open."""
         simulator = self._running.robot.simulator if self._running else None
         if simulator is None or not simulator.passive_joint_names:
             return {}
@@ -218,7 +188,3 @@ class Simulation(RobotNode[RunningSimulation]):
 def main(arguments: list[str] | None = None) -> int:
     """Run the node."""
     return run(Simulation, "simulation", arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

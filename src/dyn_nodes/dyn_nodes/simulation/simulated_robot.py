@@ -1,27 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulator with what stands around a robot: brakes, commands and pushes that end, and faults."""
+"""The simulated robot: simulator, brakes, timeouts of commands and wrenches, faults."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
 
 import dyn_core
 from dyn_core import DynError
-from dyn_core.simulation.springs import with_both_ends
-from dyn_nodes.link_wrench import LinkWrench
-from dyn_nodes.rejection import Rejection
+from dyn_core.robot.robot import Robot
+from dyn_core.simulation.integrators.mechanism import with_both_ends
+from dyn_nodes.common.data_checks import Notice, Rejection, plausible
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
+from dyn_nodes.common.torques.effort_messages import CommandOrder
+
+
+class LinkWrench(NamedTuple):
+    """A wrench that the environment exerts **on** a link."""
+
+    link: str
+    # Force and moment (N, N m) on the axes of the link's frame and about its origin, shape (6,)
+    wrench: NDArray[np.float64]
+
+
+def link_wrench(message: WrenchStamped, robot: Robot) -> LinkWrench:
+    """Return the wrench of a message whose frame is a link of the robot; Rejection where it is unusable."""
+    link = message.header.frame_id
+    try:
+        robot.link_frame(link)
+    except DynError as problem:
+        raise Rejection("wrench-link-unknown", link=link, cause=problem) from problem
+    force, torque = message.wrench.force, message.wrench.torque
+    values = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
+    if not plausible(values):
+        raise Rejection("wrench-implausible", link=link, given=values)
+    return LinkWrench(link, np.array(values))
 
 
 class SimulatedRobot:
-    """The robot of the node `simulation`, from period to period. Times are simulated.
+    """The robot of the node `simulation`, advanced period by period. Times are simulated.
 
-    Attributes:
-        simulator: what computes the motion.
-        fault: why the motion could not be computed, in a sentence, until the robot is put elsewhere; or None.
-        braked: whether brakes hold all joints.
+    `fault` is why the motion could not be computed, until a reset or a new state; None where it could.
+    With `braked`, brakes hold all joints.
     """
 
     def __init__(
@@ -32,17 +60,13 @@ class SimulatedRobot:
         wrench_timeout: float = 0.5,
         brakes: bool = False,
     ) -> None:
-        """Stand where the simulator stands, without command.
+        """Begin at the state of the simulator, without a command.
 
-        Args:
-            simulator: what computes the motion.
-            command_timeout: time (s) after which a command is no longer exerted; 0: the last one acts until
-                another comes.
-            wrench_timeout: time (s) after which a wrench ends.
-            brakes: whether brakes hold all joints until the first command, after a reset too.
+        Commands and wrenches end after their timeouts (s); with command timeout 0, a command acts until the
+        next. With `brakes`, brakes hold all joints until the first command, also after a reset.
         """
         self.simulator = simulator
-        self.fault: str | None = None
+        self.fault: DynError | None = None
         self.braked = self._brakes = brakes
         self._command_timeout = command_timeout
         self._wrench_timeout = wrench_timeout
@@ -57,27 +81,27 @@ class SimulatedRobot:
 
     @property
     def timed_out(self) -> bool:
-        """Whether the last command is too old to be exerted."""
+        """Whether the last command is too old to act."""
         age = self.command_age
         return age is not None and 0.0 < self._command_timeout < age
 
     def command(self, efforts: NDArray[np.float64]) -> None:
-        """Exert efforts (N m or N), shape (n,), from now on.
+        """Apply efforts (N m or N), shape (n,), from now on.
 
         Raises:
-            Rejection: there is a fault, or a joint has an effort and no actuator.
+            Rejection: there is a fault, or an effort is given for a joint without an actuator.
         """
         if self.fault is not None:
-            raise Rejection("commands are refused until the simulation is reset: it has diverged")
+            raise Rejection("command-after-fault")
         try:
             self.simulator.set_effort(efforts)
         except DynError as problem:
-            raise Rejection(str(problem), f"{problem.element} has no actuator") from problem
+            raise Rejection(problem.code, **problem.values) from problem
         self._commanded_at = self._now
         self.braked = False
 
     def push(self, on: LinkWrench) -> None:
-        """Have the environment exert a wrench on a link, in the place of the last one there."""
+        """Apply a wrench of the environment to a link, instead of the last one there."""
         if on.wrench.any():
             self._wrenches[on.link] = (self._now + self._wrench_timeout, on.wrench)
         else:
@@ -85,7 +109,7 @@ class SimulatedRobot:
         self._apply_wrenches()
 
     def advance(self) -> None:
-        """Simulate one period; where that is not possible the robot stays where it is, with a fault."""
+        """Simulate one period; where this fails, the robot keeps its state and has a fault."""
         if self.fault is not None:
             return
         if self.timed_out:
@@ -99,7 +123,7 @@ class SimulatedRobot:
         try:
             self.simulator.step()
         except DynError as problem:
-            self.fault = str(problem)
+            self.fault = problem.with_traceback(None)
             self._let_go()
 
     def reset(self) -> None:
@@ -110,18 +134,16 @@ class SimulatedRobot:
         self.braked = self._brakes
 
     def place(self, q: Mapping[str, float], qd: Mapping[str, float]) -> None:
-        """Put joints at positions (rad or m) with velocities (rad/s or m/s); others stay as they are.
+        """Set positions (rad or m) and velocities (rad/s or m/s) of joints; other joints keep theirs.
 
-        A motor behind a spring goes with its joint, and a joint with its motor, where only one is named.
+        Where only a motor behind a spring or its joint is named, the other one follows.
         """
         names, state = self.simulator.joint_names, self.simulator.state
         unknown = sorted({*q, *qd} - set(names))
-        if unknown and unknown[0] in self.simulator.passive_joint_names:
-            raise DynError(
-                f"joint '{unknown[0]}' is passive, it follows through the loops: give {', '.join(names)} only"
-            )
         if unknown:
-            raise DynError(f"the robot has no joint '{unknown[0]}': its joints are {', '.join(names)}")
+            is_passive = unknown[0] in self.simulator.passive_joint_names
+            code = "placed-joint-passive" if is_passive else "placed-joint-unknown"
+            raise DynError(code, joint=unknown[0], known=", ".join(names))
         q = with_both_ends(self.simulator.robot, q)
         qd = with_both_ends(self.simulator.robot, qd, velocities=True)
         positions = [q.get(name, value) for name, value in zip(names, state.q.tolist(), strict=True)]
@@ -133,22 +155,18 @@ class SimulatedRobot:
         """Replace the payload of a link, as `Simulator.set_payload`."""
         self.simulator.set_payload(link, mass, centre, inertia)
 
-    def take_payloads(self, before: SimulatedRobot) -> list[str]:
-        """Hold what another robot holds, on links of the same name.
-
-        Returns:
-            A sentence about each payload that no link can hold.
-        """
-        left: list[str] = []
+    def take_payloads(self, before: SimulatedRobot) -> list[Notice]:
+        """Take the payloads of another robot, on links of the same name; return notices about the others."""
+        left: list[Notice] = []
         held = before.simulator.payloads
         for link in set(self.simulator.payloads) - set(held):
-            # It was put down since a parameter had it held.
+            # This payload of a parameter was removed since.
             self.attach(link, 0.0, (0.0,) * 3, (0.0,) * 6)
         for link, payload in held.items():
             try:
                 self.attach(link, *payload)
             except DynError as problem:
-                left.append(f"the payload of link '{link}' is forgotten: {problem}")
+                left.append(Notice("payload-forgotten", link=link, cause=problem))
         return left
 
     @property
@@ -156,7 +174,7 @@ class SimulatedRobot:
         return self._periods * self.simulator.settings.step
 
     def _let_go(self) -> None:
-        """Without a command and without wrenches."""
+        """End the command and all wrenches."""
         self.simulator.set_effort(np.zeros(len(self.simulator.joint_names)))
         self._wrenches = {}
         self._apply_wrenches()
@@ -164,3 +182,45 @@ class SimulatedRobot:
 
     def _apply_wrenches(self) -> None:
         self.simulator.set_wrenches({link: wrench for link, (_, wrench) in self._wrenches.items()})
+
+
+@dataclass(frozen=True)
+class RunningSimulation:
+    """The robot in use. Another robot has another `RunningSimulation`."""
+
+    described: DescribedRobot  # the robot of the description
+    robot: SimulatedRobot
+    order: CommandOrder  # order of arrays of commands
+    message: JointState  # the joint states, which are overwritten in each period
+    warnings: tuple[str, ...]  # what is suspicious about the simulation, one sentence each
+
+    def take_over(self, before: RunningSimulation) -> list[Notice]:
+        """Begin in the state of another robot, for joints of the same name, with its payloads.
+
+        The notices say what could not be taken over.
+        """
+        left = self.robot.take_payloads(before.robot)
+        old = before.robot.simulator
+        kept = [j for j, name in enumerate(old.joint_names) if name in self.robot.simulator.joint_names]
+        q = {old.joint_names[j]: float(old.state.q[j]) for j in kept}
+        qd = {old.joint_names[j]: float(old.state.qd[j]) for j in kept}
+        try:
+            self.robot.place(q, qd)
+        except DynError as problem:
+            left.append(Notice("initial-state-used", cause=problem))
+        return left
+
+    def joint_states(self, stamp: Time) -> JointState:
+        """Return the measured joint states, and the passive joints of loops, which have no sensors."""
+        message, measured = self.message, self.robot.simulator.measure()
+        message.header.stamp = stamp
+        position, velocity, effort = (values.tolist() for values in measured)
+        if self.robot.simulator.passive_joint_names:
+            passive = self.robot.simulator.passive_state
+            position += passive.q.tolist()
+            velocity += passive.qd.tolist()
+            effort += [0.0] * len(passive.q)
+        message.position = array("d", position)
+        message.velocity = array("d", velocity)
+        message.effort = array("d", effort)
+        return message

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Lagrange form ``A qdd + B [qd qd] + C [qd^2] + Q`` (SYMORO+ 2003, appendix 4.2, after Renaud 1985).
+"""Lagrange form A qdd + B [qd qd] + C [qd^2] + Q (SYMORO+ 2003, appendix 4.2, after Renaud 1985).
 
-Nothing is derived: with k the last of three joints on one branch, the coefficient of ``qd_j qd_k`` in the
-torque of joint i is the power, in the unit velocity of joint i, of one wrench on the composite body k, the
-generalised link of the paper. Of joint j it depends on the axis alone, and on nothing where j is prismatic.
+Nothing is differentiated. Let k be the last of three joints on one branch. The coefficient of ``qd_j qd_k``
+in the torque of joint i is the power, in the unit velocity of joint i, of one wrench on the composite body
+k (the generalised link of the paper). The wrench depends on the axis of joint j only, and is 0 if j is
+prismatic.
 
-The scan has slips in this appendix. Derived anew: ``N = (XX - YY + ZZ) / 2``; where i is the last joint,
-``B(i,j,k) = -2 b(k,j,i)`` and ``C(i,j) = -b(j,j,i)``; and the cases of a prismatic joint k are one wrench as
-well, `coriolis_wrench`.
+The scan of the appendix has errors. Derived anew: ``N = (XX - YY + ZZ) / 2``; if i is the last joint,
+``B(i,j,k) = -2 b(k,j,i)`` and ``C(i,j) = -b(j,j,i)``; the cases of a prismatic joint k are also one wrench,
+`coriolis_wrench`.
+
+Mimic joints follow by ``qd_tree = G qd`` with constant G. The Christoffel symbols of the coordinates are
+those of the joints, multiplied by G on each of the three sides.
 """
 
 from __future__ import annotations
@@ -15,19 +19,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dyn_core.dynamics.composite_inertia import composite_inertias
-from dyn_core.dynamics.gravity_torques import gravity_torques
-from dyn_core.dynamics.inertia_matrix import wrench_of_unit_acceleration
-from dyn_core.dynamics.wrench import Wrench
-from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.kinematics.link_velocity import moved_along
-from dyn_core.linalg.dot import dot
+from dyn_core.algorithms.dynamics.newton_euler import (
+    composite_inertias,
+    gravity_torques,
+    wrench_of_unit_acceleration,
+)
+from dyn_core.algorithms.dynamics.wrenches import Wrench
+from dyn_core.algorithms.link_motion import unit_velocities
+from dyn_core.core.errors import DynError
+from dyn_core.robot.joint_coupling import coordinate_inertia, coordinate_torques
 from dyn_core.robot.joints import Sigma
 from dyn_core.robot.links import InertialParameters
-from dyn_core.robot.robot import Robot
-from dyn_core.symbolic import screw
-from dyn_core.symbolic.scalar import Scalar
-from dyn_core.symbolic.screw import Screw
+from dyn_core.robot.mdh.direct_geometry import joint_placements
+from dyn_core.robot.robot import Robot, refuse_moving_base
+from dyn_core.symbolic.scalar import Scalar, Scalars, dot
 from dyn_core.symbolic.vec3 import Vec3
 
 Christoffel = list[list[list[Scalar]]]
@@ -35,45 +40,32 @@ Christoffel = list[list[list[Scalar]]]
 
 
 class LagrangeForm(NamedTuple):
-    """The coefficients of the Lagrange form of n joints, friction apart.
+    """The coefficients of the Lagrange form of n joints, without friction."""
 
-    Attributes:
-        A: inertia matrix with the inertia of the rotors, n rows of n.
-        christoffel: n x n x n symbols of the Coriolis and centrifugal torques, symmetric in the last two.
-        Q: gravity torques (N m) or forces (N).
-    """
-
-    A: list[list[Scalar]]
-    christoffel: Christoffel
-    Q: list[Scalar]
+    A: list[list[Scalar]]  # inertia matrix with the inertia of the rotors, n rows of n entries
+    christoffel: Christoffel  # n x n x n symbols of the Coriolis and centrifugal torques
+    Q: list[Scalar]  # gravity torques (N m) or forces (N)
 
 
-def lagrange_form(robot: Robot, q: Sequence[Scalar], gravity_0: Vec3) -> LagrangeForm:
-    """Coefficients of the Lagrange form by Renaud's algorithm on composite bodies.
+def lagrange_form(robot: Robot, q: Scalars, gravity_0: Vec3) -> LagrangeForm:
+    """Coefficients of the Lagrange form of the joints by Renaud's algorithm on composite bodies.
 
-    Where three joints are not on one branch, the symbol is 0 and nothing is computed.
-
-    Args:
-        robot: the robot, a tree.
-        q: n joint positions (rad or m).
-        gravity_0: acceleration of gravity in frame 0 (m/s^2).
+    The symbol of three joints that are not on one branch is 0 without computation.
     """
     n = len(robot.joints)
-    placements = [joint_placement(joint, q_j) for joint, q_j in zip(robot.joints, q, strict=True)]
+    placements = joint_placements(robot, q)
     composite = composite_inertias(robot, placements)
+    velocities = unit_velocities(robot, placements)
     A: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     b: Christoffel = [[[0.0] * n for _ in range(n)] for _ in range(n)]
-    axes: list[dict[int, Screw]] = [{}]  # by body, the unit velocities that the joints before it give it
-    for k, (joint, placement) in enumerate(zip(robot.joints, placements, strict=True)):
-        carriers = {i: screw.over(placement.steps, a) for i, a in axes[joint.antecedent].items()}
-        own = moved_along(joint.sigma, screw.ZERO, 1.0)
-        axes.append({**carriers, k: own})
+    for k, joint in enumerate(robot.joints):
+        carriers = {i: a for i, a in velocities[k + 1].items() if i != k}
         body = composite[k + 1]
         inertia = wrench_of_unit_acceleration(body, joint.sigma)
         A[k][k] = inertia.along(joint.sigma) + joint.Ia
         for i, a_i in carriers.items():
             A[i][k] = A[k][i] = inertia.power(a_i)
-        for j, a_j in axes[-1].items():
+        for j, a_j in velocities[k + 1].items():
             wrench = coriolis_wrench(body, joint.sigma, a_j.angular)
             for i, a_i in carriers.items():
                 b[i][j][k] = b[i][k][j] = symbol = wrench.power(a_i)
@@ -83,15 +75,11 @@ def lagrange_form(robot: Robot, q: Sequence[Scalar], gravity_0: Vec3) -> Lagrang
 
 
 def coriolis_wrench(body: InertialParameters, sigma: Sigma, axis: Vec3) -> Wrench:
-    """Half the wrench per ``qd_j qd_k`` on a body at whose origin joint k is, in frame k.
+    """Half the wrench per ``qd_j qd_k`` on body k, whose origin is at joint k, in frame k.
 
-    Its power in the unit velocity of a joint i < k is b(i,j,k); that in the axis of k is 0. The parameters
-    are those of Phi, Psi, Theta, lambda and upsilon in SYMORO+ 2003, appendix 4.2.
-
-    Args:
-        body: composite parameters of body k.
-        sigma: type of joint k.
-        axis: unit vector of the axis of joint j <= k in frame k; 0 where j is prismatic.
+    Its power in the unit velocity of a joint i < k is b(i,j,k); its power along the axis of k is 0. The
+    parameters are those of Phi, Psi, Theta, lambda and upsilon in SYMORO+ 2003, appendix 4.2.
+    `body` has composite parameters; `axis` is the unit vector of joint j <= k in frame k, 0 if prismatic.
     """
     x, y, z = axis
     across = body.MX * x + body.MY * y
@@ -105,14 +93,55 @@ def coriolis_wrench(body: InertialParameters, sigma: Sigma, axis: Vec3) -> Wrenc
     )
 
 
-def coriolis_matrix(christoffel: Christoffel, qd: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Coriolis matrix C of which ``C qd`` are the Coriolis and centrifugal torques.
+def coriolis_matrix(christoffel: Christoffel, qd: Scalars) -> list[list[Scalar]]:
+    """Coriolis matrix C: ``C qd`` are the Coriolis and centrifugal torques.
 
-    Of all such matrices it is the one of the Christoffel symbols, for which dA/dt - 2 C is skew-symmetric
-    (SYMORO+ 2003, sec. 3.3.3; Koditschek 1984).
-
-    Args:
-        christoffel: n x n x n symbols.
-        qd: n velocities (rad/s or m/s).
+    It is built from the Christoffel symbols, so dA/dt - 2 C is skew-symmetric (SYMORO+ 2003, sec. 3.3.3;
+    Koditschek 1984).
     """
     return [[dot(symbols, qd) for symbols in row] for row in christoffel]
+
+
+# Lagrange form of the coordinates of a robot with mimic joints
+
+
+def coordinate_lagrange(robot: Robot, q: Scalars) -> LagrangeForm:
+    """Coefficients of the Lagrange form of the dof coordinates.
+
+    Raises:
+        DynError: the robot has loops, or its side file says that its base moves.
+    """
+    refuse_loops(robot)
+    refuse_moving_base(robot, "the Lagrange form")
+    A, b, Q = lagrange_form(robot, q, robot.gravity_0)
+    if all(joint.mimic is None for joint in robot.joints):
+        return LagrangeForm(A, b, Q)
+    return LagrangeForm(coordinate_inertia(robot, A), _gathered(robot, b), coordinate_torques(robot, Q))
+
+
+def refuse_loops(robot: Robot) -> None:
+    """Raise DynError if a robot has loops: the Lagrange form is for trees."""
+    if robot.loops:
+        raise DynError(
+            "lagrange-form-with-loops",
+            robot=robot.name,
+            loops=[loop.name for loop in robot.loops],
+            element=f"loop '{robot.loops[0].name}'",
+        )
+
+
+def _gathered(robot: Robot, b: Christoffel) -> Christoffel:
+    """Multiply the symbols by G on each of the three sides."""
+    by_last = [[coordinate_torques(robot, row) for row in rows] for rows in b]
+    by_both = [_columns_gathered(robot, rows) for rows in by_last]
+    gathered: Christoffel = [[] for _ in range(robot.dof)]
+    for rows in zip(*by_both, strict=True):
+        for i, row in enumerate(_columns_gathered(robot, rows)):
+            gathered[i].append(row)
+    return gathered
+
+
+def _columns_gathered(robot: Robot, rows: Sequence[Scalars]) -> list[list[Scalar]]:
+    """Return ``G^T rows``."""
+    columns = [coordinate_torques(robot, column) for column in zip(*rows, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]

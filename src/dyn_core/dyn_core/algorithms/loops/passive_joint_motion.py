@@ -1,45 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """The passive joints of a robot with loops, in one configuration (SYMORO+ 2003, sec. 2.6 and 2.7).
 
-Velocities and accelerations of the passive joints follow from those of the actuated ones by the
-constraints ``W_p qd_p = -W_a qd_a`` and ``W_p qdd_p = -W_a qdd_a - Psi``, eqs. (2.37) and (2.40); torques go
-the other way by ``Gamma_c = Gamma_a + W^T Gamma_p``, eq. (4.39), ``W = -W_p^-1 W_a``. W is never formed
-where a vector is all that is needed.
+Velocities and accelerations of the passive joints follow from those of the actuated joints by the
+constraints ``W_p qd_p = -W_a qd_a`` and ``W_p qdd_p = -W_a qdd_a - Psi``, eqs. (2.37) and (2.40). Torques
+of the passive joints are transferred to the actuated ones by ``Gamma_c = Gamma_a + W^T Gamma_p`` with
+``W = -W_p^-1 W_a``, eq. (4.39). W is not formed where a product with a vector is enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 
-from dyn_core.algorithms.loops.constraints import opening, rate_rows, rest_of_rate
+from dyn_core.algorithms.loops.constraints import acceleration_terms, on_independent, opening, rate_rows
 from dyn_core.algorithms.loops.loop_structure import LinearPassive, Structure
-from dyn_core.loops.block_factors import Orthogonal, Pair, factorised
-from dyn_core.loops.block_triangular import Block
-from dyn_core.loops.numbers import on_independent
+from dyn_core.algorithms.loops.redundancy import Block, Orthogonal, Pair, factorised
 from dyn_core.robot.joint_coupling import joint_positions, joint_rates, times
 from dyn_core.robot.robot import Robot
-from dyn_core.symbolic.scalar import Scalar, is_zero
+from dyn_core.symbolic.scalar import Scalar, Scalars, is_zero
 
-Values = dict[int, Scalar]
-"""One scalar by number of joint."""
+Values = dict[int, Scalar]  # Scalars by number of the joint
 
 
 class Passive:
-    """What the loops say in one configuration.
+    """Relations of the passive to the actuated joints in one configuration.
 
     Attributes:
         q: n positions of the joints of the tree (rad or m).
     """
 
-    def __init__(self, robot: Robot, found: Structure, q_a: Sequence[Scalar], x: Sequence[Scalar]) -> None:
+    def __init__(self, robot: Robot, found: Structure, q_a: Scalars, x: Scalars) -> None:
         """Take the configuration.
 
-        Args:
-            robot: the robot.
-            found: how its passive joints follow.
-            q_a: positions of the actuated joints (rad or m).
-            x: positions of those passive joints that follow by no linear relation (rad or m).
+        `q_a`: positions of the actuated joints (rad or m); `x`: positions of the passive joints without a
+        linear relation (rad or m).
         """
         self._robot = robot
         self._found = found
@@ -48,7 +42,7 @@ class Passive:
         self.q = joint_positions(robot, [positions[j] for j in robot.independent])
 
     def openings(self) -> tuple[list[Scalar], list[Scalar]]:
-        """How far the loops are open: in the constraints that determine the unknown joints, and in others."""
+        """Openings of the loops, in the constraints that determine the unknown joints and in the others."""
         gaps, others = [], []
         for cut in self._found.cuts:
             of_loop, more = opening(self._robot, cut, self.q)
@@ -59,38 +53,34 @@ class Passive:
         return [gaps[row] for row in self._found.rows], others
 
     def newton_step(self) -> list[Scalar]:
-        """Change of the unknown joints that closes the loops to first order (rad or m)."""
+        """Change of the unknown joints (rad or m) that closes the loops to first order."""
         gaps, _ = self.openings()
         return [-step for step in self._solve(gaps)]
 
-    def rates(self, qd_a: Sequence[Scalar]) -> list[Scalar]:
+    def rates(self, qd_a: Scalars) -> list[Scalar]:
         """Velocities of the n joints of the tree (rad/s or m/s)."""
         return self._all(self._following(qd_a, [0.0] * len(self._found.rows)))
 
-    def accelerations(self, qd: Sequence[Scalar], qdd_a: Sequence[Scalar]) -> list[Scalar]:
+    def accelerations(self, qd: Scalars, qdd_a: Scalars) -> list[Scalar]:
         """Accelerations of the n joints of the tree (rad/s^2 or m/s^2) from the velocities of all of them."""
-        return self._all(self._following(qdd_a, self._rests(qd)))
+        return self._all(self._following(qdd_a, self._acceleration_terms(qd)))
 
-    def _rests(self, qd: Sequence[Scalar]) -> list[Scalar]:
+    def _acceleration_terms(self, qd: Scalars) -> list[Scalar]:
         if not self._found.unknown:
             return []
-        rests = [r for cut in self._found.cuts for r in rest_of_rate(self._robot, cut, self.q, qd)]
-        return [rests[row] for row in self._found.rows]
+        terms = [t for cut in self._found.cuts for t in acceleration_terms(self._robot, cut, self.q, qd)]
+        return [terms[row] for row in self._found.rows]
 
-    def multipliers(self, torques: Sequence[Scalar]) -> list[Scalar]:
-        """Multipliers lambda of the constraints, ``W_p^T lambda = -Gamma_p`` (SYMORO+ 2003, eq. (4.37)).
-
-        Args:
-            torques: those of the independent joints, which the tree takes (N m or N).
-        """
+    def multipliers(self, torques: Scalars) -> list[Scalar]:
+        """Lambda of ``W_p^T lambda = -Gamma_p`` from torques of independent joints: SYMORO+ 2003, (4.37)."""
         return self._solve_transposed([-torques[self._numbers[j]] for j in self._found.unknown])
 
     def matrix(self) -> list[list[Scalar]]:
-        """Matrix W_p of the constraints: a row for each, a column for each unknown joint."""
+        """Matrix W_p: a row for each constraint, a column for each unknown joint."""
         rows = [self._rows[row] for row in self._found.rows]
         return [[row[j] for j in self._found.unknown] for row in rows]
 
-    def actuated(self, torques: Sequence[Scalar]) -> list[Scalar]:
+    def actuated(self, torques: Scalars) -> list[Scalar]:
         """Torques of the actuated joints from those of the independent joints (SYMORO+ 2003, eq. (4.39))."""
         by_joint: Values = {j: torques[k] for j, k in self._numbers.items()}
         if self._found.unknown:
@@ -104,7 +94,7 @@ class Passive:
         return [by_joint[j] for j in self._robot.coordinates]
 
     def _known_entries(self, row: int) -> Values:
-        """Entries of a constraint that are of no unknown joint and not 0."""
+        """Entries of a constraint that belong to known joints and are not 0."""
         unknown = set(self._found.unknown)
         entries = self._rows[row].items()
         return {j: entry for j, entry in entries if j not in unknown and not is_zero(entry)}
@@ -116,21 +106,21 @@ class Passive:
         columns = [self._following([float(i == k) for i in range(N)], zeros) for k in range(N)]
         return [[column[j] for column in columns] for j in self._robot.independent]
 
-    def _following(self, of_actuated: Sequence[Scalar], rests: Sequence[Scalar]) -> Values:
-        """Rates of all independent joints from those of the actuated ones and the rest of the constraints."""
+    def _following(self, of_actuated: Scalars, terms: Scalars) -> Values:
+        """Solve the constraints with their terms Psi (0 for rates) for all independent joints."""
         known = self._with_linear(of_actuated, 0.0)
         if not self._found.unknown:
             return known
         b = []
-        for row, rest in zip(self._found.rows, rests, strict=True):
-            total = -rest
+        for row, term in zip(self._found.rows, terms, strict=True):
+            total = -term
             for j, entry in self._known_entries(row).items():
                 total = total - entry * known[j]
             b.append(total)
         return {**known, **dict(zip(self._found.unknown, self._solve(b), strict=True))}
 
-    def _with_linear(self, of_actuated: Sequence[Scalar], constants: float) -> Values:
-        """Positions (constants 1.0) or rates (0.0) of all joints but the unknown ones."""
+    def _with_linear(self, of_actuated: Scalars, constants: float) -> Values:
+        """Positions (constants = 1.0) or rates (0.0) of all joints except the unknown ones."""
         values: Values = dict(zip(self._robot.coordinates, of_actuated, strict=True))
         return values | {linear.joint: _value(linear, values, constants) for linear in self._found.linear}
 
@@ -153,8 +143,8 @@ class Passive:
     def _joints(self, block: Block) -> list[int]:
         return [self._found.unknown[c] for c in block.columns]
 
-    def _solve(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """Answer x of ``W_p x = b`` for the unknown joints, block by block."""
+    def _solve(self, b: Scalars) -> list[Scalar]:
+        """Return x of ``W_p x = b`` for the unknown joints, block by block."""
         x: Values = {}
         for block, factors in zip(self._found.blocks, self._factors, strict=True):
             rest = [self._less_known(row, b[row], x) for row in block.rows]
@@ -168,8 +158,8 @@ class Passive:
                 b = b - entries[j] * value
         return b
 
-    def _solve_transposed(self, f: Sequence[Scalar]) -> list[Scalar]:
-        """Answer y of ``W_p^T y = f``, block by block from the last."""
+    def _solve_transposed(self, f: Scalars) -> list[Scalar]:
+        """Return y of ``W_p^T y = f``, block by block from the last."""
         y: dict[int, Scalar] = {}
         of_joint = dict(zip(self._found.unknown, f, strict=True))
         for block, factors in zip(reversed(self._found.blocks), reversed(self._factors), strict=True):

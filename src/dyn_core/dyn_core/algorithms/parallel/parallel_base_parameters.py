@@ -1,42 +1,138 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters of parallel robots (Khalil-Guegan 2004, sec. VI).
+"""Base parameters and regressor of parallel robots (Khalil-Guegan 2004, sec. VI).
 
-First those of each leg, as of a tree. Then what the platform adds to it:
+The base parameters of each leg, as a tree, come first. The platform adds two kinds of relations:
 
-* a mass at the centre of a cut joint is carried by the leg and by the platform alike, wherever it belongs:
-  its parameters as part of the leg's last body and as part of the platform do the same, eqs. (51) to (66).
-  Of a revolute joint this is true of masses all along its axis, of a fixed one of every body;
-* a platform that cannot move in all ways does not show all of its parameters.
+* the leg and the platform both carry a mass at the centre of a cut joint: its parameters have the same effect
+  as part of the leg's last body and as part of the platform, eqs. (51) to (66). For a revolute joint this
+  holds for masses along its axis, for a fixed joint for every body;
+* if the platform cannot move in all directions, some of its parameters have no effect.
 
-Each is a direction in the space of the parameters that changes no torque; the last parameter that it
-contains clearly is grouped with the others.
+Each relation is a direction in the space of the parameters that changes no torque. The last parameter that
+is clearly part of it is grouped with the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, get_args
 
 import numpy as np
 
-from dyn_core.algorithms.base_parameters.combinations import Combinations
-from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
+from dyn_core.algorithms.base_parameters.combinations import PER_BODY, Combinations
+from dyn_core.algorithms.base_parameters.determination import Method, grouped_sum
+from dyn_core.algorithms.base_parameters.independent_columns import (
+    CLEAR,
+    dependent_columns,
+    first_independent,
+    without_rounding,
+)
+from dyn_core.algorithms.base_parameters.torque_effects import Matrix, Mount, moved_parameters
 from dyn_core.algorithms.base_parameters.tree_relations import tree_relations
-from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
-from dyn_core.grouping.base_parameters import PER_BODY
-from dyn_core.grouping.chosen import CLEAR, first_independent, without_rounding
-from dyn_core.grouping.effects import Mount
-from dyn_core.grouping.inertial_maps import Matrix, moved_parameters
-from dyn_core.linalg.transform import Transform, compose
-from dyn_core.model.standard_parameters import INERTIAL
-from dyn_core.parallel.leg import Leg
-from dyn_core.parallel.random_states import random_motions, random_regressor
-from dyn_core.parallel.regressor import platform_columns
+from dyn_core.algorithms.dynamics.regressors import regressor, unit_wrenches
+from dyn_core.algorithms.dynamics.wrenches import wrench_on_antecedent
+from dyn_core.algorithms.parallel.leg_kinematics import (
+    PlatformMotion,
+    leg_accelerations,
+    leg_state,
+    leg_velocities,
+    placement_entries,
+    platform_motion,
+)
+from dyn_core.algorithms.parallel.leg_positions import closed_leg
+from dyn_core.algorithms.parallel.parallel_robot import Leg, ParallelRobot
+from dyn_core.algorithms.parallel.platform_dynamics import body_motion, wrench_on_platform
+from dyn_core.algorithms.parallel.platform_mobility import at_rest, moved
+from dyn_core.core.errors import DynError, check_choice
+from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT, parameter_values, parametrised
 from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import Scalar, Scalars
+from dyn_core.symbolic.transform import Transform, apply, compose, inverse
 from dyn_core.symbolic.vec3 import Vec3
 
-Method: TypeAlias = Literal["symbolic", "numeric"]
+# Regressor: wrenches along the mobility of the platform, linear in the parameters
+
+OF_BODY = len(INERTIAL) + 1  # Number of inertial parameters of a body and the rotor of its joint
+
+
+def leg_columns(robot: ParallelRobot, leg: Leg, motion: PlatformMotion, q: Scalars) -> list[list[Scalar]]:
+    """Columns of the parameters XX to M and Ia of the bodies of a leg, each along the mobility."""
+    state = leg_state(leg, motion, q)
+    qd = leg_velocities(state, motion)
+    Y = regressor(leg.robot, q, qd, leg_accelerations(state, motion, qd), leg.robot.gravity_0)
+    columns = list(zip(*Y, strict=True))
+    inertial = [column for k, column in enumerate(columns) if k % PER_JOINT < OF_BODY]
+    return [robot.projected(wrench_on_platform(state, column).values) for column in inertial]
+
+
+def platform_columns(robot: ParallelRobot, motion: PlatformMotion) -> list[list[Scalar]]:
+    """Columns of the parameters XX to M of the platform's body, each along the mobility."""
+    T_link_body = inverse(robot.robot.link_frame(robot.platform).T_body_link)
+    wrenches = unit_wrenches(body_motion(motion, T_link_body, robot.robot.gravity))
+    T_root_body = Transform(mat3.mul(motion.R, T_link_body.R), mat3.mul_vec(motion.R, T_link_body.p))
+    return [robot.projected(wrench_on_antecedent(T_root_body, one).values) for one in wrenches]
+
+
+# Regressor in random motions near the assembly
+
+SAMPLES = 60
+
+REACH = 0.06  # Largest displacement of the platform from the assembly along each degree of freedom (m or rad)
+HALVINGS = 10  # Number of times that a displacement is halved if a leg is too short for it
+
+
+class RandomMotion(NamedTuple):
+    """A motion of the platform, gravity on the axes of the root (m/s^2), and joint positions of the legs."""
+
+    motion: PlatformMotion
+    gravity: Vec3
+    q: list[list[float]]
+
+
+def random_motions(
+    robot: ParallelRobot, mount: Mount, seed: int, samples: int = SAMPLES
+) -> Iterator[RandomMotion]:
+    """Yield random motions along all degrees of freedom of the platform."""
+    random = np.random.default_rng(seed)
+    basis = np.array(robot.mobility)
+    for _ in range(samples):
+        V, Vd = (random.standard_normal((2, len(basis))) @ basis).tolist()
+        T, q = _reached(robot, REACH * random.uniform(-1.0, 1.0, len(basis)) @ basis)
+        gravity = robot.robot.gravity
+        if mount == "tilted":
+            x, y, z = (9.81 * random.standard_normal(3)).tolist()
+            gravity = (x, y, z)
+        yield RandomMotion(platform_motion(placement_entries(T), V, Vd, None), gravity, q)
+
+
+def _reached(robot: ParallelRobot, by: Matrix) -> tuple[Transform, list[list[float]]]:
+    """Return the placement after a displacement, or after a fraction of it that all legs can follow."""
+    for halving in range(HALVINGS):
+        T = moved(robot.T_home, by * 0.5**halving)
+        try:
+            return T, [
+                closed_leg(leg, at_rest(T), near) for leg, near in zip(robot.legs, robot.q_home, strict=True)
+            ]
+        except DynError:
+            continue
+    return robot.T_home, [list(q) for q in robot.q_home]
+
+
+def random_regressor(robot: ParallelRobot, mount: Mount, seed: int = 0, samples: int = SAMPLES) -> Matrix:
+    """Columns of the platform's parameters and of those of the legs, with the random states stacked."""
+    rows = []
+    for state in random_motions(robot, mount, seed, samples):
+        tilted = robot.with_gravity(state.gravity)
+        columns = platform_columns(tilted, state.motion)
+        for leg, q in zip(tilted.legs, state.q, strict=True):
+            columns += leg_columns(tilted, leg, state.motion, q)
+        rows.append(np.array(columns).T)
+    stacked: Matrix = np.vstack(rows)
+    return stacked
+
+
+# Base parameters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,8 +143,8 @@ class ParallelBaseParameters(Combinations):
         standard_names: XX to M of the platform, then XX to M (and Ia) of the bodies of the legs.
         robot_name: name of the robot.
         method: ``"symbolic"`` or ``"numeric"``.
-        of_platform: how many of the base parameters are in the place of one of the platform.
-        of_legs: the same of each leg.
+        of_platform: number of the base parameters that replace parameters of the platform.
+        of_legs: number of those of each leg.
     """
 
     robot_name: str
@@ -57,29 +153,30 @@ class ParallelBaseParameters(Combinations):
     of_legs: tuple[int, ...]
 
     def __repr__(self) -> str:
-        """Answer how many there are, and of which robot."""
         return f"<{len(self.kept)} base parameters of '{self.robot_name}', {self.method}>"
 
 
 def parallel_base_parameters(
     robot: ParallelRobot, method: Method = "symbolic", mount: Mount = "fixed", rotor_inertia: bool = True
 ) -> ParallelBaseParameters:
-    """Answer independent combinations of inertial parameters that give all actuator efforts.
+    """Return independent combinations of inertial parameters that give all actuator efforts.
 
     Args:
         robot: the robot.
         method: ``"symbolic"``: by rules; ``"numeric"``: by a QR decomposition of the regressor in random
             states.
-        mount: ``"fixed"``: the base stands still; ``"tilted"``: gravity can have any direction.
-        rotor_inertia: whether the inertias of rotors are among the standard parameters.
+        mount: ``"fixed"``: the base is at rest; ``"tilted"``: gravity can have any direction.
+        rotor_inertia: whether the inertias of rotors are standard parameters.
     """
-    if method not in get_args(Method):
-        raise ValueError(f"method: expected 'symbolic' or 'numeric', but it is {method!r}")
-    if mount not in ("fixed", "tilted"):
-        raise ValueError(f"mount: expected 'fixed' or 'tilted', but it is {mount!r}")
-    make = _symbolic if method == "symbolic" else _numeric
-    kept, matrix = make(robot, mount)
-    names = _all_names(robot)
+    check_choice("method", method, get_args(Method))
+    check_choice("mount", mount, ("fixed", "tilted"))
+    kept: Sequence[int]
+    if method == "symbolic":
+        kept, matrix = _symbolic(robot, mount)
+    else:
+        kept, matrix = dependent_columns(random_regressor(robot, mount))
+    names = [f"{name}{robot.body}" for name in INERTIAL]
+    names += [f"{name}{j}" for leg in robot.legs for j in leg.bodies for name in PER_BODY]
     columns = [k for k, name in enumerate(names) if rotor_inertia or not name.startswith("Ia")]
     rows = [row for row, k in enumerate(kept) if k in columns]
     found = np.ascontiguousarray(matrix[np.ix_(rows, columns)])
@@ -98,36 +195,27 @@ def parallel_base_parameters(
     )
 
 
-def _all_names(robot: ParallelRobot) -> list[str]:
-    platform = [f"{name}{robot.body}" for name in INERTIAL]
-    return platform + [f"{name}{j}" for leg in robot.legs for j in leg.bodies for name in PER_BODY]
-
-
 def _symbolic(robot: ParallelRobot, mount: Mount) -> tuple[list[int], Matrix]:
-    """Answer the places of the parameters that stay, and the base parameters from the standard ones."""
+    """Return the indices of the kept parameters, and the matrix from standard to base parameters."""
     width = len(INERTIAL)
     of_legs = [tree_relations(leg.robot, mount) for leg in robot.legs]
-    total = width + sum(relations.matrix.shape[1] for relations in of_legs)
+    blocks = [np.eye(width), *(relations.matrix for relations in of_legs)]
+    *starts, total = np.cumsum([0, *(block.shape[1] for block in blocks)]).tolist()
     kept = list(range(width))
-    rows = [np.eye(width, total)]
-    start = width
-    starts = []
-    for relations in of_legs:
-        starts.append(start)
-        block = np.zeros((len(relations.kept), total))
-        block[:, start : start + relations.matrix.shape[1]] = relations.matrix
-        rows.append(block)
+    rows = []
+    for start, block in zip(starts, blocks, strict=True):
+        rows.append(np.pad(block, ((0, 0), (start, total - start - block.shape[1]))))
+    for start, relations in zip(starts[1:], of_legs, strict=True):
         kept += [start + k for k in relations.kept]
-        start += relations.matrix.shape[1]
     matrix = np.vstack(rows)
     idle = [*_idle_of_platform(robot, mount, total)]
-    for leg, begin in zip(robot.legs, starts, strict=True):
+    for leg, begin in zip(robot.legs, starts[1:], strict=True):
         idle += _shared(robot, leg, begin, total)
     return _without_idle(kept, matrix, [matrix @ direction for direction in idle])
 
 
 def _without_idle(kept: list[int], matrix: Matrix, idle: Sequence[Matrix]) -> tuple[list[int], Matrix]:
-    """Group parameters so that no direction that changes no torque is left."""
+    """Group parameters until no direction without effect on the torques remains."""
     settled: list[tuple[int, Matrix]] = []
     for direction in idle:
         left = direction.copy()
@@ -138,7 +226,7 @@ def _without_idle(kept: list[int], matrix: Matrix, idle: Sequence[Matrix]) -> tu
             continue
         pivot = int(np.flatnonzero(np.abs(left) > CLEAR * largest)[-1])
         left = left / left[pivot]
-        settled = [(place, earlier - earlier[pivot] * left) for place, earlier in settled]
+        settled = [(k, earlier - earlier[pivot] * left) for k, earlier in settled]
         settled.append((pivot, left))
     grouped = matrix.copy()
     for pivot, direction in settled:
@@ -149,7 +237,7 @@ def _without_idle(kept: list[int], matrix: Matrix, idle: Sequence[Matrix]) -> tu
 
 
 def _shared(robot: ParallelRobot, leg: Leg, begin: int, total: int) -> list[Matrix]:
-    """Directions from the platform to the last body of a leg: bodies that belong to either, eq. (56)."""
+    """Directions that move mass from the platform to the last body of a leg: eq. (56)."""
     T_body_platform = robot.robot.link_frame(robot.platform).T_body_link
     last = begin + len(PER_BODY) * (len(leg.bodies) - 1)
     directions = []
@@ -162,31 +250,21 @@ def _shared(robot: ParallelRobot, leg: Leg, begin: int, total: int) -> list[Matr
 
 
 def _cut_bodies(leg: Leg, T_body_platform: Transform) -> list[tuple[Matrix, Matrix]]:
-    """Parameters, in the last body of a leg and in the platform's, of bodies that both carry alike."""
+    """Parameters, in the last body of a leg and in the platform's, of bodies that either can carry."""
     if len(leg.pairs) == 3:
         x, y = leg.pairs[0].in_leg, leg.pairs[2].in_leg
         v, w = leg.pairs[0].in_platform, leg.pairs[1].in_platform
         T_last_cut = Transform(mat3.from_columns(x, y, vec3.cross(x, y)), leg.point)
         T_link_cut = Transform(mat3.from_columns(vec3.cross(v, w), v, w), leg.anchor)
-        in_leg, in_platform = (
-            moved_parameters(T_last_cut),
-            moved_parameters(compose(T_body_platform, T_link_cut)),
-        )
-        return list(zip(in_leg.T, in_platform.T, strict=True))
-    places = [(leg.point, leg.anchor)]
+        T_body_cut = compose(T_body_platform, T_link_cut)
+        return list(zip(moved_parameters(T_last_cut).T, moved_parameters(T_body_cut).T, strict=True))
+    points = [(leg.point, leg.anchor)]
     if len(leg.pairs) == 2:
         axis = vec3.cross(leg.pairs[0].in_platform, leg.pairs[1].in_platform)
-        places += [
-            (
-                vec3.add(leg.point, vec3.scale(way, leg.pairs[0].in_leg)),
-                vec3.add(leg.anchor, vec3.scale(way, axis)),
-            )
-            for way in (1.0, -1.0)
-        ]
-    return [
-        (point_mass(a), point_mass(vec3.add(mat3.mul_vec(T_body_platform.R, b), T_body_platform.p)))
-        for a, b in places
-    ]
+        for way in (1.0, -1.0):
+            in_leg = vec3.add(leg.point, vec3.scale(way, leg.pairs[0].in_leg))
+            points.append((in_leg, vec3.add(leg.anchor, vec3.scale(way, axis))))
+    return [(point_mass(a), point_mass(apply(T_body_platform, b))) for a, b in points]
 
 
 def point_mass(p: Vec3) -> Matrix:
@@ -197,7 +275,7 @@ def point_mass(p: Vec3) -> Matrix:
 
 
 def _idle_of_platform(robot: ParallelRobot, mount: Mount, total: int) -> list[Matrix]:
-    """Directions of parameters of the platform that show in none of its motions."""
+    """Directions of parameters of the platform without effect in any of its motions."""
     if len(robot.mobility) == 6:
         return []
     rows = []
@@ -207,17 +285,35 @@ def _idle_of_platform(robot: ParallelRobot, mount: Mount, total: int) -> list[Ma
     _, sizes, directions = np.linalg.svd(np.vstack(rows))
     rank = int(np.sum(sizes > 1e-10 * sizes[0]))
     choice = first_independent(directions[:rank])
-    others = [k for k in range(len(INERTIAL)) if k not in choice.columns]
     idle = []
-    for k in others:
-        direction = np.zeros(total)
-        direction[k] = 1.0
-        direction[list(choice.columns)] = -choice.relations[:, k]
-        idle.append(direction)
+    for k in range(len(INERTIAL)):
+        if k not in choice.columns:
+            direction = np.zeros(total)
+            direction[k] = 1.0
+            direction[list(choice.columns)] = -choice.relations[:, k]
+            idle.append(direction)
     return idle
 
 
-def _numeric(robot: ParallelRobot, mount: Mount) -> tuple[list[int], Matrix]:
-    """Answer the same from the columns of the regressor in random states."""
-    found = dependent_columns(random_regressor(robot, mount))
-    return list(found.columns), found.relations
+def with_parallel_base_parameters(robot: ParallelRobot, mount: Mount = "fixed") -> ParallelRobot:
+    """Return a robot whose inertial parameters are its base parameters, with the others 0.
+
+    Efforts, accelerations and inertia matrices of the platform are the same; wrenches through joints are not.
+    """
+    found = parallel_base_parameters(robot, mount=mount)
+    tree = robot.robot
+    index = {name: k for k, name in enumerate(tree.parameter_names)}
+    values: tuple[Scalar, ...] = parameter_values(tree.joints, tree.bodies[1:])
+    grouped = list(values)
+    for name in found.standard_names:
+        grouped[index[name]] = 0.0
+    for name, row in zip(found.kept, found.matrix, strict=True):
+        factors = zip(found.standard_names, row.tolist(), strict=True)
+        terms = [
+            values[index[other]] if other == name else factor * values[index[other]]
+            for other, factor in factors
+            if factor != 0.0
+        ]
+        grouped[index[name]] = grouped_sum(terms)
+    joints, bodies = parametrised(tree.joints, grouped)
+    return robot.with_robot(replace(tree, joints=joints, bodies=(tree.bodies[0], *bodies)))

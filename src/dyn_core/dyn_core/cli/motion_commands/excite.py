@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
@@ -11,27 +10,30 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from dyn_core.cli.answer import Answer
-from dyn_core.cli.console import whole_file
-from dyn_core.cli.options import Once, joint_vector, numbers
-from dyn_core.cli.progress_bar import ProgressBar
-from dyn_core.cli.robot_options import robot_of
-from dyn_core.core.errors import DynError, listed, shortened
-from dyn_core.excitation.box_file import read_boxes
-from dyn_core.excitation.excitation import Excitation
-from dyn_core.excitation.excitation_settings import ForbiddenBox
-from dyn_core.excitation.excite import excite as found
-from dyn_core.excitation.exciting_trajectory import FORMS, sample_times, summary
-from dyn_core.excitation.margins import Margin
-from dyn_core.excitation.settings import ExcitationSettings
+from dyn_core.cli.console import Output, ProgressBar, Table, whole_file
+from dyn_core.cli.options import (
+    REPEATED,
+    Command,
+    Numbers,
+    add_options,
+    file_path,
+    joint_vector,
+    number,
+    numbers,
+    robot_of,
+)
+from dyn_core.core.errors import ArgumentError, DynError
+from dyn_core.excitation.excitation_settings import ExcitationSettings, ForbiddenBox, read_boxes
+from dyn_core.excitation.exciting_trajectory import FORMS, Excitation, sample_times, summary
+from dyn_core.excitation.exciting_trajectory import excite as found
+from dyn_core.excitation.rest_position import Margin
 from dyn_core.excitation.trajectory_search import Progress
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.robot.robot import Robot
+from dyn_core.robot.robot import Robot, refuse_springs
 
-START = "--start"
 RATE = 100.0
-"""Samples in a second of a file (1/s)."""
+"""Sample rate of a file (Hz)."""
 INTERRUPTED = 130
 SCALES = {
     "position": "ranges of positions",
@@ -42,76 +44,72 @@ SCALES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of the command, without those that commands share."""
+    """Add the arguments of this command only."""
     settings = ExcitationSettings()
-    parser.add_argument(
-        "-o", "--out", metavar="FILE", help="file to write: .csv, .yaml (a JointTrajectory), or .json"
+    add_options(
+        parser,
+        ("-o --out", "FILE", "file to write: .csv, .yaml (a JointTrajectory), or .json"),
+        ("--rate", "HZ", f"sample rate of the file (default: {RATE:g})"),
     )
-    parser.add_argument("--rate", metavar="HZ", help=f"samples in a second of the file (default: {RATE:g})")
-    for name, what in (
-        ("duration", "seconds from rest to rest"),
-        ("blend", "seconds in which the motion comes up from rest, and goes down to it"),
-    ):
-        parser.add_argument(f"--{name}", metavar="S", help=f"{what} (default: {getattr(settings, name):g})")
-    for name, what in (
-        ("periods", "repetitions of the series"),
-        ("harmonics", "sines of each joint"),
-        ("seed", "seed of the search"),
-        ("tries", "random beginnings of the search"),
-        ("iterations", "steps of the search from the best beginning"),
-    ):
+    floats = {
+        "duration": "seconds from rest to rest",
+        "blend": "seconds of the transition from rest to the series, and back to rest",
+        **{f"{name}_scale": f"part of the {limits} that is used" for name, limits in SCALES.items()},
+    }
+    for name, text in floats.items():
+        help_text = f"{text} (default: {getattr(settings, name):g})"
+        add_options(parser, (f"--{name.replace('_', '-')}", "S", help_text))
+    integers = {
+        "periods": "repetitions of the series",
+        "harmonics": "sines of each joint",
+        "seed": "seed of the search",
+        "tries": "random starting points of the search",
+        "iterations": "steps of the search from the best starting point",
+    }
+    for name, text in integers.items():
         default = getattr(settings, name)
-        parser.add_argument(
-            f"--{name}", type=int, metavar="N", default=default, help=f"{what} (default: {default})"
-        )
-    parser.add_argument(
-        START,
-        action=Once,
-        metavar="X ...",
-        help="position at rest in tree order, rad or m (default: the middle of all ranges, where that is "
-        "allowed)",
+        add_options(parser, (f"--{name}", "N", f"{text} (default: {default})"), type=int, default=default)
+    start = "position at rest in tree order, rad or m (default: the middle of all ranges, if allowed)"
+    add_options(parser, ("--start", "X ...", start), action=Numbers)
+    add_options(
+        parser,
+        (
+            "--acceleration",
+            "JOINT=LIMIT",
+            "acceleration limit, rad/s^2 or m/s^2 (default: the greatest speed in 0.5 s); can be repeated",
+        ),
+        (
+            "--box",
+            "JOINT=LOW:HIGH,...",
+            "a forbidden box: all of these joints in their ranges; can be repeated",
+        ),
+        **REPEATED,
     )
-    for name, what in SCALES.items():
-        parser.add_argument(
-            f"--{name}-scale",
-            metavar="S",
-            help=f"part of the {what} that is used (default: {getattr(settings, f'{name}_scale'):g})",
-        )
-    parser.add_argument(
-        "--acceleration",
-        action="append",
-        default=[],
-        metavar="JOINT=LIMIT",
-        help="acceleration limit, rad/s^2 or m/s^2 (default: the greatest speed in 0.5 s); can be given "
-        "several times",
-    )
-    parser.add_argument("--boxes", metavar="FILE", help="boxes of joint space not to be entered (YAML)")
-    parser.add_argument(
-        "--box",
-        action="append",
-        default=[],
-        metavar="JOINT=LOW:HIGH,...",
-        help="one such box: all of these joints in their ranges; can be given several times",
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress on a terminal")
-    parser.add_argument(
-        "--keep-best",
-        action="store_true",
-        help="after Ctrl-C, write the best trajectory so far (default: nothing); the exit code is 130 all "
-        "the same",
+    add_options(
+        parser,
+        ("--boxes", "FILE", "forbidden boxes of joint space (YAML)"),
+        ("--quiet", "", "no progress on a terminal"),
+        (
+            "--keep-best",
+            "",
+            "after Ctrl-C, write the best trajectory so far; the exit code is 130",
+        ),
     )
 
 
-def excite(arguments: Namespace) -> Answer:
-    """Search, write the trajectory to a file if one was asked for, and answer what it is like."""
+def excite(arguments: Namespace) -> Output:
+    """Search, write the trajectory to a file if there is one, and return its description."""
     robot = robot_of(arguments)
     refuse_springs(robot, "excitation")
     settings = _settings(arguments, robot)
-    rate = RATE if arguments.rate is None else numbers("--rate", arguments.rate, 1)[0]
+    rate = RATE if arguments.rate is None else number("--rate", arguments.rate)
     form = _form(arguments)
-    _check_rate(rate, settings.duration)
+    try:
+        sample_times(settings.duration, rate)
+    except ArgumentError as error:
+        raise DynError("option-unusable", cause=error) from error
     with ExitStack() as stack:
-        # Before the search, which takes a while, so that a mistake in the path is told of at once.
+        # Before the search, which takes long, so that a mistake in the path is reported at once.
         file = None if arguments.out is None else stack.enter_context(whole_file(arguments.out))
         excitation = _search(arguments, robot, settings)
         if file is not None and form is not None:
@@ -119,34 +117,28 @@ def excite(arguments: Namespace) -> Answer:
                 file.write(text)
     if not excitation.complete:
         print("dyn: interrupted: this is the best trajectory so far", file=sys.stderr)
-    text = json.dumps(summary(excitation), indent=2) if arguments.json else _text(excitation)
-    return Answer(text, 0 if excitation.complete else INTERRUPTED)
+    content = summary(excitation) if arguments.json else _parts(excitation)
+    return Output(content, 0 if excitation.complete else INTERRUPTED)
 
 
 def _search(arguments: Namespace, robot: Robot, settings: ExcitationSettings) -> Excitation:
-    bar = ProgressBar(arguments.quiet)
-    try:
-        with _interrupts(arguments.keep_best) as interrupts:
+    with ProgressBar(arguments.quiet) as bar, _interrupts(arguments.keep_best) as interrupts:
 
-            def report(progress: Progress) -> bool:
-                bar.show(
-                    progress.part, f"condition number {progress.condition:.4g}, best {progress.best:.4g}"
-                )
-                return bool(interrupts)
+        def report(progress: Progress) -> bool:
+            bar.show(progress.part, f"condition number {progress.condition:.4g}, best {progress.best:.4g}")
+            return bool(interrupts)
 
-            try:
-                return found(robot, settings, report)
-            except DynError as error:
-                if interrupts:
-                    raise KeyboardInterrupt from error
-                raise
-    finally:
-        bar.clear()
+        try:
+            return found(robot, settings, report)
+        except DynError as error:
+            if interrupts:
+                raise KeyboardInterrupt from error
+            raise
 
 
 @contextmanager
 def _interrupts(kept: bool) -> Iterator[list[int]]:
-    """Answer a list that Ctrl-C is noted in, if it is not to end the program at once; a second one does."""
+    """Yield a list to which the first Ctrl-C is added; with `kept` only the second one ends the program."""
     noted: list[int] = []
     if not kept:
         yield noted
@@ -165,55 +157,44 @@ def _interrupts(kept: bool) -> Iterator[list[int]]:
 
 
 def _settings(arguments: Namespace, robot: Robot) -> ExcitationSettings:
-    given: dict[str, float] = {}
-    for name in ("duration", "blend", *(f"{kind}_scale" for kind in SCALES)):
-        text = getattr(arguments, name)
-        if text is not None:
-            (given[name],) = numbers(f"--{name.replace('_', '-')}", text, 1)
-    start = None if arguments.start is None else joint_vector(START, arguments.start, robot.dof)
-    boxes = () if arguments.boxes is None else read_boxes(Path(arguments.boxes))
+    given: dict[str, Any] = {
+        name: number(f"--{name.replace('_', '-')}", getattr(arguments, name))
+        for name in ("duration", "blend", *(f"{kind}_scale" for kind in SCALES))
+        if getattr(arguments, name) is not None
+    }
+    start = None if arguments.start is None else joint_vector("--start", arguments.start, robot.dof)
+    file = file_path(arguments.boxes)
+    boxes = () if file is None else read_boxes(file)
     boxes += tuple(_box(text) for text in arguments.box)
     accelerations = dict(_pair("--acceleration", text) for text in arguments.acceleration)
+    integers = ("periods", "harmonics", "seed", "tries", "iterations")
     try:
         return ExcitationSettings(
             **given,
-            periods=arguments.periods,
-            harmonics=arguments.harmonics,
+            **{name: getattr(arguments, name) for name in integers},
             start=start,
-            accelerations={
-                name: numbers("--acceleration", text, 1)[0] for name, text in accelerations.items()
-            },
+            accelerations={name: number("--acceleration", text) for name, text in accelerations.items()},
             boxes=boxes,
-            seed=arguments.seed,
-            tries=arguments.tries,
-            iterations=arguments.iterations,
         )
-    except ValueError as error:
-        raise DynError(str(error)) from error
-
-
-def _check_rate(rate: float, duration: float) -> None:
-    try:
-        sample_times(duration, rate)
-    except ValueError as error:
-        raise DynError(f"--{error}") from error
+    except ArgumentError as error:
+        raise DynError(error.code, **error.values) from error
 
 
 def _form(arguments: Namespace) -> str | None:
     if arguments.out is None:
         if arguments.rate is not None:
-            raise DynError("--rate is given, and no file to write: give --out, too")
+            raise DynError("output-missing")
         return None
     form = Path(arguments.out).suffix.lower()
     if form not in FORMS:
-        raise DynError(f"--out '{shortened(arguments.out)}': give a name that ends in one of {listed(FORMS)}")
+        raise DynError("output-form-unknown", path=arguments.out, known=tuple(FORMS))
     return form
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
     name, separator, value = text.rpartition("=")
     if not separator or not name.strip():
-        raise DynError(f"{option} '{shortened(text, 40)}': give JOINT=VALUE")
+        raise DynError("option-pair-malformed", option=option, given=text)
     return name.strip(), value
 
 
@@ -222,16 +203,16 @@ def _box(text: str) -> ForbiddenBox:
     for part in text.split(","):
         name, value = _pair("--box", part)
         if name in ranges:
-            raise DynError(f"--box '{shortened(text, 40)}' names joint '{name}' twice: give each once")
-        low_high = numbers("--box", value.replace(":", " "), 2)
-        ranges[name] = (low_high[0], low_high[1])
+            raise DynError("box-joint-repeated", box=text, joint=name)
+        low, high = numbers("--box", value.replace(":", " "), 2)
+        ranges[name] = (low, high)
     return ForbiddenBox(text, ranges)
 
 
-def _text(excitation: Excitation) -> str:
+def _parts(excitation: Excitation) -> list[str | Table]:
     settings, limits = excitation.settings, excitation.limits
     times = "" if settings.periods == 1 else f" {settings.periods} times"
-    lines = [
+    lines: list[str | Table] = [
         f"{excitation.robot.name}: {excitation.duration:g} s from rest to rest, {settings.harmonics} "
         f"harmonics of {settings.period:g} s{times}, seed {settings.seed}",
         f"condition number {excitation.condition:.4g} (of the first motion within the limits: "
@@ -249,36 +230,35 @@ def _text(excitation: Excitation) -> str:
             f"hardly shown by this motion, and not to be identified with it: {' '.join(excitation.hidden)}; "
             "more of the limits, a longer duration, more harmonics or iterations show more"
         )
-    lines += ["", *_table(excitation), ""]
+    lines += ["", _table(excitation), ""]
     lines += [_margin(margin) for margin in excitation.margins]
     lines += [f"assumed: {note}" for note in limits.notes]
-    return "\n".join(lines)
+    return lines
 
 
-def _table(excitation: Excitation) -> list[str]:
-    """Answer a line for each joint: where it begins, and the limits that are kept."""
+def _table(excitation: Excitation) -> Table:
+    """Return a line for each joint: start and limits."""
     limits = excitation.limits
     rows = [("joint", "start", "range used", "", "speed", "acceleration", "effort")]
     rest = excitation.trajectory.at(0.0).q
-    for k, name in enumerate(limits.joint_names):
-        unit = limits.position_units[k]
-        effort = limits.effort[k]
+    columns = (limits.lower, limits.upper, limits.velocity, limits.acceleration, limits.effort)
+    units = (limits.position_units, limits.effort_units)
+    for name, unit, effort_unit, q, *of_joint in zip(limits.joint_names, *units, rest, *columns, strict=True):
+        start, lower, upper, speed, acceleration, effort = (f"{x:.4g}" for x in (q + 0.0, *of_joint))
         rows.append(
             (
-                name,
-                f"{rest[k] + 0.0:.4g}",
-                f"{limits.lower[k]:.4g}",
-                f"to {limits.upper[k]:.4g} {unit}",
-                f"{limits.velocity[k]:.4g} {unit}/s",
-                f"{limits.acceleration[k]:.4g} {unit}/s^2",
-                "-" if effort == float("inf") else f"{effort:.4g} {limits.effort_units[k]}",
+                *(
+                    name,
+                    start,
+                    lower,
+                    f"to {upper} {unit}",
+                    f"{speed} {unit}/s",
+                    f"{acceleration} {unit}/s^2",
+                ),
+                "-" if effort == "inf" else f"{effort} {effort_unit}",
             )
         )
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return [
-        "  ".join(f"{word:<{width}}" for word, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    return Table(rows, left=range(len(rows[0])))
 
 
 def _margin(margin: Margin) -> str:
@@ -289,6 +269,14 @@ def _margin(margin: Margin) -> str:
         )
     return (
         f"tightest {margin.kind}: joint '{margin.name}', {margin.reached:.4g} of {margin.limit:.4g} "
-        f"{margin.unit} "
-        f"at {margin.time:.4g} s, {100.0 * max(margin.room, 0.0):.2g} % left"
+        f"{margin.unit} at {margin.time:.4g} s, {100.0 * max(margin.room, 0.0):.2g} % left"
     )
+
+
+COMMAND = Command(
+    description="Find a trajectory that shows the dynamic parameters of a robot, within its limits: a "
+    "Fourier series from rest to rest with the least condition number of the columns of its base "
+    "parameters and friction. The same arguments give the same trajectory.",
+    run=excite,
+    add_arguments=add_arguments,
+)

@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn feasible``: whether the actuators can make a motion, and what it asks of them."""
+"""``dyn feasible``: check a trajectory against the actuator limits."""
 
 from __future__ import annotations
 
-import json
-import sys
 import warnings
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dyn_core.cli.answer import Answer
-from dyn_core.cli.console import whole_file, write_whole
-from dyn_core.cli.options import numbers
-from dyn_core.cli.robot_options import dynamic_robot_of
-from dyn_core.cli.standard_input import SHOWN, STANDARD_INPUT, stream_of_input
-from dyn_core.cli.table import table
-from dyn_core.core.errors import DynError, ModelWarning, shortened
+from dyn_core.cli.console import (
+    INPUT_NAME,
+    STANDARD_INPUT,
+    Output,
+    Table,
+    input_stream,
+    report,
+    whole_file,
+    write_whole,
+)
+from dyn_core.cli.options import REPEATED, Command, add_options, dynamic_robot_of, numbers
+from dyn_core.core.errors import DynError, ModelWarning
 from dyn_core.feasibility.actuator_limits import actuator_limits
 from dyn_core.feasibility.assessment import Assessment, assess_motion
-from dyn_core.feasibility.assessment_report import assessment_page
-from dyn_core.feasibility.assessment_tables import (
+from dyn_core.feasibility.assessment_report import (
     BEARING_HEAD,
     assessment_entries,
+    assessment_page,
     bearing_rows,
     percent,
     repeated,
@@ -30,50 +33,37 @@ from dyn_core.feasibility.assessment_tables import (
     verdict,
 )
 from dyn_core.feasibility.limits_file import read_limits
-from dyn_core.feasibility.sampled_motion import PLURALS, SampledMotion, read_motion
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.robot.robot import Robot
-from dyn_core.simulation.simulation_run import Sample
-from dyn_core.simulation.states_csv import Lines, header
+from dyn_core.feasibility.sampled_motion import PLURALS, read_motion
+from dyn_core.robot.robot import Robot, refuse_springs
+from dyn_core.simulation.simulation_run import Lines, Sample, header
 
 NOT_FEASIBLE = 1
 MOST_FAILURES = 30
-"""Lines of failures that are printed."""
+"""Number of failures that are printed."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of the command, without those that commands share."""
-    parser.add_argument(
-        "--trajectory",
-        required=True,
-        metavar="FILE",
-        help="CSV as dyn excite writes it: time, position.<joint>, and perhaps velocity.<joint> and "
-        "acceleration.<joint>, which are differences otherwise; - for standard input",
+    """Add the arguments of this command only."""
+    motion = (
+        "CSV as dyn excite writes it: time, position.<joint>, and optionally velocity.<joint> and "
+        "acceleration.<joint>, which are differentiated otherwise; - for standard input"
     )
-    parser.add_argument(
-        "--limits",
-        metavar="FILE",
-        help="limits of the actuators (YAML): ranges, speeds, torque-speed curves, powers (default: those of "
-        "the description)",
-    )
-    parser.add_argument(
-        "--wrench",
-        action="append",
-        default=[],
-        metavar="LINK=FX,FY,FZ,MX,MY,MZ",
-        help="what a link exerts on its environment all the time, in its frame, N and N m; can be given "
-        "several times",
-    )
-    parser.add_argument("--report", metavar="FILE", help="report with plots to write (HTML)")
-    parser.add_argument(
-        "-o", "--out", metavar="FILE", help="CSV to write: the motion as slow as it has to be, with efforts"
+    limits = "limits of the actuators (YAML): ranges, speeds, torque-speed curves, powers"
+    wrench = "constant wrench that a link exerts on its environment, in its frame, N and N m; can be repeated"
+    add_options(parser, ("--trajectory", "FILE", motion), required=True)
+    add_options(parser, ("--wrench", "LINK=FX,FY,FZ,MX,MY,MZ", wrench), **REPEATED)
+    add_options(
+        parser,
+        ("--limits", "FILE", f"{limits} (default: those of the description)"),
+        ("--report", "FILE", "report with plots to write (HTML)"),
+        ("-o --out", "FILE", "CSV to write: the motion, slowed down where necessary, with efforts"),
     )
 
 
-def feasible(arguments: Namespace) -> Answer:
-    """Assess the motion, write what was asked for, and answer what was found."""
+def feasible(arguments: Namespace) -> Output:
+    """Assess the motion, write the files that the command line names, and return the assessment."""
     if arguments.trajectory == arguments.robot == STANDARD_INPUT:
-        raise DynError("standard input is either the robot or the motion: give a file for one of them")
+        raise DynError("input-ambiguous")
     robot = dynamic_robot_of(arguments)
     refuse_springs(robot, "a motion that is given")
     limits = (
@@ -81,73 +71,60 @@ def feasible(arguments: Namespace) -> Answer:
     )
     wrenches = _wrenches(arguments.wrench, robot)
     is_stream = arguments.trajectory == STANDARD_INPUT
-    shown = SHOWN if is_stream else arguments.trajectory
-    motion = read_motion(stream_of_input("a motion") if is_stream else arguments.trajectory, robot)
-    for written in (arguments.out, arguments.report):
-        if written is not None and not is_stream and Path(written).resolve() == Path(shown).resolve():
-            raise DynError(f"this would replace the motion in '{written}': give another file")
+    source = INPUT_NAME if is_stream else arguments.trajectory
+    motion = read_motion(input_stream("a motion") if is_stream else source, robot)
+    for path in (arguments.out, arguments.report):
+        if path is not None and not is_stream and Path(path).resolve() == Path(source).resolve():
+            raise DynError("output-replaces-motion", path=path)
     if motion.derived:
-        what = " and ".join(PLURALS[d] for d in motion.derived)
-        message = f"{shown}: no {what} for all joints, they are differences"
-        warnings.warn(message, ModelWarning, stacklevel=2)
+        quantities = " and ".join(PLURALS[d] for d in motion.derived)
+        warnings.warn(ModelWarning("motion-rates-derived", quantities=quantities, file=source), stacklevel=2)
     found = assess_motion(robot, motion, limits, wrenches)
+    entries = assessment_entries(found)
     if arguments.report is not None:
-        write_whole(arguments.report, assessment_page(found, shown))
-    done = 0 if found.repeatable else NOT_FEASIBLE
-    if arguments.out is not None:
-        if found.slower is None:
-            print(
-                f"dyn: error: there is nothing to write to '{arguments.out}': {found.blocked}",
-                file=sys.stderr,
-            )
-        else:
-            _write_slower(arguments.out, found, found.slower)
-    text = json.dumps(assessment_entries(found), indent=2) if arguments.json else "\n".join(_text(found))
-    return Answer(text, done)
+        write_whole(arguments.report, assessment_page(found, source))
+    if arguments.out is not None and found.slower is not None:
+        _write_slower(arguments.out, found)
+    elif arguments.out is not None:
+        problem = DynError("output-nothing-to-write", path=arguments.out, reason=found.blocked)
+        report("error", str(problem))
+        entries["error"] = problem.entries()
+    return Output(
+        entries if arguments.json else tuple(_parts(found)), 0 if found.repeatable else NOT_FEASIBLE
+    )
 
 
 def _wrenches(texts: Sequence[str], robot: Robot) -> dict[str, list[float]]:
-    """Answer the wrenches by link; DynError where one has no effect, or is there twice."""
+    """Return the wrenches by link; DynError where a link is fixed or named twice."""
     found: dict[str, list[float]] = {}
     for text in texts:
-        link, values = _wrench(text)
+        name, separator, values = text.partition("=")
+        link = name.strip()
+        if not separator or not link:
+            raise DynError(
+                "option-malformed", option="--wrench", given=text, expected="LINK=FX,FY,FZ,MX,MY,MZ"
+            )
+        wrench = numbers("--wrench", values, 6)
         if not robot.link_frame(link).body:
-            raise DynError(
-                f"--wrench '{shortened(text, 60)}': link '{link}' does not move, so that no motor feels what "
-                "it exerts: give a link that a joint moves",
-                element=f"link '{link}'",
-            )
+            raise DynError("wrench-on-fixed-link", given=text, link=link, element=f"link '{link}'")
         if link in found:
-            raise DynError(
-                f"--wrench is given twice for link '{link}': give the sum", element=f"link '{link}'"
-            )
-        found[link] = values
+            raise DynError("wrench-repeated", link=link, element=f"link '{link}'")
+        found[link] = wrench
     return found
 
 
-def _wrench(text: str) -> tuple[str, list[float]]:
-    link, separator, values = text.partition("=")
-    if not separator or not link.strip():
-        raise DynError(f"--wrench '{text}': give LINK=FX,FY,FZ,MX,MY,MZ")
-    return link.strip(), numbers("--wrench", values, 6)
-
-
-def _write_slower(path: str, found: Assessment, slower: SampledMotion) -> None:
-    lines = Lines(found.limits.joint_names)
-    with whole_file(path) as file:
-        file.write(header(found.limits.joint_names))
-        for row in _rows(slower, found):
-            file.write(lines.line(row))
-
-
-def _rows(slower: SampledMotion, found: Assessment) -> Iterator[Sample]:
+def _write_slower(path: str, found: Assessment) -> None:
+    slower, names = found.slower, found.limits.joint_names
+    assert slower is not None
     assert found.slower_torques is not None
     columns = (slower.times.tolist(), slower.q, slower.qd, slower.qdd, found.slower_torques)
-    for time, *vectors in zip(*columns, strict=True):
-        yield Sample(time, *vectors)
+    lines = Lines(names)
+    with whole_file(path) as file:
+        file.write(header(names))
+        file.writelines(lines.line(Sample(*row)) for row in zip(*columns, strict=True))
 
 
-def _text(found: Assessment) -> Iterator[str]:
+def _parts(found: Assessment) -> Iterator[str | Table]:
     yield verdict(found)
     for sentence in (repeated(found), unlimited(found)):
         if sentence:
@@ -168,7 +145,7 @@ def _text(found: Assessment) -> Iterator[str]:
         )
         for load in found.motors
     ]
-    yield from table((head, *rows), left=(0, 3, 8))
+    yield Table((head, *rows), left=(0, 3, 8))
     yield ""
     of_powers = ("joint", "power (W)", "braking", "RMS", "mean driving", "of limit")
     powers = [
@@ -179,7 +156,18 @@ def _text(found: Assessment) -> Iterator[str]:
         )
         for load in found.motors
     ]
-    yield from table((of_powers, *powers))
+    yield Table((of_powers, *powers))
     yield ""
     yield "Bearings, about the origin of the child link, without what the actuator takes:"
-    yield from table((BEARING_HEAD, *bearing_rows(found)))
+    yield Table((BEARING_HEAD, *bearing_rows(found)))
+
+
+COMMAND = Command(
+    description="Check a trajectory against the actuator limits of a robot: print where and by how much it "
+    "exceeds them, how much longer it has to take, and the load of each motor and bearing; exit code 1 "
+    "where it is not feasible.",
+    run=feasible,
+    add_arguments=add_arguments,
+    parameters=True,
+    terms=True,
+)

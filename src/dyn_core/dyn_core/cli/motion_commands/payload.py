@@ -1,132 +1,113 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn payload``: what a link holds, from a log with it."""
+"""``dyn payload``: identify a payload from a log."""
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from dyn_core.cli.answer import Answer
-from dyn_core.cli.console import write_whole
+from dyn_core.cli.console import VERSION, Output, ProgressBar, Table, write_whole
 from dyn_core.cli.motion_commands.identify import FRICTIONS
-from dyn_core.cli.options import Once
-from dyn_core.cli.progress import Stages
-from dyn_core.cli.robot_options import loading, standing
-from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
-from dyn_core.cli.standard_input import source_of
-from dyn_core.cli.table import table
-from dyn_core.cli.version import VERSION
+from dyn_core.cli.motion_commands.log import (
+    add_log_options,
+    add_signal_options,
+    protocol_of,
+    torque_error_table,
+)
+from dyn_core.cli.options import (
+    Command,
+    Once,
+    add_options,
+    described_robot,
+    file_path,
+    refuse_replacement,
+    standing,
+)
 from dyn_core.core.errors import DynError
+from dyn_core.core.findings import Finding
+from dyn_core.identification.estimators.identification_settings import IdentificationSettings, ResultStage
 from dyn_core.identification.friction.friction_model import FrictionModel
-from dyn_core.identification.output.identified_parameters import TorqueError
 from dyn_core.identification.output.parameter_file import load_parameters
 from dyn_core.identification.payload.payload_identification import identify_payload
-from dyn_core.identification.payload.payload_parameters import Payload, PayloadValue
-from dyn_core.identification.settings import IdentificationSettings
-from dyn_core.identification.stages import ResultStage
-from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.identification.payload.payload_parameters import (
+    Payload,
+    payload_entries,
+    payload_text,
+    service_call,
+)
+from dyn_core.logs.conditioning.signals import Protocol, Signals, condition
 from dyn_core.logs.log_reading import read_log
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.results.payload_entries import payload_entries
-from dyn_core.results.payload_request import payload_text, service_call
-from dyn_core.robot.robot import Robot
-from dyn_core.robot.robot_files import load_robot
-from dyn_core.signals.condition import condition
-from dyn_core.signals.protocol import Protocol
+from dyn_core.robot.robot import Robot, refuse_springs
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of the command, without those that commands share."""
-    parser.add_argument("--link", required=True, action=Once, metavar="LINK", help="the link that holds it")
+    """Add the arguments of this command only."""
+    add_options(parser, ("--link", "LINK", "the link that holds the payload"), required=True, action=Once)
     add_log_options(parser)
+    unloaded = "a log of the same robot without the payload: the arm is identified along with it"
+    parameters = "parameters.yaml that dyn identify has written for the arm without the payload"
     arm = parser.add_mutually_exclusive_group(required=True)
-    arm.add_argument(
-        "--unloaded",
-        action=Once,
-        metavar="LOG",
-        help="a log of the same robot without the payload: the arm is identified along with it",
+    add_options(arm, ("--unloaded", "LOG", unloaded), ("--parameters", "FILE", parameters), action=Once)
+    unloaded_map = "map of the unloaded log (default: that of --map)"
+    add_options(parser, ("--unloaded-map", "FILE", unloaded_map), action=Once)
+    add_options(
+        parser,
+        ("-o --out", "FILE", "YAML to write: a request of the service set_payload of the nodes"),
+        ("--quiet", "", "print nothing but errors"),
     )
-    arm.add_argument(
-        "--parameters",
-        action=Once,
-        metavar="FILE",
-        help="parameters.yaml that dyn identify has written of the arm without the payload",
-    )
-    parser.add_argument(
-        "--unloaded-map",
-        action=Once,
-        metavar="FILE",
-        help="what the columns of the other log mean (default: that of --map)",
-    )
-    parser.add_argument(
-        "-o", "--out", metavar="FILE", help="YAML to write, which the service set_payload of the nodes takes"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     add_signal_options(parser, train=True)
-    parser.add_argument(
-        "--friction",
-        choices=tuple(FRICTIONS),
-        default=None,
-        help="with --unloaded: " + "; ".join(f"{name}: {text}" for name, text in FRICTIONS.items()),
-    )
+    frictions = "; ".join(f"{name}: {text}" for name, text in FRICTIONS.items())
+    parser.add_argument("--friction", choices=tuple(FRICTIONS), help=f"with --unloaded: {frictions}")
 
 
-def payload(arguments: Namespace) -> Answer:
-    """Identify what a link holds, write the file, and answer what it is."""
-    stages = Stages(quiet=arguments.quiet)
+def payload(arguments: Namespace) -> Output:
+    """Identify the payload, write the file, and return the payload."""
+    stages = ProgressBar(arguments.quiet)
     _check(arguments)
-    robot = standing(load_robot(source_of(arguments.robot), **loading(arguments)), arguments)
+    robot = standing(described_robot(arguments), arguments)
     refuse_springs(robot, "identification")
     known = None
     if arguments.parameters is not None:
         known = load_parameters(arguments.parameters)
         known.applied_to(robot)
     protocol = protocol_of(arguments, None if known is None else known.protocol)
-    _check_link(robot, arguments.link)
-    signals = _signals(arguments.log, map_of(arguments), robot, protocol, stages)
-    found = identify_payload(
-        robot,
-        arguments.link,
-        signals,
-        known or _unloaded(arguments, robot, protocol, stages),
-        _settings(arguments, robot),
-        stages,
-    )
+    if robot.link_frame(arguments.link).body == 0:  # before a long log is read
+        raise DynError("motion-shows-no-payload", link=arguments.link, element=f"link '{arguments.link}'")
+    with stages:
+        signals = _signals(arguments.log, file_path(arguments.map), robot, protocol, stages)
+        if known is None:
+            mapping = file_path(arguments.unloaded_map or arguments.map)
+            unloaded = _signals(arguments.unloaded, mapping, robot, protocol, stages)
+        settings = IdentificationSettings(
+            friction=(FrictionModel(),) * robot.dof if arguments.friction == "standard" else None,
+            loaded=arguments.friction != "unloaded",
+        )
+        found = identify_payload(robot, arguments.link, signals, known or unloaded, settings, stages)
     if arguments.out is not None:
-        write_whole(arguments.out, payload_text(found, _made(arguments, robot)))
+        logs = f"{Path(arguments.log).name} and {Path(arguments.unloaded or arguments.parameters).name}"
+        origin = f"Robot {robot.name}, by dyn payload {VERSION} from {logs}."
+        write_whole(arguments.out, payload_text(found, [origin]))
     if arguments.json:
-        entries = {"robot": robot.name, **payload_entries(found, robot.coordinate_names)}
-        return Answer(json.dumps(entries | {"wall_time": stages.elapsed}, indent=2))
-    if arguments.quiet:
-        return Answer("")
-    return Answer(_text(found, robot, signals, arguments.out))
+        entries = payload_entries(found, robot.coordinate_names)
+        return Output({"robot": robot.name, **entries, "wall_time": stages.elapsed})
+    return Output("" if arguments.quiet else _parts(found, robot, signals, arguments.out))
 
 
 def _check(arguments: Namespace) -> None:
     if arguments.unloaded is None:
         for option, value in (("--unloaded-map", arguments.unloaded_map), ("--friction", arguments.friction)):
             if value is not None:
-                raise DynError(f"{option} goes with --unloaded: leave it out")
+                raise DynError("option-needs-unloaded", option=option)
     elif Path(arguments.unloaded).resolve() == Path(arguments.log).resolve():
-        raise DynError("--log and --unloaded are the same file: give one with and one without the payload")
+        raise DynError("logs-identical")
     if arguments.out is not None:
-        out = Path(arguments.out).resolve()
-        for option in ("log", "unloaded", "parameters", "map", "unloaded_map", "robot", "loops"):
-            given = getattr(arguments, option)
-            if given is not None and Path(given).resolve() == out:
-                raise DynError(f"--out would replace '{given}': give another file")
+        inputs = ("log", "unloaded", "parameters", "map", "unloaded_map", "robot", "loops")
+        refuse_replacement(arguments.out, arguments, inputs)
 
 
-def _check_link(robot: Robot, link: str) -> None:
-    """Refuse a link that is not there, or does not move, before a long log is read."""
-    if robot.link_frame(link).body == 0:
-        raise DynError(
-            f"link '{link}' does not move: no motion shows what it holds", element=f"link '{link}'"
-        )
-
-
-def _signals(log: str, mapping: Path | None, robot: Robot, protocol: Protocol, stages: Stages) -> Signals:
+def _signals(
+    log: str, mapping: Path | None, robot: Robot, protocol: Protocol, stages: ProgressBar
+) -> Signals:
     stages(ResultStage.READING)
     recorded = read_log(log, mapping, robot)
     stages(ResultStage.CONDITIONING)
@@ -136,69 +117,49 @@ def _signals(log: str, mapping: Path | None, robot: Robot, protocol: Protocol, s
         raise error.in_file(log) from error
 
 
-def _unloaded(arguments: Namespace, robot: Robot, protocol: Protocol, stages: Stages) -> Signals:
-    mapping = map_of(arguments) if arguments.unloaded_map is None else Path(arguments.unloaded_map)
-    return _signals(arguments.unloaded, mapping, robot, protocol, stages)
-
-
-def _settings(arguments: Namespace, robot: Robot) -> IdentificationSettings:
-    return IdentificationSettings(
-        friction=(FrictionModel(),) * robot.dof if arguments.friction == "standard" else None,
-        loaded=arguments.friction != "unloaded",
-    )
-
-
-def _made(arguments: Namespace, robot: Robot) -> list[str]:
-    arm = arguments.unloaded if arguments.parameters is None else arguments.parameters
+def _parts(found: Payload, robot: Robot, signals: Signals, out: str | None) -> list[str | Table | Finding]:
+    rows = [["", "value", "deviation", "unit"]]
+    for value in found.values:
+        deviation = f"{value.deviation:.2g}" if value.shown else "not shown"
+        rows.append([value.name, f"{value.value:.5g}", deviation, value.unit])
     return [
-        f"Robot {robot.name}, by dyn payload {VERSION} from {Path(arguments.log).name} and {Path(arm).name}."
+        *found.findings,
+        *(f"remark: {remark}" for remark in found.remarks),
+        f"link '{found.link}' holds, in its frame, with the inertia about the centre of mass:",
+        Table(rows, left=(0, 3)),
+        "what fits best is such a body: none had to be enforced"
+        if found.possible
+        else f"the best fit is no possible body: the nearest one is {found.distance:.2g} deviations away",
+        *_errors(found, robot, signals),
+        *([] if out is None else [f"the request for set_payload is in {out}"]),
+        "to tell a node:",
+        service_call(found),
     ]
 
 
-def _text(found: Payload, robot: Robot, signals: Signals, out: str | None) -> str:
-    lines = [str(finding) for finding in found.findings]
-    lines += [f"remark: {remark}" for remark in found.remarks]
-    lines.append(f"link '{found.link}' holds, in its frame, with the inertia about the centre of mass:")
-    rows = [["", "value", "deviation", "unit"], *(_row(value) for value in found.values)]
-    lines += table(rows, left=(0, 3))
-    lines.append(
-        "what fits best is such a body: none had to be enforced"
-        if found.possible
-        else f"what fits best is no body: the possible one is {found.distance:.2g} deviations away"
-    )
-    lines += _error_lines(found, robot, signals)
-    if out is not None:
-        lines.append(f"the request for set_payload is in {out}")
-    return "\n".join([*lines, "to tell a node:", service_call(found)])
-
-
-def _row(value: PayloadValue) -> list[str]:
-    deviation = f"{value.deviation:.2g}" if value.shown else "not shown"
-    return [value.name, f"{value.value:.5g}", deviation, value.unit]
-
-
-def _error_lines(found: Payload, robot: Robot, signals: Signals) -> list[str]:
+def _errors(found: Payload, robot: Robot, signals: Signals) -> list[str | Table]:
     errors = found.errors
     if errors is None:
         return []
-    which = "fitted" if errors.with_it.held_out is None else "held_out"
-    columns: dict[str, TorqueError] = {
-        "with the payload": getattr(errors.with_it, which),
-        "least squares": getattr(errors.least_squares, which),
-        "without": getattr(errors.without, which),
+    all_fitted = errors.with_it.held_out is None
+    columns = {
+        "with the payload": errors.with_it,
+        "least squares": errors.least_squares,
+        "without": errors.without,
     }
-    rows = [["joint", *columns]]
-    for i, joint in enumerate(robot.coordinate_names):
-        known = signals.has_effort[signals.joint_names.index(joint)]
-        rows.append([joint, *(_percent(e.by_joint[i]) if known else "-" for e in columns.values())])
-    rows.append(["all", *(_percent(error.relative) for error in columns.values())])
-    part = (
-        f"the last {100 * (1 - signals.train):.3g} % of the log, which no fit has seen"
-        if which == "held_out"
-        else "the whole log, which was fitted: nothing was held out"
-    )
-    return [f"relative torque errors on {part}:", *table(rows)]
+    which = "fitted" if all_fitted else "held_out"
+    joints = {
+        joint: i if signals.has_effort[signals.joint_names.index(joint)] else None
+        for i, joint in enumerate(robot.coordinate_names)
+    }
+    of_part = {name: getattr(both, which) for name, both in columns.items()}
+    return torque_error_table(of_part, joints, None if all_fitted else signals.train)
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %"
+COMMAND = Command(
+    description="Identify mass, centre of mass and inertia of a payload from a log with it and either a log "
+    "without it or the identified parameters of the arm, and print them with deviations and as the command "
+    "that sets them in a node; exit code 1 where signals are wrong, or do not fit to any body.",
+    run=payload,
+    add_arguments=add_arguments,
+)

@@ -3,74 +3,85 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from dyn_core.cli.answer import Answer
-from dyn_core.cli.console import whole_file
-from dyn_core.cli.progress import Stages
-from dyn_core.cli.robot_options import loading, standing
-from dyn_core.cli.signal_options import add_log_options, add_signal_options, map_of, protocol_of
-from dyn_core.cli.standard_input import source_of
-from dyn_core.cli.table import table
-from dyn_core.core.errors import DynError
-from dyn_core.identification.at_rest import at_rest
+from dyn_core.cli.console import Output, ProgressBar, Table, whole_file
+from dyn_core.cli.motion_commands.log import add_log_options, add_signal_options, percent, protocol_of
+from dyn_core.cli.options import (
+    Command,
+    add_options,
+    described_robot,
+    file_path,
+    refuse_replacement,
+    standing,
+)
+from dyn_core.core.messages import message_entries
 from dyn_core.identification.output.identification_result import finite
 from dyn_core.identification.output.identified_parameters import TorqueError
 from dyn_core.identification.output.parameter_file import load_parameters
-from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.identification.output.parameter_set import Prediction, predicted, torque_error, unfiltered_error
+from dyn_core.identification.regressor.motion_equations import at_rest
+from dyn_core.logs.conditioning.signals import Signals, condition
 from dyn_core.logs.log_reading import read_log
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.results.prediction import Prediction, predicted, torque_error, unfiltered_error
-from dyn_core.results.prediction_csv import prediction_lines
-from dyn_core.robot.robot import Robot
-from dyn_core.robot.robot_files import load_robot
-from dyn_core.signals.condition import condition
+from dyn_core.robot.robot import Robot, refuse_springs
+
+_BLOCK = 1000
+"""Number of lines that are formatted at once."""
+
+
+def prediction_lines(signals: Signals, torques: Prediction) -> Iterator[str]:
+    """Yield CSV text: ``time`` (s), predicted ``effort.NAME``, and known ``measured.NAME`` (N m or N)."""
+    known = [i for i, has in enumerate(signals.has_effort) if has]
+    names = signals.joint_names
+    head = ["time", *(f"effort.{name}" for name in names), *(f"measured.{names[i]}" for i in known)]
+    yield ",".join(map(_quoted, head)) + "\n"
+    for first in range(0, len(signals), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        rows = np.column_stack([signals.time[part], torques.tau[part], signals.tau[part][:, known]])
+        yield "".join(",".join(f"{x:.9g}" for x in row) + "\n" for row in rows.tolist())
+
+
+def _quoted(name: str) -> str:
+    return f'"{name.replace(chr(34), chr(34) * 2)}"' if set(name) & set(',"\n') else name
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of the command, without those that commands share."""
-    parser.add_argument(
-        "--parameters", required=True, metavar="FILE", help="parameters.yaml that dyn identify has written"
+    """Add the arguments of this command only."""
+    add_options(
+        parser,
+        ("--parameters", "FILE", "parameters.yaml that dyn identify has written"),
+        ("-o --out", "FILE", "CSV of the efforts to write"),
+        required=True,
     )
     add_log_options(parser)
-    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="CSV of the efforts to write")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add_options(parser, ("--quiet", "", "print nothing but errors"))
     add_signal_options(parser, train=False)
 
 
-def predict(arguments: Namespace) -> Answer:
-    """Predict, write the efforts to a file, and answer how far they are from measured ones."""
-    stages = Stages(quiet=arguments.quiet)
-    _check_out(arguments)
-    robot = standing(load_robot(source_of(arguments.robot), **loading(arguments)), arguments)
+def predict(arguments: Namespace) -> Output:
+    """Predict the efforts, write them to a file, and compare them with the measured ones."""
+    refuse_replacement(arguments.out, arguments, ("parameters", "log", "map", "robot", "loops"))
+    robot = standing(described_robot(arguments), arguments)
     refuse_springs(robot, "a prediction along a log")
     parameters = load_parameters(arguments.parameters)
     parameters.applied_to(robot)
     protocol = protocol_of(arguments, parameters.protocol)
-    stages("reading the log")
-    log = read_log(arguments.log, map_of(arguments), robot)
-    stages("conditioning the signals")
-    signals = at_rest(condition(log, protocol))
-    stages("predicting the efforts")
-    torques = predicted(robot, parameters, signals.q, signals.qd, signals.qdd)
+    with ProgressBar(arguments.quiet) as stages:
+        stages("reading the log")
+        log = read_log(arguments.log, file_path(arguments.map), robot)
+        stages("conditioning the signals")
+        signals = at_rest(condition(log, protocol))
+        stages("predicting the efforts")
+        torques = predicted(robot, parameters, signals.q, signals.qd, signals.qdd)
     with whole_file(arguments.out) as file:
         file.writelines(prediction_lines(signals, torques))
     if arguments.json:
-        return Answer(json.dumps(finite(_entries(robot, signals, torques)), indent=2))
-    return Answer("" if arguments.quiet else _text(signals, torques))
-
-
-def _check_out(arguments: Namespace) -> None:
-    out = Path(arguments.out).resolve()
-    for option in ("parameters", "log", "map", "robot", "loops"):
-        given = getattr(arguments, option)
-        if given is not None and Path(given).resolve() == out:
-            raise DynError(f"--out would replace '{given}': give another file")
+        return Output(finite(_entries(robot, signals, torques)))
+    return Output("" if arguments.quiet else _parts(signals, torques))
 
 
 def _errors(signals: Signals, torques: Prediction) -> dict[str, TorqueError]:
@@ -81,31 +92,33 @@ def _errors(signals: Signals, torques: Prediction) -> dict[str, TorqueError]:
     }
 
 
-def _text(signals: Signals, torques: Prediction) -> str:
+def _parts(signals: Signals, torques: Prediction) -> str | list[Table]:
     if not any(signals.has_effort):
         return f"{len(signals)} samples predicted; the log has no efforts to compare them with"
     errors = _errors(signals, torques)
     rows = [["joint", "error", "as nodes have it", "unfiltered", "rms"]]
     for i, joint in enumerate(signals.joint_names):
-        row = [f"{100 * error.by_joint[i]:.2f} %" for error in errors.values()]
-        rms = f"{errors['identified'].rms[i]:.4g}"
-        rows.append([joint, *row, rms] if signals.has_effort[i] else [joint, *"----"])
-    rows.append(["all", *(f"{100 * error.relative:.2f} %" for error in errors.values()), ""])
-    return "\n".join(table(rows))
+        cells = [
+            *(percent(error.by_joint[i]) for error in errors.values()),
+            f"{errors['identified'].rms[i]:.4g}",
+        ]
+        rows.append([joint, *(cells if signals.has_effort[i] else "----")])
+    rows.append(["all", *(percent(error.relative) for error in errors.values()), ""])
+    return [Table(rows)]
 
 
 def _entries(robot: Robot, signals: Signals, torques: Prediction) -> dict[str, Any]:
-    answer: dict[str, Any] = {
+    entries: dict[str, Any] = {
         "robot": robot.name,
         "joints": robot.coordinate_names,
         "samples": len(signals),
         "rate": 1.0 / signals.period,
         "cutoff": signals.cutoff,
         "decimate": signals.decimate,
-        "conditioning": signals.done,
+        "conditioning": [message_entries(step) for step in signals.done],
     }
     if np.any(signals.has_effort):
-        answer |= {
+        entries |= {
             name: {
                 "relative_torque_error": error.relative,
                 "by_joint": dict(zip(robot.coordinate_names, error.by_joint, strict=True)),
@@ -113,4 +126,12 @@ def _entries(robot: Robot, signals: Signals, torques: Prediction) -> dict[str, A
             }
             for name, error in _errors(signals, torques).items()
         }
-    return answer
+    return entries
+
+
+COMMAND = Command(
+    description="Compute the efforts that identified parameters give along the motion of a log, write "
+    "them to a CSV file, and compare them with the measured ones.",
+    run=predict,
+    add_arguments=add_arguments,
+)

@@ -7,11 +7,9 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from functools import partial
 
+from dyn_core.algorithms.dynamics.direct_dynamics import no_forward_dynamics
 from dyn_core.algorithms.dynamics.elastic_dynamics import motors
-from dyn_core.cli.answer import Answer
-from dyn_core.cli.base_options import only_on_base
-from dyn_core.cli.console import write_whole
-from dyn_core.cli.evaluate_base import check_function
+from dyn_core.cli.console import Output, write_whole
 from dyn_core.cli.function_arguments import (
     EMITTED,
     EMITTED_ON_BASE,
@@ -21,40 +19,47 @@ from dyn_core.cli.function_arguments import (
     OF_LOOPS,
     OF_MOTORS,
     ON_BASE,
+    add_link,
+    link_and_axes,
+    link_of,
+    link_program,
+    refuse_link,
 )
-from dyn_core.cli.link_options import add_link, link_and_axes, link_of, link_program, refuse_link
-from dyn_core.cli.robot_options import (
-    chosen_base,
-    described_robot,
+from dyn_core.cli.options import (
+    Command,
+    moving_kind,
+    parametrised_robot,
     refuse_grouping,
     standing,
-    with_wanted_terms,
+    with_terms_of,
 )
+from dyn_core.cli.robot_commands.evaluate import check_function
 from dyn_core.codegen.languages.registry import LANGUAGES, emitted
 from dyn_core.codegen.traced_program import Program
-from dyn_core.dynamics.unresisted import no_forward_dynamics
-from dyn_core.facade.closed import newton_program
-from dyn_core.facade.elastic_programs import no_motors, no_springs, result_names
-from dyn_core.facade.lagrange_programs import OF_LAGRANGE
-from dyn_core.facade.moving_base_sources import base_link_source, base_source
-from dyn_core.facade.moving_base_unresisted import NEEDED, refuse_unresisted, unresisted_on_base
-from dyn_core.facade.unresisted_coordinates import unresisted_coordinates
-from dyn_core.identification.programs import identification_program
+from dyn_core.core.errors import DynError
+from dyn_core.identification.regressor.momentum_energy import identification_program
+from dyn_core.model.fixed_base.closed_loops import newton_program, unresisted_coordinates
 from dyn_core.model.fixed_base.dynamics_programs import kinds, traced
-from dyn_core.model.moving_base.argument_checks import refuse_given
+from dyn_core.model.fixed_base.elastic_joints import no_motors, no_springs, result_names
+from dyn_core.model.fixed_base.lagrange_functions import OF_LAGRANGE
+from dyn_core.model.moving_base.argument_checks import (
+    NEEDED,
+    refuse_given,
+    refuse_unresisted,
+    unresisted_on_base,
+)
 from dyn_core.model.moving_base.dynamics_programs import coordinate_inertia, with_base_terms
 from dyn_core.model.moving_base.link_kinematics import OF_BASE_LINK
-from dyn_core.model.moving_base.moving_base import MovingBase
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.robot.moving_base import moving_base
-from dyn_core.robot.robot import Robot
+from dyn_core.model.moving_base.named_entries import base_link_source, base_source
+from dyn_core.robot.moving_base import MovingBase, moving_base
+from dyn_core.robot.robot import Robot, refuse_springs
 
 _KNOWN = tuple(dict.fromkeys((*EMITTED, *ON_BASE, *EMITTED_ON_BASE)))
 _PUSHED = "pushed_"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Let the command take a function, a language and a file."""
+    """Add the arguments of this command only."""
     parser.add_argument(
         "--function", required=True, choices=_KNOWN, metavar="FUNCTION", help=", ".join(_KNOWN)
     )
@@ -63,31 +68,31 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output)")
 
 
-def emit(arguments: Namespace) -> Answer:
-    """Answer the source, or write it to the file that was asked for and answer nothing."""
+def emit(arguments: Namespace) -> Output:
+    """Return the source, or write it to the file that the command line names."""
     program, robot = _program_and_robot(arguments)
     text = emitted(program, robot, arguments.lang)
     if arguments.output is None:
-        return Answer(text.removesuffix("\n"))
+        return Output(text.removesuffix("\n"))
     write_whole(arguments.output, text)
-    return Answer("")
+    return Output()
 
 
 def _program_and_robot(arguments: Namespace) -> tuple[Program, Robot]:
-    """Answer the program that was asked for, and the robot whose joints it is of."""
-    robot = described_robot(arguments)
-    kind = chosen_base(robot, arguments)
+    """Return the program of the function, and the robot of its joints."""
+    robot = parametrised_robot(arguments)
+    kind = moving_kind(robot, arguments)
     if kind is not None:
         base = moving_base(robot, kind)
         return _on_base(base, arguments), base.robot
     if arguments.function not in EMITTED:
-        raise only_on_base(arguments.function)
-    robot = with_wanted_terms(standing(robot, arguments), arguments)
+        raise DynError("function-of-moving-base", function=arguments.function)
+    robot = with_terms_of(standing(robot, arguments), arguments)
     return _program(robot, arguments), robot
 
 
 def _on_base(described: MovingBase, arguments: Namespace) -> Program:
-    """Answer the program of a robot whose base moves."""
+    """Return the program of a robot on a moving base."""
     function: str = arguments.function
     refuse_grouping(arguments)
     check_function(function, described.kind, (*ON_BASE, *EMITTED_ON_BASE, *OF_BASE_LINK))
@@ -103,7 +108,7 @@ def _on_base(described: MovingBase, arguments: Namespace) -> Program:
 
 
 def _program(robot: Robot, arguments: Namespace) -> Program:
-    """Answer the program of the function that was asked for."""
+    """Return the program of the function."""
     function: str = arguments.function
     if function in OF_LINK:
         return link_program(robot, function, *link_and_axes(robot, arguments, function))
@@ -122,21 +127,26 @@ def _program(robot: Robot, arguments: Namespace) -> Program:
         raise no_motors(robot)
     program = traced(robot, function)
     if function == "elastic_inverse_dynamics":
-        program = replace(program, columns=_entries(robot))
+        names, rigid = result_names(robot), robot.dof - len(robot.elastic_joint_names)
+        kinds_of_entries = ("torque",) * rigid + ("acceleration",) * (len(names) - rigid)
+        entries = (f"{kind}:{name}" for kind, name in zip(kinds_of_entries, names, strict=True))
+        program = replace(program, columns=tuple(entries))
     if function in OF_MOTORS:
-        names = tuple(robot.joints[number - 1].name for number in motors(robot))
-        program = replace(program, columns=names)
+        motor_names = tuple(robot.joints[number - 1].name for number in motors(robot))
+        program = replace(program, columns=motor_names)
     unresisted = unresisted_coordinates(robot) if function == "forward_dynamics" else ()
     if unresisted:
         raise no_forward_dynamics(robot, unresisted)
     return program
 
 
-def _entries(robot: Robot) -> tuple[str, ...]:
-    """What the entries of the result of the inverse dynamics of elastic joints are."""
-    rigid = robot.dof - len(robot.elastic_joint_names)
-    names = result_names(robot)
-    return (
-        *(f"torque:{name}" for name in names[:rigid]),
-        *(f"acceleration:{name}" for name in names[rigid:]),
-    )
+COMMAND = Command(
+    description="Write a dynamics function of a robot as source code with the numbers of this robot, "
+    "which needs no other source.",
+    run=emit,
+    add_arguments=add_arguments,
+    parameters=True,
+    terms=True,
+    json=False,
+    base="moving",
+)

@@ -3,43 +3,36 @@
 
 from __future__ import annotations
 
-import json
 import math
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from typing import Any
 
 from dyn_core.algorithms.loops.loop_report import LoopDescription, LoopReport, loop_report
-from dyn_core.cli.answer import Answer
-from dyn_core.cli.options import Once, joint_vector, shown
-from dyn_core.cli.robot_options import robot_of
-from dyn_core.cli.table import table
+from dyn_core.cli.console import Output, Table
+from dyn_core.cli.options import Command, Numbers, add_options, joint_vector, robot_of, shown
 from dyn_core.core.errors import counted
-from dyn_core.facade.compile import compile_model
+from dyn_core.model.fixed_base.compiled_model import compile_model
 from dyn_core.robot.robot import Robot
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Let the command take positions of the actuated joints."""
-    parser.add_argument(
-        "--q",
-        action=Once,
-        metavar="X ...",
-        help="positions of the actuated joints in tree order, rad or m: print the passive joints there",
-    )
+    """Add the arguments of this command only."""
+    text = "positions of the actuated joints in tree order, rad or m: print the passive joints there"
+    add_options(parser, ("--q", "X ...", text), action=Numbers)
 
 
-def loops(arguments: Namespace) -> Answer:
-    """Answer what the loops are, or with --q where the passive joints are."""
+def loops(arguments: Namespace) -> Output:
+    """Return a description of the loops, or with --q the positions of the passive joints."""
     robot = robot_of(arguments)
     report = loop_report(robot)
     if arguments.q is not None:
-        return Answer(_positions(robot, arguments.q, arguments.json))
-    return Answer(json.dumps(_json(report), indent=2) if arguments.json else _text(robot, report))
+        return _positions(robot, arguments.q, arguments.json)
+    return Output(_json(report) if arguments.json else _text(robot, report))
 
 
-def _positions(robot: Robot, text: str, as_json: bool) -> str:
-    """Answer the positions of all joints, and how far they are from a singularity."""
+def _positions(robot: Robot, text: str, as_json: bool) -> Output:
+    """Return the positions of all joints, and the distance from a singularity."""
     q = joint_vector("--q", text, robot.dof)
     model = compile_model(robot, backend="python")
     passive = model.solve_loops(q)
@@ -47,28 +40,24 @@ def _positions(robot: Robot, text: str, as_json: bool) -> str:
     positions = dict(zip(robot.coordinate_names, q, strict=True))
     positions |= dict(zip(robot.passive_joint_names, map(float, passive), strict=True))
     if as_json:
-        answer = {"robot": robot.name, "positions": positions, "condition": _finite(condition)}
-        return json.dumps(answer, indent=2)
-    rows = _joint_rows(robot, positions)
-    return "\n".join([*rows, "", f"condition number: {condition:.4g}"])
+        return Output({"robot": robot.name, "positions": positions, "condition": _finite(condition)})
+    return Output([_joint_table(robot, positions), "", f"condition number: {condition:.4g}"])
 
 
-def _joint_rows(robot: Robot, positions: dict[str, float]) -> list[str]:
-    return table(
-        [
-            (name, f"{shown(positions[name]):.6f}", robot.joint(name).position_unit, _role(robot, name))
-            for name in robot.joint_names
-        ],
-        left=(0, 2, 3),
-    )
+def _joint_table(robot: Robot, positions: dict[str, float], indent: str = "") -> Table:
+    actuated = robot.coordinate_names
+    rows = [
+        (
+            *(name, f"{shown(positions[name]):.6f}", robot.joint(name).position_unit),
+            "actuated" if name in actuated else "passive",
+        )
+        for name in robot.joint_names
+    ]
+    return Table(rows, left=(0, 2, 3), has_head=False, indent=indent)
 
 
-def _role(robot: Robot, name: str) -> str:
-    return "actuated" if name in robot.coordinate_names else "passive"
-
-
-def _text(robot: Robot, report: LoopReport) -> str:
-    lines = [
+def _text(robot: Robot, report: LoopReport) -> list[str | Table]:
+    lines: list[str | Table] = [
         f"{report.robot}: {counted(report.joints, 'joint')} - "
         f"{counted(report.constraints, 'independent constraint')} = "
         f"{counted(report.dof, 'degree of freedom', 'degrees of freedom')}",
@@ -81,12 +70,12 @@ def _text(robot: Robot, report: LoopReport) -> str:
     lines += [f"  {line}" for line in str(report.relations).splitlines()]
     apart, turned = report.residual
     lines += ["", f"Closed configuration (open by {apart:.1e} m and {turned:.1e} rad):"]
-    lines += [f"  {line}" for line in _joint_rows(robot, dict(report.reference))]
-    return "\n".join([*lines, f"condition number: {report.condition:.4g}"])
+    lines.append(_joint_table(robot, dict(report.reference), indent="  "))
+    return [*lines, f"condition number: {report.condition:.4g}"]
 
 
 def _loop(loop: LoopDescription) -> list[str]:
-    """Answer the lines about one loop."""
+    """Return the lines about one loop."""
     parent, child = loop.branches
     cut = (
         "as good as any: no other passive joint makes the branches more equal"
@@ -113,29 +102,10 @@ def _json(report: LoopReport) -> dict[str, Any]:
         "actuated": report.actuated,
         "passive": report.passive,
         "loops": [
-            {
-                "name": loop.name,
-                "type": loop.type.value,
-                "links": loop.links,
-                "root": loop.root,
-                "branches": loop.branches,
-                "constraints": loop.constraints,
-                "independent": loop.independent,
-                "redundancy": loop.redundancy.value,
-                "better_cut": loop.better_cut,
-            }
+            {**asdict(loop), "type": loop.type.value, "redundancy": loop.redundancy.value}
             for loop in report.loops
         ],
-        "relations": [
-            {
-                "joint": relation.joint,
-                "coefficients": dict(relation.coefficients),
-                "constant": relation.constant,
-                "text": relation.text,
-                "mdh": relation.mdh,
-            }
-            for relation in relations.relations
-        ],
+        "relations": [asdict(relation) for relation in relations.relations],
         "iterated": relations.iterated,
         "closed_forms": [asdict(form) for form in relations.closed_forms],
         "closed_configuration": dict(report.reference),
@@ -145,5 +115,15 @@ def _json(report: LoopReport) -> dict[str, Any]:
 
 
 def _finite(number: float) -> float | None:
-    """A number that JSON has; null for one without limit."""
+    """Return None for infinity, which JSON does not have."""
     return number if math.isfinite(number) else None
+
+
+COMMAND = Command(
+    description="Describe the closed loops of a robot: degrees of freedom, branches, redundant constraints, "
+    "the best cut, the relations of the passive joints, a closed configuration; with --q the positions of "
+    "the passive joints there.",
+    run=loops,
+    add_arguments=add_arguments,
+    gravity=False,
+)

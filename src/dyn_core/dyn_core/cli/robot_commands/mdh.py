@@ -3,27 +3,23 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from dataclasses import asdict
 
-from dyn_core.cli.answer import Answer
-from dyn_core.cli.robot_options import described_robot
+from dyn_core.cli.console import Output
+from dyn_core.cli.options import Command, described_robot
 from dyn_core.robot.mdh_table import FIXED, SIGMA
 from dyn_core.robot.moving_base import declared_base
 from dyn_core.robot.robot import Robot
 
 
-def mdh(arguments: Namespace) -> Answer:
-    """Answer the table of the geometric parameters."""
+def mdh(arguments: Namespace) -> Output:
+    """Return the table of the geometric parameters."""
     robot = described_robot(arguments)
     base = declared_base(robot)
     if not arguments.json:
-        return Answer(
-            "\n".join(
-                [robot.mdh_table(), *([] if base is None else ["", f"link '{base.link}' is {base.words}"])]
-            )
-        )
+        lines = [] if base is None else ["", f"link '{base.link}' is {base.words}"]
+        return Output([robot.mdh_table(), *lines])
     frames: list[dict[str, object]] = [
         {
             "j": j,
@@ -36,19 +32,15 @@ def mdh(arguments: Namespace) -> Answer:
         }
         for j, joint in enumerate(robot.joints, start=1)
     ]
-    answer = {
-        "robot": robot.name,
-        **({} if base is None else {"base": base._asdict()}),
-        "frames": frames + _cut_frames(robot),
-    }
-    return Answer(json.dumps(answer, indent=2))
+    of_base = {} if base is None else {"base": base._asdict()}
+    return Output({"robot": robot.name, **of_base, "frames": frames + _cut_frames(robot)})
 
 
 def _cut_frames(robot: Robot) -> list[dict[str, object]]:
-    """Answer frames k of all cut joints, then frames k+B; sigma is null where there are several variables."""
-    pairs = [(loop, loop.frames) for loop in robot.loops if loop.frames is not None]
-    sides = [(loop, frames[0], SIGMA.get(loop.type)) for loop, frames in pairs]
-    sides += [(loop, frames[1], FIXED) for loop, frames in pairs]
+    """Return frames k of all cut joints, then frames k+B; sigma is null where there are several variables."""
+    cuts = [(loop, loop.frames) for loop in robot.loops if loop.frames is not None]
+    sides = [(loop, frames[0], SIGMA.get(loop.type)) for loop, frames in cuts]
+    sides += [(loop, frames[1], FIXED) for loop, frames in cuts]
     return [
         {
             "j": j,
@@ -61,3 +53,12 @@ def _cut_frames(robot: Robot) -> list[dict[str, object]]:
         }
         for j, (loop, frame, sigma) in enumerate(sides, start=len(robot.joints) + 1)
     ]
+
+
+COMMAND = Command(
+    description="Print the modified Denavit-Hartenberg parameters of a robot (Khalil and Kleinfinger "
+    "1986), a line for each joint: angles in rad, lengths in m.",
+    run=mdh,
+    gravity=False,
+    base=None,
+)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unknowns of a program, kept on one branch of their solutions; comes after its code, before module.h.
-// The same as dyn_core/algorithms/loops/continuation.py and dyn_core/loops/turns.py, which say why, with one shortcut: where
-// the solution that this thread found last is near, it is followed from there.
+// The method is that of dyn_core/algorithms/loops/continuation.py, with its reasons there, and one shortcut:
+// if the last solution of this thread is near, the branch is followed from there.
 
 #define ADVANCE 0.2
 #define FIRST_STEP 0.3

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as a function of Python; comes after the code of the program, before functions.h.
+// A program as a Python function; comes after the code of the program, before functions.h.
 //
-// `bind(general, prepared)` answers a function that computes at once what is given as NumPy arrays of the
-// right type, shape and order, by position or by name, with or without the array `out` by name. It hands
-// every other call to the Python function `general`. `into` is the same for arrays that are known to be
-// right, with the array of the results as the last argument.
+// `bind(general, prepared)` returns a function that takes NumPy arrays of the right type, shape and order,
+// by position or by name, with or without the array `out` by name, and computes at once. It passes every
+// other call to the Python function `general`. `into` is the same for arrays that are known to be right;
+// its last argument is the array of the results.
 //
-// A program with UNKNOWNS solves for them first. A sample of which it cannot makes `bind` hand over to
-// `general`; `into` answers its number instead of None. `into_at` is given the unknowns as one array more.
-// They are a vector after the inputs: there are VECTORS in all.
+// A program with UNKNOWNS solves for them first. Where it cannot for a sample, the function of `bind` calls
+// `general`; `into` returns the number of the sample instead of None. `into_at` takes the unknowns as one
+// more array, a vector after the inputs: there are VECTORS arrays in all.
 //
-// Of a GUARDED program so many first results tell where inputs cannot be used: one of them is not finite
-// there. `bind` then hands over to `general`, too, which says why.
+// The first GUARDED results of a program are not finite where its inputs cannot be used. The function of
+// `bind` then calls `general`, which raises the error with the reason.
 //
-// A TUNABLE program takes one more array, what was prepared from parameters, of which it reads the first
-// PREPARED numbers. It is item 0 of the list `prepared` for `bind`, where it can be replaced but never
-// written to, and follows the inputs for `into`.
+// A TUNABLE program takes one more array of values prepared from parameters; it reads the first
+// PREPARED numbers. For `bind` it is item 0 of the list `prepared`, where it can be replaced but is never
+// written to. For `into` it follows the inputs.
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -31,7 +31,7 @@ static const int places[] = PLACES;
 
 // The result of a sample with an input that is not finite is NaN throughout, also where the result does
 // not depend on that input: 0 * x is NaN for such an x, and 0 otherwise.
-static inline double doubt(const double *const *inputs, int vectors)
+static inline double nan_of_inputs(const double *const *inputs, int vectors)
 {
     double sum = 0.0;
     for (int i = 0; i < vectors; ++i) {
@@ -42,11 +42,11 @@ static inline double doubt(const double *const *inputs, int vectors)
     return sum;
 }
 
-static inline void spoil(double *out, double spoilt)
+static inline void fill_with_nan(double *out, double nan_or_zero)
 {
-    if (spoilt != 0.0) {
+    if (nan_or_zero != 0.0) {
         for (int k = 0; k < RESULTS; ++k) {
-            out[k] = spoilt;
+            out[k] = nan_or_zero;
         }
     }
 }
@@ -59,17 +59,17 @@ static void compute_one(const double *const *inputs, const double *p, double *ou
         memset(out, 0, sizeof(double) * RESULTS);
     }
     evaluate(inputs, p, out);
-    spoil(out, doubt(inputs, VECTORS));
+    fill_with_nan(out, nan_of_inputs(inputs, VECTORS));
 }
 
-// One sample for each lane; answers the doubts.
+// Compute one sample in each lane; return NaN for lanes with an input that is not finite, else 0.
 static Lanes compute_block(const double *const *inputs, const double *p, Lanes *results)
 {
     Lanes given[VECTOR_TOTAL];
     const Lanes *pointers[VECTORS];
     Lanes angle[ANGLES > 0 ? ANGLES : 1], sine[ANGLES > 0 ? ANGLES : 1], cosine[ANGLES > 0 ? ANGLES : 1];
     const Lanes zero = {0.0};
-    Lanes spoilt = zero;
+    Lanes nan_or_zero = zero;
     Lanes *next = given;
     for (int i = 0; i < VECTORS; ++i) {
         pointers[i] = next;
@@ -80,7 +80,7 @@ static Lanes compute_block(const double *const *inputs, const double *p, Lanes *
                 value[lane] = inputs[i][lane * sizes[i] + k];
             }
             *next = value;
-            spoilt += 0.0 * value;
+            nan_or_zero += 0.0 * value;
         }
     }
     angles_lanes(pointers, p, angle);
@@ -88,11 +88,11 @@ static Lanes compute_block(const double *const *inputs, const double *p, Lanes *
         sincos_lanes(angle[k], &sine[k], &cosine[k]);
     }
     program_lanes(pointers, p, sine, cosine, results);
-    return spoilt;
+    return nan_or_zero;
 }
 
 // Put the results of the first lanes, as many as there are samples, where they belong.
-static inline void scatter(const Lanes *results, Lanes spoilt, double *out, int samples)
+static inline void scatter(const Lanes *results, Lanes nan_or_zero, double *out, int samples)
 {
     if (STORED < RESULTS) {
         memset(out, 0, sizeof(double) * RESULTS * (size_t)samples);
@@ -105,7 +105,7 @@ static inline void scatter(const Lanes *results, Lanes spoilt, double *out, int 
         }
     }
     for (int lane = 0; lane < samples; ++lane) {
-        spoil(out + lane * RESULTS, spoilt[lane]);
+        fill_with_nan(out + lane * RESULTS, nan_or_zero[lane]);
     }
 }
 
@@ -116,8 +116,8 @@ static void compute_batch(const double *const *inputs, const double *p, double *
     const double *here[VECTORS];
     memcpy(here, inputs, sizeof here);
     for (; samples >= LANES; samples -= LANES, out += LANES * RESULTS) {
-        const Lanes spoilt = compute_block(here, p, results);
-        scatter(results, spoilt, out, LANES);
+        const Lanes nan_or_zero = compute_block(here, p, results);
+        scatter(results, nan_or_zero, out, LANES);
         for (int i = 0; i < VECTORS; ++i) {
             here[i] += LANES * sizes[i];
         }
@@ -133,12 +133,12 @@ static void compute_batch(const double *const *inputs, const double *p, double *
         here[i] = next;
         next += LANES * sizes[i];
     }
-    const Lanes spoilt = compute_block(here, p, results);
-    scatter(results, spoilt, out, (int)samples);
+    const Lanes nan_or_zero = compute_block(here, p, results);
+    scatter(results, nan_or_zero, out, (int)samples);
 }
 
 // Whether the arguments are inputs: how many of the last dimensions of an array belong to one sample of input
-// i, which are 1, or 2 of a matrix; 0: it is none.
+// i, 1 for a vector or 2 for a matrix; return 0 if it is neither.
 static int dimensions_of(PyArrayObject *array, int i)
 {
     const int dimensions = PyArray_NDIM(array);
@@ -186,10 +186,10 @@ static void compute_known(const double *const *vectors, const double *p, npy_int
 }
 
 #if UNKNOWNS
-// Samples of which the unknowns are kept at a time.
+// Number of samples whose unknowns are kept at a time.
 #define PORTION (8 * LANES)
 
-// Solve for the unknowns, then compute; answers the first sample of which they cannot be found, or -1.
+// Solve for the unknowns, then compute; return the first sample without a solution, or -1.
 static npy_intp compute_here(const double *const *inputs, const double *p, npy_intp samples, double *out)
 {
     double x[PORTION * UNKNOWNS];
@@ -201,7 +201,7 @@ static npy_intp compute_here(const double *const *inputs, const double *p, npy_i
             for (int i = 0; i < INPUTS; ++i) {
                 vectors[i] = inputs[i] + (first + k) * sizes[i];
             }
-            if (doubt(vectors, INPUTS) != 0.0) { // whose results are NaN, whatever the unknowns
+            if (nan_of_inputs(vectors, INPUTS) != 0.0) { // whose results are NaN, whatever the unknowns
                 memset(x + k * UNKNOWNS, 0, sizeof(double) * UNKNOWNS);
             } else if (!solve(vectors, x + k * UNKNOWNS)) {
                 return first + k;
@@ -296,7 +296,7 @@ static int takes(PyObject *object, const double *const *inputs, npy_intp samples
 }
 
 #if GUARDED
-// The first sample of which a guarded result is not finite, or -1.
+// Return the first sample with a guarded result that is not finite, or -1.
 static npy_intp refused(const double *out, npy_intp samples)
 {
     const npy_intp all = samples < 0 ? 1 : samples;

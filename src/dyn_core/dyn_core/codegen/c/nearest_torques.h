@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The torques nearest to a wish that keep range and speed of all joints: a module with definition.h.
+// The torques nearest to the desired ones that keep range and speed of all joints: a module with definition.h.
 //
-// `nearest_torques(values, n, dt)` is `dyn_core.feasibility.nearest_torques` in C, which says what is computed:
+// `nearest_torques(values, n, dt)` is `dyn_core.feasibility.step_program` in C, which says what is computed:
 // with the same steps, in the same order. Numbers and places are defined before this by what they are there.
 //
 // The planes that hold the point are kept as an orthonormal basis Q of their normals and a triangle R,
@@ -69,7 +69,7 @@ static void set_normal(const Search *s, int p, double *normal)
 }
 
 // Make z the part of the normal of plane p across those that hold the point, and c the rest of it in terms
-// of Q; answers the square of the length of z.
+// of Q; return the square of the length of z.
 static double split(Search *s, int p)
 {
     const int n = s->n;
@@ -86,7 +86,7 @@ static double split(Search *s, int p)
     return dot(s->z, s->z, n);
 }
 
-// Let plane p hold the point, of which `split` was made.
+// Add plane p to the active planes; `split` is the decomposition for the point.
 static void take_in(Search *s, int p, double steepness, double pressure)
 {
     const int n = s->n, k = s->count;
@@ -213,7 +213,7 @@ static int press(Search *s, int p)
     }
 }
 
-// Find the nearest point; 0: there is none.
+// Find the nearest point; return 0 if no point exists.
 static int search(Search *s)
 {
     memset(s->passed, 0, sizeof(int) * 4 * (size_t)s->n);
@@ -271,7 +271,7 @@ static int invert(double *A, double *B, int n)
     return 1;
 }
 
-// Compute the vectors of a step; `work` are 4 n^2 + 13 n numbers and `active` 5 n places. 0: there is none.
+// Compute the vectors of a step; `work` are 4 n^2 + 13 n numbers and `active` 5 n places. Return 0 if none exists.
 static int compute(const double *values, int n, double dt, double *work, int *active, double *const *vectors)
 {
     const double *least_u = values + AT_least_torques * n, *most_u = values + AT_greatest_torques * n;
@@ -343,7 +343,7 @@ static int compute(const double *values, int n, double dt, double *work, int *ac
     return sum == 0.0;
 }
 
-// Answer four arrays, or None.
+// Return four arrays, or None.
 static PyObject *nearest_torques(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
 {
     PyObject *answer = NULL;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole steps of a motion, where nothing happens in them; comes after module.h, before functions.h.
+// Whole steps of a simulation without events; comes after module.h, before functions.h.
 //
-// The same as dyn_core/simulation/integrators/integration_methods.py, semi_implicit_euler.py and loop_step.py, which say why, for
-// steps in which no joint runs into a stop, breaks away, comes to rest or passes a limit, and in which the
-// loops close without passing a singularity. `step` answers None in the place of all others, of which it
-// changes nothing.
+// The equations are those of dyn_core/simulation/integrators/integration_methods.py and integration_step.py,
+// with their reasons there. They hold for steps in which no joint reaches a stop, breaks away, comes to rest
+// or passes a limit, and in which the loops close without passing a singularity. For any other step `step`
+// returns None and changes nothing.
 //
-// The program is `held_dynamics`; with `sum_` begins `runge_kutta_sum`. Of a robot with PASSIVE joints, that
-// follow through loops, `passive_` begins `passive_state`: their positions and velocities, and more, of which
-// the results from PASSIVE_SIGNS on must keep their signs.
+// The program is `held_dynamics`; names that begin with `sum_` belong to `runge_kutta_sum`. For a robot with
+// PASSIVE joints in loops, `passive_` begins the names of `passive_state`, which computes their positions and
+// velocities; its results from PASSIVE_SIGNS on must keep their signs.
 
 #define JOINTS (SUM_RESULTS / 2)
 
@@ -208,9 +208,10 @@ static PyObject *fixed_array(npy_intp count)
     return array;
 }
 
-// step(bounds, prepared, implicit, q, qd, tau, h, known): positions, velocities and what is known of the passive
-// joints after a step h, as arrays that nobody can write to; None where something happens in it. `known` is
-// what is known of them before it, or None, with which nothing is looked at of them. What was prepared is an array, whether or not the program reads it.
+// step(bounds, prepared, implicit, q, qd, tau, h, known): return positions, velocities and the state of the
+// passive joints after a step h, as read-only arrays; None if there is an event in the step. `known` is the
+// state of the passive joints before the step; with None their signs are not compared. `prepared` is always an
+// array, also for a program that does not read it.
 static PyObject *step(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
 {
     if (count != 8 || !is_prepared(args[1])) {
@@ -248,7 +249,7 @@ static PyObject *step(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
 }
 
 // present(bounds, prepared, q, qd, tau): which joints are free, Coulomb friction on them, and what
-// `held_dynamics` answers; None where a joint runs into a stop or breaks away.
+// `held_dynamics` returns; None where a joint reaches a stop or breaks away.
 static PyObject *present(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count)
 {
     if (count != 5 || !is_prepared(args[1])) {

@@ -3,32 +3,25 @@
 
 from __future__ import annotations
 
-from dyn_core.codegen.identifier import linked_name
-from dyn_core.codegen.languages.file_header import block
+from dyn_core.codegen.languages.file_header import block, linked_name
 from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, unused_inputs, written
 from dyn_core.codegen.traced_program import Program
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.expression_graph import Op
 
-DIALECT = Dialect(
-    ARITHMETIC
-    | FUNCTIONS
-    | {
-        Op.ABS: "fabs({0})",
-        Op.SIGN: "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : {0}",
-        Op.LARGER: "{0} > {1} ? {2} : {3}",
-    }
-)
+CHOICES = {
+    Op.SIGN: "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : {0}",
+    Op.LARGER: "{0} > {1} ? {2} : {3}",
+}
+DIALECT = Dialect(ARITHMETIC | FUNCTIONS | CHOICES | {Op.ABS: "fabs({0})"})
 
 
 def c99_source(program: Program, robot: Robot) -> str:
-    """Answer the file; the results, a matrix by rows, go to `out`, which overlaps no input."""
+    """Return the file; results go to `out`, a matrix by rows, which must not overlap an input."""
     assignments, results = written(program, DIALECT)
     lines = [
         *block(program, robot, "/*", "*/"),
-        "",
-        "#include <math.h>",
-        "",
+        *("", "#include <math.h>", ""),
         *_declaration(program, robot),
         "",
         _prototype(program, robot),
@@ -43,29 +36,20 @@ def c99_source(program: Program, robot: Robot) -> str:
 
 
 def c_header(program: Program, robot: Robot) -> str:
-    """Answer the header that declares the function, for C and C++."""
+    """Return the header that declares the function, for C and C++."""
     guard = f"{linked_name(robot.name, program.name)}_H"
     lines = [
         *block(program, robot, "/*", "*/"),
-        "",
-        f"#ifndef {guard}",
-        f"#define {guard}",
-        "",
+        *("", f"#ifndef {guard}", f"#define {guard}", ""),
         *_declaration(program, robot),
-        "",
-        "#endif",
+        *("", "#endif"),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _declaration(program: Program, robot: Robot) -> list[str]:
-    """The lines that declare the function, of C for a C++ compiler too."""
-    return [
-        "#ifdef __cplusplus",
-        'extern "C"',
-        "#endif",
-        f"{_prototype(program, robot)};",
-    ]
+    """The lines that declare the function, with C linkage in C++."""
+    return ["#ifdef __cplusplus", 'extern "C"', "#endif", f"{_prototype(program, robot)};"]
 
 
 def _prototype(program: Program, robot: Robot) -> str:

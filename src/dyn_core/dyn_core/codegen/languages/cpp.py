@@ -5,28 +5,20 @@ from __future__ import annotations
 
 import math
 
-from dyn_core.codegen.identifier import cpp_namespace
-from dyn_core.codegen.languages.file_header import commented
-from dyn_core.codegen.straight_line import ARITHMETIC, Dialect, unused_inputs, written
+from dyn_core.codegen.languages.c99 import CHOICES
+from dyn_core.codegen.languages.file_header import commented, cpp_namespace
+from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, unused_inputs, written
 from dyn_core.codegen.traced_program import Program
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.expression_graph import Op
 
 DIALECT = Dialect(
-    ARITHMETIC
-    | {
-        Op.SIN: "std::sin({0})",
-        Op.COS: "std::cos({0})",
-        Op.SQRT: "std::sqrt({0})",
-        Op.ABS: "std::fabs({0})",
-        Op.SIGN: "{0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : {0}",
-        Op.LARGER: "{0} > {1} ? {2} : {3}",
-    }
+    ARITHMETIC | {op: f"std::{text}" for op, text in FUNCTIONS.items()} | CHOICES | {Op.ABS: "std::fabs({0})"}
 )
 
 
 def cpp_source(program: Program, robot: Robot) -> str:
-    """Answer the header; the function answers its results in one array, a matrix by rows."""
+    """Return the header; the function returns its results in one array, a matrix by rows."""
     assignments, results = written(program, DIALECT)
     unused = unused_inputs(program)
     parameters = (
@@ -38,14 +30,8 @@ def cpp_source(program: Program, robot: Robot) -> str:
     entries = ",\n".join(f"        {entry}" for entry in results)
     lines = [
         *commented(program, robot, "//"),
-        "",
-        "#pragma once",
-        "",
-        "#include <array>",
-        "#include <cmath>",
-        "",
-        f"namespace {space} {{",
-        "",
+        *("", "#pragma once", "", "#include <array>", "#include <cmath>", ""),
+        *(f"namespace {space} {{", ""),
         f"inline {result} {program.name}(",
         ",\n".join(f"    {parameter}" for parameter in parameters) + ") noexcept",
         "{",

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 
-from dyn_core.codegen.identifier import fortran_name
-from dyn_core.codegen.languages.file_header import commented
+from dyn_core.codegen.languages.file_header import commented, fortran_name
 from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, rows_of, written
 from dyn_core.codegen.traced_program import Program
 from dyn_core.robot.robot import Robot
@@ -34,42 +32,33 @@ DIALECT = Dialect(
 
 
 def fortran_source(program: Program, robot: Robot) -> str:
-    """Answer the file: ``call ROBOT_FUNCTION(q, ..., out)``."""
+    """Return the file: ``call ROBOT_FUNCTION(q, ..., out)``."""
     assignments, results = written(program, DIALECT)
     subroutine = fortran_name(robot.name, program.name)
     shape = ", ".join(map(str, program.shape))
+    variables = ", ".join(name for name, _ in assignments)
     lines = [
         *commented(program, robot, "!"),
         "",
         f"pure subroutine {subroutine}({', '.join([*program.inputs, 'out'])})",
         "    use, intrinsic :: iso_fortran_env, only: real64",
         "    implicit none",
-        *(
-            f"    real(real64), intent(in) :: {name}({len(vector)})"
-            for name, vector in program.inputs.items()
-        ),
+        *(f"    real(real64), intent(in) :: {name}({len(of)})" for name, of in program.inputs.items()),
         f"    real(real64), intent(out) :: out({shape})",
-        *_declarations(name for name, _ in assignments),
+        *(f"    real(real64) :: {part.rstrip(',')}" for part in textwrap.wrap(variables, WIDTH - 20)),
         "",
     ]
     for name, text in assignments:
-        lines.extend(_continued(f"{name} = {text}"))
+        lines += _continued(f"{name} = {text}")
     for i, row in enumerate(rows_of(program, results), start=1):
         for k, entry in enumerate(row, start=1):
-            lines.append(
-                f"    out({i}, {k}) = {entry}" if len(program.shape) == 2 else f"    out({i}) = {entry}"
-            )
+            lines.append(f"    out({f'{i}, {k}' if len(program.shape) == 2 else i}) = {entry}")
     lines.append(f"end subroutine {subroutine}")
     return "\n".join(lines) + "\n"
 
 
-def _declarations(names: Iterable[str]) -> list[str]:
-    parts = textwrap.wrap(", ".join(names), WIDTH - 20)
-    return [f"    real(real64) :: {part.rstrip(',')}" for part in parts]
-
-
 def _continued(statement: str) -> list[str]:
-    """A statement on as many lines as it takes."""
+    """Break a statement into continued lines."""
     first, *rest = textwrap.wrap(statement, WIDTH - 10, break_long_words=False, break_on_hyphens=False)
     parts = [f"    {first}", *(f"        {part}" for part in rest)]
     return [f"{part} &" for part in parts[:-1]] + parts[-1:]

@@ -9,7 +9,7 @@ from dyn_core.codegen.traced_program import Program
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.expression_graph import Op
 
-# A product with a comparison would make NaN of what is not chosen and not finite.
+# Index into a cell: cond * a + (1 - cond) * b is NaN where the value not chosen is infinite (0 * inf).
 DIALECT = Dialect(
     ARITHMETIC
     | FUNCTIONS
@@ -20,7 +20,7 @@ DIALECT = Dialect(
 
 
 def matlab_source(program: Program, robot: Robot) -> str:
-    """Answer the file, to be named after the function; the result is a column or a matrix."""
+    """Return the file, to be named after the function; the result is a column or a matrix."""
     assignments, results = written(program, DIALECT)
     rows = "; ...\n".join(f"        {', '.join(row)}" for row in rows_of(program, results))
     lines = [

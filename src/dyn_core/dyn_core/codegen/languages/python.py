@@ -4,21 +4,15 @@
 from __future__ import annotations
 
 from dyn_core.codegen.languages.file_header import commented
-from dyn_core.codegen.straight_line import ARITHMETIC, Dialect, rows_of, written
+from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, rows_of, written
 from dyn_core.codegen.traced_program import Program
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.expression_graph import Op
 
 DIALECT = Dialect(
     ARITHMETIC
-    | {
-        Op.SIN: "np.sin({0})",
-        Op.COS: "np.cos({0})",
-        Op.SQRT: "np.sqrt({0})",
-        Op.ABS: "np.abs({0})",
-        Op.SIGN: "np.sign({0})",
-        Op.LARGER: "np.where({0} > {1}, {2}, {3})",
-    }
+    | {op: f"np.{text}" for op, text in FUNCTIONS.items()}
+    | {Op.SIGN: "np.sign({0})", Op.LARGER: "np.where({0} > {1}, {2}, {3})"}
 )
 
 _INPUT = """
@@ -31,10 +25,10 @@ def _input(name, value, size):
 
 
 def python_module(program: Program, robot: Robot) -> str:
-    """Answer the file.
+    """Return the file.
 
-    The function takes sequences of floats, or arrays whose last axis is that of the samples, and answers
-    an array of the shape of the result, with such an axis where an input has one.
+    The function takes sequences of floats, or arrays whose last axis is that of the samples. It returns an
+    array of the shape of the result, with such an axis where an input has one.
     """
     assignments, results = written(program, DIALECT)
     rows = rows_of(program, results)

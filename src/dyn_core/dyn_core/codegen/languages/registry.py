@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The languages that a program can be written in, for use without dyn_core."""
+"""Languages in which a program can be emitted, for use without dyn_core."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-from dyn_core.codegen.closure import with_unknowns
 from dyn_core.codegen.languages.c99 import c99_source, c_header
-from dyn_core.codegen.languages.computer_algebra import mathematica_source
+from dyn_core.codegen.languages.computer_algebra import maple_source, mathematica_source
 from dyn_core.codegen.languages.cpp import cpp_source
 from dyn_core.codegen.languages.fortran import fortran_source
 from dyn_core.codegen.languages.matlab import matlab_source
 from dyn_core.codegen.languages.python import python_module
-from dyn_core.codegen.maple_source import maple_source
-from dyn_core.codegen.traced_program import Program
+from dyn_core.codegen.traced_program import Program, with_unknowns
 from dyn_core.core.errors import DynError
-from dyn_core.expr.analysis import needed
 from dyn_core.robot.robot import Robot
-from dyn_core.symbolic.expression_graph import Expr, Op
+from dyn_core.symbolic.expression_graph import Expr, Op, needed
 
 Emitter = Callable[[Program, Robot], str]
 
@@ -36,12 +33,9 @@ LANGUAGES: dict[str, tuple[Emitter, str]] = {
 
 
 def emitted(program: Program, robot: Robot, language: str) -> str:
-    """Answer the file of a program in a language; DynError where a number of it is not finite."""
+    """Return the file of a program in a language; raise DynError if one of its numbers is not finite."""
     numbers = [result for result in program.results if not isinstance(result, Expr)]
     numbers.extend(node.value for node in needed(program.results) if node.op is Op.CONSTANT)
     if not all(map(math.isfinite, numbers)):
-        raise DynError(
-            f"{program.name} of robot '{robot.name}' is not finite: "
-            "a joint moves no mass, or a parameter is too large"
-        )
+        raise DynError("program-not-finite", program=program.name, robot=robot.name)
     return LANGUAGES[language][0](with_unknowns(program), robot)

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A smooth motion of all joints at once: a Fourier series that begins and ends at rest.
+"""Fourier motions that begin and end at rest.
 
-    q(t) = rest + w(t) (centre - rest + sum over k of amplitudes_k sin(2 pi k t / period + phases_k))
-
-w goes from 0 to 1 in the first part of the motion and back in the last, by `smooth_step`. Positions,
-velocities and accelerations are continuous everywhere; before and after, the joints stand at `rest`.
-Where the series is within a range of positions that `rest` is in, so is the motion, all of it.
+`FourierMotion` is the series. `rich_motion` chooses centre and amplitudes so that the motion excites all
+terms of the dynamics within the limits, with loops closed.
 """
 
 from __future__ import annotations
@@ -16,26 +13,37 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from dyn_core.control.motion import Motion
+from dyn_core.algorithms.loops.loop_structure import structure
+from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError, at_joint
+from dyn_core.model.fixed_base.compiled_model import Model
+from dyn_core.robot.joints import Joint, Sigma, position_range
+from dyn_core.robot.robot import Robot
 
-FADE = 0.2
-"""Part of the motion in which it comes up from rest, and in which it goes down to it."""
+FADE = 0.2  # Fraction of the motion in which it starts from rest, and in which it returns to rest
 
 
 @dataclass(frozen=True, eq=False)
 class FourierMotion:
-    """The motion of n joints in K harmonics.
+    """The motion of n joints in K harmonics, as a Fourier series that begins and ends at rest.
+
+        q(t) = rest + w(t) (centre - rest + sum over k of amplitudes_k sin(2 pi k t / period + phases_k))
+
+    w changes from 0 to 1 in the first part of the motion and back in the last, by `smooth_step`. Positions,
+    velocities and accelerations are continuous everywhere. If the series and `rest` are within a range of
+    positions, so is the whole motion.
 
     Attributes:
         duration: time from rest to rest (s).
         centre: mean position of the series (rad or m), (n,).
-        amplitudes: of the harmonics (rad or m), (K, n).
-        phases: of the harmonics (rad), (K, n).
-        rest: position before, and after (rad or m), (n,); None for the centre.
+        amplitudes: amplitudes of the harmonics (rad or m), (K, n).
+        phases: phases of the harmonics (rad), (K, n).
+        rest: position before and after the motion (rad or m), (n,); None for the centre.
         period: period of the first harmonic (s); None for the duration.
-        fade: time in which it comes up from rest, and in which it goes down to it (s), at most half of the
-            duration; None for `FADE` of it.
+        fade: duration of the start from rest, and of the return to rest (s), at most half of the duration;
+            None for `FADE` times the duration.
     """
 
     duration: float
@@ -47,16 +55,16 @@ class FourierMotion:
     fade: float | None = None
 
     def scaled(self, factors: npt.ArrayLike) -> FourierMotion:
-        """Answer the same about the same centre, with other amplitudes: one factor, or one for each joint."""
+        """Return the motion with amplitudes multiplied by one factor, or by one for each joint."""
         return replace(self, amplitudes=self.amplitudes * np.asarray(factors, dtype=np.float64))
 
     def at(self, t: float) -> Motion:
-        """Answer the motion at time t after its beginning (s), in vectors (n,)."""
+        """Return the motion at time t after its start (s), as vectors (n,)."""
         q, qd, qdd = self.at_many(np.array([t]))
         return Motion(q[0], qd[0], qdd[0])
 
     def at_many(self, t: Array) -> Motion:
-        """Answer the motion at N times after its beginning (s), (N,), in matrices (N, n)."""
+        """Return the motion at N times after its start (s), (N,), as matrices (N, n)."""
         order = np.arange(1, len(self.amplitudes) + 1)[:, None]
         w = 2.0 * math.pi / (self.duration if self.period is None else self.period) * order
         angle = w * np.asarray(t)[:, None, None] + self.phases
@@ -70,7 +78,7 @@ class FourierMotion:
         return Motion(rest + f * s, fd * s + f * sd, fdd * s + 2.0 * fd * sd + f * sdd)
 
     def _window(self, t: Array) -> tuple[Array, Array, Array]:
-        """Answer w and its derivatives (1/s, 1/s^2), each (N,)."""
+        """Return w and its derivatives (1/s, 1/s^2), each (N,)."""
         fade = FADE * self.duration if self.fade is None else self.fade
         up = t < 0.5 * self.duration
         u = np.clip(np.where(up, t, self.duration - t) / fade, 0.0, 1.0)
@@ -79,3 +87,161 @@ class FourierMotion:
         wd = sign * 30.0 * (u * (1.0 - u)) ** 2 / fade
         wdd = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / fade**2
         return w, wd, wdd
+
+
+CONDITION = ConditionLimits(greatest=100.0)
+"""Largest condition number of a motion, equal to the limit at which nodes warn."""
+
+
+def assembly(robot: Robot) -> Array:
+    """Return the positions of the coordinates (rad or m), (n,), in the assembly; 0 without loops."""
+    if not robot.loops:
+        return np.zeros(robot.dof)
+    at = dict(zip(robot.independent, structure(robot).reference, strict=True))
+    return np.array([at[j] for j in robot.coordinates])
+
+
+class ClosedMotions:
+    """Check that motions keep loops closed and passive joints within fractions of their limits.
+
+    Ranges are reduced about their middle. Motions of robots without loops always pass.
+    """
+
+    def __init__(self, model: Model, *, part_of_range: float, part_of_speed: float) -> None:
+        """Compile the constraints of the loops."""
+        self._model = model
+        self._guard = LoopGuard(model.robot, CONDITION)
+        joints = [model.robot.joint(name) for name in model.passive_joint_names]
+        ranges = np.array([position_range(joint.limits) for joint in joints]).reshape(-1, 2)
+        self._lower, self._upper = ranges.T
+        margin = 0.5 * (1.0 - part_of_range) * np.nan_to_num(self._upper - self._lower, posinf=0.0)
+        self._lower, self._upper = self._lower + margin, self._upper - margin
+        self._speed = part_of_speed * np.array([joint.limits.velocity or np.inf for joint in joints])
+
+    def problem(self, motion: FourierMotion, t: Array) -> str | None:
+        """Return why a motion is not possible, from its samples at N times (s); None if it is possible."""
+        if not self._model.robot.loops:
+            return None
+        q, qd, _ = motion.at_many(t)
+        found = self._guard.first_refused(np.ascontiguousarray(q))
+        if found is not None:
+            return found[1]
+        passive, speed = self._model.solve_loops(q, qd)
+        for values, lower, upper, what, per in (
+            (passive, self._lower, self._upper, "at", ""),
+            (speed, -self._speed, self._speed, "as fast as", "/s"),
+        ):
+            sample, k = np.unravel_index(
+                int(np.maximum(lower - values, values - upper).argmax()), values.shape
+            )
+            if not lower[k] <= values[sample, k] <= upper[k]:
+                joint = self._model.robot.joint(self._model.passive_joint_names[k])
+                unit = f"{joint.position_unit}{per}"
+                return (
+                    f"passive joint '{joint.name}' would be {what} {values[sample, k]:.4g} {unit}, and "
+                    f"{lower[k]:.4g} to {upper[k]:.4g} {unit} are used"
+                )
+        return None
+
+
+def refuse(model: Model, why: str) -> DynError:
+    """Return the error for a robot without a possible motion about its centre."""
+    return DynError(
+        "loops-open-near-assembly",
+        robot=model.robot.name,
+        cause=why,
+        element=f"loop '{model.robot.loops[0].name}'",
+    )
+
+
+HARMONICS = 4
+STROKE = {Sigma.REVOLUTE: 1.0, Sigma.PRISMATIC: 0.25}  # Largest displacement from the centre (rad or m)
+SPEED = {Sigma.REVOLUTE: 3.0, Sigma.PRISMATIC: 0.5}
+"""Greatest speed if the description has no limit (rad/s or m/s)."""
+PART_OF_RANGE = 0.45  # Largest displacement from the centre as a fraction of the range of the joint
+SAMPLE_S = 0.005  # Time between samples of speeds and torques (s)
+SMALLEST = 0.05  # Smallest factor of the amplitudes that is tried
+_FACTORS = np.linspace(1.0, SMALLEST, 40)
+
+
+def rich_motion(
+    model: Model, duration: float, *, part_of_speed: float = 0.7, part_of_effort: float = 0.7, seed: int = 0
+) -> FourierMotion:
+    """Return a motion of all joints with random phases about a centre near zero, to excite all terms.
+
+    If a joint is too fast, its amplitudes are reduced; if a torque is too large, those of all joints are.
+    With loops, the centre is near the assembly, and all amplitudes are reduced until the loops close along
+    the motion, away from singularities, with passive joints within the same fraction of their limits. Raise
+    DynError if a joint needs more than this fraction of its effort to hold the centre, or the loops prevent a
+    motion.
+
+    Args:
+        duration: duration from rest to rest (s).
+        part_of_speed: fraction of the velocity limits that is used.
+        part_of_effort: fraction of the effort limits that is used.
+        seed: seed of the random numbers.
+    """
+    joints = model.robot.independent_joints
+    stroke = np.array([_stroke(joint) for joint in joints])
+    near = assembly(model.robot)
+    centre = np.array([_centre(joint, r, x) for joint, r, x in zip(joints, stroke, near, strict=True)])
+    random = np.random.default_rng(seed)
+    shape = (HARMONICS, len(joints))
+    amplitudes = random.uniform(0.5, 1.0, shape) / np.arange(1.0, HARMONICS + 1.0)[:, None]
+    motion = FourierMotion(duration, centre, amplitudes, random.uniform(0.0, 2.0 * np.pi, shape))
+    t = np.arange(0.0, duration, SAMPLE_S)
+    motion = motion.scaled(stroke / np.abs(motion.at_many(t).q - centre).max(0))
+    fastest = np.abs(motion.at_many(t).qd).max(0)
+    motion = motion.scaled(np.minimum(1.0, part_of_speed * np.array([_speed(j) for j in joints]) / fastest))
+    closed = ClosedMotions(model, part_of_range=2.0 * PART_OF_RANGE, part_of_speed=part_of_speed)
+    return _within_efforts(model, _within_loops(model, motion, t, closed), t, part_of_effort)
+
+
+def _within_loops(model: Model, motion: FourierMotion, t: Array, closed: ClosedMotions) -> FourierMotion:
+    why: str | None = None
+    for factor in _FACTORS:
+        scaled = motion.scaled(factor)
+        why = closed.problem(scaled, t)
+        if why is None:
+            return scaled
+    assert why is not None, "there are factors"
+    raise refuse(model, why)
+
+
+def _within_efforts(model: Model, motion: FourierMotion, t: Array, part: float) -> FourierMotion:
+    joints = model.robot.independent_joints
+    limits = np.array([joint.limits.effort or np.inf for joint in joints]) * part
+    for factor in _FACTORS:
+        scaled = motion.scaled(factor)
+        if (np.abs(model.inverse_dynamics(*scaled.at_many(t))).max(0) <= limits).all():
+            return scaled
+    beyond = np.abs(model.inverse_dynamics(*motion.scaled(SMALLEST).at_many(t))).max(0) / limits
+    j = int(np.argmax(beyond))
+    joint = joints[j]
+    needed, limit = beyond[j] * limits[j], joint.limits.effort
+    raise at_joint(
+        joint.name,
+        "effort-limits-too-low",
+        part=100 * part,
+        needed=needed,
+        unit=joint.effort_unit,
+        limit=limit,
+    )
+
+
+def _stroke(joint: Joint) -> float:
+    lower, upper = joint.limits.lower, joint.limits.upper
+    longest = STROKE[joint.sigma]
+    return longest if lower is None or upper is None else min(longest, PART_OF_RANGE * (upper - lower))
+
+
+def _centre(joint: Joint, stroke: float, near: float) -> float:
+    """Return the centre nearest to a position for which the joint stays within its range (rad or m)."""
+    lower, upper = position_range(joint.limits)
+    margin = stroke * 0.5 / PART_OF_RANGE
+    return float(min(max(near, lower + margin), max(upper - margin, lower + margin)))
+
+
+def _speed(joint: Joint) -> float:
+    most = SPEED[joint.sigma]
+    return min(most, joint.limits.velocity) if joint.limits.velocity else most

@@ -1,43 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions at which the loops of a robot close, and far enough from singularities to compute torques.
+"""Positions of robots with loops: closure, distance from singularities, passive joints.
 
-At a singularity the actuated joints do not determine the passive ones, and the torques that go with a motion
-grow without limit. How near it is says the condition number of the constraints, as `Model.loop_condition`.
+`LoopGuard` refuses positions near singularities; `PassiveAgreement` compares positions given for passive
+joints.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.core.arrays import Array
-from dyn_core.core.errors import DynError
-from dyn_core.facade.compile import compiled_or_none
-from dyn_core.facade.loop_programs import passive_matrix
-from dyn_core.facade.runnable import runnables
-from dyn_core.model.fixed_base.closed_loops import condition_numbers, constraint_units
+from dyn_core.core.errors import DynError, at_joint
+from dyn_core.core.messages import Message
+from dyn_core.model.fixed_base.closed_loops import (
+    condition_numbers,
+    constraint_units,
+    passive_matrix,
+    passive_positions,
+)
+from dyn_core.model.fixed_base.compiled_model import runnable_by
+from dyn_core.robot.joints import Sigma
 from dyn_core.robot.robot import Robot
 
-FAR = 0.1
-"""How far from where a search failed (rad or m) another one is worth its time."""
-
-STEP = 0.02
-"""Longest way (rad or m) of a joint between two looks at a trajectory."""
-
-MOST_LOOKS = 20_000
-"""Most looks at one trajectory."""
+FAR = 0.1  # Distance from the position of a failed search (rad or m) beyond which a new search is made
+STEP = 0.02  # Longest displacement (rad or m) of a joint between two samples of a trajectory
+MOST_SAMPLES = 20_000  # Largest number of samples of a trajectory
 
 
 @dataclass(frozen=True)
 class ConditionLimits:
-    """Condition numbers of the constraints of loops.
+    """Limits of the condition number of the constraints of loops.
 
-    Attributes:
-        greatest: above this no torque is computed.
-        warning: above this one is warned.
+    Above `greatest` no torque is computed, above `warning` a warning is given.
     """
 
     greatest: float = 1000.0
@@ -45,63 +44,54 @@ class ConditionLimits:
 
 
 class LoopGuard:
-    """Looks at positions of the actuated joints. It has a state: the last condition number.
+    """Check that the loops close at positions of the actuated joints, away from singularities.
 
-    Robots without loops pass, and cost nothing.
+    At a singularity the actuated joints do not determine the passive ones, and the torques for a motion grow
+    without limit. The condition number of the constraints, as `Model.loop_condition`, tells how near it is.
+    The checks of a robot without loops always pass and cost nothing.
 
-    Attributes:
-        condition: condition number at the last position that was looked at; None before any, infinite where
-            the loops did not close.
+    `condition` is the condition number at the last checked position; None before the first check, infinite if
+    the loops did not close.
     """
 
     def __init__(self, robot: Robot, limits: ConditionLimits) -> None:
-        """Compile what tells the condition number."""
+        """Compile the constraints whose condition number is checked."""
         self.condition: float | None = None
         self.limits = limits
         self._robot = robot
         self._has_closed = False
         self._failed: Array | None = None
         if robot.loops:
-            programs = [passive_matrix(robot)]
-            (self._matrix,) = compiled_or_none(robot, programs, "auto") or runnables(programs, "python")
+            self._matrix = runnable_by(robot, passive_matrix(robot))
             self._W = np.empty(self._matrix.shape)
             self._units = constraint_units(robot)
 
     def check(self, q: Array) -> None:
-        """Refuse positions (rad or m), (n,), that will not do.
-
-        Raises:
-            DynError: the loops do not close there, or the condition number is too great.
-        """
+        """Raise DynError if the loops are open or nearly singular at q (rad or m), (n,)."""
         if not self._robot.loops:
             return
         self.condition = math.inf
         W = self._at(q)
         if W is None:
-            raise DynError(self._open(q))
+            raise _error(self._open(q))
         self.condition = float(condition_numbers(W, self._units))
         if not self.condition <= self.limits.greatest:
-            raise DynError(self._singular(q, self.condition))
+            raise _error(self._singular(q, self.condition))
 
     def check_trajectory(self, trajectory: Trajectory) -> None:
-        """Refuse a trajectory that goes where the loops do not close, or near a singularity.
-
-        Raises:
-            DynError: it does; the message says when, and at which positions.
-        """
+        """Raise DynError, with time and positions, if loops open or are nearly singular on a trajectory."""
         if not self._robot.loops:
             return
-        times = _looks(trajectory)
+        times = _sample_times(trajectory)
         found = self.first_refused(np.ascontiguousarray(trajectory.sample_many(times).q))
         if found is not None:
             k, why = found
-            when = f"{times[k] - trajectory.start:.4g} s after its start"
-            raise DynError(f"the trajectory cannot be followed, {when} {why}")
+            raise DynError("trajectory-leaves-loops", time=times[k] - trajectory.start, cause=why)
 
-    def first_refused(self, q: Array) -> tuple[int, str] | None:
-        """Answer the first of positions (N, n) that will not do, by number, and why; None where all do.
+    def first_refused(self, q: Array) -> tuple[int, Message] | None:
+        """Return the number of the first refused position of (N, n), and the reason; None if all are valid.
 
-        Positions follow one another, so that loops close at each from where they did at the one before.
+        The positions are consecutive: the loops are closed at each from the solution at the one before.
         """
         if not self._robot.loops:
             return None
@@ -117,7 +107,7 @@ class LoopGuard:
 
     @property
     def warning(self) -> str | None:
-        """A sentence where the last condition number is above that of a warning, or None."""
+        """A sentence if the last condition number is above the limit of a warning, else None."""
         if self.condition is None or not self._robot.loops or self.condition <= self.limits.warning:
             return None
         if math.isinf(self.condition):
@@ -128,10 +118,10 @@ class LoopGuard:
         )
 
     def _at(self, q: Array) -> Array | None:
-        """Answer the constraints at positions; None where the loops do not close.
+        """Return the constraints at positions; None if the loops do not close.
 
-        The search for a way round what is in between takes long: it is for the first positions alone.
-        Later ones follow from those before.
+        Later positions continue from those before. Only the first positions are searched for with detours,
+        because this takes long.
         """
         if self._matrix.function.into(np.ascontiguousarray(q), self._W) is None:
             self._has_closed = True
@@ -146,13 +136,17 @@ class LoopGuard:
         self._has_closed = True
         return W
 
-    def _open(self, q: Array) -> str:
-        return f"the loops of robot '{self._robot.name}' do not close at {self._words(q)}"
+    def _open(self, q: Array) -> Message:
+        where = f"at {self._words(q)}"
+        return Message("loops-open-at-positions", robot=self._robot.name, where=where, reason="")
 
-    def _singular(self, q: Array, condition: float) -> str:
-        return (
-            f"the loops of robot '{self._robot.name}' are near a singularity at {self._words(q)}: their "
-            f"condition number is {condition:.3g}, at most {self.limits.greatest:g} is allowed"
+    def _singular(self, q: Array, condition: float) -> Message:
+        return Message(
+            "loops-singular-at-positions",
+            robot=self._robot.name,
+            positions=self._words(q),
+            condition=condition,
+            limit=self.limits.greatest,
         )
 
     def _words(self, q: Array) -> str:
@@ -160,15 +154,95 @@ class LoopGuard:
         return ", ".join(f"{joint.name} = {value:.4g} {joint.position_unit}" for joint, value in joints)
 
 
-def _looks(trajectory: Trajectory) -> Array:
-    """Answer times between which no joint goes far."""
+def _sample_times(trajectory: Trajectory) -> Array:
+    """Return sample times between which no joint moves by more than about `STEP`."""
     knots = np.array(trajectory.knots)
     if len(knots) < 2:
         return knots
     fine = np.unique(np.linspace(knots[:-1], knots[1:], 9))
     steps = np.abs(np.diff(trajectory.sample_many(fine).q, axis=0)).max(axis=1)
     counts = np.maximum(1.0, np.ceil(steps / STEP))
-    if counts.sum() > MOST_LOOKS:
-        counts = np.maximum(1.0, np.floor(counts * (MOST_LOOKS / counts.sum())))
+    if counts.sum() > MOST_SAMPLES:
+        counts = np.maximum(1.0, np.floor(counts * (MOST_SAMPLES / counts.sum())))
     ends = np.concatenate(([0.0], np.cumsum(counts)))
     return np.asarray(np.interp(np.arange(ends[-1] + 1.0), ends, fine))
+
+
+TOLERANCE = 0.01
+"""Largest deviation of a passive joint (rad or m). Encoders and tolerances of links give some mrad or mm,
+another assembly mode much more."""
+
+
+class PassiveAgreement:
+    """Compare positions of passive joints with those that follow from the actuated joints.
+
+    A message that also has positions of passive joints, such as a replayed recording or a plan of all joints,
+    is redundant. A contradiction means another assembly mode, other lengths or another zero: then the message
+    cannot be trusted. `names` are the passive joints of the loops; none without loops.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """Compile the solution of the loops, if the robot has loops."""
+        self.names = robot.passive_joint_names if robot.loops else ()
+        self._joints = {name: robot.joint(name) for name in self.names}
+        if self.names:
+            self._follow = runnable_by(robot, passive_positions(robot))
+
+    def followed(self, q: Array) -> Array | None:
+        """Return the positions of the passive joints (rad or m), (N, m); None if the loops do not close.
+
+        q are those of the actuated joints (rad or m), (N, n).
+        """
+        followed = np.empty((len(q), len(self.names)))
+        closed = self._follow.function.into(np.ascontiguousarray(q), followed) is None
+        return followed if closed else None
+
+    def apart(self, q: Array, names: Sequence[str], passive: Array) -> Array | None:
+        """Return the deviations of given passive joint positions from those of the loops (rad or m), (N, k).
+
+        Angles are compared without whole turns, because not all sources count turns. Return None if the loops
+        do not close at some position.
+
+        Args:
+            q: positions of the actuated joints (rad or m), (N, n).
+            names: passive joints, some or all.
+            passive: their positions (rad or m), (N, k).
+        """
+        followed = self.followed(q)
+        if followed is None:
+            return None
+        apart: Array = passive - followed[:, [self.names.index(name) for name in names]]
+        for k, name in enumerate(names):
+            if self._joints[name].sigma is Sigma.REVOLUTE:
+                apart[:, k] = np.remainder(apart[:, k] + math.pi, 2.0 * math.pi) - math.pi
+        return apart
+
+    def check(self, q: Array, names: Sequence[str], passive: Array) -> None:
+        """Raise DynError, with the worst joint, for positions more than `TOLERANCE` from those of the loops.
+
+        The arguments are those of `apart`. Positions at which the loops do not close pass: `LoopGuard`
+        refuses them.
+        """
+        if not names:
+            return
+        apart = self.apart(q, names, passive)
+        if apart is None:
+            return
+        sample, k = divmod(int(np.abs(apart).argmax()), len(names))
+        if not abs(apart[sample, k]) <= TOLERANCE:
+            given, off = float(passive[sample, k]), float(apart[sample, k])
+            point = {"point": sample} if len(q) > 1 else {}
+            raise at_joint(
+                names[k],
+                "passive-point-contradicts-loops" if point else "passive-position-contradicts-loops",
+                given=given,
+                unit=self._joints[names[k]].position_unit,
+                expected=given - off,
+                difference=abs(off),
+                tolerance=TOLERANCE,
+                **point,
+            )
+
+
+def _error(message: Message) -> DynError:
+    return DynError(message.code, **message.values)

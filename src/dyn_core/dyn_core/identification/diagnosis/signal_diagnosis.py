@@ -1,73 +1,163 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The delay between positions and torques.
-
-A torque that was recorded d after the position that goes with it is ``tau(t) = model(t - d)``, which is
-``model(t) - d d/dt model(t)`` for a delay that is short beside the motion. The derivative of the torque by
-the model, as one more column, has the parameter -d: an estimate with a deviation. Positions are then taken
-as of d earlier, until nothing is left.
-"""
+"""Diagnose the signals of a motion: signs, swaps, gains, units, delays and saturation."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.core.arrays import Array
+from dyn_core.core.arrays import Array, BoolArray
+from dyn_core.core.blas_threads import one_thread
 from dyn_core.core.findings import Finding, Severity
-from dyn_core.identification.diagnosis.signal_hypotheses import Channels, channels
-from dyn_core.identification.estimators.least_squares import weighted
-from dyn_core.identification.estimators.standard_deviations import residuals
-from dyn_core.identification.factors import factors
+from dyn_core.core.messages import Message
+from dyn_core.identification.diagnosis.signal_hypotheses import (
+    Channels,
+    Evidence,
+    channels,
+    lowest,
+    nothing_wrong,
+)
+from dyn_core.identification.diagnosis.wrong_signals import (
+    BETTER,
+    PERHAPS,
+    effort_scale_findings,
+    miscalibrated,
+    miscalibrated_findings,
+    mixed_up,
+    mixed_up_findings,
+)
+from dyn_core.identification.estimators.least_squares import factors, weighted
+from dyn_core.identification.estimators.standard_deviations import residual_rows, residuals
 from dyn_core.identification.friction.friction_model import FrictionModel
-from dyn_core.identification.golden import lowest
-from dyn_core.identification.hypothesis import Evidence, nothing_wrong
+from dyn_core.identification.friction.friction_selection import model_torques, rows_of
 from dyn_core.identification.regressor.motion_equations import Equations
-from dyn_core.identification.rigid_torques import rigid_torques
-from dyn_core.identification.rows import Rows
 from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.robot.robot import Robot
+
+
+@one_thread()
+def diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Finding, ...]:
+    """Return findings about signals: signs, swapped joints, gains, zeros, saturation, delays, units.
+
+    Only the fault that explains most is reported, because it makes other signals look wrong, too. Wrong signs
+    or swapped joints exclude all other findings, and saturation excludes gains, zeros and delays. Between
+    delays, and gains and zeros, the better explanation is reported. The unit of all torques is checked
+    separately, with the description. The torques of the equations must not be filtered.
+    """
+    return (*effort_scale_findings(equations), *_of_signals(equations, friction))
+
+
+def _of_signals(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Finding, ...]:
+    """Return the findings from the comparison of the signals."""
+    robot, evidence = equations.base.robot, Evidence(equations, friction)
+    exchanged = mixed_up(evidence)
+    calibrated = miscalibrated(evidence, exchanged.score)
+    of_numbers = miscalibrated_findings(robot, calibrated)
+    if calibrated.score > exchanged.score - PERHAPS:
+        found = mixed_up_findings(robot, evidence, exchanged)
+        if found:
+            return tuple(found)
+    late, explained = delay_findings(evidence)
+    is_number = bool(of_numbers) and calibrated.gain > explained
+    if not (is_number and calibrated.gain > BETTER):
+        cut = saturation_findings(robot, equations.signals.tau, _without_flat_parts(equations, friction))
+        if cut:
+            return tuple(cut)
+    return tuple(of_numbers if is_number else late)
+
+
+def _without_flat_parts(equations: Equations, friction: Sequence[FrictionModel]) -> Array:
+    """Return torques by a model that was fitted without samples of greatest or least torque."""
+    rows = rows_of(equations, friction)
+    weights = np.ones((len(rows), rows.dof))
+    reach = equations.decimation.reach
+    for joint, _, samples in flat_parts(equations.signals.tau):
+        # A filtered equation is flat if any sample near its middle is.
+        near = np.convolve(samples, np.ones(2 * (reach // 4) + 1), mode="same") > 0.0
+        at = np.searchsorted(equations.signals.time, equations.times)
+        weights[:, joint] *= np.where(near[at], 0.0, 1.0)
+    enough = weights.sum(axis=0) > _FEWEST
+    data = factors(rows, weights=np.where(enough, weights, 1.0))
+    return model_torques(equations, friction, weighted(data).x)
+
+
+_FEWEST = 100  # least number of equations of a joint for a fit without its flat parts
+
+
+# Torques that stay at a greatest value although the motion needs more: a saturated sensor or drive
+#
+# A quantised torque, or one at rest, is flat too. So the samples are compared with a model that was fitted to
+# the other samples: beyond a limit it goes on.
+
+FLAT = 2e-3  # part of the range within which samples are at the greatest value
+FEWEST = 20  # least number of samples at the greatest value
+BEYOND = 0.01  # least excess of the model over the greatest value, as a part of the range
+
+
+def flat_parts(tau: Array) -> list[tuple[int, float, BoolArray]]:
+    """Return where unfiltered torques (N, n) stay at an extreme value: joint, value, samples (N,)."""
+    found = []
+    for i in range(tau.shape[1]):
+        width = FLAT * float(np.ptp(tau[:, i]))
+        for limit in (float(tau[:, i].max()), float(tau[:, i].min())):
+            samples = np.abs(tau[:, i] - limit) <= width
+            if width > 0.0 and np.sum(samples) >= FEWEST:
+                found.append((i, limit, samples))
+    return found
+
+
+def saturation_findings(robot: Robot, tau: Array, expected: Array) -> list[Finding]:
+    """Return which unfiltered torques `tau` are cut (N m or N), (N, n).
+
+    `expected` are those of a model that was fitted without the flat parts.
+    """
+    found = []
+    for joint, limit, samples in flat_parts(tau):
+        measured, predicted = tau[:, joint], expected[:, joint]
+        others = measured[~samples] - predicted[~samples]
+        noise = float(np.sqrt(np.mean(others**2))) if others.size else 0.0
+        beyond = float(np.mean(predicted[samples]) - limit) * (1.0 if limit > np.median(measured) else -1.0)
+        # Of successive samples, about one in ten is independent.
+        doubt = 3.0 * noise / np.sqrt(max(np.sum(samples) / 10.0, 1.0))
+        if beyond > max(BEYOND * float(np.ptp(measured)), doubt):
+            one = robot.independent_joints[joint]
+            count, unit = int(np.sum(samples)), one.effort_unit
+            message = Message("torque-saturated", limit=limit, unit=unit, count=count, excess=beyond)
+            found.append(Finding(Severity.ERROR, "joint", (one.name,), message))
+    return found
+
+
+# Delays between positions and torques
+#
+# A torque that was recorded d after its position is ``tau(t) = model(t - d)``, for a short delay ``model(t) -
+# d d/dt model(t)``. The derivative of the model torque is one more column, with the parameter -d: an estimate
+# with a deviation. Positions are then shifted by d, until no delay is left.
 
 ROUNDS = 4
-SIGNIFICANT = 5.0
-"""Deviations from 0 of a delay that is one."""
-LEAST = 1e-3
-"""Least delay that is worth a word (s); of one joint alone, half a period is the least."""
-CLOSER = 9
-"""Evaluations that find the delay of a joint near a first guess."""
+SIGNIFICANT = 5.0  # least delay in deviations that is significant
+LEAST = 1e-3  # least delay that is reported (s); for one joint alone, half a period if that is more
+CLOSER = 9  # evaluations that refine the delay of a joint near a first guess
+# part of the residuals explained by a delay from which parameters are wrong without it. Stick friction, and
+# torques that are held from sample to sample, look like small delays
 DOMINANT = 0.4
-"""Part of the residuals that goes away with a delay, where parameters without it are wrong. Friction that
-sticks, and torques that act from their sample to the next, look like small delays."""
 
 
 @dataclass(frozen=True, eq=False)
 class Delay:
-    """By how much torques are recorded later than positions.
+    """Delay of torques behind positions."""
 
-    Attributes:
-        common: of all joints together (s).
-        deviation: its standard deviation (s).
-        by_joint: of each joint (s), (n,).
-        deviations: their standard deviations (s), (n,).
-        gain: part of the residuals that goes away with the common one, by the geometric mean over joints.
-    """
-
-    common: float
-    deviation: float
-    by_joint: Array
-    deviations: Array
-    gain: float
+    common: float  # of all joints together (s)
+    deviation: float  # its standard deviation (s)
+    by_joint: Array  # of each joint (s), (n,)
+    deviations: Array  # their standard deviations (s), (n,)
+    gain: float  # part of the residuals that the common delay explains, by the geometric mean over joints
 
 
 def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
-    """Answer by how much the torques of a motion are recorded later than its positions.
-
-    Args:
-        equations: the equations.
-        friction: friction of each joint.
-    """
+    """Return the delay of the torques of a motion behind its positions."""
     signals = equations.signals
     shift, sigmas = 0.0, list[Array]()
     for _ in range(ROUNDS):
@@ -80,7 +170,7 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
         shift += step
         if abs(step) < 0.02 * signals.period:
             break
-    # Joints that differ among each other by more than they should are no better known than that.
+    # The scatter among the joints bounds the deviation from below.
     scatter = float(np.sum(weights * (found - step) ** 2)) / max(len(found) - 1, 1)
     common = math.sqrt(max(scatter, 1.0) / known)
     gain = 1.0 - float(np.exp(np.mean(np.log(sigmas[-1] / sigmas[0]))))
@@ -88,52 +178,31 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
 
 
 def delay_findings(evidence: Evidence) -> tuple[list[Finding], float]:
-    """Answer whether torques are recorded later, or earlier, than positions, and how much that explains.
-
-    Returns:
-        the findings, and the gain in misfit.
-    """
+    """Return findings about delays of torques, positive or negative, and the misfit that they explain."""
     equations = evidence.equations
     found = delay(equations, evidence.friction)
-    if _is_one(found.common, found.deviation):
+    if _is_significant(found.common, found.deviation):
         severity = Severity.ERROR if found.gain > DOMINANT else Severity.WARNING
-        sentence = _sentence("torques", found.common, found.deviation)
+        message = _message("torques", found.common, found.deviation)
         gain = -evidence.dof * math.log(max(1.0 - found.gain, 1e-6))
-        return [Finding(severity, "robot", (), sentence)], gain
+        return [Finding(severity, "robot", (), message)], gain
     names, findings, gain = equations.base.robot.coordinate_names, [], 0.0
-    for one in _of_single_joints(evidence, found):
-        severity = Severity.ERROR if 1.0 - math.exp(-one.gain) > DOMINANT else Severity.WARNING
-        sentence = _sentence("its torque", one.value, one.deviation)
-        findings.append(Finding(severity, "joint", (names[one.joint],), sentence))
-        gain += one.gain
+    for joint, value, deviation, explained in _of_single_joints(evidence, found):
+        severity = Severity.ERROR if 1.0 - math.exp(-explained) > DOMINANT else Severity.WARNING
+        findings.append(Finding(severity, "joint", (names[joint],), _message("torque", value, deviation)))
+        gain += explained
     return findings, gain
 
 
-class _Single(NamedTuple):
-    """A delay of the torque of one joint.
+def _of_single_joints(evidence: Evidence, found: Delay) -> list[tuple[int, float, float, float]]:
+    """Return the joints whose torques have a delay of their own, it and its deviation, and explained misfit.
 
-    Attributes:
-        joint: place of the joint.
-        value: by how much it is later than the positions (s).
-        deviation: standard deviation (s).
-        gain: what that explains, in misfit.
-    """
-
-    joint: int
-    value: float
-    deviation: float
-    gain: float
-
-
-def _of_single_joints(evidence: Evidence, found: Delay) -> list[_Single]:
-    """Answer the joints whose torques are late for themselves, and how much of the misfit that is.
-
-    The equations of such a joint are taken as of the motion earlier, one joint after the other.
+    The equations of one joint after the other are replaced by those of the earlier motion.
     """
     plain = nothing_wrong(evidence.dof)
     least = max(LEAST, 0.5 * evidence.equations.signals.period)
     values, deviations = found.by_joint.tolist(), found.deviations.tolist()
-    late = [i for i in range(evidence.dof) if _is_one(values[i], deviations[i], least)]
+    late = [i for i in range(evidence.dof) if _is_significant(values[i], deviations[i], least)]
     late.sort(key=lambda i: -abs(values[i]) / deviations[i])
     seen, singles = evidence.as_it_is, []
     misfit = seen.assigned(plain.torques, plain.factors).misfit
@@ -151,52 +220,38 @@ def _of_single_joints(evidence: Evidence, found: Delay) -> list[_Single]:
         value = lowest(misfit_at, 0.5 * values[i], 1.5 * values[i], CLOSER)
         now = misfit_at(value)
         if now < misfit:
-            singles.append(_Single(i, value, deviations[i], misfit - now))
+            singles.append((i, value, deviations[i], misfit - now))
             seen, misfit = earlier_by(value), now
         else:
-            singles.append(_Single(i, values[i], deviations[i], 0.0))
+            singles.append((i, values[i], deviations[i], 0.0))
     return singles
 
 
-def _is_one(value: float, deviation: float, least: float = LEAST) -> bool:
+def _is_significant(value: float, deviation: float, least: float = LEAST) -> bool:
     return abs(value) > max(least, SIGNIFICANT * deviation)
 
 
-def _sentence(what: str, value: float, deviation: float) -> str:
-    order = "later" if value > 0.0 else "earlier"
-    verb = "are" if what == "torques" else "is"
-    entry = f"delays: {{effort: {value:.4f}}}" if what == "torques" else f"effort: {{delay: {value:.4f}}}"
-    size = 1e3 * abs(value)
-    digits = f"{size:.2g}" if size < 99.0 else f"{size:.0f}"
-    return (
-        f"{what} {verb} recorded {digits} ms (+- {1e3 * deviation:.1g} ms) {order} than the "
-        f"positions that go with them: say '{entry}' in the map of the log"
-    )
+def _message(what: str, value: float, deviation: float) -> Message:
+    code = f"{what}-late" if value > 0.0 else f"{what}-early"
+    return Message(code, delay=value, size_ms=1e3 * abs(value), deviation_ms=1e3 * deviation)
 
 
 def earlier(signals: Signals, shift: float) -> Signals:
-    """Answer the motion with positions and their rates as they were `shift` (s) earlier; torques stay."""
+    """Return the motion with positions and their rates as they were `shift` (s) earlier; torques stay."""
     if shift == 0.0:
         return signals
-    parts = []
-    for first, last in signals.segments:
-        t = signals.time[first:last]
-        parts.append(
-            [
-                _interpolated(t - shift, t, values[first:last], slopes[first:last])
-                for values, slopes in (
-                    (signals.q, signals.qd),
-                    (signals.qd, signals.qdd),
-                    (signals.qdd, np.gradient(signals.qdd, signals.period, axis=0)),
-                )
-            ]
-        )
-    q, qd, qdd = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return replace(signals, q=q, qd=qd, qdd=qdd)
+
+    def moved(values: Array, slopes: Array) -> Array:
+        parts = [(signals.time[a:b], values[a:b], slopes[a:b]) for a, b in signals.segments]
+        return np.concatenate([_interpolated(t - shift, t, low, slope) for t, low, slope in parts])
+
+    jerk = np.gradient(signals.qdd, signals.period, axis=0)
+    q, qd = moved(signals.q, signals.qd), moved(signals.qd, signals.qdd)
+    return replace(signals, q=q, qd=qd, qdd=moved(signals.qdd, jerk))
 
 
 def _interpolated(at: Array, t: Array, values: Array, slopes: Array) -> Array:
-    """Cubic Hermite interpolation; beyond the ends, the value there."""
+    """Return the cubic Hermite interpolation; beyond the ends, the value there."""
     k = np.clip(np.searchsorted(t, at) - 1, 0, len(t) - 2)
     h = (t[k + 1] - t[k])[:, None]
     s = np.clip((at - t[k])[:, None] / h, 0.0, 1.0)
@@ -207,51 +262,30 @@ def _interpolated(at: Array, t: Array, values: Array, slopes: Array) -> Array:
 
 
 def _left(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Array, Array, Array]:
-    """Delays of the joints that are left, their deviations (s), and those of the residuals (N m or N)."""
-    frictions = tuple((model,) for model in friction)
-    rows = Rows(equations, frictions)
+    """Return remaining delays of the joints, their deviations (s), and those of residuals (N m or N)."""
+    rows = rows_of(equations, friction)
     solution = weighted(factors(rows))
-    slopes = _slopes(equations, friction, solution.x)
-    n, shared = equations.signals.dof, equations.shared
-    starts = np.cumsum([shared, *(len(model.terms) for model in friction)])
-    R = np.concatenate([solution.R[:, solution.identifiable]])
-    inverse = np.linalg.pinv(R)
-    found, spread = np.zeros(n), np.zeros(n)
-    errors = np.empty((len(rows), n))
-    normal = np.zeros((n, n))
-    right = np.zeros(n)
-    cross = np.zeros((len(solution.x), n))
+    errors = residual_rows(rows, solution.x)
+    columns = -_slopes(equations, friction, solution.x) * rows.used / solution.sigma**2
+    normal = np.diag(np.sum(columns**2, axis=0) * solution.sigma**2)
+    cross = np.zeros((len(solution.x), rows.dof))
     for which, pieces in rows.pieces():
         for i, piece in enumerate(pieces):
-            own = range(starts[i], starts[i + 1])
-            places = [*range(shared), *own]
-            errors[which, i] = piece[:, -1] - piece[:, :-1] @ solution.x[places]
-            D = -slopes[which, i] * rows.used[which, i]
-            s = solution.sigma[i] ** 2
-            normal[i, i] += D @ D / s
-            right[i] += D @ errors[which, i] / s
-            cross[places, i] += piece[:, :-1].T @ D / s
-    # What the parameters could do as well is taken out: the Schur complement of their normal matrix.
-    part = inverse.T @ cross[solution.identifiable]
-    schur = normal - part.T @ part
-    covariance = np.linalg.pinv(schur)
-    found = covariance @ right
+            cross[rows.columns[i], i] += piece[:, :-1].T @ columns[which, i]
+    # The Schur complement removes the effect that the parameters can have as well.
+    part = np.linalg.pinv(solution.R[:, solution.identifiable]).T @ cross[solution.identifiable]
+    covariance = np.linalg.pinv(normal - part.T @ part)
+    found = covariance @ np.sum(columns * errors, axis=0)
     worth = residuals(errors).effective / len(rows)
     spread = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny) / worth)
-    # A joint that stands all the time has no equations, which say nothing of its delay.
+    # A joint that stands all the time has no equations, and no known delay.
     spread = np.where(np.diag(normal) > 0.0, spread, np.inf)
     return found, spread, solution.sigma
 
 
 def _slopes(equations: Equations, friction: Sequence[FrictionModel], x: Array) -> Array:
-    """Filtered derivatives of the torques by the model, at the equations, (N, n)."""
-    signals, shared = equations.signals, equations.shared
-    torque = rigid_torques(equations, x)
-    start = shared
-    for i, model in enumerate(friction):
-        columns = model.columns(signals.qd[:, i], np.zeros(len(signals)))
-        torque[:, i] += columns @ x[start : start + len(model.terms)]
-        start += len(model.terms)
+    """Return filtered derivatives of the model torques at the equations, (N, n)."""
+    signals, torque = equations.signals, model_torques(equations, friction, x)
     return np.concatenate(
         [
             np.gradient(torque[a:b], signals.period, axis=0)

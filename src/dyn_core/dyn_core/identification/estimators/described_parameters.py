@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the description of a robot says of its parameters, as something that measurements may correct."""
+"""The parameters of a robot's description as a prior that measurements correct."""
 
 from __future__ import annotations
 
@@ -9,60 +9,46 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dyn_core.core.arrays import Array
-from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.estimators.physical_consistency import ConsistentSolution, Prior, consistent
-from dyn_core.identification.friction.friction_model import NONNEGATIVE, FrictionModel
-from dyn_core.identification.pseudo_inertia import is_possible, nearest_possible
+from dyn_core.core.arrays import Array, BoolArray
+from dyn_core.identification.estimators.physical_consistency import (
+    ConsistentSolution,
+    Prior,
+    consistent,
+    is_possible,
+    nearest_possible,
+)
+from dyn_core.identification.friction.friction_model import NONNEGATIVE, FrictionModel, described_friction
 from dyn_core.identification.regressor.base_columns import BaseColumns
-from dyn_core.model.standard_parameters import INERTIAL, PER_JOINT
+from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT
 from dyn_core.robot.robot import Robot
 
-WEIGHT = 0.5
-"""Weight of what is expected of bodies: they may be some two times heavier, or less than half as heavy."""
-DRIVE_WEIGHT = 1e-3
-"""Weight of what keeps friction and rotors from being negative: next to nothing."""
+WEIGHT = 0.5  # weight of the expected bodies: they may be about twice, or less than half, as heavy
+DRIVE_WEIGHT = 1e-3  # tiny weight of the barrier that keeps friction and rotor inertias from being negative
 
-NEXT_TO_NOTHING = 1e-3
-"""Part of its usual size that is expected of what another parameter stands for as well."""
+NEXT_TO_NOTHING = 1e-3  # expected part of the usual size, for a parameter that another one can stand for
 
-LEAST_MASS = 0.01
-"""Mass that a body without any is taken to have (kg)."""
-LEAST_RADIUS = 0.01
-"""Radius of gyration that a body without extent is taken to have (m)."""
+LEAST_MASS = 0.01  # mass of a body that is described without one (kg)
+LEAST_RADIUS = 0.01  # radius of gyration of a body that is described without extent (m)
 
 
 @dataclass(frozen=True, eq=False)
 class Consistent:
-    """Standard parameters that bodies can have, and the base parameters that they make.
+    """Physically consistent standard parameters, and the base parameters that they give."""
 
-    Attributes:
-        x: base parameters, then friction, as the estimators have them.
-        standard: ten parameters of each body, (n, 10).
-        Ia: rotor inertias (kg m^2 or kg), (n,).
-        passive: friction of passive joints, in the order of `BaseColumns.passive`.
-        motors: rotor inertia, viscous and Coulomb friction of motors that move several joints, (m, 3).
-        deviations: of the standard parameters, (n, 11), rotor inertias last.
-        informed: how much of what is known of each the measurement said, 0 to 1, (n, 11).
-        friction_deviations: of the friction, in the order of x.
-        passive_deviations: of `passive`.
-        motor_deviations: of `motors`, (m, 3).
-    """
-
-    x: Array
-    standard: Array
-    Ia: Array
-    passive: Array
-    motors: Array
-    deviations: Array
-    informed: Array
-    friction_deviations: Array
+    x: Array  # base parameters, then friction, in the order of the estimators
+    standard: Array  # ten parameters of each body, (n, 10)
+    Ia: Array  # rotor inertias (kg m^2 or kg), (n,)
+    passive: Array  # friction of passive joints, in the order of `BaseColumns.passive`
+    motors: Array  # rotor inertia, viscous and Coulomb friction of motors that move several joints, (m, 3)
+    deviations: Array  # of the standard parameters, (n, 11), rotor inertias last
+    informed: Array  # share of the measurement in the knowledge of each, 0 to 1, (n, 11)
+    friction_deviations: Array  # in the order of x
     passive_deviations: Array
-    motor_deviations: Array
+    motor_deviations: Array  # (m, 3)
 
 
 def expected_bodies(robot: Robot) -> tuple[Array, tuple[int, ...]]:
-    """Answer ten parameters that each body can have, and the numbers of those whose own are impossible."""
+    """Return ten possible parameters of each body, and the numbers of bodies described as impossible."""
     table = np.array(robot.parameters, dtype=float).reshape(len(robot.joints), PER_JOINT)[:, : len(INERTIAL)]
     impossible = tuple(j for j, row in enumerate(table, start=1) if not is_possible(row))
     bodies = [row if is_possible(row) else nearest_possible(row, LEAST_MASS, LEAST_RADIUS) for row in table]
@@ -70,24 +56,14 @@ def expected_bodies(robot: Robot) -> tuple[Array, tuple[int, ...]]:
 
 
 def consistent_parameters(
-    robot: Robot,
-    base: BaseColumns,
-    models: Sequence[FrictionModel],
-    rows: Array,
-    count: int,
-    weight: float = WEIGHT,
+    base: BaseColumns, models: Sequence[FrictionModel], rows: Array, count: int, weight: float = WEIGHT
 ) -> Consistent:
-    """Answer parameters that bodies, rotors and friction can have.
+    """Return physically consistent parameters of bodies, rotors and friction.
 
-    Args:
-        robot: the robot, whose parameters are what is expected.
-        base: the columns of its base parameters.
-        models: friction of each joint.
-        rows: rows ``[W tau]`` that say of base parameters and friction what the measurement says, each
-            divided by the deviation of its residual.
-        count: number of equations of each joint that they stand for.
-        weight: weight of what is expected of the bodies.
+    `rows` are rows ``[W tau]`` in base parameters and friction, each divided by the deviation of its
+    residual; they stand for `count` equations of each joint. `weight` is that of the described bodies.
     """
+    robot = base.robot
     n, p0 = len(robot.joints), len(base.kept)
     to_base = _standard_to_base(base, n)
     drives = to_base.shape[1] - 10 * n  # rotors, friction of passive joints, motors that move several joints
@@ -117,17 +93,18 @@ def consistent_parameters(
     )
     solution = consistent((rows,), np.ones(1), (to_all,), prior)
     unseen = np.linalg.norm(rows[:, p0:-1], axis=0) == 0.0
-    return _with_described(_answer(solution, to_base, n, len(base.passive)), robot, models, unseen)
+    return _with_described(_consistent(solution, to_base, n, len(base.passive)), robot, models, unseen)
 
 
 def _with_described(
     found: Consistent, robot: Robot, models: Sequence[FrictionModel], unseen: Array
 ) -> Consistent:
-    """Answer the friction of the description where the motion shows none, as of a joint that stood."""
-    described = []
-    for model, joint in zip(models, robot.independent_joints, strict=True):
-        own = {"viscous": joint.friction.Fv, "coulomb": joint.friction.Fs, "offset": joint.friction.Fo}
-        described += [own.get(term, 0.0) for term in model.terms]
+    """Take the described friction where the motion shows none, as of a joint that stood."""
+    described = [
+        described_friction(joint).get(term, 0.0)
+        for model, joint in zip(models, robot.independent_joints, strict=True)
+        for term in model.terms
+    ]
     start = len(found.x) - len(described)
     x = np.concatenate([found.x[:start], np.where(unseen, described, found.x[start:])])
     deviations = found.friction_deviations.copy()
@@ -136,15 +113,15 @@ def _with_described(
 
 
 def _shared_scales(base: BaseColumns, of_columns: Array) -> Array:
-    """Sizes that friction of passive joints may have: that of the column which it is in."""
+    """Return the sizes of the friction of passive joints: those of the columns that they are in."""
     start = len(base.standard_names) - len(base.passive) - 3 * len(base.couplings)
     own = base.matrix[:, start : start + len(base.passive)] != 0.0
     return of_columns[: len(own)][np.argmax(own, axis=0)] if len(base.passive) else np.zeros(0)
 
 
-def _answer(solution: ConsistentSolution, to_base: Array, n: int, passive: int) -> Consistent:
+def _consistent(solution: ConsistentSolution, to_base: Array, n: int, passive: int) -> Consistent:
     x = solution.x
-    spread = np.sqrt(np.diag(solution.covariance))
+    spread = np.sqrt(np.maximum(np.diag(solution.covariance), 0.0))  # roundings may leave less than 0
     informed = 1.0 - np.minimum(spread / solution.prior_deviations, 1.0) ** 2
 
     def table(values: Array) -> Array:
@@ -166,24 +143,24 @@ def _answer(solution: ConsistentSolution, to_base: Array, n: int, passive: int) 
 
 
 def _standard_to_base(base: BaseColumns, n: int) -> Array:
-    """Answer the matrix of the base parameters: bodies, rotors, friction, motors of several joints."""
+    """Return the matrix of the base parameters: bodies, rotors, friction, motors of several joints."""
     order = [11 * k + j for k in range(n) for j in range(10)] + [11 * k + 10 for k in range(n)]
     order += range(11 * n, len(base.standard_names))
     return base.matrix[:, order]
 
 
 def without_motor(base: BaseColumns, n: int) -> BoolArray:
-    """Answer which joints have, in the place of a motor of their own, one that moves several joints.
+    """Return which joints are moved by a coupled motor instead of their own.
 
-    Torques do not tell the rotor and the viscous friction of each of two motors that move two joints from
-    those of the joints: four numbers make the three of a symmetric matrix.
+    Torques do not tell the rotors and the viscous friction of two motors that move two joints from those of
+    the joints: the three numbers of a symmetric matrix are made by four.
     """
     numbers = {name.removeprefix("Iam") for name in base.standard_names[(len(INERTIAL) + 1) * n :]}
     return np.array([str(j) in numbers for j in range(1, n + 1)])
 
 
 def _rotor_scales(robot: Robot, bodies: Array) -> Array:
-    """Sizes that rotor inertias may have: those of the description, or of the body that they move.
+    """Return the sizes of rotor inertias: those of the description, else of the body that the joint moves.
 
     A passive joint has no motor, and next to no rotor.
     """
@@ -196,7 +173,7 @@ def _rotor_scales(robot: Robot, bodies: Array) -> Array:
 
 
 def _friction_scales(columns: Array, count: int) -> Array:
-    """Sizes of friction: what would make residuals of one deviation."""
+    """Return the sizes of friction that make residuals of one deviation."""
     lengths = np.linalg.norm(columns, axis=0)
     present = lengths > 0.0
     return np.where(present, math.sqrt(count) / np.where(present, lengths, 1.0), 1.0)

@@ -1,26 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Least squares of the factors of equations: ordinary, and weighted by the residuals of each joint.
-
-The parameters x are those that the joints share, and then, joint by joint, its own. With the weights
-1 / sigma_i of the joints, ``x = argmin sum_i |W_i x - tau_i|^2 / sigma_i^2``; ordinary least squares have
-equal sigmas. For independent residuals the covariance of x is ``(sum_i W_i^T W_i / sigma_i^2)^-1``, and
-sigma_i^2 is the sum of the squares of the residuals of joint i over their number less that of the parameters,
-of which each joint is charged with its share.
-"""
+"""Ordinary and weighted least squares by QR factors of the equations of each joint."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from dyn_core.core.arrays import Array
+from dyn_core.core.arrays import Array, BoolArray
 from dyn_core.core.blas_threads import one_thread
-from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.factors import Factors, triangular
+from dyn_core.identification.friction.friction_selection import Rows
 
-SINGULAR = 1e-10
-"""Least part of a column of unit length that has to be independent of those before it."""
+# A triangular factor for each joint holds all that least squares need of many equations
+#
+# The rows ``[W tau]`` of a joint have the QR factor R, with ``R^T R = [W tau]^T [W tau]``: for any weights of
+# the joints and any columns, least squares of the factors are least squares of the equations. Factors are
+# computed piece by piece, so that memory does not grow with the measurement.
+
+WAITING = 16384  # rows of a joint that are gathered before their factor is computed
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Factors of the equations of a robot."""
+
+    shared: int  # number of columns that the joints share; they come first
+    parts: tuple[Array, ...]  # by joint, the factor of its rows ``[shared | own | tau]``
+    count: Array  # number of equations of each joint, (n,)
+
+    @property
+    def dof(self) -> int:
+        """Number of joints."""
+        return len(self.parts)
+
+
+def triangular(rows: Array) -> Array:
+    """Return R of the QR factors of rows; the rows themselves if they are fewer than the columns."""
+    if len(rows) <= rows.shape[1]:
+        return rows
+    R: Array = np.asarray(np.linalg.qr(rows, mode="r"))
+    return R
+
+
+@one_thread()
+def factors(rows: Rows, weights: Array | None = None) -> Factors:
+    """Return the factors of equations, each multiplied by its weight, (N, n), by default 1."""
+    waiting: list[list[Array]] = [[] for _ in range(rows.dof)]
+    for which, pieces in rows.pieces():
+        for i, piece in enumerate(pieces):
+            waiting[i].append(piece if weights is None else piece * weights[which, i, None])
+            if sum(map(len, waiting[i])) > WAITING:
+                waiting[i] = [triangular(np.concatenate(waiting[i]))]
+    parts = tuple(triangular(np.concatenate(matrices)) for matrices in waiting)
+    return Factors(rows.shared, parts, rows.used.sum(axis=0))
+
+
+# Ordinary least squares, and least squares weighted by the residuals of each joint
+#
+# The parameters x are the shared ones, then, joint by joint, its own: ``x = argmin sum_i |W_i x - tau_i|^2 /
+# sigma_i^2``, with equal sigmas for ordinary least squares. For independent residuals the covariance of x is
+# ``(sum_i W_i^T W_i / sigma_i^2)^-1``. sigma_i^2 is the sum of squared residuals of joint i over its number
+# of equations less its share of the number of parameters.
+
+SINGULAR = 1e-10  # least part of a column of unit length that is independent of those before it
 
 ROUNDS = 12
 SETTLED = 1e-4
@@ -28,27 +71,17 @@ SETTLED = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Parameters that fit equations best.
+    """Parameters that fit equations best."""
 
-    Attributes:
-        x: values, the shared ones first.
-        sigma: standard deviation of the residuals of each joint (N m or N).
-        R: the triangular factor of the weighted equations, ``R x = ...``: the inverse of the covariance
-            is ``R^T R``.
-        identifiable: whether each parameter can be told from those before it by these equations; those
-            that cannot are 0.
-        condition: condition number of the columns, each of unit length.
-    """
-
-    x: Array
-    sigma: Array
-    R: Array
-    identifiable: BoolArray
-    condition: float
+    x: Array  # values, the shared ones first; 0 for those that are not identifiable
+    sigma: Array  # standard deviation of the residuals of each joint (N m or N)
+    R: Array  # triangular factor of the weighted equations: the inverse of the covariance is ``R^T R``
+    identifiable: BoolArray  # whether these equations determine each parameter beside those before it
+    condition: float  # condition number of the columns, each of unit length
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the parameters, of independent residuals; 0 for those that are not identifiable."""
+        """Covariance of the parameters for independent residuals; 0 for those that are not identifiable."""
         kept = self.identifiable
         inverse = np.linalg.inv(self.R[np.ix_(kept, kept)])
         covariance: Array = np.zeros_like(self.R)
@@ -57,46 +90,35 @@ class Solution:
 
     @property
     def deviations(self) -> Array:
-        """Standard deviations of the parameters, of independent residuals; inf where not identifiable."""
+        """Standard deviations of the parameters for independent residuals; inf if not identifiable."""
         return np.where(self.identifiable, np.sqrt(np.diag(self.covariance)), np.inf)
 
 
 def ordinary(data: Factors) -> Solution:
-    """Ordinary least squares: the residuals of all joints count alike."""
-    whole = data.merged()
-    solution = solved(whole, np.ones(data.dof))
-    common = np.sqrt(np.sum(residual_squares(whole, solution.x)) / max(_freedom(data, solution.x), 1))
-    return _scaled(solution, float(common))
+    """Return ordinary least squares: the residuals of all joints have equal weight."""
+    plain = solved(data, np.ones(data.dof))
+    freedom = max(int(data.count.sum()) - len(plain.x), 1)
+    sigma = np.sqrt(np.sum(residual_squares(data, plain.x)) / freedom)
+    sigma = max(float(sigma), float(np.finfo(float).tiny))
+    return replace(plain, sigma=sigma * plain.sigma, R=plain.R / sigma)
 
 
 @one_thread()
-def weighted(data: Factors, start: Array | None = None) -> Solution:
-    """Least squares in which each joint counts by the deviation of its residuals, which is found with them.
-
-    Args:
-        data: the factors.
-        start: deviations to begin with (N m or N).
-    """
-    whole = data.merged()
-    sigma = ordinary(whole).sigma if start is None else start
+def weighted(data: Factors) -> Solution:
+    """Return least squares in which the deviation of its residuals, found iteratively, weights each joint."""
+    sigma = ordinary(data).sigma
     for _ in range(ROUNDS):
-        solution = solved(whole, sigma)
-        new = deviations_of_residuals(whole, solution)
+        new = deviations_of_residuals(data, solved(data, sigma))
         settled = bool(np.all(np.abs(new - sigma) <= SETTLED * new))
         sigma = new
         if settled:
             break
-    return solved(whole, sigma)
+    return solved(data, sigma)
 
 
-def solved(whole: Factors, sigma: Array) -> Solution:
-    """Least squares with given deviations of the residuals.
-
-    Args:
-        whole: factors of one part.
-        sigma: deviation of the residuals of each joint (N m or N).
-    """
-    R = triangular(system(whole, sigma))
+def solved(data: Factors, sigma: Array) -> Solution:
+    """Return least squares with given deviations of the residuals of each joint (N m or N)."""
+    R = triangular(system(data, sigma))
     p = R.shape[1] - 1
     lengths = np.linalg.norm(R[:, :p], axis=0)
     scales = np.where(lengths > 0.0, lengths, 1.0)
@@ -105,7 +127,7 @@ def solved(whole: Factors, sigma: Array) -> Solution:
     kept = np.zeros(p, dtype=bool)
     kept[: len(T)] = np.abs(np.diag(T)) > SINGULAR
     if not kept.all():
-        # A column that depends on others has used up a row of T, which those behind it may need.
+        # A column that depends on others uses up a row of T that the columns behind it may need.
         kept = _independent(scaled)
     x = np.zeros(p)
     if kept.all():
@@ -119,12 +141,12 @@ def solved(whole: Factors, sigma: Array) -> Solution:
 
 
 def _independent(columns: Array) -> BoolArray:
-    """Answer which columns of unit length are independent of those before them."""
+    """Return which columns of unit length are independent of those before them."""
     Q = np.zeros((len(columns), 0))
     kept = np.zeros(columns.shape[1], dtype=bool)
     for k, column in enumerate(columns.T):
         rest = column - Q @ (Q.T @ column)
-        rest -= Q @ (Q.T @ rest)  # once more, for its roundings
+        rest -= Q @ (Q.T @ rest)  # once more, against roundings
         length = float(np.linalg.norm(rest))
         if length > SINGULAR:
             kept[k] = True
@@ -132,76 +154,46 @@ def _independent(columns: Array) -> BoolArray:
     return kept
 
 
-def system(whole: Factors, sigma: Array) -> Array:
-    """Answer the weighted rows ``[W tau]`` of all joints, one below the other, in all parameters."""
-    own = own_columns(whole)
-    p = whole.shared + sum(len(columns) for columns in own)
+def system(data: Factors, sigma: Array) -> Array:
+    """Return the weighted rows ``[W tau]`` of all joints, one below the other, in all parameters."""
+    own = own_columns(data)
+    p = data.shared + sum(len(columns) for columns in own)
     blocks = []
-    for R, columns, s in zip(whole.parts[0], own, sigma, strict=True):
+    for R, columns, s in zip(data.parts, own, sigma, strict=True):
         block = np.zeros((len(R), p + 1))
-        block[:, : whole.shared] = R[:, : whole.shared]
-        block[:, columns] = R[:, whole.shared : -1]
+        block[:, : data.shared] = R[:, : data.shared]
+        block[:, columns] = R[:, data.shared : -1]
         block[:, p] = R[:, -1]
         blocks.append(block / s)
     return np.concatenate(blocks)
 
 
 def own_columns(data: Factors) -> list[range]:
-    """By joint, the places of its own parameters among all."""
-    places, start = [], data.shared
-    for R in data.parts[0]:
-        count = R.shape[1] - data.shared - 1
-        places.append(range(start, start + count))
-        start += count
-    return places
+    """Return, by joint, the positions of its own parameters among all."""
+    ends = np.cumsum([data.shared, *(R.shape[1] - data.shared - 1 for R in data.parts)]).tolist()
+    return [range(first, last) for first, last in pairwise(ends)]
 
 
-def residual_squares(whole: Factors, x: Array) -> Array:
-    """Sum of the squares of the residuals of each joint (N^2 m^2 or N^2), (n,).
-
-    Args:
-        whole: factors of one part.
-        x: the parameters.
-    """
-    squares = []
-    for R, columns in zip(whole.parts[0], own_columns(whole), strict=True):
-        mine = np.concatenate([x[: whole.shared], x[columns], [-1.0]])
-        squares.append(float(np.sum((R @ mine) ** 2)))
-    return np.array(squares)
+def residual_squares(data: Factors, x: Array) -> Array:
+    """Return the sum of squared residuals of each joint (N^2 m^2 or N^2), (n,), for the parameters x."""
+    pairs = zip(data.parts, own_columns(data), strict=True)
+    errors = (R @ np.concatenate([x[: data.shared], x[columns], [-1.0]]) for R, columns in pairs)
+    return np.array([float(np.sum(error**2)) for error in errors])
 
 
-def torque_squares(whole: Factors) -> Array:
-    """Sum of the squares of the torques of each joint (N^2 m^2 or N^2), (n,)."""
-    return np.array([float(np.sum(R[:, -1] ** 2)) for R in whole.parts[0]])
-
-
-def deviations_of_residuals(whole: Factors, solution: Solution) -> Array:
-    """Deviation of the residuals of each joint (N m or N), less what the fit took of them.
+def deviations_of_residuals(data: Factors, solution: Solution) -> Array:
+    """Return the deviation of the residuals of each joint (N m or N), corrected for the fitted parameters.
 
     The share of a joint in the number of parameters is the trace of its part of the hat matrix.
     """
-    squares = residual_squares(whole, solution.x)
-    covariance = solution.covariance
-    deviations = []
-    for R, columns, s, square, count in zip(
-        whole.parts[0], own_columns(whole), solution.sigma, squares, whole.count, strict=True
-    ):
-        places = [*range(whole.shared), *columns]
+    covariance, shares = solution.covariance, []
+    for R, columns, s in zip(data.parts, own_columns(data), solution.sigma, strict=True):
+        places = [*range(data.shared), *columns]
         W = R[:, :-1] / s
-        share = float(np.sum((W @ covariance[np.ix_(places, places)]) * W))
-        deviations.append(np.sqrt(square / max(count - share, 1.0)))
-    least = 1e-12 * np.sqrt(torque_squares(whole) / np.maximum(whole.count, 1))
-    # A joint without torques has no equations, and any deviation.
-    found: Array = np.where(least > 0.0, np.maximum(np.array(deviations), least), 1.0)
+        shares.append(float(np.sum((W @ covariance[np.ix_(places, places)]) * W)))
+    deviations = np.sqrt(residual_squares(data, solution.x) / np.maximum(data.count - np.array(shares), 1.0))
+    torques = np.array([float(np.sum(R[:, -1] ** 2)) for R in data.parts])
+    least = 1e-12 * np.sqrt(torques / np.maximum(data.count, 1))
+    # A joint without torques has no equations: its deviation does not matter.
+    found: Array = np.where(least > 0.0, np.maximum(deviations, least), 1.0)
     return found
-
-
-def _freedom(data: Factors, x: Array) -> int:
-    return int(data.count.sum()) - len(x)
-
-
-def _scaled(solution: Solution, sigma: float) -> Solution:
-    sigma = max(sigma, float(np.finfo(float).tiny))
-    return Solution(
-        solution.x, sigma * solution.sigma, solution.R / sigma, solution.identifiable, solution.condition
-    )

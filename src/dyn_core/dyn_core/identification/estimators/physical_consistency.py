@@ -1,17 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that fit best among those that bodies, rotors and friction can have.
-
-With f(x) half the weighted squares of the residuals, P_b the pseudo-inertias of the bodies and P0_b those
-that are expected, minimise
-
-    f(x) + w sum_b d(P_b, P0_b) + sum_k (x_k / e_k - log(x_k / e_k))
-
-over the standard inertial parameters and rotor inertias, which give the base parameters, and over friction;
-k goes over what cannot be negative. Directions that the equations say nothing of take the values that are
-expected; where they say something, many equations outweigh w. This is convex and smooth where all is
-possible, and infinite elsewhere: Newton's method from what is expected finds the one minimum and never
-leaves what is possible, once the equations are let in by and by (Boyd, Vandenberghe 2004, sec. 9.5, 11.3).
-"""
+"""Physically consistent parameters: pseudo-inertia and constrained least squares."""
 
 from __future__ import annotations
 
@@ -21,81 +9,156 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.core.arrays import Array
+from dyn_core.core.arrays import Array, BoolArray
 from dyn_core.core.blas_threads import one_thread
 from dyn_core.core.errors import DynError
-from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.pseudo_inertia import BASIS, congruence, pseudo_inertia
+
+# The pseudo-inertia of a body, which is positive definite if and only if the body can exist
+#
+# With mass M, first moments MS and inertia J about the origin of the frame, and ``S = tr(J)/2 1 - J`` the
+# integral of r r^T over the mass,
+#
+#     P = [[S, MS], [MS^T, M]]  (4 x 4, symmetric).
+#
+# ``P > 0``: the mass is positive, the inertia about the centre of mass is positive definite, and no principal
+# moment exceeds the sum of the others (Wensing, Kim, Slotine 2018). P is linear in the ten parameters. The
+# distance of a body from an expected one, P0, is the divergence
+#
+#     d(P, P0) = tr(P0^-1 P) - log det(P0^-1 P) - 4  >= 0.
+#
+# It is convex in P, the same in every frame and unit, and infinite at the limit of possible bodies (Lee,
+# Wensing, Park 2020). Near P0 it is half the square of the relative difference.
+
+
+def _basis() -> Array:
+    basis = np.zeros((10, 4, 4))
+    # J = tr(S) 1 - S: what each entry of J is in S.
+    for k, (i, j) in enumerate(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))):
+        if i == j:
+            basis[k][:3, :3] = 0.5 * np.eye(3)
+            basis[k][i, i] -= 1.0
+        else:
+            basis[k][i, j] = basis[k][j, i] = -1.0
+    for k in range(3):
+        basis[6 + k][k, 3] = basis[6 + k][3, k] = 1.0
+    basis[9][3, 3] = 1.0
+    return basis
+
+
+# derivative of P by each of the ten parameters XX XY XZ YY YZ ZZ MX MY MZ M, (10, 4, 4)
+BASIS: Array = _basis()
+
+# derivative of each of the ten parameters by the entries of P
+_READ: Array = np.linalg.pinv(BASIS.reshape(10, 16)).T.reshape(10, 4, 4)
+
+BORDER = 1e-9  # tolerance for roundings of a smallest eigenvalue of P that is 0, relative to the trace
+
+
+def pseudo_inertia(parameters: Array) -> Array:
+    """Return P of the ten parameters of a body (SI units)."""
+    P: Array = np.tensordot(parameters, BASIS, axes=1)
+    return P
+
+
+def parameters_of(P: Array) -> Array:
+    """Return the ten parameters of a body (SI units) from P."""
+    S, MS, M = P[:3, :3], P[:3, 3], P[3, 3]
+    J = np.trace(S) * np.eye(3) - S
+    return np.array([J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2], *MS, M])
+
+
+def congruence(L: Array) -> Array:
+    """Return matrices (..., 10, 10) that map parameters of P to those of L P L^T, for L (..., 4, 4)."""
+    moved = L[..., None, :, :] @ BASIS @ np.swapaxes(L, -1, -2)[..., None, :, :]
+    columns: Array = np.tensordot(moved, _READ, axes=((-2, -1), (-2, -1)))
+    return np.swapaxes(columns, -1, -2)
+
+
+def is_possible(parameters: Array) -> bool:
+    """Return whether a body can have these ten parameters."""
+    try:
+        factor = np.linalg.cholesky(pseudo_inertia(parameters))
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.isfinite(factor).all())
+
+
+def is_nearly_possible(parameters: Array) -> bool:
+    """Return whether possible bodies come arbitrarily near to these ten parameters: rods, points, no mass."""
+    P = pseudo_inertia(parameters)
+    return bool(np.linalg.eigvalsh(P)[0] >= -BORDER * np.trace(P)) if np.isfinite(P).all() else False
+
+
+def nearest_possible(parameters: Array, mass: float, radius: float) -> Array:
+    """Return possible parameters near ten parameters (SI units) that need not be possible.
+
+    `mass` is the least mass (kg), `radius` the least radius of gyration in any direction (m), > 0.
+    """
+    M = max(float(parameters[9]), mass)
+    centre = parameters[6:9] / M
+    S = pseudo_inertia(parameters)[:3, :3] - M * np.outer(centre, centre)
+    values, axes = np.linalg.eigh(0.5 * (S + S.T))
+    S = (axes * np.maximum(values, M * radius**2)) @ axes.T + M * np.outer(centre, centre)
+    P = np.block([[S, M * centre[:, None]], [M * centre[None, :], np.array([[M]])]])
+    return parameters_of(P)
+
+
+# The physically consistent parameters that fit best
+#
+# With f(x) half the weighted squares of the residuals, P_b the pseudo-inertias of the bodies and P0_b the
+# expected ones, minimise
+#
+#     f(x) + w sum_b d(P_b, P0_b) + sum_k (x_k / e_k - log(x_k / e_k))
+#
+# over the standard inertial parameters and rotor inertias, which give the base parameters, and over friction;
+# k runs over the parameters that cannot be negative. Directions that the equations do not determine take the
+# expected values; elsewhere many equations outweigh w. The function is convex and smooth where all parameters
+# are possible, and infinite elsewhere: Newton's method from the expected values finds the one minimum and
+# never leaves the possible region, if the weight of the equations rises in steps (Boyd, Vandenberghe 2004,
+# sec. 9.5, 11.3).
 
 STEPS = 500
-DONE = 1e-6
-"""Newton decrement at which the minimum is reached, in units of the negative logarithm of a probability."""
+DONE = 1e-6  # Newton decrement at the minimum, in units of the negative logarithm of a probability
 
 _ARMIJO = 0.25
-_TOWARDS = 0.5
-"""Part of the way to where something becomes impossible that a step goes at most."""
+_TOWARDS = 0.5  # greatest step, relative to the way to the limit of the possible region
 _SHORTEST = 1e-12
-_GROWTH = 2.0
-"""Factor by which more of the equations are let in: less is slower, more leads astray."""
+_GROWTH = 2.0  # factor by which the weight of the equations rises: less is slower, more diverges
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """What is expected of parameters before anything is measured.
+    """The expected parameters."""
 
-    Attributes:
-        bodies: ten parameters of each body, which it can have, (b, 10).
-        weight: w: about the square of the reciprocal of the relative error of what is expected.
-        scales: of the parameters behind those of the bodies: e_k of those that cannot be negative, and
-            the size that others may have.
-        weights: how much each of `scales` counts.
-        nonnegative: which of the parameters behind those of the bodies cannot be negative.
-        centres: what is expected of those that can be; of the others it is their scale.
-    """
-
-    bodies: Array
-    weight: float
-    scales: Array
-    weights: Array
-    nonnegative: BoolArray
-    centres: Array
+    bodies: Array  # ten possible parameters of each body, (b, 10)
+    weight: float  # w: about the squared reciprocal of the relative error of the expected bodies
+    scales: Array  # e_k of the other parameters that cannot be negative; the usual size of the rest
+    weights: Array  # weight of each of `scales`
+    nonnegative: BoolArray  # which of the other parameters cannot be negative
+    centres: Array  # expected values of the parameters that can be negative; for the rest it is their scale
 
 
 @dataclass(frozen=True, eq=False)
 class ConsistentSolution:
-    """The minimum.
+    """The minimum."""
 
-    Attributes:
-        x: ten parameters of each body, then the others.
-        covariance: of x, as the equations and what is expected say together.
-        prior_deviations: deviations of x as expected, without the equations.
-        expected: covariance of x by what is expected alone, if that had its minimum here.
-        steps: steps that Newton's method took.
-    """
-
-    x: Array
-    covariance: Array
-    prior_deviations: Array
-    expected: Array
-    steps: int
+    x: Array  # ten parameters of each body, then the others
+    covariance: Array  # of x, by the equations and the prior
+    prior_deviations: Array  # deviations of x by the prior alone
+    expected: Array  # covariance of x by a prior that has its minimum here
+    steps: int  # number of Newton steps
 
 
 @one_thread()
 def consistent(
     factors: Sequence[Array], sigma: Array, maps: Sequence[Array], prior: Prior
 ) -> ConsistentSolution:
-    """Answer the minimum.
+    """Return the minimum; DynError if it is not found.
 
-    Args:
-        factors: by joint, the factor of its rows ``[W tau]``.
-        sigma: deviation of the residuals of each joint (N m or N).
-        maps: by joint, the matrix that answers the parameters of W from x.
-        prior: what is expected.
-
-    Raises:
-        DynError: the numbers are such that no minimum is found.
+    `factors` has the factor of the rows ``[W tau]`` of each joint, `sigma` the deviation of its residuals (N
+    m or N), and `maps` the matrix that gives the parameters of W from x.
     """
-    # From unit-free coordinates, in which what is expected is the unit matrix:
+    # From unit-free coordinates, in which the expected bodies are unit matrices:
     to_x = _scaling(np.array([pseudo_inertia(body) for body in prior.bodies]), prior.scales)
     H, g = np.zeros_like(to_x), np.zeros(len(to_x))
     for R, s, to_own in zip(factors, sigma, maps, strict=True):
@@ -107,18 +170,18 @@ def consistent(
     for trust in _trusts(H, g, y, prior):
         y, steps = _descended(_Objective(trust * H, trust * g, prior), y)
         total += steps
-    return _answer(_Objective(H, g, prior), y, to_x, total)
+    return _solution(_Objective(H, g, prior), y, to_x, total)
 
 
 def _trusts(H: Array, g: Array, y: Array, prior: Prior) -> list[float]:
-    """Answer factors of the equations, up to 1: with few of them, what is expected is near the minimum."""
+    """Return rising weights of the equations, up to 1: with small weights the minimum is near the prior."""
     slope = float(np.abs(H @ y - g).max(initial=0.0)) / min(prior.weight, *prior.weights, 1.0)
     rounds = max(0, math.ceil(math.log(max(slope, 1.0)) / math.log(_GROWTH)))
     return [_GROWTH**-k for k in range(rounds, -1, -1)]
 
 
 def _descended(objective: _Objective, y: Array) -> tuple[Array, int]:
-    """Answer the minimum of an objective by Newton's method from y, and its steps."""
+    """Return the minimum of an objective by Newton's method from y, and the number of steps."""
     value = objective.value(y)
     for step in range(STEPS):
         T, gradient, hessian = objective.derivatives(y)
@@ -129,13 +192,12 @@ def _descended(objective: _Objective, y: Array) -> tuple[Array, int]:
         length = min(1.0, _TOWARDS * objective.longest(y, move))
         while not (new := objective.value(y + length * move)) <= value - _ARMIJO * length * decrement:
             length *= 0.5
-            if length < _SHORTEST:  # no digits are left to descend by
-                return y, step
+            if length < _SHORTEST:
+                break
+        if length < _SHORTEST or new == value:  # no digits are left to descend by
+            return y, step
         y, value = y + length * move, new
-    raise DynError(
-        f"no physically consistent parameters were found in {STEPS} steps: the columns of the equations "
-        "differ too much in size, or the torques are not in N m"
-    )
+    raise DynError("consistent-parameters-not-found", steps=STEPS)
 
 
 class _Objective:
@@ -160,7 +222,7 @@ class _Objective:
         return float(0.5 * y @ self.H @ y - self.g @ y + prior.weight * bodies + positive + free)
 
     def longest(self, y: Array, move: Array) -> float:
-        """Answer how many moves it is to where the first thing becomes impossible."""
+        """Return the length, in moves, at which the first parameter becomes impossible."""
         inverses = np.linalg.inv(np.linalg.cholesky(self._matrices(y)))
         moves = inverses @ self._matrices(move) @ inverses.transpose(0, 2, 1)
         held = np.flatnonzero(self.prior.nonnegative) + 10 * self.b
@@ -169,26 +231,26 @@ class _Objective:
         return 1.0 / fastest if fastest > 0.0 else math.inf
 
     def derivatives(self, y: Array) -> tuple[Array, Array, Array]:
-        """Answer a matrix T of coordinates in which y is the unit, and gradient and Hessian in those.
+        """Return a matrix T of local coordinates, and gradient and Hessian in those.
 
-        In them, what the bodies are expected to be curves alike in all directions, however near to the
-        border of what is possible they are: there, the Hessian in y has not enough digits.
+        In these coordinates the prior of the bodies has the same curvature in all directions, however near
+        they are to the limit of possible bodies; there the Hessian in y is ill-conditioned.
         """
         T = _scaling(self._matrices(y), self._units(y))
         gradient, hessian = self._of_prior(y, T)
         return T, T.T @ (self.H @ y - self.g) + gradient, _congruent(self.H, T, self.b) + hessian
 
     def prior_covariance(self, y: Array) -> Array:
-        """Answer the covariance of y without the equations."""
+        """Return the covariance of y without the equations."""
         T = _scaling(self._matrices(y), self._units(y))
         return np.asarray(T @ np.linalg.inv(self._of_prior(y, T)[1]) @ T.T)
 
     def _units(self, y: Array) -> Array:
-        """Sizes of what comes behind the bodies, as its coordinates measure it."""
+        """Return the sizes of the parameters behind the bodies in local coordinates."""
         return np.where(self.prior.nonnegative, y[10 * self.b :], 1.0)
 
     def _of_prior(self, y: Array, T: Array) -> tuple[Array, Array]:
-        """Gradient and Hessian of what does not come from the equations."""
+        """Return gradient and Hessian of the prior."""
         prior, start = self.prior, 10 * self.b
         gradient, hessian = np.zeros_like(y), np.zeros_like(T)
         curvature = prior.weight * np.einsum("aij,bji->ab", BASIS, BASIS)
@@ -205,13 +267,13 @@ class _Objective:
         return np.tensordot(y[: 10 * self.b].reshape(self.b, 10), BASIS, axes=1)
 
 
+# parameters whose pseudo-inertia is the unit matrix
 _UNIT = np.array([2.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0])
-"""Parameters whose pseudo-inertia is the unit matrix."""
 _TRACES = np.trace(BASIS, axis1=1, axis2=2)
 
 
 def _scaling(matrices: Array, sizes: Array) -> Array:
-    """Answer coordinates in which pseudo-inertias are the unit matrix, and other numbers 1."""
+    """Return coordinates in which pseudo-inertias are the unit matrix, and other numbers are 1."""
     b = len(matrices)
     T = np.diag(np.concatenate([np.zeros(10 * b), sizes]))
     for k, block in enumerate(congruence(np.asarray(np.linalg.cholesky(matrices)))):
@@ -221,7 +283,7 @@ def _scaling(matrices: Array, sizes: Array) -> Array:
 
 
 def _congruent(H: Array, T: Array, b: int) -> Array:
-    """Answer T^T H T, where T has blocks for b bodies on its diagonal, and one number for each other row."""
+    """Return T^T H T for T with b diagonal blocks of bodies, and one number in each other row."""
     end = 10 * b
     blocks = np.array([T[k : k + 10, k : k + 10] for k in range(0, end, 10)]).reshape(b, 10, 10)
 
@@ -233,7 +295,7 @@ def _congruent(H: Array, T: Array, b: int) -> Array:
     return product
 
 
-def _answer(objective: _Objective, y: Array, to_x: Array, steps: int) -> ConsistentSolution:
+def _solution(objective: _Objective, y: Array, to_x: Array, steps: int) -> ConsistentSolution:
     T, _, hessian = objective.derivatives(y)
     to_local = to_x @ T
     covariance = to_local @ np.linalg.inv(hessian) @ to_local.T

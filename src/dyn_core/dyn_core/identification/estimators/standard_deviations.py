@@ -1,99 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What standard deviations are worth when the residuals are not independent.
+"""Standard deviations of estimates with correlated residuals, and essential parameters.
 
-``C = (sum W_i^T W_i / sigma_i^2)^-1`` is the covariance of the parameters for independent residuals. What a
-filter smooths, or what the model does not know, gives residuals that resemble those before them. With the
-scores ``s_t = sum_i w_it e_it / sigma_i^2``, whose sum is 0 at the solution, the covariance is then
-
-    C (sum_t s_t s_t^T + sum_l (1 - l / (L + 1)) sum_t (s_t s_t+l^T + s_t+l s_t^T)) C
-
-(Newey, West 1987), where L is where the residuals have forgotten. What the filter of both sides makes of
-white noise is known better than residuals show it (`Decimation.memory`). The deviations that are reported
-are the greater of the two, for each parameter, times `SAFETY`: so all of many parameters together are within
-three of them, for which three exact ones are too few.
+`Fit` is the result of every estimator.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.core.arrays import Array
-from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.estimators.least_squares import Solution
-from dyn_core.identification.rows import Rows
+from dyn_core.core.arrays import Array, BoolArray
+from dyn_core.identification.estimators.least_squares import Factors, Solution, system
+from dyn_core.identification.friction.friction_selection import Rows
 
-SAFETY = 1.25
-"""Factor of the deviations; `make truth` measures what they are worth with it."""
-LONGEST = 0.1
-"""Greatest lag that is looked at, as a part of the samples."""
+# Standard deviations for correlated residuals
+#
+# ``C = (sum W_i^T W_i / sigma_i^2)^-1`` is the covariance of the parameters for independent residuals.
+# Filters and errors of the model correlate residuals. With the scores ``s_t = sum_i w_it e_it / sigma_i^2``,
+# whose sum is 0 at the solution, the covariance is then
+#
+#     C (sum_t s_t s_t^T + sum_l (1 - l / (L + 1)) sum_t (s_t s_t+l^T + s_t+l s_t^T)) C
+#
+# (Newey, West 1987), where L is the lag at which the correlation ends. The effect of the filter of both sides
+# on white noise is known exactly (`Decimation.memory`). The reported deviations are the greater of the two,
+# for each parameter, times `SAFETY`, so that all of many parameters together are within three of them.
+
+SAFETY = 1.25  # factor of the deviations; `make truth` measures how reliable they are with it
+LONGEST = 0.1  # greatest lag, as a part of the samples
 
 
-@dataclass(frozen=True, eq=False)
-class Residuals:
-    """What the residuals of a fit are like.
+class Residuals(NamedTuple):
+    """Statistics of the residuals of a fit."""
 
-    Attributes:
-        rms: root of their mean square, of each joint (N m or N).
-        autocorrelation: of each joint, by lag in samples from 0, (n, lags).
-        memory: samples after which they have forgotten, of each joint.
-        effective: number of independent samples that they are worth, of each joint.
-    """
-
-    rms: Array
-    autocorrelation: Array
-    memory: Array
-    effective: Array
+    memory: Array  # samples after which they are uncorrelated, of each joint
+    effective: Array  # equivalent number of independent samples, of each joint
 
 
 def residual_rows(rows: Rows, x: Array) -> Array:
-    """Answer torques less those of the model, (N, n) (N m or N)."""
+    """Return torques less those of the model, (N, n) (N m or N)."""
     found = np.empty((len(rows), len(rows.frictions)))
+    columns = rows.columns
     for which, pieces in rows.pieces():
-        start = rows.shared
         for i, piece in enumerate(pieces):
-            count = piece.shape[1] - 1 - rows.shared
-            own = np.concatenate([x[: rows.shared], x[start : start + count]])
-            found[which, i] = piece[:, -1] - piece[:, :-1] @ own
-            start += count
+            found[which, i] = piece[:, -1] - piece[:, :-1] @ x[columns[i]]
     return found
 
 
 def residuals(errors: Array) -> Residuals:
-    """Answer what residuals (N, n) are like."""
-    count, n = errors.shape
+    """Return the statistics of residuals (N, n)."""
+    count = len(errors)
     lags = max(1, min(int(LONGEST * count), count - 1))
-    correlation = np.zeros((n, lags + 1))
+
     size = 2 ** math.ceil(math.log2(2 * count))
     spectra = np.abs(np.fft.rfft(errors, size, axis=0)) ** 2
     sums = np.fft.irfft(spectra, size, axis=0)[: lags + 1].T
-    correlation[:] = sums / np.maximum(sums[:, :1], np.finfo(float).tiny)
-    limit = 2.0 / math.sqrt(count)
-    memory = np.array([_first_below(row, limit) for row in correlation])
+    correlation = sums / np.maximum(sums[:, :1], np.finfo(float).tiny)
+    below = np.abs(correlation) < 2.0 / math.sqrt(count)
+    memory = np.where(below.any(axis=1), np.argmax(below, axis=1), lags)
     effective = np.array(
         [count / max(1.0, 1.0 + 2.0 * row[1:m].sum()) for row, m in zip(correlation, memory, strict=True)]
     )
-    rms = np.sqrt(np.mean(errors**2, axis=0))
-    return Residuals(rms, correlation, memory, effective)
+    return Residuals(memory, effective)
 
 
 def deviations(
-    rows: Rows,
-    solution: Solution,
-    errors: Array,
-    weights: Array | None = None,
-    bread: Array | None = None,
+    rows: Rows, solution: Solution, errors: Array, weights: Array | None = None, bread: Array | None = None
 ) -> Array:
-    """Standard deviations of parameters, of which residuals that depend on each other say less.
+    """Return the standard deviations of parameters for correlated residuals `errors`, (N, n).
 
-    Args:
-        rows: the equations, whose columns make the scores: of instrumental variables the instruments.
-        solution: what they gave.
-        errors: their residuals, (N, n).
-        weights: what the equations were multiplied with, (N, n), where outliers count less.
-        bread: what stands in the place of C where it is not the covariance of the solution.
+    The columns of `rows` make the scores: those of the instruments, if there are any. `weights` are the
+    robust weights of the equations, (N, n). `bread` replaces C where it is not the covariance of the
+    solution.
     """
     kept = solution.identifiable
     curvature, inflation = of_robust_weights(errors, weights, rows.used)
@@ -101,8 +81,11 @@ def deviations(
     independent = inflation * math.sqrt(rows.equations.decimation.memory) * solution.deviations
     lag = int(residuals(errors).memory.max())
     counted = errors if weights is None else weights**2 * errors
-    # Where the sum of the scores is not 0, it is what the estimator takes for the mean of noise.
-    mean = np.zeros(len(kept)) if bread is None else _mean_scores(rows, solution, counted)
+    mean = np.zeros(len(kept))
+    if bread is not None:  # the sum of the scores may differ from 0: the mean effect of noise
+        for which, pieces in rows.pieces():
+            mean += _scores(pieces, counted[which] / solution.sigma**2, rows.columns, len(mean)).sum(axis=0)
+        mean /= len(rows)
     M = score_products(rows, solution.sigma, counted, lag, mean)
     robust = np.sqrt(np.maximum(np.diag(C @ M @ C.T), 0.0))
     return np.where(kept, SAFETY * np.maximum(robust, independent), np.inf)
@@ -111,19 +94,12 @@ def deviations(
 def of_robust_weights(
     errors: Array, weights: Array | None, used: BoolArray | None = None
 ) -> tuple[float, float]:
-    """Answer what robust weights do to covariances (Huber 1981, sec. 6.6): the most of all joints.
+    """Return the effect of robust weights on covariances (Huber 1981, sec. 6.6): the greatest of all joints.
 
     With the scores psi = w e, of slope 1 where w = 1 and 0 beyond, the curvature is E[psi'] instead of E[w],
-    and the variance E[psi^2] / E[psi']^2 instead of E[w e^2] / E[w], which least squares of weighted
-    equations take it for.
-
-    Args:
-        errors: residuals, (N, n).
-        weights: what the equations were multiplied with, (N, n); None where they were not.
-        used: which equations there are, (N, n); by default all.
-
-    Returns:
-        the least E[psi'] / E[w], and the greatest factor of the deviations of independent residuals.
+    and the variance E[psi^2] / E[psi']^2 instead of E[w e^2] / E[w], as in weighted least squares. Return the
+    least E[psi'] / E[w], and the greatest factor of the deviations of independent residuals, for residuals
+    and weights (N, n); `used` marks the equations that exist.
     """
     if weights is None:
         return 1.0, 1.0
@@ -140,30 +116,14 @@ def of_robust_weights(
     return float((slope / mean_weight)[measured].min()), math.sqrt(float(inflation.max()))
 
 
-def _mean_scores(rows: Rows, solution: Solution, errors: Array) -> Array:
-    p = len(solution.x)
-    total = np.zeros(p)
-    for which, pieces in rows.pieces():
-        total += _scores(pieces, errors[which] / solution.sigma**2, rows.shared, p).sum(axis=0)
-    return total / len(rows)
-
-
 def score_products(rows: Rows, sigma: Array, errors: Array, lag: int, mean: Array) -> Array:
-    """Answer the weighted sum over lags of the products of scores, (p, p).
-
-    Args:
-        rows: the equations.
-        sigma: deviation of the residuals of each joint (N m or N).
-        errors: their residuals, (N, n).
-        lag: up to which they resemble those before them.
-        mean: what is subtracted from the scores, (p,).
-    """
+    """Return the weighted sum over lags of the products of scores less their `mean`, (p, p), up to a lag."""
     p = len(mean)
     M = np.zeros((p, p))
     before = np.zeros((0, p))  # the last scores of the piece before
     weights = 1.0 - np.arange(1, lag + 1) / (lag + 1.0)
     for which, pieces in rows.pieces():
-        scores = _scores(pieces, errors[which] / sigma**2, rows.shared, p) - mean
+        scores = _scores(pieces, errors[which] / sigma**2, rows.columns, p) - mean
         known = np.concatenate([before, scores])
         M += scores.T @ scores
         smoothed = np.zeros_like(scores)
@@ -179,17 +139,97 @@ def score_products(rows: Rows, sigma: Array, errors: Array, lag: int, mean: Arra
     return M
 
 
-def _scores(pieces: list[Array], weighted: Array, shared: int, p: int) -> Array:
+def _scores(pieces: list[Array], weighted: Array, columns: list[list[int]], p: int) -> Array:
     scores = np.zeros((len(weighted), p))
-    start = shared
     for i, piece in enumerate(pieces):
-        count = piece.shape[1] - 1 - shared
-        scores[:, :shared] += piece[:, :shared] * weighted[:, i, None]
-        scores[:, start : start + count] = piece[:, shared:-1] * weighted[:, i, None]
-        start += count
+        scores[:, columns[i]] += piece[:, :-1] * weighted[:, i, None]
     return scores
 
 
-def _first_below(correlation: Array, limit: float) -> int:
-    below = np.flatnonzero(np.abs(correlation) < limit)
-    return int(below[0]) if below.size else len(correlation) - 1
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The parameters that fit equations best."""
+
+    rows: Rows  # the equations
+    solution: Solution  # the parameters
+    data: Factors  # the factors of the equations, with weights if there are any
+    weights: Array | None = None  # robust weights of the equations, (N, n)
+    # the equations whose columns are orthogonal to the residuals; None for `rows`
+    instruments: Rows | None = None
+    # derivative of the parameters by these products; None for the covariance of the solution
+    bread: Array | None = None
+    # rows ``[T | T x]`` equivalent to the estimate, where least squares of `data` are not
+    information: Array | None = None
+
+    @property
+    def weighted_rows(self) -> Array:
+        """Rows in all parameters that are equivalent to the estimate, each divided by its deviation."""
+        if self.information is not None:
+            return self.information
+        return system(self.data, self.solution.sigma)
+
+    @property
+    def residuals(self) -> Array:
+        """Measured torques less those of the parameters (N m or N), (N, n)."""
+        return residual_rows(self.rows, self.solution.x)
+
+    def deviations(self, errors: Array) -> Array:
+        """Return the standard deviations of the parameters, for residuals (N, n)."""
+        rows = self.rows if self.instruments is None else self.instruments
+        return deviations(rows, self.solution, errors, self.weights, self.bread)
+
+
+def information_root(covariance: Array, kept: BoolArray) -> Array:
+    """Return R, upper triangular, with ``R^T R = covariance^-1``; 0 for parameters that are not `kept`."""
+    inner = np.ix_(kept, kept)
+    sizes = np.sqrt(np.diag(covariance)[kept])
+    correlation = covariance[inner] / sizes[:, None] / sizes
+    R = np.zeros_like(covariance)
+    R[inner] = np.linalg.cholesky(np.linalg.inv(correlation)).T / sizes
+    return R
+
+
+def information_rows(solution: Solution, system: Array) -> Array:
+    """Return rows ``[T | T x]`` that are equivalent to an estimate, from rows ``[W tau]``.
+
+    A parameter that the equations cannot tell from others is 0 in the estimate, and the others have its part.
+    """
+    kept = solution.identifiable
+    W = system[:, :-1]
+    lengths = np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)
+    parts = np.linalg.lstsq(W[:, kept] / lengths[kept], W / lengths, rcond=None)[0]
+    parts = parts / lengths[kept, None] * lengths
+    parts[:, kept] = np.eye(int(kept.sum()))
+    T = solution.R[np.ix_(kept, kept)]
+    return np.column_stack([T @ parts, T @ solution.x[kept]])
+
+
+# Essential parameters: those that the measured torques require (Gautier 1997)
+#
+# The parameter with the greatest relative deviation is removed and the others are estimated again, until all
+# that are left differ from 0 significantly. Removing one with |x| = t deviations raises the weighted sum of
+# squared residuals by t^2 times sigma^2: this is the F-test with one degree of freedom.
+
+# least value of an essential parameter in deviations: 0.1 % of zero parameters seem essential
+SIGNIFICANT = 3.3
+
+
+def essential(solution: Solution, inflation: Array, significant: float = SIGNIFICANT) -> BoolArray:
+    """Return which parameters are essential, with at least `significant` deviations.
+
+    `inflation` is the deviation of each parameter as a multiple of that for independent residuals.
+    """
+    kept: BoolArray = solution.identifiable.copy()
+    while kept.any():
+        places = np.flatnonzero(kept)
+        R = solution.R[:, places]
+        right = solution.R[:, solution.identifiable] @ solution.x[solution.identifiable]
+        Q, T = np.linalg.qr(R)
+        inverse = np.linalg.inv(T)
+        x = inverse @ (Q.T @ right)
+        deviation = inflation[places] * np.sqrt(np.sum(inverse**2, axis=1))
+        worst = int(np.argmin(np.abs(x) / deviation))
+        if abs(x[worst]) >= significant * deviation[worst]:
+            break
+        kept[places[worst]] = False
+    return kept

@@ -1,65 +1,139 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which model of friction each joint has, chosen by the error on data that the fit has not seen.
-
-The time is divided into parts. Each in turn is left out of a fit and predicted: the sum of the squares of
-its residuals is the error of a model. From the standard model, the change that lowers the error most is made
-(a term more or less, another velocity of a transition), as long as it lowers it by `GAIN` of what it is, and
-by more than it could by chance, as the parts say. Joint by joint, the models of the others stay meanwhile.
-
-All the columns that any model would need are multiplied with each other once: that a model is tried costs no
-more than the solution of small equations.
-"""
+"""The equations of a motion with friction, and the choice of a friction model by cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
 import numpy as np
 
-from dyn_core.core.arrays import Array
-from dyn_core.identification.friction.friction_model import NONNEGATIVE, FrictionModel
-from dyn_core.identification.rows import Rows
+from dyn_core.core.arrays import Array, BoolArray
+from dyn_core.identification.friction.friction_model import (
+    NONNEGATIVE,
+    STANDARD,
+    FrictionModel,
+    friction_torques,
+)
+from dyn_core.identification.regressor.motion_equations import KEPT, Equations, Piece, rigid_torques
 
-GAIN = 0.02
-"""Least part of the error (of the squares) that a change has to take away."""
-DOUBT = 1.0
-"""Least gain, in standard deviations of what it is as a sum over the parts of the time."""
-NEGLIGIBLE = 0.01
-"""Part of the torque by which a term that can only brake may drive the joint."""
-FINER = (0.7, 0.85, 1.0, 1.2, 1.4)
-"""Velocities that are tried around those of the model that was chosen, as parts of them."""
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The equations of a motion with friction: for each joint, rows ``[shared columns | friction | torque]``.
+
+    Both sides are filtered alike.
+    """
+
+    equations: Equations  # the part without friction
+    frictions: tuple[tuple[FrictionModel, ...], ...]  # by joint, the models whose columns its rows have
+    # torques of bodies and rotors (N m or N), (N, n), for friction that depends on them
+    load: Array | None = None
+    # whether rows at standing joints are kept; otherwise they are zeros, which are not informative
+    complete: bool = False
+    _known: dict[int, list[Array]] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        """Return the number of equations of each joint."""
+        return len(self.equations)
+
+    @property
+    def shared(self) -> int:
+        """Number of columns that the joints share."""
+        return self.equations.shared
+
+    @property
+    def used(self) -> BoolArray:
+        """Which equations of each joint are informative, (N, n)."""
+        used = self.equations.used
+        return np.ones_like(used) if self.complete else used
+
+    @property
+    def dof(self) -> int:
+        """Number of joints."""
+        return len(self.frictions)
+
+    @property
+    def columns(self) -> list[list[int]]:
+        """By joint, the positions of the parameters of its rows among all: shared ones, then its own."""
+        sizes = [sum(len(model.terms) for model in models) for models in self.frictions]
+        ends = np.cumsum([self.shared, *sizes]).tolist()
+        return [[*range(self.shared), *range(first, last)] for first, last in pairwise(ends)]
+
+    def pieces(self) -> Iterator[tuple[slice, list[Array]]]:
+        """Yield the equations piece by piece: their positions, and the rows of each joint."""
+        for piece in self.equations.pieces():
+            shared, tau = self.equations.filtered(piece)
+            rows = [
+                np.concatenate([shared[:, i], columns, tau[:, i, None]], axis=1)
+                for i, columns in enumerate(self._own(piece))
+            ]
+            used = self.used[piece.which]
+            for i in np.flatnonzero(~used.all(axis=0)):
+                rows[i][~used[:, i]] = 0.0
+            yield piece.which, rows
+
+    def _own(self, piece: Piece) -> list[Array]:
+        """Return the filtered columns of friction, by joint."""
+        if piece.which.start in self._known:
+            return self._known[piece.which.start]
+        part = slice(piece.first, piece.last)
+        qd = self.equations.signals.qd[part]
+        load = np.zeros_like(qd) if self.load is None else self.load[part]
+        own = []
+        for i, models in enumerate(self.frictions):
+            columns = [np.zeros((len(qd), 0)), *(model.columns(qd[:, i], load[:, i]) for model in models)]
+            known = 1.0 if self.equations.measured[i] else 0.0
+            own.append(self.equations.decimation.of(known * np.concatenate(columns, axis=1)))
+        if len(self) * sum(columns.shape[1] for columns in own) * 8 <= KEPT:
+            self._known[piece.which.start] = own
+        return own
+
+
+def rows_of(equations: Equations, models: Sequence[FrictionModel], load: Array | None = None) -> Rows:
+    """Return the equations with one friction model for each joint; `load` is that of `Rows`."""
+    return Rows(equations, tuple((model,) for model in models), load)
+
+
+def model_torques(equations: Equations, models: Sequence[FrictionModel], x: Array) -> Array:
+    """Return the torques of bodies, rotors and friction at all samples of a motion, (N, n)."""
+    load = rigid_torques(equations, x)
+    return load + friction_torques(models, x[equations.shared :])(equations.signals.qd, load)
+
+
+# Choice of the friction model of each joint by cross-validation
+#
+# Each of several parts of the time in turn is left out of a fit and predicted; the error of a model is the
+# sum of its squared residuals. Starting from the standard model, the change that lowers the error most (one
+# term more or less, or another transition velocity) is made while it lowers it by `GAIN`, and by more than
+# chance according to the scatter over the parts. One joint is changed at a time. The products of all
+# candidate columns are computed once, so trying a model costs the solution of small equations only.
+
+GAIN = 0.02  # least relative reduction of the squared error by a change
+DOUBT = 1.0  # least reduction, in standard deviations of its sum over the parts of the time
+NEGLIGIBLE = 0.01  # part of the torque by which a braking term may drive the joint in an accepted model
+FINER = (0.7, 0.85, 1.0, 1.2, 1.4)  # velocities that are tried around the chosen ones, relative to them
 ROUNDS = 12
 
+# Velocities that are tried, relative to the greatest speed of the joint
 V0 = (0.0, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2)
 VT = (0.02, 0.05, 0.1, 0.2, 0.4)
 VX = (0.1, 0.2, 0.3, 0.5, 0.8)
-"""Velocities that are tried, as parts of the greatest speed of the joint."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The friction of a joint, and how it was chosen.
-
-    Attributes:
-        model: the model.
-        error: its error on data that the fit has not seen: of the torque, as a part of the torque.
-        tried: the errors of the models on the way, from the standard model, with what they are.
-    """
+    """The friction model of a joint, and how it was chosen."""
 
     model: FrictionModel
-    error: float
+    error: float  # relative torque error on data that the fit has not seen
+    # description and error of the models on the way, from the standard model
     tried: tuple[tuple[str, float], ...]
 
 
 def candidates(speed: float, loaded: bool = True) -> tuple[FrictionModel, ...]:
-    """Answer all terms that models are made of, each as a model, for a joint.
-
-    Args:
-        speed: its greatest speed (rad/s or m/s).
-        loaded: whether friction may depend on the load.
-    """
+    """Return all candidate terms for a joint with a greatest speed (rad/s or m/s), each as a model."""
     if speed <= 0.0:
         return FrictionModel().elements
     plain = [FrictionModel((term,)) for term in ("viscous", "offset", "asymmetry", "quadratic", "cubic")]
@@ -73,7 +147,7 @@ def candidates(speed: float, loaded: bool = True) -> tuple[FrictionModel, ...]:
 
 
 def finer(model: FrictionModel) -> tuple[FrictionModel, ...]:
-    """Answer the terms of a model with velocities around its own."""
+    """Return the terms of a model with velocities around its own."""
     near = {
         FrictionModel(("offset",)),
         *(
@@ -88,12 +162,9 @@ def finer(model: FrictionModel) -> tuple[FrictionModel, ...]:
 
 
 def selected(grams: Grams, start: Sequence[FrictionModel], gain: float = GAIN) -> list[Choice]:
-    """Answer the friction of each joint.
+    """Return the friction of each joint, starting from the models `start`.
 
-    Args:
-        grams: of the equations in two parts of the time or more, with all candidates as columns.
-        start: the models to begin with.
-        gain: least part of the error (of the squares) that a change has to take away.
+    `grams` has two parts of the time or more, and all candidates as columns.
     """
     models = list(start)
     choices = []
@@ -108,31 +179,19 @@ def selected(grams: Grams, start: Sequence[FrictionModel], gain: float = GAIN) -
 
 @dataclass(frozen=True, eq=False)
 class Grams:
-    """Products ``[W tau]^T [W tau] / sigma^2`` of the equations, all that trying models needs.
+    """Products ``[W tau]^T [W tau] / sigma^2`` of the equations, from which every model can be tried."""
 
-    Attributes:
-        shared: number of columns that the joints share.
-        places: by joint, the column of each term.
-        parts: by joint and part of the time, the product, (B, p + 1, p + 1).
-    """
-
-    shared: int
-    places: tuple[dict[FrictionModel, int], ...]
-    parts: tuple[Array, ...]
+    shared: int  # number of columns that the joints share
+    places: tuple[dict[FrictionModel, int], ...]  # by joint, the column of each term
+    parts: tuple[Array, ...]  # by joint, the products of the parts of the time, (B, p + 1, p + 1)
 
     def columns(self, joint: int, model: FrictionModel) -> list[int]:
-        """Places of the columns of a model of a joint."""
+        """Return the columns of a model of a joint."""
         return [self.places[joint][element] for element in model.elements]
 
 
 def grams(rows: Rows, parts: int, sigma: Array) -> Grams:
-    """Answer the products of equations.
-
-    Args:
-        rows: equations whose frictions are the candidates.
-        parts: number of parts of the time.
-        sigma: deviation of the residuals of each joint (N m or N), which weights it.
-    """
+    """Return the products of rows with all candidates as frictions, weighted by 1 / sigma^2 of each joint."""
     borders = [len(rows) * b // parts for b in range(parts + 1)]
     sizes = [rows.shared + len(models) + 1 for models in rows.frictions]
     products = tuple(np.zeros((parts, size, size)) for size in sizes)
@@ -146,7 +205,7 @@ def grams(rows: Rows, parts: int, sigma: Array) -> Grams:
 
 
 def _others(grams: Grams, models: Sequence[FrictionModel], joint: int) -> Array:
-    """By part of the time that is left out, what the other joints say of the shared parameters."""
+    """Return, by part of the time that is left out, the equations of the other joints."""
     shared = grams.shared
     total = np.zeros((len(grams.parts[0]), shared + 1, shared + 1))
     for i, (parts, model) in enumerate(zip(grams.parts, models, strict=True)):
@@ -166,7 +225,7 @@ def _of_joint(grams: Grams, others: Array, joint: int, start: FrictionModel, lea
     power = float(parts[:, -1, -1].sum())
 
     def errors(model: FrictionModel) -> Array:
-        """By part of the time, the error where it is left out; inf for a model that drives the joint."""
+        """Return the error by part of the time that is left out; inf for a model that drives the joint."""
         keep = [*range(shared), *grams.columns(joint, model), len(everything) - 1]
         left_out = parts[np.ix_(range(len(parts)), keep, keep)]
         fitted = everything[np.ix_(keep, keep)] - left_out
@@ -201,35 +260,24 @@ def _of_joint(grams: Grams, others: Array, joint: int, start: FrictionModel, lea
 
 
 def _changes(model: FrictionModel, places: Mapping[FrictionModel, int]) -> Iterator[FrictionModel]:
-    """Models that differ from one by a term or a velocity, of those that there are columns for."""
-    for new in _all_changes(model, places):
+    """Yield the models that differ by a term or a velocity, as far as there are columns for them."""
+    changed = [
+        replace(model, v0=element.v0)
+        if element.terms == ("coulomb",)
+        else model.having(element.terms[0], element.vt or element.vx)
+        for element in places
+    ]
+    changed += [model.without(term) for term in model.terms if term not in STANDARD]
+    for new in changed:
         if new != model and all(element in places for element in new.elements):
             yield new
 
 
-def _all_changes(model: FrictionModel, places: Mapping[FrictionModel, int]) -> Iterator[FrictionModel]:
-    for element in places:
-        (term,) = element.terms
-        if term == "coulomb":
-            yield replace(model, v0=element.v0)
-        elif term == "stribeck":
-            yield model.having(term, element.vt)
-        elif term == "saturating":
-            yield model.having(term, element.vx)
-        elif term not in model.terms:
-            yield model.having(term)
-    for term in model.terms:
-        if term not in ("viscous", "coulomb", "offset"):
-            yield model.without(term)
-
-
 def _drives(model: FrictionModel, x: Array, fitted: Array) -> bool:
-    """Whether a term that can only brake drives the joint, by more than next to nothing.
+    """Return whether a term that can only brake drives the joint by more than `NEGLIGIBLE`.
 
-    Args:
-        model: the model.
-        x: its parameters by part of the time that is left out, (B, terms).
-        fitted: products of its columns and the torque, (B, terms + 1, terms + 1).
+    x (B, terms) has the parameters by part of the time that is left out; `fitted` (B, terms + 1, terms + 1)
+    the products of columns and torque.
     """
     sizes = np.sqrt(np.diagonal(fitted, axis1=1, axis2=2))
     shares = (x * sizes[:, :-1] / sizes[:, -1:]).mean(axis=0)
@@ -238,7 +286,7 @@ def _drives(model: FrictionModel, x: Array, fitted: Array) -> bool:
 
 
 def _solved(A: Array, b: Array) -> Array:
-    """Solution of equations with symmetric matrices that may be singular, (..., k, k) and (..., k, m)."""
+    """Solve equations with symmetric matrices that may be singular, (..., k, k) and (..., k, m)."""
     scales = 1.0 / np.sqrt(np.maximum(np.diagonal(A, axis1=-2, axis2=-1), np.finfo(float).tiny))[..., None]
     scaled = A * scales * np.swapaxes(scales, -1, -2) + 1e-10 * np.eye(A.shape[-1])
     found: Array = scales * np.linalg.solve(scaled, scales * b)

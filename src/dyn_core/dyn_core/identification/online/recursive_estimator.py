@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters while the robot moves: weighted least squares that forget.
+"""Parameters while the robot moves: recursive weighted least squares with forgetting.
 
-Of each joint the product ``G = sum lambda^k [W tau]^T [W tau]`` is kept, in which samples count the less the
-older they are. That is all that least squares need, whenever parameters are wanted; a sample costs no
-solution of equations. No accelerations are measured: the columns are those of the filtered dynamic model,
-with ``F(s) = a^2 / (s + a)^2`` and ``s F(s)`` (SYMORO+ 2003, eq. (3.118)), of both sides. Derivatives are
-differences of what is filtered from sample to sample, which go with the mean of the others at both.
+For each joint the product ``G = sum lambda^k [W tau]^T [W tau]`` is kept, in which old samples have less
+weight. It is all that least squares need, whenever parameters are requested; a sample costs no solution of
+equations. Accelerations are not measured: the columns are those of the filtered dynamic model, with ``F(s) =
+a^2 / (s + a)^2`` and ``s F(s)`` (SYMORO+ 2003, eq. (3.118)) on both sides. Derivatives are differences of
+filtered samples, combined with the means of the other columns at both.
 
-Noise behind the filter resembles that of the sample before: of samples T apart, one in ``4 / (a T)`` is
-independent, which the deviations take into account.
+The filter correlates the noise of successive samples: with the period T, one sample in ``4 / (a T)`` is
+independent. The deviations take this into account.
 """
 
 from __future__ import annotations
@@ -21,31 +21,30 @@ import numpy as np
 
 from dyn_core.core.arrays import Array
 from dyn_core.core.blas_threads import one_thread
-from dyn_core.identification.estimators.least_squares import Solution, own_columns, weighted
-from dyn_core.identification.factors import Factors
-from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.core.errors import ArgumentError
+from dyn_core.identification.estimators.described_parameters import consistent_parameters
+from dyn_core.identification.estimators.least_squares import Factors, Solution, own_columns, system, weighted
+from dyn_core.identification.friction.friction_model import STANDARD, FrictionModel
 from dyn_core.identification.regressor.base_columns import BaseColumns
 from dyn_core.identification.regressor.momentum_energy import momenta
+from dyn_core.robot.mdh_table import PER_JOINT
 
-_SETTLING = 10.0
-"""Time constants of the filter after which it has forgotten how it began."""
-BUFFERED = 16
-"""Samples that are gathered before the products are updated."""
+_SETTLING = 10.0  # time constants after which the filter has settled
+BUFFERED = 16  # samples that are gathered before the products are updated
 
 
 @dataclass(frozen=True, eq=False)
 class RecursiveEstimate:
-    """Parameters as they are known now.
+    """The present parameters.
 
     Attributes:
-        names: their names: base parameters, then friction of each joint.
+        names: base parameters, then friction of each joint.
         values: their values (SI units).
         deviations: their standard deviations; inf for those that the motion has not shown.
         sigma: deviation of the residuals of each joint (N m or N).
-        samples: samples since the beginning.
-        moved: greatest change since the estimate before, in deviations; inf in the first.
-        doubt: deviation of the torques that the parameters make, as a part of those torques; the greatest
-            of the joints.
+        samples: number of samples since the beginning.
+        moved: greatest change since the previous estimate, in deviations; inf in the first.
+        doubt: deviation of the predicted torques, relative to them; the greatest of the joints.
         condition: condition number of the equations, columns of unit length.
     """
 
@@ -59,11 +58,10 @@ class RecursiveEstimate:
     condition: float
 
     def converged(self, doubt: float = 0.02, moved: float = 1.0) -> bool:
-        """Whether the parameters have settled: all are known, the torques are certain, and none moves.
+        """Return whether all parameters are known, with torques as certain and changes as small as given.
 
-        Args:
-            doubt: greatest deviation of the torques, as a part of them.
-            moved: greatest change from estimate to estimate, in deviations.
+        `doubt` is the greatest deviation of the torques, relative to them, `moved` the greatest change from
+        estimate to estimate, in deviations.
         """
         known = bool(np.isfinite(self.deviations).all())
         return known and self.doubt <= doubt and self.moved <= moved
@@ -71,28 +69,21 @@ class RecursiveEstimate:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What samples have said until some time; more of them change nothing of it.
+    """The equations until some time; later samples do not change it."""
 
-    Attributes:
-        base: the columns of the base parameters.
-        friction: friction of each joint.
-        data: the factors of the equations.
-        solution: the parameters that fit them best.
-        independent: number of samples of which one is independent.
-    """
-
-    base: BaseColumns
-    friction: tuple[FrictionModel, ...]
-    data: Factors
-    solution: Solution
-    independent: float
+    base: BaseColumns  # the columns of the base parameters
+    friction: tuple[FrictionModel, ...]  # friction of each joint
+    data: Factors  # the factors of the equations
+    solution: Solution  # the parameters that fit best
+    independent: float  # number of samples that are worth one independent sample
 
 
 class RecursiveEstimator:
-    """Least squares that forget, of a robot that moves. It is for one thread.
+    """Recursive least squares with forgetting, for one thread.
 
     Attributes:
         names: names of the parameters.
+        samples: number of samples since the beginning.
     """
 
     def __init__(
@@ -105,21 +96,15 @@ class RecursiveEstimator:
     ) -> None:
         """Prepare for samples.
 
-        Args:
-            base: the columns of the base parameters.
-            friction: friction of each joint; it cannot depend on the load.
-            period: time from sample to sample (s).
-            cutoff: a / 2 pi of the filter (Hz).
-            memory: time after which a sample counts 1/e (s).
-
-        Raises:
-            ValueError: a number is not > 0, or friction depends on the load.
+        `friction` of each joint must not depend on the load; `period` is the time between samples (s),
+        `cutoff` is a / 2 pi of the filter (Hz), and `memory` the time after which the weight of a sample is
+        1/e (s). Raise ValueError for numbers that are not > 0, and for load-dependent friction.
         """
         for name, value in (("period", period), ("cutoff", cutoff), ("memory", memory)):
             if not value > 0.0:
-                raise ValueError(f"{name}: expected a number > 0, but it is {value!r}")
+                raise ArgumentError("argument-range", argument=name, expected="a number > 0", given=value)
         if any(model.loaded for model in friction):
-            raise ValueError("friction: while the robot moves, friction cannot depend on the load")
+            raise ArgumentError("friction-load-dependent")
         self._base, self._momenta = base, momenta(base)
         self._friction = tuple(friction)
         rate = 2.0 * math.pi * cutoff
@@ -139,18 +124,12 @@ class RecursiveEstimator:
         self._buffer = np.zeros((n, BUFFERED, p))
         self._filled = 0
         self._stages: tuple[Array, Array] | None = None
-        self._samples = 0
+        self.samples = 0
         self._since_begin = 0
         self._before: Array | None = None
 
     def add(self, q: Array, qd: Array, tau: Array) -> None:
-        """Take a sample.
-
-        Args:
-            q: positions (rad or m), (n,).
-            qd: velocities (rad/s or m/s), (n,).
-            tau: torques (N m or N), (n,).
-        """
+        """Take a sample: q (rad or m), qd (rad/s or m/s) and tau (N m or N), (n,) each."""
         n, shared = len(q), len(self._base.kept)
         D = self._momenta(q, qd)
         now = np.empty((n, 2 * shared + self._own + 1))
@@ -164,7 +143,7 @@ class RecursiveEstimator:
         before = second.copy()
         first += self._step * (now - first)
         second += self._step * (first - second)
-        self._samples += 1
+        self.samples += 1
         self._since_begin += 1
         if self._since_begin <= self._settling:
             return
@@ -177,18 +156,13 @@ class RecursiveEstimator:
         if self._filled == BUFFERED:
             self._empty_buffer()
 
-    @property
-    def samples(self) -> int:
-        """Samples since the beginning."""
-        return self._samples
-
     def interrupt(self) -> None:
-        """Have the filter begin anew with the next sample, after a gap in time; what is known stays."""
+        """Restart the filter with the next sample, after a gap in time; the equations stay."""
         self._stages, self._since_begin = None, 0
 
     @one_thread()
     def knowledge(self) -> Knowledge | None:
-        """Answer what the samples have said until now; None where that is too little, or nothing."""
+        """Return the equations until now; None if there are too few."""
         self._empty_buffer()
         if self._weight < len(self.names):
             return None
@@ -196,22 +170,22 @@ class RecursiveEstimator:
         for G, model in zip(self._grams, self._friction, strict=True):
             keep = [*range(len(self._base.kept) + len(model.terms)), G.shape[0] - 1]
             parts.append(_root(G[np.ix_(keep, keep)]))
-        data = Factors(len(self._base.kept), (tuple(parts),), (np.full(len(parts), round(self._weight)),))
+        data = Factors(len(self._base.kept), tuple(parts), np.full(len(parts), round(self._weight)))
         try:
             solution = weighted(data)
         except np.linalg.LinAlgError:
-            return None  # torques that are all zero have no deviation that others could be measured by
+            return None  # torques that are all zero have no deviation
         if not np.isfinite(solution.x).all():
             return None
         return Knowledge(self._base, self._friction, data, solution, self._independent)
 
     @one_thread()
     def estimate(self) -> RecursiveEstimate | None:
-        """Answer the parameters as they are known now; None where too little is."""
-        known_now = self.knowledge()
-        if known_now is None:
+        """Return the present parameters; None if too few are known."""
+        knowledge = self.knowledge()
+        if knowledge is None:
             return None
-        data, solution = known_now.data, known_now.solution
+        solution = knowledge.solution
         deviations = solution.deviations * math.sqrt(self._independent)
         known = solution.identifiable
         moved = math.inf
@@ -223,15 +197,15 @@ class RecursiveEstimator:
             solution.x,
             deviations,
             solution.sigma,
-            self._samples,
+            self.samples,
             moved,
-            math.sqrt(self._independent) * _doubt(data, solution),
+            math.sqrt(self._independent) * _doubt(knowledge.data, solution),
             solution.condition,
         )
 
     @one_thread()
     def _empty_buffer(self) -> None:
-        """Add what is in the buffer to the products."""
+        """Add the buffered samples to the products."""
         if not self._filled:
             return
         count = self._filled
@@ -244,7 +218,7 @@ class RecursiveEstimator:
 
 
 class _Columns:
-    """The columns of friction of all joints at once, one row for each joint."""
+    """The friction columns of all joints at once, one row for each joint."""
 
     def __init__(self, models: Sequence[FrictionModel], width: int) -> None:
         self._models, self._width = models, width
@@ -267,10 +241,10 @@ class _Columns:
 
 
 def _doubt(data: Factors, solution: Solution) -> float:
-    """Deviation of the torques by the parameters, as a part of the torques; the greatest of the joints."""
+    """Return the deviation of the predicted torques, relative to the torques; the greatest of the joints."""
     covariance = solution.covariance
     found = 0.0
-    for R, own in zip(data.parts[0], own_columns(data), strict=True):
+    for R, own in zip(data.parts, own_columns(data), strict=True):
         places = [*range(data.shared), *own]
         W = R[:, :-1]
         spread = float(np.sum((W @ covariance[np.ix_(places, places)]) * W))
@@ -279,8 +253,147 @@ def _doubt(data: Factors, solution: Solution) -> float:
 
 
 def _root(G: Array) -> Array:
-    """Answer R of ``G = R^T R``, for a matrix that may be singular."""
+    """Return R of ``G = R^T R``, for a matrix that may be singular."""
     scales = np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(G / scales[:, None] / scales)
     R: Array = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scales
     return R
+
+
+# Estimation from samples as they arrive, and its standard parameters
+
+_FIRST = 50  # samples from which the period is found
+# greatest deviation of a step from the period, relative to it; clocks of drives and computers differ
+_ODD = 0.5
+# greatest speed of standing joints (rad/s or m/s); their friction takes any value within stiction
+STILL = 0.01
+_STOPPED_S = 0.1  # time after which such slow joints stand, rather than turn round (s)
+_IN_A_ROW = 3  # successive estimates that decide whether they have converged
+
+
+class OnlineEstimator:
+    """Estimates parameters from samples with stamps, gaps and repetitions. It has a state, for one thread.
+
+    Without velocities, each sample is combined with the one before: at the midpoint the velocity is their
+    difference quotient, and positions and torques are their means. All this is causal.
+    """
+
+    def __init__(self, base: BaseColumns, cutoff: float = 10.0, memory: float = math.inf) -> None:
+        """Begin; `cutoff` (Hz) and `memory` (s) are those of `RecursiveEstimator`."""
+        self._base, self._cutoff, self._memory = base, cutoff, memory
+        self._estimator: RecursiveEstimator | None = None
+        self._steps: list[float] = []
+        self._last: tuple[float, Array, Array] | None = None
+        self._moved_at = -math.inf
+        self.period: float | None = None
+
+    @property
+    def samples(self) -> int:
+        """Number of samples that were used."""
+        return 0 if self._estimator is None else self._estimator.samples
+
+    def add(self, t: float, q: Array, qd: Array | None, tau: Array) -> None:
+        """Take a sample of time t (s): q (rad or m), qd (rad/s or m/s) or None, tau (N m or N), (n,) each.
+
+        A sample with the stamp of the one before is ignored.
+        """
+        last, self._last = self._last, (t, q, tau)
+        if last is None:
+            return
+        step = t - last[0]
+        if step <= 0.0:
+            self._last = last if step == 0.0 else (t, q, tau)
+            return
+        if self._estimator is None or self.period is None:
+            self._find_period(step)
+            return
+        speed = np.abs(q - last[1]) / step if qd is None else np.abs(qd)
+        if (speed > STILL).any():
+            self._moved_at = t
+        if abs(step - self.period) > _ODD * self.period or t - self._moved_at > _STOPPED_S:
+            self._estimator.interrupt()
+            return
+        if qd is None:
+            self._estimator.add(0.5 * (q + last[1]), (q - last[1]) / step, 0.5 * (tau + last[2]))
+        else:
+            self._estimator.add(q, qd, tau)
+
+    def estimate(self) -> RecursiveEstimate | None:
+        """Return the present parameters; None if too few are known."""
+        if self._estimator is None:
+            return None
+        # While the robot stands, unknown parameters are not finite.
+        with one_thread(), np.errstate(all="ignore"):
+            return self._estimator.estimate()
+
+    def knowledge(self) -> Knowledge | None:
+        """Return the equations until now; None if there are too few."""
+        if self._estimator is None:
+            return None
+        with one_thread(), np.errstate(all="ignore"):
+            return self._estimator.knowledge()
+
+    def _find_period(self, step: float) -> None:
+        self._steps.append(step)
+        if len(self._steps) == _FIRST:
+            self.period = float(np.median(self._steps))
+            friction = (FrictionModel(),) * self._base.robot.dof
+            self._estimator = RecursiveEstimator(
+                self._base, friction, self.period, self._cutoff, self._memory
+            )
+
+
+class Convergence:
+    """Whether estimates have converged; several in a row decide."""
+
+    def __init__(self, doubt: float) -> None:
+        """Begin; `doubt` is the greatest deviation of the torques, as a part of them."""
+        self.reached = False
+        self._doubt = doubt
+        self._others = 0
+
+    def look(self, estimate: RecursiveEstimate) -> bool:
+        """Take an estimate; return whether `reached` changes."""
+        self._others = 0 if estimate.converged(self._doubt) == self.reached else self._others + 1
+        if self._others < _IN_A_ROW:
+            return False
+        self.reached, self._others = not self.reached, 0
+        return True
+
+
+@dataclass(frozen=True)
+class StandardEstimate:
+    """All standard parameters of a robot, physically consistent."""
+
+    names: tuple[str, ...]
+    values: tuple[float, ...]  # SI units
+    deviations: tuple[float, ...]  # standard deviations; inf where nothing is known
+
+
+def online_standard(knowledge: Knowledge) -> StandardEstimate:
+    """Return the standard parameters nearest to the description that make the measured torques.
+
+    It takes some tenths of a second. Raise DynError if none are found.
+    """
+    robot, solution = knowledge.base.robot, knowledge.solution
+    # Filtered samples are correlated: their weight is reduced to that of independent ones.
+    rows = system(knowledge.data, math.sqrt(knowledge.independent) * solution.sigma)
+    count = int(knowledge.data.count.max())
+    found = consistent_parameters(knowledge.base, knowledge.friction, rows, count)
+    before = np.array(robot.parameters).reshape(len(robot.joints), PER_JOINT)
+    values = np.column_stack([found.standard, found.Ia, before[:, 11:]])
+    spreads = np.column_stack([found.deviations, np.full((len(robot.joints), 3), math.inf)])
+    start = len(knowledge.base.kept)
+    own = own_columns(knowledge.data)
+    for number, columns, model in zip(robot.coordinates, own, knowledge.friction, strict=True):
+        for k, term in zip(columns, model.terms, strict=True):
+            place = 11 + STANDARD.index(term)
+            values[number - 1, place] = found.x[k]
+            spreads[number - 1, place] = found.friction_deviations[k - start]
+    passive = zip(knowledge.base.passive, found.passive, found.passive_deviations, strict=True)
+    for name, value, spread in passive:
+        joint, place = divmod(robot.parameter_names.index(name), PER_JOINT)
+        values[joint, place], spreads[joint, place] = value, spread
+    return StandardEstimate(
+        robot.parameter_names, tuple(values.ravel().tolist()), tuple(spreads.ravel().tolist())
+    )

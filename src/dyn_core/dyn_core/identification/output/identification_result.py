@@ -1,35 +1,157 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result as data for machines: result.json."""
+"""The result of an identification: inputs, comparison, friction curves, and its JSON."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from dyn_core.core.findings import Finding
-from dyn_core.identification.estimators.estimators import IN_WORDS
+import numpy as np
+
+from dyn_core.core.arrays import Array
+from dyn_core.core.messages import message_entries
+from dyn_core.identification.estimators.identification_settings import IN_WORDS, IdentificationSettings
+from dyn_core.identification.friction.friction_model import FrictionModel, friction_formula, friction_torques
 from dyn_core.identification.output.identified_parameters import (
     Errors,
+    Identified,
     IdentifiedParameter,
     JointFriction,
     TorqueError,
 )
-from dyn_core.results.friction_formula import friction_formula
-from dyn_core.results.result import Result
+from dyn_core.identification.output.identified_urdf import IdentifiedUrdf
+from dyn_core.identification.output.parameter_set import ParameterSet
+from dyn_core.logs.conditioning.signals import Protocol, Signals
+from dyn_core.logs.log import Log
+from dyn_core.robot.robot import Robot
+from dyn_core.robot.robot_files import Loaded
+
+# the written files; the last one shows whether a directory is ours
+FILES = ("parameters.yaml", "identified.urdf", "report.html", "result.json")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a result."""
+
+    files: Mapping[str, str]  # names of the files, by kind: log, description, map, side file
+    hashes: Mapping[str, str]  # their SHA-256
+    date: str  # date of the result, in UTC
+    made_by: str  # the program
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Measured and predicted efforts behind the same filter (N m or N), (N, n) each."""
+
+    time: Array  # (s), (N,); NaN between segments, like the efforts there
+    measured: Array
+    predicted: Array  # by the physically consistent parameters with the friction models
+    standard: Array  # the same with viscous and Coulomb friction and offset alone
+    is_held_out: bool  # whether no fit has seen this part of the log
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionCurves:
+    """Friction of a joint over its velocity."""
+
+    velocity: Array  # (rad/s or m/s), (N,)
+    chosen: Array  # by the chosen model (N m or N), (N,)
+    standard: Array  # by viscous and Coulomb friction and offset, (N,)
+    # mean of measured effort less bodies and rotors, (N,); NaN for velocities that do not occur
+    measured: Array
+    load: float | None  # torque of bodies and rotors for `chosen`, if it matters
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The whole result of an identification."""
+
+    loaded: Loaded  # the description of the robot
+    log: Log
+    signals: Signals  # the conditioned log
+    protocol: Protocol
+    settings: IdentificationSettings
+    identified: Identified
+    parameters: ParameterSet  # content of parameters.yaml
+    urdf: IdentifiedUrdf  # content of identified.urdf
+    standard_errors: Errors  # of the physically consistent parameters with the friction of the nodes
+    at_once_errors: Errors  # the same with the nearest friction with a sharp sign of Coulomb friction
+    description_errors: Errors  # of the parameters of the description
+    comparison: Comparison
+    friction: tuple[FrictionCurves, ...]
+    grouped: Mapping[str, tuple[str, ...]]  # by standard parameter, the base parameters that contain it
+    no_effect: tuple[str, ...]  # standard parameters that no torque depends on
+    inputs: Inputs
+
+
+POINTS = 301
+BINS = 60
+FEWEST = 5  # least number of samples in a mean
+
+
+def friction_curves(
+    robot: Robot, parameters: ParameterSet, signals: Signals, load: Array
+) -> tuple[FrictionCurves, ...]:
+    """Return the friction of each joint at the velocities and measured efforts of signals.
+
+    `load` are the torques of bodies and rotors along them (N m or N), (N, n).
+    """
+    models, x = parameters.friction_of(robot)
+    values = parameters.values
+    curves = []
+    start = 0
+    for i, (j, model) in enumerate(zip(robot.coordinates, models, strict=True)):
+        own = x[start : start + len(model.terms)]
+        start += len(model.terms)
+        speed = float(np.abs(signals.qd[:, i]).max(initial=0.0)) or 1.0
+        velocity = np.linspace(-speed, speed, POINTS)
+        typical = float(np.median(np.abs(load[:, i])))
+        v0 = parameters.coulomb_velocity.get(robot.coordinate_names[i], 0.0)
+        standard = np.array([values[name] for name in FrictionModel().names(j)])
+        curves.append(
+            FrictionCurves(
+                velocity,
+                _torque(model, own, velocity, typical),
+                _torque(FrictionModel(v0=v0), standard, velocity, typical),
+                _means(velocity, signals.qd[:, i], signals.tau[:, i] - load[:, i]),
+                typical if model.loaded else None,
+            )
+        )
+    return tuple(curves)
+
+
+def _torque(model: FrictionModel, x: Array, velocity: Array, load: float) -> Array:
+    column = velocity[:, None]
+    found: Array = friction_torques((model,), x)(column, np.full_like(column, load))[:, 0]
+    return found
+
+
+def _means(velocity: Array, qd: Array, friction: Array) -> Array:
+    """Return means in bins of velocities, linearly interpolated."""
+    edges = np.linspace(velocity[0], velocity[-1], BINS + 1)
+    place = np.clip(np.digitize(qd, edges) - 1, 0, BINS - 1)
+    counts = np.bincount(place, minlength=BINS)
+    sums = np.bincount(place, weights=friction, minlength=BINS)
+    means = np.where(counts >= FEWEST, sums / np.maximum(counts, 1), np.nan)
+    centres = 0.5 * (edges[:-1] + edges[1:])
+    found: Array = np.interp(velocity, centres, means, left=np.nan, right=np.nan)
+    return found
+
 
 FORMAT = "dyn_result 1"
 
 
 def result_text(result: Result) -> str:
-    """Answer a result as JSON, in which what is not known or not finite is null."""
+    """Return a result as JSON; values that are not known or not finite are null."""
     return json.dumps(finite(result_entries(result)), indent=1, allow_nan=False) + "\n"
 
 
 def result_entries(result: Result) -> dict[str, Any]:
-    """Answer a result as dictionaries, lists, texts and numbers."""
+    """Return a result as dictionaries, lists, texts and numbers."""
     identified, robot = result.identified, result.loaded.robot
     joints = identified.joint_names
     return {
@@ -72,14 +194,14 @@ def result_entries(result: Result) -> dict[str, Any]:
             )
         },
         "unseen": {"grouped": result.grouped, "no_effect": result.no_effect},
-        "remarks": [*identified.remarks, *result.urdf.remarks],
-        "findings": _findings(identified.findings),
-        "log_findings": _findings(result.log.findings),
+        "remarks": [message_entries(one) for one in (*identified.remarks, *result.urdf.remarks)],
+        "findings": [finding.entries() for finding in identified.findings],
+        "log_findings": [finding.entries() for finding in result.log.findings],
     }
 
 
 def finite(value: Any) -> Any:
-    """Answer data in which numbers that JSON has no words for are None."""
+    """Return data with None for numbers that are not finite, which JSON cannot have."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -90,7 +212,7 @@ def finite(value: Any) -> Any:
 
 
 def _part(result: Result, which: str) -> dict[str, Any] | None:
-    """Answer the errors on a part of the log; those of what parameters.yaml predicts come first."""
+    """Return the errors on a part of the log; those of the content of parameters.yaml come first."""
     joints = result.identified.joint_names
     of_all = {
         "least_squares": result.identified.errors,
@@ -101,17 +223,13 @@ def _part(result: Result, which: str) -> dict[str, Any] | None:
     main: TorqueError | None = getattr(result.identified.consistent_errors, which)
     if main is None:
         return None
-    return {
-        **_error(main, joints),
-        **{name: _error(error, joints) for name, error in _present(of_all, which)},
-    }
+    errors = {name: getattr(both, which) for name, both in of_all.items()}
+    others = {name: error_entries(error, joints) for name, error in errors.items() if error is not None}
+    return {**error_entries(main, joints), **others}
 
 
-def _present(errors: Mapping[str, Errors], which: str) -> Iterable[tuple[str, TorqueError]]:
-    return ((name, found) for name, both in errors.items() if (found := getattr(both, which)) is not None)
-
-
-def _error(error: TorqueError, joints: tuple[str, ...]) -> dict[str, Any]:
+def error_entries(error: TorqueError, joints: Sequence[str]) -> dict[str, Any]:
+    """Return a torque error as entries, by joint name."""
     return {
         "relative_torque_error": error.relative,
         "by_joint": dict(zip(joints, error.by_joint, strict=True)),
@@ -121,6 +239,8 @@ def _error(error: TorqueError, joints: tuple[str, ...]) -> dict[str, Any]:
 
 def _protocol(result: Result) -> dict[str, Any]:
     signals, procedure = result.signals, result.identified.procedure
+    friction = "chosen by cross-validation" + ("" if result.settings.loaded else ", without load")
+    friction = friction if result.settings.friction is None else "given"
     return {
         **{key: value for key, value in asdict(result.protocol).items() if value is not None},
         "rate": 1.0 / signals.period,
@@ -134,30 +254,16 @@ def _protocol(result: Result) -> dict[str, Any]:
         "estimator_in_words": IN_WORDS[procedure.estimator],
         "cross_validation_parts": procedure.parts,
         "prior_weight": procedure.prior_weight,
-        "friction": _friction_setting(result),
+        "friction": friction,
         "asked": asdict(result.protocol),
-        "conditioning": signals.done,
-        "log": result.log.done,
+        "conditioning": [message_entries(step) for step in signals.done],
+        "log": [message_entries(step) for step in result.log.done],
     }
-
-
-def _friction_setting(result: Result) -> str:
-    if result.settings.friction is not None:
-        return "given"
-    return "chosen by cross-validation" + ("" if result.settings.loaded else ", without load")
 
 
 def _parameter(parameter: IdentifiedParameter) -> dict[str, Any]:
-    return {
-        "name": parameter.name,
-        "value": parameter.value,
-        "deviation": parameter.deviation,
-        "relative_deviation": parameter.relative_deviation,
-        "prior": parameter.prior,
-        "unit": parameter.unit,
-        "essential": bool(parameter.essential),
-        "identifiable": bool(parameter.identifiable),
-    }
+    names = ("name", "value", "deviation", "relative_deviation", "prior", "unit", "essential", "identifiable")
+    return {name: getattr(parameter, name) for name in names}
 
 
 def _friction(j: int, plain: JointFriction, consistent: JointFriction) -> dict[str, Any]:
@@ -165,22 +271,8 @@ def _friction(j: int, plain: JointFriction, consistent: JointFriction) -> dict[s
     return {
         "terms": model.terms,
         "formula": friction_formula(model, j),
-        "v0": model.v0,
-        "vt": model.vt,
-        "vx": model.vx,
+        **{name: getattr(model, name) for name in ("v0", "vt", "vx")},
         "parameters": [_parameter(p) for p in consistent.parameters],
         "least_squares": [_parameter(p) for p in plain.parameters],
         "tried": [{"model": name, "relative_torque_error": error} for name, error in plain.tried],
     }
-
-
-def _findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    return [
-        {
-            "severity": str(finding.severity),
-            "kind": finding.kind,
-            "names": finding.names,
-            "message": finding.message,
-        }
-        for finding in findings
-    ]

@@ -1,130 +1,109 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification answers, as data."""
+"""The outcome of an identification as data: parameters, friction, motors, errors, procedure.
+
+A `KnownArm` is what a payload identification needs of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
 
+import numpy as np
+
+from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Finding
-from dyn_core.identification.estimators.estimators import Estimator
+from dyn_core.core.messages import Message
+from dyn_core.identification.estimators.identification_settings import Estimator
 from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.regressor.base_columns import BaseColumns, MotorCoupling
+from dyn_core.robot.robot import Robot
 
 
 @dataclass(frozen=True)
 class IdentifiedParameter:
-    """A parameter, and what to believe of it.
+    """A parameter with its reliability."""
 
-    Attributes:
-        name: its name, with the number of the joint: ``ZZR1``, ``Fv3``.
-        value: its value (SI units).
-        deviation: its standard deviation; inf where the measurement says nothing of it.
-        prior: its value in the robot's description; None where that has none.
-        unit: its unit.
-        essential: whether the measured torques cannot do without it.
-        identifiable: whether the measurement says anything of it.
-    """
-
-    name: str
-    value: float
-    deviation: float
-    prior: float | None
+    name: str  # with the number of the joint: ``ZZR1``, ``Fv3``
+    value: float  # SI units
+    deviation: float  # standard deviation; inf where the measurement does not show it
+    prior: float | None  # value in the robot's description, if it has one
     unit: str
-    essential: bool
-    identifiable: bool
+    essential: bool  # whether the measured torques require it
+    identifiable: bool  # whether the measurement shows it
 
     @property
     def relative_deviation(self) -> float:
-        """Deviation as a part of the value; inf for a value of 0."""
+        """Deviation relative to the value; inf for a value of 0."""
         return self.deviation / abs(self.value) if self.value else float("inf")
 
 
 @dataclass(frozen=True)
 class TorqueError:
-    """How far the torques of a model are from those that were measured.
+    """Difference of the torques of a model from the measured ones."""
 
-    Attributes:
-        relative: ``|tau - tau_model| / |tau|`` over all joints and samples.
-        by_joint: the same of each joint.
-        rms: root of the mean square of each joint (N m or N).
-    """
+    relative: float  # ``|tau - tau_model| / |tau|`` over all joints and samples
+    by_joint: tuple[float, ...]  # the same of each joint
+    rms: tuple[float, ...]  # root of the mean square of each joint (N m or N)
 
-    relative: float
-    by_joint: tuple[float, ...]
-    rms: tuple[float, ...]
+    @classmethod
+    def of(cls, squares: Array, torques: Array) -> TorqueError:
+        """Return the error by mean squares of differences and of torques, (n,); NaN where unknown."""
+        tiny, known = float(np.finfo(float).tiny), np.isfinite(squares)
+        relative = float(np.sqrt(squares[known].sum() / max(float(torques[known].sum()), tiny)))
+        by_joint, rms = np.sqrt(squares / np.maximum(torques, tiny)), np.sqrt(squares)
+        return cls(relative, tuple(by_joint.tolist()), tuple(rms.tolist()))
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors on the part that was fitted, and on the part that was held out.
-
-    Attributes:
-        fitted: on the part that was fitted.
-        held_out: on the part that no choice has seen; None where nothing was held out.
-    """
+    """Errors on the fitted part, and on the held-out part if there is one."""
 
     fitted: TorqueError
     held_out: TorqueError | None
 
+    def by_joint(self, changed: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Errors:
+        """Return errors with changed values of the joints."""
+        parts = [self.fitted] if self.held_out is None else [self.fitted, self.held_out]
+        found = [replace(part, by_joint=changed(part.by_joint), rms=changed(part.rms)) for part in parts]
+        return Errors(found[0], found[1] if len(found) == 2 else None)
+
 
 @dataclass(frozen=True)
 class JointFriction:
-    """Friction of a joint, and how it was chosen.
-
-    Attributes:
-        model: the model.
-        parameters: its parameters, in the order of the terms.
-        tried: errors in cross-validation within the fitted part on the way to the model, relative to the
-            torque of the joint, with what the models were.
-    """
+    """Friction of a joint, and how it was chosen."""
 
     model: FrictionModel
-    parameters: tuple[IdentifiedParameter, ...]
+    parameters: tuple[IdentifiedParameter, ...]  # in the order of the terms
+    # models on the way, with their relative torque errors in cross-validation within the fitted part
     tried: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
 class IdentifiedMotor:
-    """A motor that moves several joints, physically consistent; see `MotorCoupling`.
-
-    Attributes:
-        name: what its parameters are named by.
-        joints: by joint, how fast the motor is when the joint moves at unit speed.
-        parameters: rotor inertia, viscous and Coulomb friction.
-    """
+    """A motor that moves several joints, physically consistent; see `MotorCoupling`."""
 
     name: str
     joints: Mapping[str, float]
-    parameters: tuple[IdentifiedParameter, ...]
+    parameters: tuple[IdentifiedParameter, ...]  # rotor inertia, viscous and Coulomb friction
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """How it was done.
+    """Settings and numbers of the identification."""
 
-    Attributes:
-        conditioning: what was done to the log, one sentence a step.
-        samples: samples of the motion.
-        period: time from sample to sample (s).
-        cutoff: of the filter of positions (Hz).
-        train: part of the time that was fitted; the rest was held out.
-        decimation: one equation in so many was kept, behind a filter of both sides.
-        equations: equations of each joint that were fitted.
-        estimator: how parameters were estimated.
-        parts: parts of the fitted time in cross-validation.
-        prior_weight: weight of the description among physically consistent parameters.
-    """
-
-    conditioning: tuple[str, ...]
-    samples: int
-    period: float
-    cutoff: float
-    train: float
-    decimation: int
-    equations: int
+    conditioning: tuple[Message, ...]  # steps of the conditioning of the log
+    samples: int  # samples of the motion
+    period: float  # time between samples (s)
+    cutoff: float  # of the filter of positions (Hz)
+    train: float  # part of the time that was fitted; the rest was held out
+    decimation: int  # one equation in so many was kept, behind a filter of both sides
+    equations: int  # equations of each joint that were fitted
     estimator: Estimator
-    parts: int
-    prior_weight: float
+    parts: int  # parts of the fitted time in cross-validation
+    prior_weight: float  # weight of the description among physically consistent parameters
 
 
 @dataclass(frozen=True)
@@ -137,27 +116,26 @@ class Identified:
         base: base parameters, by least squares alone.
         friction: friction of each joint, by least squares alone.
         standard: all standard parameters, physically consistent; directions that the measurement does not
-            show are as the description has them. Friction is the standard one that comes nearest to the
-            measured torques.
-        consistent_friction: parameters of the friction models that go with `standard`.
-        consistent_base: base parameters that `standard` makes.
-        coulomb_velocity: by joint, over which the Coulomb friction in `standard` changes its sign (rad/s or
-            m/s); 0: at once.
-        at_once: by name, the standard friction that comes nearest where Coulomb friction changes its sign at
-            once.
-        motors: motors that move several joints; `standard` has of their inertia what each joint feels alone.
+            show are those of the description. Friction is the standard one nearest to the measured torques.
+        consistent_friction: parameters of the friction models for `standard`.
+        consistent_base: base parameters of `standard`.
+        coulomb_velocity: by joint, transition velocity of the Coulomb friction in `standard` (rad/s or m/s);
+            0 for a sharp sign.
+        at_once: by name, the nearest standard friction with a sharp sign of Coulomb friction.
+        motors: motors that move several joints; `standard` contains only the inertia that each joint feels
+            alone.
         errors: of `base` and `friction`.
         consistent_errors: of `standard` with `consistent_friction`.
         condition: condition number of the equations, columns of unit length.
         whiteness: by joint, the probability that residuals of white noise, behind the filter of both sides,
-            look less independent; NaN where there are too few to say.
-        stood: by joint, part of the fitted time for which it stood, which was left out for it.
-        fixed: by joint, where those stood that did not move and were taken as fixed (rad or m); their errors
+            look less independent; NaN for too few residuals.
+        stood: by joint, part of the fitted time for which it stood, which its equations leave out.
+        fixed: positions of joints that did not move and were taken as fixed, by name (rad or m); their errors
             are NaN, their friction is that of the description.
-        grouped_offsets: offset torques that no motion tells from weights, which are taken as 0 in `base` and
-            `friction`; by name, how much of them base parameters have.
-        procedure: how it was done.
-        remarks: what to know before believing it, in sentences.
+        grouped_offsets: by name, offsets that no motion tells from weights, and their part in base
+            parameters; 0 in `base` and `friction`.
+        procedure: settings and numbers of the identification.
+        remarks: limits of the result.
         findings: what is wrong with the signals.
     """
 
@@ -179,10 +157,42 @@ class Identified:
     fixed: Mapping[str, float]
     grouped_offsets: Mapping[str, Mapping[str, float]]
     procedure: Procedure
-    remarks: tuple[str, ...]
+    remarks: tuple[Message, ...]
     findings: tuple[Finding, ...]
 
     @property
     def parameters(self) -> Mapping[str, float]:
         """Standard parameters by name, for `Robot.with_parameters` and `Model.set_parameters`."""
         return {parameter.name: parameter.value for parameter in self.standard}
+
+
+@dataclass(frozen=True, eq=False)
+class KnownArm:
+    """The known parameters of an arm without payload."""
+
+    # standard parameters by name, with those of motors that move several joints
+    standard: Mapping[str, float]
+    friction: tuple[FrictionModel, ...]  # the friction model of each joint
+    couplings: tuple[MotorCoupling, ...] = ()  # the motors that move several joints
+
+    def base_values(self, base: BaseColumns) -> Array:
+        """Return the values of base parameters; DynError if a motor is not known."""
+        unknown = [name for name in base.standard_names if name not in self.standard]
+        if unknown:
+            raise DynError("arm-parameters-missing", missing=unknown)
+        values: Array = base.matrix @ np.array([self.standard[name] for name in base.standard_names])
+        return values
+
+
+class ArmSource(Protocol):
+    """A source of arm parameters, such as a parameter file."""
+
+    def known_arm(self, robot: Robot) -> KnownArm:
+        """Return the known parameters; DynError for another robot."""
+
+
+def identified_values(robot: Robot, base: BaseColumns, found: Identified) -> Array:
+    """Return the values of the base parameters that `identify` has found."""
+    if tuple(p.name for p in found.base) != base.names:
+        raise DynError("arm-parameters-mismatch", arm=found.robot_name, robot=robot.name)
+    return np.array([p.value for p in found.base])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A URDF with new inertia and friction; everything else in its text stays as it is.
+"""A URDF with new inertia and friction; everything else in its text stays.
 
-The link that a joint moves gets the inertia of all that moves with it: links that fixed joints hold on it
-lose their <inertial>, as what a log says of a body cannot be divided among them. Simulators merge such links
-in any case, and what is left of each is a possible body.
+The link that a joint moves gets the inertia of all bodies that move with it. Links on fixed joints lose their
+<inertial>: a log does not divide a body among them. Simulators merge such links anyway, and each remaining
+link is a possible body.
 """
 
 from __future__ import annotations
@@ -11,69 +11,62 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dyn_core.facade.write import write_urdf
-from dyn_core.geometry.describe_robot import link_inertial
-from dyn_core.io.xml_spans import Edit, Span, edited, indentation, xml_spans
-from dyn_core.model.link_frame import LinkFrame
+from dyn_core.core.messages import Message
 from dyn_core.robot.description import UrdfInertial
 from dyn_core.robot.joints import Joint
+from dyn_core.robot.links import LinkFrame
 from dyn_core.robot.robot import Robot
-from dyn_core.robot.robot_files import Loaded
-from dyn_core.robot.urdf.writer import number_text, quoted
+from dyn_core.robot.robot_files import Loaded, write_urdf
+from dyn_core.robot.urdf.writer import inertial_lines, link_inertial, number_text, quoted
+from dyn_core.robot.xml_text import Edit, Element, edited, indentation, parse_xml, span
 
 _STEP = "  "
 
 
 @dataclass(frozen=True)
 class IdentifiedUrdf:
-    """A URDF, and what it does not say.
-
-    Attributes:
-        text: the URDF.
-        remarks: what is to be known of it, in sentences.
-    """
+    """A URDF, and remarks about what it does not contain."""
 
     text: str
-    remarks: tuple[str, ...]
+    remarks: tuple[Message, ...]
 
 
 def identified_urdf(loaded: Loaded, robot: Robot) -> IdentifiedUrdf:
-    """Answer the description of a robot with other parameters.
-
-    Args:
-        loaded: what the description says.
-        robot: the same robot, with the parameters that the new one is to have.
-    """
+    """Return the description of a robot with the parameters of `robot`."""
     remarks = tuple(_remarks(robot))
-    comment = "; ".join(("inertia and friction identified by dyn identify", *remarks)).replace("--", "-")
+    sentences = ("inertia and friction identified by dyn identify", *map(str, remarks))
+    comment = "; ".join(sentences).replace("--", "-")
     if loaded.description is None:
         text = write_urdf(robot)
-        head, root, rest = text.partition("<robot")
-        return IdentifiedUrdf(f"{head}<!-- {comment} -->\n{root}{rest}", remarks)
+        head, tag, rest = text.partition("<robot")
+        return IdentifiedUrdf(f"{head}<!-- {comment} -->\n{tag}{rest}", remarks)
     body = loaded.text.removeprefix("\ufeff").lstrip()
     data = body.encode()
-    root_span = xml_spans(data)
-    edits = [Edit(root_span.inside, root_span.inside, f"\n{_STEP}<!-- {comment} -->".encode())]
-    edits += _of_links(data, root_span, robot)
-    edits += _of_joints(data, root_span, robot)
+    root = parse_xml(body)
+    inside = span(data, root).inside
+    edits = [Edit(inside, inside, f"\n{_STEP}<!-- {comment} -->".encode())]
+    edits += _of_links(data, root, robot)
+    edits += _of_joints(data, root, robot)
     return IdentifiedUrdf(edited(data, edits).decode(), remarks)
 
 
-def _remarks(robot: Robot) -> Iterator[str]:
+def _remarks(robot: Robot) -> Iterator[Message]:
     offsets = [joint for joint in robot.joints if joint.friction.Fo]
     if offsets:
-        said = ", ".join(f"{joint.name} {joint.friction.Fo:.4g} {joint.effort_unit}" for joint in offsets)
-        yield f"offset torques, for which URDF has no place, are in parameters.yaml: {said}"
+        of_joints = tuple(
+            Message("offset-of-joint", joint=joint.name, offset=joint.friction.Fo, unit=joint.effort_unit)
+            for joint in offsets
+        )
+        yield Message("urdf-without-offsets", offsets=of_joints)
     linked = {frame.body for frame in robot.link_frames}
     lost = [joint for j, joint in enumerate(robot.joints, start=1) if j not in linked and robot.bodies[j].M]
     if lost:
-        names = ", ".join(joint.name for joint in lost)
-        yield f"what moves with {names} has no link in the URDF: its inertia is in parameters.yaml alone"
+        yield Message("urdf-without-link", joints=tuple(joint.name for joint in lost))
     if any(joint.Ia for joint in robot.joints):
-        yield "armature is the inertia of the rotor seen at the joint, which dyn reads and many others do not"
+        yield Message("urdf-with-armature")
 
 
-def _of_links(data: bytes, root: Span, robot: Robot) -> Iterator[Edit]:
+def _of_links(data: bytes, root: Element, robot: Robot) -> Iterator[Edit]:
     carriers: dict[int, LinkFrame] = {}
     for frame in robot.link_frames:
         if frame.body:
@@ -89,51 +82,42 @@ def _of_links(data: bytes, root: Span, robot: Robot) -> Iterator[Edit]:
             yield _with_inertial(data, link, old, inertial)
         elif old is not None:
             new = "<!-- the inertial parameters are those of the link that this one is fixed to -->"
-            yield Edit(old.start, old.end, new.encode())
+            yield Edit(old.start, span(data, old).end, new.encode())
 
 
-def _with_inertial(data: bytes, link: Span, old: Span | None, inertial: UrdfInertial) -> Edit:
+def _with_inertial(data: bytes, link: Element, old: Element | None, inertial: UrdfInertial) -> Edit:
+    lines = inertial_lines(inertial)
     if old is not None:
-        own = indentation(data, old.start)
-        return Edit(old.start, old.end, _inertial(inertial, own or "").encode())
+        own = indentation(data, old.start) or ""
+        return Edit(old.start, span(data, old).end, f"\n{own}".join(lines).encode())
     outer = indentation(data, link.start) or ""
-    text = f"\n{outer}{_STEP}{_inertial(inertial, outer + _STEP)}"
-    if link.is_empty_tag:
-        return Edit(link.inside - 2, link.inside, f">{text}\n{outer}</link>".encode())
-    return Edit(link.inside, link.inside, text.encode())
+    text = "".join(f"\n{outer}{_STEP}{line}" for line in lines)
+    place = span(data, link)
+    if place.is_empty_tag:
+        return Edit(place.inside - 2, place.inside, f">{text}\n{outer}</link>".encode())
+    return Edit(place.inside, place.inside, text.encode())
 
 
-def _inertial(inertial: UrdfInertial, indent: str) -> str:
-    """Answer the element, of which the first line is where it belongs."""
-    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    moments = " ".join(f'{name}="{number_text(getattr(inertial, name))}"' for name in names)
-    centre = " ".join(map(number_text, inertial.origin.xyz))
-    inner = f"\n{indent}{_STEP}"
-    return (
-        f'<inertial>{inner}<origin xyz="{centre}" rpy="0 0 0"/>{inner}'
-        f'<mass value="{number_text(inertial.mass)}"/>{inner}<inertia {moments}/>\n{indent}</inertial>'
-    )
-
-
-def _of_joints(data: bytes, root: Span, robot: Robot) -> Iterator[Edit]:
+def _of_joints(data: bytes, root: Element, robot: Robot) -> Iterator[Edit]:
     by_name = {joint.name: joint for joint in robot.joints}
-    for span in root.all("joint"):
-        joint = by_name.get(span.attributes.get("name", "").strip())
+    for element in root.all("joint"):
+        joint = by_name.get(element.attributes.get("name", "").strip())
         if joint is None:
             continue  # fixed, or one that is made of several
-        old = span.first("dynamics")
+        old = element.first("dynamics")
         if old is not None:
-            end = "/>" if old.is_empty_tag else ">"
-            yield Edit(old.start, old.inside, f"{_dynamics(joint, old.attributes)}{end}".encode())
+            place = span(data, old)
+            end = "/>" if place.is_empty_tag else ">"
+            yield Edit(old.start, place.inside, f"{_dynamics(joint, old.attributes)}{end}".encode())
         else:
-            inner = indentation(data, span.children[0].start)
+            inner = indentation(data, element.children[0].start)
             before = f"\n{inner}" if inner is not None else ""
-            place = span.children[-1].end
-            yield Edit(place, place, f"{before}{_dynamics(joint, {})}/>".encode())
+            after = span(data, element.children[-1]).end
+            yield Edit(after, after, f"{before}{_dynamics(joint, {})}/>".encode())
 
 
 def _dynamics(joint: Joint, old: dict[str, str]) -> str:
-    """Answer a start tag, without its end."""
+    """Return a start tag, without its end."""
     new = {"damping": joint.friction.Fv, "friction": joint.friction.Fs}
     if joint.Ia or "armature" in old:
         new["armature"] = joint.Ia

@@ -1,91 +1,91 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dynamic parameters of one robot, as they are in a file."""
+"""The dynamic parameters of one robot as a set, with fingerprints of what they belong to.
+
+Also the torques that they predict along a motion, and their errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from dyn_core.core.arrays import Array
-from dyn_core.core.errors import DynError, listed, shortened
-from dyn_core.identification.friction.friction_model import FrictionModel
-from dyn_core.identification.known_arm import KnownArm
-from dyn_core.identification.motor_coupling import MotorCoupling
-from dyn_core.identification.units import unit_of
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.results.kinematics_hash import kinematics_hash
-from dyn_core.robot.robot import Robot
-from dyn_core.signals.protocol import Protocol
+from dyn_core.core.errors import DynError
+from dyn_core.core.text import path_text
+from dyn_core.identification.friction.friction_model import (
+    FrictionModel,
+    described_friction,
+    friction_torques,
+)
+from dyn_core.identification.output.identified_parameters import KnownArm, TorqueError
+from dyn_core.identification.regressor.base_columns import MotorCoupling, coupling_columns, unit_of
+from dyn_core.logs.conditioning.signals import Protocol, Signals
+from dyn_core.model.fixed_base.compiled_model import compile_model
+from dyn_core.model.fixed_base.dynamics_programs import with_passive_friction
+from dyn_core.robot.robot import Robot, refuse_springs
 
-NOT_NEGATIVE = ("M", "Ia", "Fv", "Fs")
-"""What no body and no drive has less than none of."""
+NOT_NEGATIVE = ("M", "Ia", "Fv", "Fs")  # parameters of bodies and drives that are never negative
 
 
 @dataclass(frozen=True)
 class SetValue:
-    """A parameter.
+    """A parameter."""
 
-    Attributes:
-        name: with the number of its joint.
-        value: in its unit.
-        deviation: standard deviation; None where none is known.
-        unit: its unit.
-    """
-
-    name: str
+    name: str  # with the number of its joint
     value: float
-    deviation: float | None
+    deviation: float | None  # standard deviation, if it is known
     unit: str
+
+
+class WrongSignals(NamedTuple):
+    """A fault of the signals of a log."""
+
+    code: str  # of the finding; empty if a file does not have it
+    text: str  # the joint and the fault
 
 
 @dataclass(frozen=True)
 class SetFriction:
-    """Friction of a joint beyond what the standard model can say.
-
-    Attributes:
-        joint: name of the joint.
-        model: what it is a sum of.
-        values: its parameters, in the order of the terms.
-    """
+    """The friction model of a joint."""
 
     joint: str
     model: FrictionModel
-    values: tuple[SetValue, ...]
+    values: tuple[SetValue, ...]  # its parameters, in the order of the terms
 
 
 @dataclass(frozen=True)
 class SetMotor:
-    """A motor that moves several joints; see `MotorCoupling`.
-
-    Attributes:
-        name: what its parameters are named by.
-        joints: by joint, how fast the motor is when the joint moves at unit speed.
-        values: rotor inertia, viscous and Coulomb friction.
-    """
+    """A motor that moves several joints; see `MotorCoupling`."""
 
     name: str
     joints: Mapping[str, float]
-    values: tuple[SetValue, SetValue, SetValue]
+    values: tuple[SetValue, ...]  # rotor inertia, viscous and Coulomb friction
 
 
 @dataclass(frozen=True)
 class ParameterSet:
-    """Dynamic parameters of a robot, whole, and how they were made.
+    """The complete dynamic parameters of a robot, and how they were made.
 
     Attributes:
         robot_name: name of the robot.
         descriptions: SHA-256 of the descriptions that it is for: the one that was used, and identified.urdf.
         kinematics: of `kinematics_hash`.
         standard: all standard parameters, in the order of `Robot.parameter_names`.
-        friction: the friction models, one for each independent joint; none where nobody identified any.
-        made: how it was made, by what it says.
+        friction: the friction models, one for each independent joint; empty if none were identified.
+        made: how it was made.
         protocol: how signals were conditioned for it.
-        coulomb_velocity: by joint, over which its Coulomb friction changes its sign in the node feedforward
-            (rad/s or m/s); at once for a joint that is not in it.
-        motors: motors that move several joints; the rotor inertias in `standard` have what each joint feels
-            of theirs alone.
-        errors: relative torque errors on data that was held out, by friction model, where they are known.
-        wrong: what is wrong with the signals of the log, so that no robot may have these parameters.
+        coulomb_velocity: by joint, transition velocity of its Coulomb friction in the node feedforward (rad/s
+            or m/s); a sharp sign for other joints.
+        motors: motors that move several joints; `standard` contains only the inertia that each joint feels
+            alone.
+        errors: relative torque errors on held-out data by friction model, where they are known.
+        wrong: faults of the signals of the log; with such faults the parameters must not be used on a robot.
         source: the file that it was read from.
     """
 
@@ -99,7 +99,7 @@ class ParameterSet:
     coulomb_velocity: Mapping[str, float] = field(default_factory=dict)
     motors: tuple[SetMotor, ...] = ()
     errors: Mapping[str, float | None] = field(default_factory=dict)
-    wrong: tuple[str, ...] = ()
+    wrong: tuple[WrongSignals, ...] = ()
     source: str = ""
 
     @property
@@ -113,10 +113,9 @@ class ParameterSet:
         return {parameter.name: parameter.deviation for parameter in self.standard}
 
     def applied_to(self, robot: Robot) -> Robot:
-        """Answer the robot with these parameters.
+        """Return the robot with these parameters.
 
-        Raises:
-            DynError: they are those of another robot, not all that this one has, or from wrong signals.
+        Raise DynError if they are those of another robot, incomplete, or from wrong signals.
         """
         try:
             self._check(robot)
@@ -125,12 +124,10 @@ class ParameterSet:
         return robot.with_parameters(self.values)
 
     def friction_of(self, robot: Robot) -> tuple[tuple[FrictionModel, ...], Array]:
-        """Answer the friction model of each independent joint of a robot that these are for, and its values.
+        """Return the friction model of each independent joint of their robot, and its values.
 
-        Where there are none, they are those of the standard model.
+        Without identified models, they are those of the standard model.
         """
-        import numpy as np
-
         if self.friction:
             models = tuple(friction.model for friction in self.friction)
             return models, np.array([p.value for friction in self.friction for p in friction.values])
@@ -139,80 +136,167 @@ class ParameterSet:
         return (FrictionModel(),) * robot.dof, np.array(x)
 
     def known_arm(self, robot: Robot) -> KnownArm:
-        """Answer what is known of a robot that these are for, for `identify_payload`.
-
-        Raises:
-            DynError: they are those of another robot, not all that this one has, or from wrong signals.
-        """
+        """Return the known arm for `identify_payload`; DynError as in `applied_to`."""
         self.applied_to(robot)
         standard = self.values
         couplings = tuple(MotorCoupling(motor.name, motor.joints) for motor in self.motors)
         for coupling, motor in zip(couplings, self.motors, strict=True):
             standard |= {p.name: p.value for p in motor.values}
-            # The rotor that is coupled has its own column: the joints have no part of it any more.
+            # The coupled rotor has a column of its own: its part in the joints is removed.
             for j, a in zip(robot.coordinates, coupling.speeds(robot).tolist(), strict=True):
                 standard[f"Ia{j}"] -= motor.values[0].value * a**2
         return KnownArm(standard, self.friction_of(robot)[0], couplings)
 
     def _check(self, robot: Robot) -> None:
         if robot.name != self.robot_name:
-            raise DynError(
-                f"these are the parameters of robot '{shortened(self.robot_name, 40)}', but this one is "
-                f"'{shortened(robot.name, 40)}': identify it too"
-            )
+            raise DynError("parameters-other-robot", expected=self.robot_name, given=robot.name)
         refuse_springs(robot, "a file of identified parameters")
         if robot.description_hash not in self.descriptions:
-            raise DynError(self._other_description(robot))
-        names = set(robot.parameter_names)
-        unknown = [p.name for p in self.standard if p.name not in names]
+            same = kinematics_hash(robot) == self.kinematics
+            raise DynError(
+                "parameters-other-description" if same else "parameters-other-kinematics",
+                robot=robot.name,
+                expected=" or ".join(f"{text[:12]}..." for text in self.descriptions),
+                given=f"{robot.description_hash[:12]}...",
+            )
+        unknown = [p.name for p in self.standard if p.name not in robot.parameter_names]
         if unknown:
-            raise DynError(f"robot '{robot.name}' has no parameter {listed(unknown)}: remove what was added")
-        missing = names - set(self.values)
+            raise DynError("robot-parameter-unknown", robot=robot.name, unknown=unknown)
+        values, known = self.values, robot.coordinate_names
+        missing = [name for name in robot.parameter_names if name not in values]
         if missing:
-            lacking = [name for name in robot.parameter_names if name in missing]
-            raise DynError(f"the parameters {listed(lacking)} are missing: a file has to be whole")
+            raise DynError("parameters-missing", missing=missing)
         if self.wrong:
-            raise DynError(
-                f"the log had wrong signals ({self.wrong[0]}): mend it or its map and identify again, or "
-                "remove wrong_signals from the file if you know better"
-            )
-        for parameter in self.standard:
-            _check_unit(parameter, unit_of(parameter.name, robot))
-        if self.friction and tuple(f.joint for f in self.friction) != robot.coordinate_names:
-            raise DynError(
-                f"friction_models has the joints {listed(f.joint for f in self.friction)}, but those of the "
-                f"robot are {listed(robot.coordinate_names)}, in this order"
-            )
-
+            codes = [one.code for one in self.wrong]
+            raise DynError("log-signals-wrong", cause=self.wrong[0].text, codes=codes)
+        for p in self.standard:
+            unit = unit_of(p.name, robot)
+            if p.unit != unit:
+                raise DynError("parameter-unit", parameter=p.name, given=p.unit, expected=unit)
+        with_friction = tuple(friction.joint for friction in self.friction)
+        if with_friction and with_friction != known:
+            raise DynError("friction-joints-mismatch", given=with_friction, expected=known)
         for motor in self.motors:
-            lost = [name for name in motor.joints if name not in robot.coordinate_names]
-            if lost:
-                raise DynError(
-                    f"motor '{shortened(motor.name, 40)}' moves {listed(lost)}, but the joints are "
-                    f"{listed(robot.coordinate_names)}"
-                )
-        unknown = [name for name in self.coulomb_velocity if name not in robot.coordinate_names]
+            unknown = [name for name in motor.joints if name not in known]
+            if unknown:
+                raise DynError("motor-joint-unknown", motor=motor.name, unknown=unknown, known=known)
+        unknown = [name for name in self.coulomb_velocity if name not in known]
         if unknown:
-            raise DynError(
-                f"coulomb_velocity has {listed(unknown)}, but the joints are {listed(robot.coordinate_names)}"
-            )
-
-    def _other_description(self, robot: Robot) -> str:
-        known = " or ".join(f"{text[:12]}..." for text in self.descriptions)
-        start = (
-            f"these parameters are for another description of robot '{shortened(robot.name, 40)}' (SHA-256 "
-            f"{known}, this one has {robot.description_hash[:12]}...)"
-        )
-        if kinematics_hash(robot) != self.kinematics:
-            return f"{start}, with other joints or lengths: identify again with this one"
-        return (
-            f"{start} with the same joints and lengths: give that one or identified.urdf, identify again, "
-            "or, if nothing that moves has changed, add this SHA-256 to description_sha256 in the file"
-        )
+            raise DynError("coulomb-velocity-joint-unknown", unknown=unknown, known=known)
 
 
-def _check_unit(parameter: SetValue, unit: str) -> None:
-    if parameter.unit != unit:
-        raise DynError(
-            f"the unit of {parameter.name} is '{shortened(parameter.unit, 40)}', but it has to be in {unit}"
-        )
+DECIMALS = 6  # decimal places for the comparison of lengths (m) and angles (rad)
+
+
+def kinematics_hash(robot: Robot) -> str:
+    """Return the SHA-256 of joints and geometric parameters, in hexadecimal.
+
+    With the same hash, two descriptions have the same frames, and parameters have the same meaning.
+    """
+    lines = []
+    for joint in robot.joints:
+        mdh = (joint.mdh.gamma, joint.mdh.b, joint.mdh.alpha, joint.mdh.d, joint.mdh.theta, joint.mdh.r)
+        numbers = " ".join(f"{round(x, DECIMALS) + 0.0:.{DECIMALS}f}" for x in mdh)
+        mimic = joint.mimic
+        follows = "" if mimic is None else f" {mimic.leader} {mimic.multiplier:.6f} {mimic.offset:.6f}"
+        lines.append(f"{joint.name} {joint.antecedent} {int(joint.sigma)} {numbers}{follows}")
+    return hashlib.sha256("\n".join(lines).encode(errors="surrogatepass")).hexdigest()
+
+
+_BLOCK = 1 << 20
+
+
+def input_hash(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, in hexadecimal; of a directory, that of its names and hashes.
+
+    Raise DynError if it cannot be read.
+    """
+    place = Path(os.fsdecode(path))
+    try:
+        if not place.is_dir():
+            return _of_file(place)
+        whole = hashlib.sha256()
+        for file in sorted(entry for entry in place.rglob("*") if entry.is_file()):
+            whole.update(f"{file.relative_to(place)} {_of_file(file)}\n".encode(errors="surrogateescape"))
+    except OSError as error:
+        raise DynError("input-unreadable", reason=error.strerror or error, file=path_text(path)) from error
+    return whole.hexdigest()
+
+
+def _of_file(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            found.update(block)
+    return found.hexdigest()
+
+
+BLOCK = 20_000  # samples that are computed at once, to limit the memory
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Torques of the actuators along a motion (N m or N), (N, n) each."""
+
+    tau: Array  # with the identified friction models
+    standard: Array  # with viscous and Coulomb friction and offset alone, as in the node feedforward
+    load: Array  # of bodies, rotors and the friction of passive joints alone, as in the nodes
+
+
+def predicted(robot: Robot, parameters: ParameterSet, q: Array, qd: Array, qdd: Array) -> Prediction:
+    """Return torques along a motion: q (rad or m), qd (rad/s or m/s), qdd (rad/s^2 or m/s^2), (N, n) each.
+
+    Raise DynError if the parameters are those of another robot.
+    """
+    identified = parameters.applied_to(robot)
+    # Tracing takes less time than a compiler, for a batch that is computed once.
+    model = compile_model(with_passive_friction(identified), backend="python")
+    models, x = parameters.friction_of(robot)
+    friction = friction_torques(models, x)
+    velocities = [parameters.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names]
+    torques = Prediction(*(np.empty_like(q) for _ in range(3)))
+    for first in range(0, len(q), BLOCK):
+        part = slice(first, first + BLOCK)
+        load = model.inverse_dynamics(q[part], qd[part], qdd[part])
+        torques.load[part] = load
+        whole = load + more_of_motors(robot, parameters, qd[part], qdd[part])
+        torques.tau[part] = whole + friction(qd[part], whole)
+        torques.standard[part] = load + standard_friction(identified, qd[part], velocities)
+    return torques
+
+
+def more_of_motors(robot: Robot, parameters: ParameterSet, qd: Array, qdd: Array) -> Array:
+    """Return torques of motors that move several joints (N m or N), (N, n), without their part in `Ia`."""
+    total = np.zeros_like(qd)
+    for motor in parameters.motors:
+        coupling = MotorCoupling(motor.name, motor.joints)
+        Ia, Fv, Fs = (value.value for value in motor.values)
+        total += coupling_columns(robot, [coupling], qd, qdd) @ np.array([Ia, Fv, Fs])
+        total -= Ia * coupling.speeds(robot) ** 2 * qdd
+    return total
+
+
+def standard_friction(robot: Robot, qd: Array, coulomb_velocity: Sequence[float] = ()) -> Array:
+    """Return viscous and Coulomb friction and offset of a robot (N m or N), (N, n), at velocities qd.
+
+    `coulomb_velocity` is the transition velocity of Coulomb friction of each joint (rad/s or m/s); by
+    default, and for 0, the sign is sharp.
+    """
+    x = [value for joint in robot.independent_joints for value in described_friction(joint).values()]
+    models = [FrictionModel(v0=v0) for v0 in coulomb_velocity or (0.0,) * robot.dof]
+    return friction_torques(models, np.array(x))(qd, qd)
+
+
+def torque_error(signals: Signals, predicted: Array) -> TorqueError:
+    """Return the difference of torques from those of signals, both behind the same filter.
+
+    A joint whose effort was not measured has the error NaN, and does not count.
+    """
+    measured, model = signals.parallel(signals.tau, predicted)
+    return TorqueError.of(np.mean((measured - model) ** 2, axis=0), np.mean(measured**2, axis=0))
+
+
+def unfiltered_error(signals: Signals, predicted: Array) -> TorqueError:
+    """Return the difference of torques from those of signals, sample by sample."""
+    squares = np.mean((signals.tau - predicted) ** 2, axis=0)
+    return TorqueError.of(squares, np.mean(signals.tau**2, axis=0))

@@ -1,15 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories whose files appear together or not at all.
-
-The files are written into a new directory beside the place, whose name is hidden, and reach the disk. Then
-
-* where there is nothing, that directory is renamed;
-* where there is a directory of which we know all files, the two are exchanged in one step (Linux), and the
-  old one is removed;
-* where there is any other that may be used, or one that cannot be renamed because it is a mount, because
-  somebody works there, or because the directory above cannot be written, the files are renamed into it, one
-  after the other, and Ctrl-C waits for the last.
-"""
+"""Write the files of a result into a directory, all of them or none."""
 
 from __future__ import annotations
 
@@ -27,7 +17,37 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from dyn_core.core.errors import DynError, listed, shortened
+from dyn_core.core.errors import DynError, shortened
+from dyn_core.identification.output.identification_result import FILES, Result, result_text
+from dyn_core.identification.output.parameter_file import parameter_text
+from dyn_core.identification.output.report_page import report_page
+
+
+def write_result(result: Result, target: Path) -> None:
+    """Write the files of a result, all or none; DynError if they cannot be written.
+
+    `target` is the directory from `check_place`.
+    """
+    unseen = {parameter.name for parameter in result.identified.standard if not parameter.identifiable}
+    texts = (
+        parameter_text(result.loaded.robot, result.parameters, unseen),
+        result.urdf.text,
+        report_page(result),
+        result_text(result),
+    )
+    write_directory(target, dict(zip(FILES, texts, strict=True)))
+
+
+# Directories whose files appear together or not at all
+#
+# The files are written into a new hidden directory beside the target, and flushed to the disk. Then
+#
+# * a new target is this directory, renamed;
+# * a target that contains only our files is exchanged with it in one step (Linux), and the old one is
+#   removed;
+# * any other permitted target, or one that cannot be renamed because it is a mount, a working directory, or
+#   in a directory without write permission, gets the files one after the other, and Ctrl-C waits for the
+#   last.
 
 _AT_FDCWD = -100
 _EXCHANGE = 2
@@ -37,45 +57,34 @@ _DEFERRED = (signal.SIGINT, signal.SIGTERM)
 def check_place(
     path: str | os.PathLike[str], names: Sequence[str], mark: str, *, force: bool = False
 ) -> Path:
-    """Answer where a directory is to be, before any work is done for it.
+    """Return the path for a directory, before any work is done for it.
 
-    Args:
-        path: of the directory.
-        names: of the files that it is to have, the last of which is JSON.
-        mark: what the entry ``made_by`` of that JSON begins with where we made the directory.
-        force: whether any directory will do.
-
-    Raises:
-        DynError: it is no directory, has files that we have not made, or cannot be written.
+    `names` are its files; the last one is JSON, whose entry ``made_by`` begins with `mark` if the
+    directory is ours; `force` accepts any directory. Raise DynError if it is a file, has other files,
+    or cannot be written.
     """
     shown = shortened(os.fsdecode(path), 200)
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_dir():
-            raise DynError(
-                f"'{shown}' is a file: give a directory that is new, empty, or made by this command"
-            )
+            raise DynError("directory-is-file", path=shown)
         if target.is_dir():
             _check_contents(target, shown, names, mark, force)
         parent = target if target.is_dir() else target.parent
         if not parent.is_dir():
-            raise DynError(f"cannot write '{shown}': the directory '{parent}' does not exist")
+            raise DynError("directory-missing", path=shown, parent=parent)
         if not os.access(parent, os.W_OK | os.X_OK):
-            raise DynError(f"cannot write '{shown}': no permission to write in '{parent}'")
+            raise DynError("directory-not-writable", path=shown, parent=parent)
     except (OSError, ValueError) as error:
-        raise DynError(f"cannot write '{shown}': {getattr(error, 'strerror', None) or error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise DynError("file-unwritable", path=shown, reason=reason) from error
     return target
 
 
 def write_directory(target: Path, files: Mapping[str, str]) -> None:
-    """Write files into a directory, all or none of them; what is of the same name there is replaced.
+    """Write or replace files, given by name, in a directory from `check_place`, all or none.
 
-    Args:
-        target: as `check_place` answers it.
-        files: their text, by name.
-
-    Raises:
-        DynError: they cannot be written; what was there before is still there.
+    Raise DynError if they cannot be written; the old files are still there then.
     """
     temporary: Path | None = None
     try:
@@ -88,14 +97,15 @@ def write_directory(target: Path, files: Mapping[str, str]) -> None:
                 temporary.rename(target)
                 temporary = None
                 return
-            if _only(target, files) and not _in_use(target) and _exchanged(temporary, target):
+            is_ours = all(entry.name in files for entry in target.iterdir())
+            if is_ours and not _in_use(target) and _exchanged(temporary, target):
                 return  # the old one is the temporary one now
         target.mkdir(exist_ok=True)
         with _uninterrupted():
             for name in files:
                 (temporary / name).replace(target / name)
     except OSError as error:
-        raise DynError(f"cannot write '{target}': {error.strerror or error}") from error
+        raise DynError("file-unwritable", path=target, reason=error.strerror or error) from error
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -103,28 +113,25 @@ def write_directory(target: Path, files: Mapping[str, str]) -> None:
 
 def _check_contents(target: Path, shown: str, names: Sequence[str], mark: str, force: bool) -> None:
     present = sorted(entry.name for entry in target.iterdir())
-    strange = [name for name in present if name not in names]
     if not present or force:
         return
-    if strange:
-        raise DynError(
-            f"'{shown}' has other files ({listed(strange, 3)}): give another directory, or --force to write "
-            "into this one"
-        )
+    foreign = [name for name in present if name not in names]
+    if foreign:
+        raise DynError("directory-occupied", path=shown, files=foreign)
     if not _made_by_us(target / names[-1], mark):
-        raise DynError(f"'{shown}' has files that this command has not made: use --force to replace them")
+        raise DynError("directory-files-foreign", path=shown)
 
 
 def _made_by_us(file: Path, mark: str) -> bool:
     try:
-        answer: Any = json.loads(file.read_text(encoding="utf-8"))
+        content: Any = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(answer, dict) and str(answer.get("made_by", "")).startswith(mark)
+    return isinstance(content, dict) and str(content.get("made_by", "")).startswith(mark)
 
 
 def _temporary(target: Path) -> tuple[Path, bool]:
-    """Answer a new directory on the same disk, and whether it is beside the place, and not in it."""
+    """Return a new directory on the same disk, and whether it is beside the target rather than in it."""
     prefix = f".{target.name[:100]}-"
     if not target.is_mount():
         try:
@@ -142,12 +149,8 @@ def _write(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _only(target: Path, files: Mapping[str, str]) -> bool:
-    return all(entry.name in files for entry in target.iterdir())
-
-
 def _in_use(target: Path) -> bool:
-    """Whether it is where this process, and so most likely a shell, works."""
+    """Return whether this process, and so probably a shell, works in it."""
     with contextlib.suppress(OSError):
         here = Path.cwd().resolve()
         return here == target or target in here.parents
@@ -155,7 +158,7 @@ def _in_use(target: Path) -> bool:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Exchange two directories in one step; False where the system cannot."""
+    """Exchange two directories in one step; return False if the system cannot."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
@@ -171,7 +174,7 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait until the end."""
+    """Delay Ctrl-C until the end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a link holds, from equations of a motion with it.
+"""The payload of a link, from equations of a motion with it.
 
 The ten parameters of a payload add to those of the body that carries its link, and so ``B_p k`` to the base
-parameters, k in the frame of the link. As the arm is known, or identified from a motion without the payload,
-nothing of them is grouped with parameters of the arm: what the motion excites is found.
+parameters, k in the frame of the link. The arm is known, or identified from a motion without the payload, so
+that no payload parameter is grouped with those of the arm: the motion alone decides which are excited.
 """
 
 from __future__ import annotations
@@ -14,59 +14,57 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyn_core.core.arrays import Array
+from dyn_core.core.arrays import Array, BoolArray
 from dyn_core.core.errors import DynError
-from dyn_core.identification.bool_array import BoolArray
-from dyn_core.identification.estimators.least_squares import Solution, own_columns, solved, system, weighted
-from dyn_core.identification.estimators.physical_consistency import ConsistentSolution, Prior, consistent
+from dyn_core.identification.estimators.least_squares import (
+    Factors,
+    Solution,
+    own_columns,
+    solved,
+    system,
+    triangular,
+    weighted,
+)
+from dyn_core.identification.estimators.physical_consistency import (
+    ConsistentSolution,
+    Prior,
+    consistent,
+    is_possible,
+    nearest_possible,
+)
 from dyn_core.identification.estimators.standard_deviations import (
     SAFETY,
+    Fit,
     residual_rows,
     residuals,
     score_products,
 )
-from dyn_core.identification.factors import Factors, triangular
-from dyn_core.identification.fit import Fit
 from dyn_core.identification.payload.payload_parameters import Payload, central
-from dyn_core.identification.pseudo_inertia import is_possible, nearest_possible
 from dyn_core.identification.regressor.base_columns import BaseColumns
-from dyn_core.linalg.transform import Transform
-from dyn_core.model.standard_parameters import INERTIAL
 from dyn_core.robot.links import InertialParameters, in_frame
+from dyn_core.robot.mdh_table import INERTIAL
 
-WEIGHT = 0.02
-"""Weight of what is expected of a payload: next to nothing, as nothing is known of it."""
-USUAL_RADIUS = 0.05
-"""Radius of gyration of a payload of which nothing is known (m)."""
-LEAST_MASS = 1e-3
-"""Mass that a payload is expected to have at least (kg)."""
-FAR = 3.0
-"""Deviations that a payload is from what fits best, or from nothing, before that is worth a word."""
-NONE = 1e-8
-"""Part of a column of unit length that is taken for a rounding."""
+WEIGHT = 0.02  # small weight of the prior of an unknown payload
+USUAL_RADIUS = 0.05  # radius of gyration of an unknown payload (m)
+LEAST_MASS = 1e-3  # least expected mass of a payload (kg)
+FAR = 3.0  # deviations from the best fit, or from 0, that are reported
+NONE = 1e-8  # part of a column of unit length that is a rounding
 _FREE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
-    """A payload, and the parameters of the arm that go with it in the motion with it.
-
-    Attributes:
-        payload: what the link holds.
-        x: base parameters of the arm with it, then its friction.
-        without: the same of the arm that holds nothing.
-        least_squares: as `x`, by least squares alone.
-    """
+    """A payload, and the parameters of the arm in the motion with it."""
 
     payload: Payload
-    x: Array
-    without: Array
-    least_squares: Array
+    x: Array  # base parameters of the arm with the payload, then its friction
+    without: Array  # the same of the arm without the payload
+    least_squares: Array  # as `x`, by least squares alone
 
 
 @dataclass(frozen=True, eq=False)
 class _Motion:
-    """A motion, and its parameters as they depend on all: ``offset + matrix @ all``."""
+    """A motion, and its parameters as a function of all: ``offset + matrix @ all``."""
 
     fit: Fit
     matrix: Array
@@ -80,40 +78,29 @@ class _Motion:
 def payload_of_pair(
     link: str, base: BaseColumns, without: Fit, with_it: Fit, friction: bool = True
 ) -> PayloadEstimate:
-    """Answer what a link holds in one of two motions; the arm is identified along with it.
+    """Return the payload in one of two motions; the arm is identified along with it.
 
-    Args:
-        link: the link.
-        base: the columns of the base parameters of the robot.
-        without: equations of a motion without the payload.
-        with_it: equations of a motion with it.
-        friction: whether each motion has friction of its own, which changes with load and temperature.
-
-    Raises:
-        DynError: the motions do not show what the link holds, or have different models of friction where
-            they are to have the same friction.
+    With `friction`, each motion has friction of its own, which changes with load and temperature. Raise
+    DynError if the motions do not show the payload, or have different friction models for a common friction.
     """
     B = payload_columns(link, base)
-    one, other = without.data.merged(), with_it.data.merged()
-    data, of_one, of_other = _together(B, one, other, friction)
-    motions = [
-        _Motion(without, of_one, np.zeros(len(of_one))),
-        _Motion(with_it, of_other, np.zeros(len(of_other))),
-    ]
+    data, *matrices = _together(B, without.data, with_it.data, friction)
+    pairs = zip((without, with_it), matrices, strict=True)
+    motions = [_Motion(fit, matrix, np.zeros(len(matrix))) for fit, matrix in pairs]
     return _estimated(link, data, motions, np.ones(10))
 
 
 def _together(B: Array, one: Factors, other: Factors, friction: bool) -> tuple[Factors, Array, Array]:
-    """Answer the equations of a motion without and one with a payload, and the own parameters of each."""
+    """Return the equations of a motion without and one with a payload, and the own parameters of each."""
     p = one.shared
     parts: list[Array] = []
     places_one: list[int] = []
     places_other: list[int] = []
     start = 10 + p
-    for R1, R2 in zip(one.parts[0], other.parts[0], strict=True):
+    for R1, R2 in zip(one.parts, other.parts, strict=True):
         m1, m2 = (R.shape[1] - p - 1 for R in (R1, R2))
         if not friction and m1 != m2:
-            raise DynError("the two motions have different models of friction: give both the same")
+            raise DynError("payload-friction-models-unequal")
         shift = m1 if friction else 0
         count = shift + m2
         rows = np.zeros((len(R1) + len(R2), 10 + p + count + 1))
@@ -131,37 +118,25 @@ def _together(B: Array, one: Factors, other: Factors, friction: bool) -> tuple[F
     of_one = np.eye(start)[[*arm, *places_one]]
     of_other = np.eye(start)[[*arm, *places_other]]
     of_other[:p, :10] = B
-    return Factors(p + 10, (tuple(parts),), (one.count + other.count,)), of_one, of_other
+    return Factors(p + 10, tuple(parts), one.count + other.count), of_one, of_other
 
 
 def payload_of_known_arm(
-    link: str,
-    base: BaseColumns,
-    with_it: Fit,
-    x: Array,
-    friction: bool = True,
+    link: str, base: BaseColumns, with_it: Fit, x: Array, friction: bool = True
 ) -> PayloadEstimate:
-    """Answer what a link holds in a motion of an arm that is known.
+    """Return the payload in a motion of a known arm.
 
-    The arm is believed, but its errors are in the deviations: they are taken for those of an arm that was
-    identified in a motion that shows as much as this one.
-
-    Args:
-        link: the link.
-        base: the columns of the base parameters of the robot.
-        with_it: equations of a motion with the payload.
-        x: parameters of the arm without it: base parameters, then friction where that is not estimated.
-        friction: whether friction is estimated anew, which changes with load and temperature.
-
-    Raises:
-        DynError: the motion does not show what the link holds.
+    `x` are the parameters of the arm without it: base parameters, then friction unless `friction` is
+    estimated anew, as it changes with load and temperature. The deviations contain errors of the arm, which
+    are assumed to be those of an arm that was identified from a motion as informative as this one. Raise
+    DynError if the motion does not show the payload.
     """
     B = payload_columns(link, base)
-    whole = with_it.data.merged()
+    whole = with_it.data
     p = whole.shared
     own = own_columns(whole)
     parts = []
-    for R, places in zip(whole.parts[0], own, strict=True):
+    for R, places in zip(whole.parts, own, strict=True):
         known = R[:, -1] - R[:, :p] @ x[:p]
         columns = R[:, p:-1]
         if not friction:
@@ -175,8 +150,8 @@ def payload_of_known_arm(
     matrix[p : p + kept, 10:] = np.eye(kept)
     if not friction:
         offset[p:] = x[p:]
-    data = Factors(10, (tuple(parts),), (whole.count,))
-    pair, _, _ = _together(B, whole, whole, friction=True)
+    data = Factors(10, tuple(parts), whole.count)
+    pair = _together(B, whole, whole, friction=True)[0]
     sigma = weighted(data).sigma
     exact, doubtful = (solved(one, sigma).deviations[:10] for one in (data, pair))
     both = np.isfinite(exact) & np.isfinite(doubtful)
@@ -186,56 +161,36 @@ def payload_of_known_arm(
 
 
 def payload_columns(link: str, base: BaseColumns) -> Array:
-    """Answer B_p: what ten parameters, in the frame of a link, add to the base parameters."""
+    """Return B_p: the base parameters by ten parameters in the frame of a link."""
     frame = base.robot.link_frame(link)
     if frame.body == 0:
-        raise DynError(
-            f"link '{link}' does not move: no motion shows what it holds", element=f"link '{link}'"
-        )
+        raise DynError("motion-shows-no-payload", link=link, element=f"link '{link}'")
     first = base.standard_names.index(f"{INERTIAL[0]}{frame.body}")
-    to_body = _in_body(frame.T_body_link)
+    units = (InertialParameters(*row) for row in np.eye(len(INERTIAL)).tolist())
+    to_body = np.array([in_frame(frame.T_body_link, unit).values for unit in units], dtype=float).T
     B: Array = base.matrix[:, first : first + len(INERTIAL)] @ to_body
     return B
 
 
-def _in_body(T_body_link: Transform) -> Array:
-    units = (InertialParameters(*row) for row in np.eye(len(INERTIAL)).tolist())
-    moved: Array = np.array([in_frame(T_body_link, unit).values for unit in units], dtype=float).T
-    return moved
-
-
 def _estimated(link: str, data: Factors, motions: Sequence[_Motion], growth: Array) -> PayloadEstimate:
-    """Answer what a link holds.
+    """Return the payload from all equations; the last motion is the one with it.
 
-    Args:
-        link: the link.
-        data: all equations.
-        motions: whose they are; the last of them is the one with the payload.
-        growth: factors of the deviations of the ten parameters.
+    `growth` are factors of the deviations of the ten parameters.
     """
     solution = weighted(data)
-    hidden = _hidden(system(data.merged(), solution.sigma))
+    hidden = _hidden(system(data, solution.sigma))
     shown = np.linalg.norm(hidden, axis=1) <= NONE * np.linalg.norm(hidden, axis=1).max(initial=1.0)
     if not shown[9] and not shown[6:9].any():
-        raise DynError(
-            f"the motion does not show what link '{link}' holds: let the joints that carry it move, and turn "
-            "against gravity"
-        )
+        raise DynError("payload-not-excited", link=link)
     covariance = _covariance(solution, motions)[:10, :10] * growth[:, None] * growth
     mass, deviation = float(solution.x[9]), float(np.sqrt(covariance[9, 9]))
     if shown[9] and mass < -FAR * deviation:
-        raise DynError(
-            f"link '{link}' holds {mass:.4g} kg (deviation {deviation:.2g} kg), less than nothing: with "
-            "the payload it is lighter than without; are the two interchanged, or was the arm not empty?"
-        )
+        raise DynError("payload-mass-negative", link=link, mass=mass, deviation=deviation)
     try:
         found = _possible(data, solution, mass_is_shown=bool(shown[9]))
     except DynError as error:
-        raise DynError(
-            f"no body at link '{link}' comes near what the motion shows: are that with the payload and that "
-            "without it interchanged, is it another link, or has something else changed?"
-        ) from error
-    # What residuals that resemble each other make of deviations, they make of those of bodies, too.
+        raise DynError("payload-body-not-found", link=link) from error
+    # Correlated residuals raise the deviations of possible bodies by the same factors.
     scales = np.sqrt(np.diag(covariance) / np.maximum(np.diag(solution.covariance)[:10], _TINY))
     scales = np.where(shown, scales, 1.0)
     k = found.x[:10]
@@ -266,7 +221,7 @@ _TINY = float(np.finfo(float).tiny)
 
 
 def _covariance(solution: Solution, motions: Sequence[_Motion]) -> Array:
-    """Covariance of all parameters, of which residuals that resemble those before them say less."""
+    """Return the covariance of all parameters, for correlated residuals."""
     C = solution.covariance
     total, memory = np.zeros_like(C), 1.0
     for motion in motions:
@@ -286,17 +241,16 @@ def _covariance(solution: Solution, motions: Sequence[_Motion]) -> Array:
 
 
 def _distance(difference: Array, covariance: Array, shown: BoolArray) -> float:
-    """Root of the mean square of a difference of parameters, in deviations."""
+    """Return the root mean square of a difference of parameters, in deviations."""
     inner = np.ix_(shown, shown)
     seen = difference[shown]
     return math.sqrt(max(float(seen @ np.linalg.solve(covariance[inner], seen)) / len(seen), 0.0))
 
 
 def _hidden(rows: Array) -> Array:
-    """Answer a basis of the directions of the ten parameters that other parameters can make up for, (10, r).
+    """Return a basis of directions of the ten parameters that other parameters compensate, (10, r).
 
-    Args:
-        rows: rows ``[W tau]`` in all parameters, of which these are the first.
+    `rows` are rows ``[W tau]`` in all parameters; the ten come first.
     """
     lengths = np.linalg.norm(rows[:, :-1], axis=0)
     scales = np.where(lengths > 0.0, lengths, 1.0)
@@ -312,14 +266,9 @@ def _hidden(rows: Array) -> Array:
 
 
 def _possible(data: Factors, solution: Solution, *, mass_is_shown: bool) -> ConsistentSolution:
-    """The payload that fits best of those that bodies can be; parameters of the arm are free."""
-    whole = data.merged()
-    places = own_columns(whole)
+    """Return the physically consistent payload that fits best; parameters of the arm are free."""
     count = len(solution.x)
-    maps: list[Array] = []
-    for own in places:
-        pick: Sequence[int] = [*range(whole.shared), *own]
-        maps.append(np.eye(count)[pick])
+    maps = [np.eye(count)[[*range(data.shared), *own]] for own in own_columns(data)]
     guess = _guess(solution, mass_is_shown)
     prior = Prior(
         nearest_possible(guess, float(guess[9]), USUAL_RADIUS)[None, :],
@@ -329,11 +278,11 @@ def _possible(data: Factors, solution: Solution, *, mass_is_shown: bool) -> Cons
         np.zeros(count - 10, dtype=bool),
         solution.x[10:],
     )
-    return consistent(whole.parts[0], solution.sigma, maps, prior)
+    return consistent(data.parts, solution.sigma, maps, prior)
 
 
 def _guess(solution: Solution, mass_is_shown: bool) -> Array:
-    """Mass and first moments as the motion shows them; a mass that it does not show is that of a point."""
+    """Return mass and first moments as the motion shows them; a hidden mass is that of a point mass."""
     x = np.where(solution.identifiable, solution.x, 0.0)[:10]
     moments, inertia = float(np.linalg.norm(x[6:9])), float(x[[0, 3, 5]].max())
     mass = float(x[9])

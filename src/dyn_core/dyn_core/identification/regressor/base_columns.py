@@ -1,52 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the dynamic model that can be told apart: those of the base parameters."""
+"""Columns of the base parameters in the dynamic model, of coupled motors and of passive-joint friction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
-from dyn_core.algorithms.base_parameters.combinations import Combinations
+from dyn_core.algorithms.base_parameters.combinations import PER_BODY, Combinations
 from dyn_core.algorithms.base_parameters.determination import base_parameters
 from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
-from dyn_core.algorithms.base_parameters.numeric_relations import SAMPLES, random_states
+from dyn_core.algorithms.base_parameters.numeric_relations import (
+    SAMPLES,
+    on_motions,
+    random_closed_states,
+    random_states,
+)
+from dyn_core.algorithms.dynamics.regressors import regressor
 from dyn_core.algorithms.loops.loop_structure import structure
+from dyn_core.algorithms.loops.passive_joint_positions import configuration
 from dyn_core.codegen.traced_program import trace
 from dyn_core.core.arrays import Array
-from dyn_core.dynamics.regressor import regressor
-from dyn_core.facade.closed import closed
-from dyn_core.facade.run_by import run_by
-from dyn_core.grouping.base_parameters import PER_BODY, BaseParameters
-from dyn_core.identification.closing import always, closing
-from dyn_core.identification.motor_coupling import MotorCoupling, coupling_columns
-from dyn_core.identification.passive_friction import passive_friction
-from dyn_core.loops.coordinates import configuration
-from dyn_core.model.fixed_base.dynamics_programs import Vector
-from dyn_core.model.refuse_moving_base import refuse_moving_base
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.robot.robot import Robot
+from dyn_core.core.errors import DynError
+from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.model.builder import Vector
+from dyn_core.model.fixed_base.closed_loops import closed, passive_positions
+from dyn_core.model.fixed_base.compiled_model import run_by, runnable_by
+from dyn_core.model.tunable_parameters import Runnable
+from dyn_core.robot.description import PART_NAMES
+from dyn_core.robot.robot import Robot, parameter_unit, refuse_moving_base, refuse_springs
 
-_NEAR = 0.05
-"""How far from its assembly the loops of a robot are taken to close (rad or m)."""
+
+def always(q: Array) -> bool:
+    """Return True: a robot without loops can take any positions."""
+    return True
+
+
+def closing(robot: Robot) -> Callable[[Array], bool]:
+    """Return a function of positions (N, n) that tells whether the loops of a robot close at all of them."""
+    if not robot.loops or not structure(robot).unknown:
+        return always
+
+    @cache
+    def passive() -> Runnable:
+        return runnable_by(robot, passive_positions(robot))
+
+    def closes(q: Array) -> bool:
+        run = passive()
+        return run.function.into(np.ascontiguousarray(q), np.empty((len(q), *run.shape))) is None
+
+    return closes
+
+
+_NEAR = 0.05  # range around the assembled positions in which the loops are assumed to close (rad or m)
 
 
 @dataclass(frozen=True, eq=False)
 class BaseColumns(Combinations):
-    """The columns of base parameters, of rigid bodies and rotors, and of the friction of passive joints.
+    """The columns of base parameters: bodies and rotors, then passive-joint friction, then coupled motors.
 
     Attributes:
-        standard_names: names of the standard inertial parameters and rotor inertias, 11 for each joint, of
-            the friction of passive joints, and of the parameters of motors that move several joints.
-        kept: the standard parameter that each base parameter stands in the place of: those of
-            `base_parameters`, then friction of passive joints, then motors.
+        standard_names: 11 inertial parameters and rotor inertia of each joint, the friction of passive
+            joints, and the parameters of coupled motors.
+        kept: the standard parameter that represents each base parameter.
         matrix: ``base = matrix @ standard`` (SI units).
-        columns: the columns (N, n, p) at positions, velocities and accelerations (N, n).
-        robot: the robot.
+        columns: the columns (N, n, p) as a function of positions, velocities and accelerations (N, n).
         couplings: the motors that move several joints.
-        passive: names of the friction of passive joints.
+        passive: names of the friction parameters of passive joints.
         closes: whether the loops of the robot close at all positions (N, n).
     """
 
@@ -58,15 +80,17 @@ class BaseColumns(Combinations):
 
 
 def base_columns(robot: Robot, couplings: Sequence[MotorCoupling] = ()) -> BaseColumns:
-    """Answer the columns of the base parameters of a robot, compiled for it alone.
+    """Return the columns of the base parameters, compiled for one robot.
 
-    Args:
-        robot: the robot.
-        couplings: motors that move several joints, whose parameters come after the others.
+    The parameters of `couplings`, motors that move several joints, come last.
     """
     refuse_springs(robot, "identification")
     refuse_moving_base(robot, "identification")
-    found = _with_friction(base_parameters(robot), passive_friction(robot))
+    bodies, of_passive = base_parameters(robot), passive_friction(robot)
+    (a, b), (c, d) = bodies.matrix.shape, of_passive.matrix.shape
+    matrix = np.block([[bodies.matrix, np.zeros((a, d))], [np.zeros((c, b)), of_passive.matrix]])
+    names = (*bodies.standard_names, *of_passive.standard_names)
+    found = Combinations(names, (*bodies.kept, *of_passive.kept), matrix)
     places = [robot.parameter_names.index(name) for name in found.kept]
     program = trace(
         "base_regressor",
@@ -82,14 +106,6 @@ def base_columns(robot: Robot, couplings: Sequence[MotorCoupling] = ()) -> BaseC
     return _with_motors(robot, found, of_bodies, couplings, passive)
 
 
-def _with_friction(bodies: BaseParameters, passive: Combinations) -> Combinations:
-    """Answer base parameters, and friction of passive joints behind them."""
-    (a, b), (c, d) = bodies.matrix.shape, passive.matrix.shape
-    matrix = np.block([[bodies.matrix, np.zeros((a, d))], [np.zeros((c, b)), passive.matrix]])
-    names = (*bodies.standard_names, *passive.standard_names)
-    return Combinations(names, (*bodies.kept, *passive.kept), matrix)
-
-
 def _with_motors(
     robot: Robot,
     found: Combinations,
@@ -97,7 +113,7 @@ def _with_motors(
     couplings: Sequence[MotorCoupling],
     passive: tuple[str, ...],
 ) -> BaseColumns:
-    """Answer the columns of base parameters and of what of the motors no body does."""
+    """Return the columns of base parameters and of the independent parameters of coupled motors."""
     states = some_states(robot)
     bodies, motors = of_bodies(*states), coupling_columns(robot, couplings, *states[1:])
     count = len(found.kept)
@@ -124,7 +140,7 @@ def _with_motors(
 
 
 def some_states(robot: Robot) -> Array:
-    """Random positions, velocities and accelerations, (3, N, n): of a robot with loops near its assembly."""
+    """Return random positions, velocities, accelerations, (3, N, n); with loops, near the assembled state."""
     random = np.random.default_rng(0)
     if not robot.loops:
         return np.ascontiguousarray(random_states(robot, random).swapaxes(1, 2))
@@ -134,10 +150,132 @@ def some_states(robot: Robot) -> Array:
     return states
 
 
-def regressor_columns(robot: Robot, wanted: Sequence[int], q: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """Answer columns of the regressor, row by row: those at these places of `Robot.parameter_names`."""
+def regressor_columns(robot: Robot, selected: Sequence[int], q: Vector, qd: Vector, qdd: Vector) -> Vector:
+    """Return selected columns of the regressor, row by row; `selected` indexes `Robot.parameter_names`."""
     at = configuration(robot, q)
     rows = regressor(robot, at.q, at.rates(qd), at.accelerations(qd, qdd), robot.gravity_0)
     columns = list(zip(*rows, strict=True))
-    gathered = at.many_torques([columns[k] for k in wanted])
+    gathered = at.many_torques([columns[k] for k in selected])
     return [value for row in zip(*gathered, strict=True) for value in row]
+
+
+# Motors that move several joints, as in some wrists
+#
+# A motor with the speed ``a . qd``, referred to the joints, has its own rotor inertia and friction:
+#
+#     tau += a (Ia a . qdd + Fv a . qd + Fs sign(a . qd))
+#
+# This adds to the rotors and the friction of the joints. Motor 6 has the parameters Iam6, Fvm6, Fsm6.
+
+LETTERS = ("Iam", "Fvm", "Fsm")
+
+
+@dataclass(frozen=True)
+class MotorCoupling:
+    """A motor that moves several joints.
+
+    Attributes:
+        name: suffix of its parameters: ``6`` gives Iam6, Fvm6, Fsm6.
+        joints: by joint, the speed of the motor, referred to the joint, at unit speed of the joint.
+    """
+
+    name: str
+    joints: Mapping[str, float]
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of its parameters."""
+        return tuple(f"{letters}{self.name}" for letters in LETTERS)
+
+    def speeds(self, robot: Robot) -> Array:
+        """Return a, (n,); DynError if a joint is not an independent joint of the robot."""
+        a = np.zeros(robot.dof)
+        for name, value in self.joints.items():
+            robot.joint(name)
+            a[robot.coordinate_names.index(name)] = value
+        return a
+
+
+def motors_of(
+    robot: Robot, signals: Signals, more: Sequence[MotorCoupling] = ()
+) -> tuple[MotorCoupling, ...]:
+    """Return the motors that move several joints: those given, then those of the log, by joint number."""
+    numbers = dict(zip(robot.coordinate_names, robot.coordinates, strict=True))
+    unknown = [name for name in signals.drives if name not in numbers]
+    if unknown:
+        raise DynError("entry-joint-unknown", entry="coupling", unknown=unknown, known=robot.coordinate_names)
+    of_log = (MotorCoupling(str(numbers[name]), joints) for name, joints in signals.drives.items())
+    known = {motor.name for motor in more}
+    return (*more, *(motor for motor in of_log if motor.name not in known))
+
+
+def coupling_columns(robot: Robot, couplings: Sequence[MotorCoupling], qd: Array, qdd: Array) -> Array:
+    """Return the columns of motor parameters, (N, n, 3 m), at velocities and accelerations (N, n)."""
+    columns = []
+    for coupling in couplings:
+        a = coupling.speeds(robot)
+        speed, acceleration = qd @ a, qdd @ a
+        columns += [np.multiply.outer(x, a) for x in (acceleration, speed, np.sign(speed))]
+    return np.stack(columns, axis=-1) if columns else np.zeros((*qd.shape, 0))
+
+
+# Viscous and Coulomb friction of the passive joints of loops
+#
+# A passive joint with the speed ``qd_p = g . qd`` loads the actuated joints by
+# ``g (Fv qd_p + Fs sign(qd_p))``. It can be told from the friction of the actuated joints where g varies or
+# several actuated joints move it. The rest is counted as friction of the actuated joints.
+
+OF_PASSIVE = ("Fv", "Fs")  # friction terms of passive joints: without a motor there is no offset
+
+_NONE = 1e-9  # coefficients below this are 0
+
+
+def passive_friction(robot: Robot) -> Combinations:
+    """Return the combinations of passive-joint friction that can be told from actuated-joint friction.
+
+    There are none without loops. The six joints that make up a floating joint have no friction.
+    """
+    none = Combinations((), (), np.zeros((0, 0)))
+    if not robot.loops:
+        return none
+    states = random_closed_states(robot, 0)
+    independent = list(robot.independent)
+    actuated = [j for j in independent if j in robot.coordinates]
+    bearings = [j for j in independent if not _is_free(robot, robot.joints[j - 1].name)]
+    passive = [j for j in bearings if j not in robot.coordinates]
+    own = [_column(independent.index(j), term, states.qd) for j in actuated for term in ("Fv", "Fs", "Fo")]
+    others = [_column(independent.index(j), term, states.qd) for j in passive for term in OF_PASSIVE]
+    names = [f"{term}{j}" for j in passive for term in OF_PASSIVE]
+    if not others:
+        return none
+    W = on_motions(states, np.array(own + others))
+    chosen = dependent_columns(W, len(own))
+    # Friction that actuated joints can produce as well is counted as theirs.
+    alone = np.abs(chosen.relations[: len(own), len(own) :]).max(axis=0, initial=0.0) < _NONE
+    kept = [k - len(own) for k in chosen.columns[len(own) :]]
+    used = [k for k in range(len(names)) if alone[k]]
+    matrix = chosen.relations[len(own) :, len(own) :][:, used]
+    return Combinations(tuple(names[k] for k in used), tuple(names[k] for k in kept), matrix)
+
+
+def _is_free(robot: Robot, name: str) -> bool:
+    """Return whether a joint is part of a floating joint, which has no bearing."""
+    floating, _, part = name.rpartition("/")
+    parts = PART_NAMES["floating"]
+    return part in parts and {f"{floating}/{other}" for other in parts} <= set(robot.joint_names)
+
+
+def _column(place: int, term: str, qd: Array) -> Array:
+    """Return the torques of the independent joints by the friction of one, (independent joints, K)."""
+    column = np.zeros((qd.shape[1], len(qd)))
+    speed = qd[:, place]
+    column[place] = speed if term == "Fv" else np.sign(speed) if term == "Fs" else 1.0
+    return column
+
+
+_OF_MOTORS = {"Iam": "kg m^2", "Fvm": "N m s/rad", "Fsm": "N m"}
+
+
+def unit_of(name: str, robot: Robot) -> str:
+    """Return the unit of a standard parameter or of a parameter of coupled motors."""
+    return parameter_unit(name, robot) if name in robot.parameter_names else _OF_MOTORS[name[:3]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which column is which quantity of which joint."""
+"""Assignment of the columns of a log to quantities of joints."""
 
 from __future__ import annotations
 
@@ -8,45 +8,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from dyn_core.core.errors import DynError, listed, shortened
+from dyn_core.core.errors import DynError, shortened
 from dyn_core.core.findings import Finding, Severity
+from dyn_core.core.messages import Message
+from dyn_core.logs.log import EFFORT, POSITION, TIME, UNITS, VELOCITY, Unit
 from dyn_core.logs.mapping.log_map import QUANTITIES, ColumnMap, JointMap, LogMap
-from dyn_core.logs.recording import ColumnName, column_name
-from dyn_core.logs.stream import Recording, Stream
-from dyn_core.logs.units import EFFORT, POSITION, TIME, UNITS, VELOCITY, Unit
+from dyn_core.logs.recording import ColumnName, Recording, Stream, column_name
 
-NONE: Mapping[str, str] = MappingProxyType({})
-UNKNOWN = "the robot has no joint of this name: it is left out"
+NONE: Mapping[str, str | None] = MappingProxyType({})
 _NUMBERED = re.compile(r"(?:j|joint|a|axis|ax|m|motor|drive|dof)[ _]?0*(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where one quantity of one joint comes from.
+    """Column of one quantity of one joint.
 
     Attributes:
         stream: index of the stream.
         column: index of the column in it.
-        unit: of the values; None for SI units that nobody has named.
-        said: what the map says of it.
-        is_wanted: whether the values are commands instead of measurements.
+        unit: unit of the values; None if none is given, for SI units.
+        mapping: entry of the map.
+        is_command: whether the values are commands instead of measurements.
     """
 
     stream: int
     column: int
     unit: Unit | None
-    said: ColumnMap
-    is_wanted: bool = False
+    mapping: ColumnMap
+    is_command: bool = False
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """The joints of a log, and where their quantities are.
+    """The joints of a log, and the sources of their quantities.
 
     Attributes:
         joints: names, in the order of the robot, the map or the file.
-        sources: by joint and quantity; a quantity that is not there is missing.
-        findings: what had to be guessed or was left out.
+        sources: sources of the present quantities, by joint and quantity.
+        findings: assumptions, and columns that were left out.
     """
 
     joints: tuple[str, ...]
@@ -62,12 +61,11 @@ class _Candidate:
     name: str
 
 
-def wanted_columns(names: Sequence[str], said: LogMap, joints: Sequence[str]) -> list[int]:
-    """Answer which columns of a table may be of use, by their names."""
-    named = [joint.columns for joint in said.joints.values()]
-    named += [control.columns for control in said.control.values()]
-    mapped = {column.column for columns in named for column in columns.values()}
-    mapped.add(said.time.column)
+def needed_columns(names: Sequence[str], log_map: LogMap, joints: Sequence[str]) -> list[int]:
+    """Return the indices of the columns of a table that may be needed, by their names."""
+    named = [joint.columns for joint in log_map.joints.values()]
+    named += [control.columns for control in log_map.control.values()]
+    mapped = {column.column for columns in named for column in columns.values()} | {log_map.time.column}
     return [
         k
         for k, name in enumerate(names)
@@ -78,15 +76,15 @@ def wanted_columns(names: Sequence[str], said: LogMap, joints: Sequence[str]) ->
 
 
 def bare(name: str) -> str:
-    """Answer the name of a column without what a unit line or bracket adds to it."""
+    """Return the name of a column without the unit in brackets."""
     return name.split(" [")[0].strip()
 
 
 def meaning_of(name: str, joints: Sequence[str]) -> ColumnName | None:
-    """Answer what the name of a column says, where the names of joints are known."""
+    """Return the meaning of the name of a column, with the known names of joints."""
     for joint in sorted(joints, key=len, reverse=True):
         if joint and joint in name:
-            # A number in its place keeps words of the joint's name from being taken for anything else.
+            # With a number instead of the joint's name, its words are not read as a quantity or a unit.
             found = column_name(name.replace(joint, "0", 1))
             if found is not None and found.joint == "0":
                 return replace(found, joint=joint)
@@ -95,88 +93,83 @@ def meaning_of(name: str, joints: Sequence[str]) -> ColumnName | None:
 
 def assign(
     recording: Recording,
-    said: LogMap,
+    log_map: LogMap,
     robot_joints: Sequence[str] | None,
-    followers: Mapping[str, str] = NONE,
+    followers: Mapping[str, str | None] = NONE,
 ) -> Assignment:
-    """Answer which column is what.
+    """Return the assignment of the columns of a recording.
 
     Args:
         recording: the columns.
-        said: what the user says.
-        robot_joints: names of the robot's joints, in order; None where no robot is known.
-        followers: joints of the robot that follow others, with how they do.
+        log_map: map of the user.
+        robot_joints: names of the robot's joints, in order; None without a robot.
+        followers: leaders of the robot's mimic joints by their names, and None for passive joints.
 
     Raises:
-        DynError: a column is missing, or several could be meant.
+        DynError: a column is missing, or several are possible.
     """
-    if said.names_columns:
-        return _as_said(recording, said, robot_joints)
-    found = _recognised(recording, said, robot_joints)
+    if log_map.names_columns:
+        return _mapped(recording, log_map, robot_joints)
+    found = _recognised(recording, log_map, robot_joints)
     return replace(found, findings=tuple(_with_followers(found.findings, followers)))
 
 
-def _with_followers(findings: Sequence[Finding], followers: Mapping[str, str]) -> Iterator[Finding]:
-    """Answer findings in which joints that follow others are told from those that are not there."""
+def _with_followers(findings: Sequence[Finding], followers: Mapping[str, str | None]) -> Iterator[Finding]:
+    """Yield the findings; joints that follow others get findings of their own."""
     for finding in findings:
         following = [name for name in finding.names if name in followers]
-        if finding.message != UNKNOWN or not following:
+        if finding.code != "joint-not-of-robot" or not following:
             yield finding
             continue
         others = tuple(name for name in finding.names if name not in followers)
         if others:
             yield replace(finding, names=others)
         for name in following:
-            yield replace(finding, names=(name,), message=f"it {followers[name]} where it is: it is left out")
+            leader = followers[name]
+            of_mimic = Message("joint-column-of-mimic", leader=leader)
+            message = Message("joint-column-of-passive-joint") if leader is None else of_mimic
+            yield replace(finding, names=(name,), detail=message)
 
 
-def _as_said(recording: Recording, said: LogMap, robot_joints: Sequence[str] | None) -> Assignment:
-    """Take the columns that the map names, and none else."""
-    joints = tuple(joint for joint in said.joints if joint not in said.ignore)
+def _mapped(recording: Recording, log_map: LogMap, robot_joints: Sequence[str] | None) -> Assignment:
+    """Return the assignment of the columns that the map names."""
+    joints = tuple(joint for joint in log_map.joints if joint not in log_map.ignore)
     if robot_joints is not None:
         unknown = [joint for joint in joints if joint not in robot_joints]
         if unknown:
-            raise DynError(
-                f"the map names {listed(unknown)}, but the joints of the robot are {listed(robot_joints, 12)}"
-            )
+            raise DynError("map-joint-unknown", unknown=unknown, known=robot_joints)
         joints = tuple(joint for joint in robot_joints if joint in joints)
     sources: dict[tuple[str, str], Source] = {}
     for joint in joints:
-        for quantity, column in said.joints[joint].columns.items():
+        for quantity, column in log_map.joints[joint].columns.items():
             if column.column is None:
-                raise DynError(
-                    f"joint '{shortened(joint, 40)}', {quantity}: the map names no column for it: add one"
-                )
-            sources[joint, quantity] = source_of(recording, column, joint, quantity, said)
+                raise DynError("map-column-missing", joint=joint, quantity=quantity)
+            sources[joint, quantity] = source_of(recording, column, joint, quantity, log_map)
     return Assignment(joints, sources)
 
 
-def source_of(recording: Recording, column: ColumnMap, joint: str, quantity: str, said: LogMap) -> Source:
-    """Answer where a column is that a map names; DynError where it is not, or more than once."""
-    stream, k = _found(recording, column.column or "", column.topic or said.topic)
+def source_of(recording: Recording, column: ColumnMap, joint: str, quantity: str, log_map: LogMap) -> Source:
+    """Return the source that the map names; DynError if it is missing or ambiguous."""
+    stream, k = _found(recording, column.column or "", column.topic or log_map.topic)
     meaning = _meaning(recording.streams[stream], k, ())
     own = meaning if meaning and meaning.quantity == quantity else None
-    return Source(stream, k, _unit(joint, quantity, column, own, said), column)
+    return Source(stream, k, _unit(joint, quantity, column, own, log_map), column)
 
 
 def _unit(
-    joint: str, quantity: str, column: ColumnMap, meaning: ColumnName | None, said: LogMap
+    joint: str, quantity: str, column: ColumnMap, meaning: ColumnName | None, log_map: LogMap
 ) -> Unit | None:
-    """Answer the unit of a column; DynError where its name has one in brackets that nobody knows."""
+    """Return the unit of a column; DynError if its name has an unknown unit in brackets."""
     of_name = None if meaning is None else meaning.unit
-    unit = column.unit or of_name or said.units.get(quantity)
-    if unit is None and quantity != VELOCITY and meaning is not None and meaning.no_unit:
-        text = shortened(meaning.no_unit, 40)
-        raise DynError(
-            f"joint '{shortened(joint, 40)}': the name of its {quantity} ends in '{text}', which is no unit "
-            f"of {quantity} that is known: give 'units: {{{quantity}: UNIT}}' in a map, one of "
-            f"{listed(UNITS[quantity], 20)}"
-        )
+    unit = column.unit or of_name or log_map.units.get(quantity)
+    if unit is None and quantity != VELOCITY and meaning is not None and meaning.unknown_unit:
+        given, known = shortened(meaning.unknown_unit, 40), UNITS[quantity]
+        raise DynError("column-unit-unknown", joint=joint, quantity=quantity, given=given, known=known)
     return unit
 
 
 def _found(recording: Recording, name: str, topic: str | None) -> tuple[int, int]:
-    """Answer stream and column of a name."""
+    """Return the indices of stream and column of a name."""
     places = [
         (s, k)
         for s, stream in enumerate(recording.streams)
@@ -188,19 +181,17 @@ def _found(recording: Recording, name: str, topic: str | None) -> tuple[int, int
         known = [own for stream in recording.streams for own in (*stream.names, *stream.ignored)]
         sources = sorted({stream.source for stream in recording.streams if stream.source})
         if topic is not None and topic not in sources:
-            raise DynError(
-                f"there is no topic '{shortened(topic, 60)}' with numbers: there are {listed(sources, 12)}"
-            )
-        raise DynError(f"there is no column '{shortened(name, 60)}': there are {listed(known, 12)}")
-    if len({recording.streams[s].source for s, _ in places}) > 1:
-        sources = [recording.streams[s].source for s, _ in places]
-        raise DynError(f"several topics have '{shortened(name, 60)}': add one of {listed(sources)} as topic")
+            raise DynError("map-topic-unknown", topic=topic, known=sources)
+        raise DynError("map-column-unknown", column=name, known=known)
+    sources = [recording.streams[s].source for s, _ in places]
+    if len(set(sources)) > 1:
+        raise DynError("map-column-ambiguous", column=name, topics=sources)
     return max(places, key=lambda place: len(recording.streams[place[0]].values))
 
 
-def _recognised(recording: Recording, said: LogMap, robot_joints: Sequence[str] | None) -> Assignment:
-    """Take the columns whose names say what they are."""
-    known = tuple(robot_joints) if robot_joints is not None else tuple(said.joints)
+def _recognised(recording: Recording, log_map: LogMap, robot_joints: Sequence[str] | None) -> Assignment:
+    """Return the assignment of the columns by their names."""
+    known = tuple(robot_joints) if robot_joints is not None else tuple(log_map.joints)
     candidates = [
         _Candidate(s, k, meaning, name)
         for s, stream in enumerate(recording.streams)
@@ -208,50 +199,29 @@ def _recognised(recording: Recording, said: LogMap, robot_joints: Sequence[str] 
         if (meaning := _meaning(stream, k, known)) is not None and meaning.quantity in QUANTITIES
     ]
     findings: list[Finding] = []
-    candidates, joints = _named(candidates, known, robot_joints, said, findings)
-    topic = _topic(recording, candidates, said, findings)
+    candidates, joints = _named(candidates, known, robot_joints, log_map, findings)
+    topic = _topic(recording, candidates, log_map, findings)
     sources: dict[tuple[str, str], Source] = {}
-    of_motors: set[str] = set()
+    motors: list[str] = []
     for joint in joints:
-        mapped = said.joints.get(joint, JointMap())
+        mapped = log_map.joints.get(joint, JointMap())
         for quantity in QUANTITIES:
             column = mapped.columns.get(quantity, ColumnMap())
-            found = _best(
-                recording,
-                [c for c in candidates if c.meaning.joint == joint and c.meaning.quantity == quantity],
-                column.topic or topic,
-                f"{quantity} of joint '{shortened(joint, 40)}'",
-                quantity == EFFORT and column.topic is None,
+            own = [c for c in candidates if (c.meaning.joint, c.meaning.quantity) == (joint, quantity)]
+            may_be_elsewhere = quantity == EFFORT and column.topic is None
+            found = _best(recording, own, column.topic or topic, joint, quantity, may_be_elsewhere)
+            if found is None:
+                continue
+            unit = _unit(joint, quantity, column, found.meaning, log_map)
+            if found.meaning.is_motor and quantity == POSITION and mapped.ratio == 1.0:
+                motors.append(joint)
+            sources[joint, quantity] = Source(
+                found.stream, found.column, unit, column, found.meaning.is_command
             )
-            if found is not None:
-                unit = _unit(joint, quantity, column, found.meaning, said)
-                if found.meaning.is_motor and quantity == POSITION:
-                    of_motors.add(joint)
-                sources[joint, quantity] = Source(
-                    found.stream, found.column, unit, column, found.meaning.is_wanted
-                )
-    commanded = [joint for (joint, what), source in sources.items() if what == EFFORT and source.is_wanted]
-    if commanded:
-        findings.append(
-            Finding(
-                Severity.WARNING,
-                "joint",
-                tuple(commanded),
-                "no effort was measured: what was commanded is taken for it",
-            )
-        )
-    motors = [
-        joint for joint in joints if joint in of_motors and said.joints.get(joint, JointMap()).ratio == 1.0
-    ]
-    if motors:
-        findings.append(
-            Finding(
-                Severity.WARNING,
-                "joint",
-                tuple(motors),
-                "its position is that of the motor, by the name of the column: give the ratio in a map",
-            )
-        )
+    commanded = [joint for (joint, what), source in sources.items() if what == EFFORT and source.is_command]
+    for names, code in ((commanded, "effort-commanded"), (motors, "position-of-motor")):
+        if names:
+            findings.append(Finding(Severity.WARNING, "joint", tuple(names), Message(code)))
     return Assignment(joints, sources, tuple(findings))
 
 
@@ -260,7 +230,7 @@ def _meaning(stream: Stream, k: int, joints: Sequence[str]) -> ColumnName | None
 
 
 def _numbered_alike(candidates: list[_Candidate], known: tuple[str, ...]) -> list[_Candidate]:
-    """Answer candidates with numbers for names such as J1, where others are called 1, or by other names."""
+    """Return candidates with numbers instead of names such as J1, if others have numbers or known names."""
     labels = {c.meaning.joint for c in candidates}
     numbers = {label for label in labels if label.isdecimal()}
     short = {label: match.group(1) for label in labels if (match := _NUMBERED.fullmatch(label)) is not None}
@@ -275,7 +245,7 @@ def _numbered_alike(candidates: list[_Candidate], known: tuple[str, ...]) -> lis
 
 
 def _spelling(name: str) -> str:
-    """Answer a name without what people write in different ways."""
+    """Return a name without case, separators and the word joint."""
     return re.sub(r"[^a-z0-9]|joint", "", name.lower()) or name
 
 
@@ -283,52 +253,39 @@ def _named(
     candidates: list[_Candidate],
     known: tuple[str, ...],
     robot_joints: Sequence[str] | None,
-    said: LogMap,
+    log_map: LogMap,
     findings: list[Finding],
 ) -> tuple[list[_Candidate], tuple[str, ...]]:
-    """Answer the candidates with names of joints instead of numbers, and the joints in order."""
+    """Return the candidates with names of joints instead of numbers, and the joints in order."""
     candidates = _numbered_alike(candidates, known)
     labels = list(dict.fromkeys(c.meaning.joint for c in candidates))
     names = {label: label for label in labels}
     spelled = {_spelling(name): name for name in known}
     if len(spelled) == len(known):
         names = {label: label if label in known else spelled.get(_spelling(label), label) for label in labels}
-    other = [f"'{label}' for '{name}'" for label, name in names.items() if label != name]
-    if other:
-        findings.append(Finding(Severity.NOTE, "log", (), f"names of joints taken: {', '.join(other[:12])}"))
-    numbers = sorted(
-        (label for label in labels if label.isdecimal() or label == ""), key=lambda x: int(x or 0)
-    )
+    matched = [(label, name) for label, name in names.items() if label != name]
+    if matched:
+        pairs = tuple(Message("joint-name-matched", given=label, joint=name) for label, name in matched[:12])
+        findings.append(Finding(Severity.NOTE, "log", (), Message("joint-names-matched", pairs=pairs)))
+    numbers = sorted((x for x in labels if x.isdecimal() or x == ""), key=lambda x: int(x or 0))
     if numbers and not any(label in known for label in labels):
         if known and len(known) != len(numbers):
-            raise DynError(
-                f"the columns number {len(numbers)} joints, but there are {len(known)}: "
-                f"{listed(known, 12)}; give "
-                "a map that names the columns of each joint"
-            )
+            raise DynError("columns-joints-mismatch", given=len(numbers), expected=len(known), known=known)
         taken = known or tuple(f"joint_{label or 1}" for label in numbers)
         names.update(zip(numbers, taken, strict=True))
         if known and len(numbers) > 1:
-            findings.append(
-                Finding(
-                    Severity.NOTE,
-                    "log",
-                    (),
-                    f"the columns number the joints {numbers[0]} to {numbers[-1]}: taken for "
-                    f"{listed(taken, 12)}, "
-                    "in this order",
-                )
-            )
+            message = Message("columns-numbered", first=numbers[0], last=numbers[-1], joints=taken)
+            findings.append(Finding(Severity.NOTE, "log", (), message))
     joints = tuple(dict.fromkeys(names[label] for label in labels))
     if robot_joints is not None:
-        extra = tuple(joint for joint in joints if joint not in robot_joints and joint not in said.ignore)
+        extra = tuple(joint for joint in joints if joint not in (*robot_joints, *log_map.ignore))
         if extra:
-            findings.append(Finding(Severity.NOTE, "joint", extra, UNKNOWN))
+            findings.append(Finding(Severity.NOTE, "joint", extra, Message("joint-not-of-robot")))
         joints = tuple(joint for joint in robot_joints if joint in joints)
-    unknown = [joint for joint in said.joints if joint not in joints]
+    unknown = [joint for joint in log_map.joints if joint not in joints]
     if unknown:
-        raise DynError(f"the map names {listed(unknown)}, but the joints of the log are {listed(joints, 12)}")
-    joints = tuple(joint for joint in joints if joint not in said.ignore)
+        raise DynError("map-joint-not-in-log", unknown=unknown, known=joints)
+    joints = tuple(joint for joint in joints if joint not in log_map.ignore)
     renamed = [
         replace(c, meaning=replace(c.meaning, joint=names[c.meaning.joint]))
         for c in candidates
@@ -338,17 +295,14 @@ def _named(
 
 
 def _topic(
-    recording: Recording, candidates: list[_Candidate], said: LogMap, findings: list[Finding]
+    recording: Recording, candidates: list[_Candidate], log_map: LogMap, findings: list[Finding]
 ) -> str | None:
-    """Answer the topic that the joints are taken from; None where there are no topics."""
+    """Return the topic of the joints; None if there are no topics."""
     sources = sorted({recording.streams[c.stream].source for c in candidates})
-    if said.topic is not None:
-        if said.topic not in sources:
-            raise DynError(
-                f"the topic '{shortened(said.topic, 60)}' says nothing of joints: use one of "
-                f"{listed(sources, 12)}"
-            )
-        return said.topic
+    if log_map.topic is not None:
+        if log_map.topic not in sources:
+            raise DynError("map-topic-without-joints", topic=log_map.topic, known=sources)
+        return log_map.topic
     if len(sources) <= 1:
         return sources[0] if sources else None
     scores = {source: _score(recording, candidates, source) for source in sources}
@@ -358,46 +312,43 @@ def _topic(
     if len(chosen) > 1 and len(preferred) == 1:
         chosen = preferred
     if len(chosen) > 1:
-        raise DynError(
-            f"several topics could be meant: choose one of {listed(chosen, 12)} as topic of the map"
-        )
+        raise DynError("topic-ambiguous", topics=chosen)
     others = [source for source in sources if source != chosen[0]]
-    findings.append(
-        Finding(
-            Severity.NOTE, "topic", (chosen[0],), f"it is taken for the joints; so could be {listed(others)}"
-        )
-    )
+    findings.append(Finding(Severity.NOTE, "topic", (chosen[0],), Message("topic-chosen", others=others)))
     return chosen[0]
 
 
 def _score(recording: Recording, candidates: list[_Candidate], topic: str) -> tuple[int, int]:
-    """Answer how many joints a topic has with position and measured effort, and with position."""
-    own = [c for c in candidates if recording.streams[c.stream].source == topic]
-    positions = {c.meaning.joint for c in own if c.meaning.quantity == POSITION and not c.meaning.is_wanted}
-    efforts = {c.meaning.joint for c in own if c.meaning.quantity == EFFORT and not c.meaning.is_wanted}
+    """Return the number of joints of a topic with position and measured effort, and with position."""
+    own = [c.meaning for c in candidates if recording.streams[c.stream].source == topic]
+    positions, efforts = (
+        {one.joint for one in own if one.quantity == quantity and not one.is_command}
+        for quantity in (POSITION, EFFORT)
+    )
     return len(positions & efforts), len(positions)
 
 
 def _best(
-    recording: Recording, found: list[_Candidate], topic: str | None, what: str, may_be_elsewhere: bool
+    recording: Recording,
+    found: list[_Candidate],
+    topic: str | None,
+    joint: str,
+    quantity: str,
+    may_be_elsewhere: bool,
 ) -> _Candidate | None:
-    """Answer the one column that is meant; DynError where several could be."""
+    """Return the column of a quantity of a joint; DynError if several are possible."""
     here = [c for c in found if recording.streams[c.stream].source == (topic or "")]
-    measured = [c for c in here if not c.meaning.is_wanted]
-    usable = measured or (here if may_be_elsewhere else [])
+    usable = [c for c in here if not c.meaning.is_command]
     if not usable and may_be_elsewhere:
-        usable = [c for c in found if not c.meaning.is_wanted] or found
+        usable = here or [c for c in found if not c.meaning.is_command] or found
     if not usable:
         return None
-    # Beside an effort in N m, a current is only another word for it.
-    in_si = [c for c in usable if c.meaning.unit is None or not c.meaning.unit.is_raw]
-    usable = in_si or usable
+    # An effort in N m is preferred to a current, and the joint to the motor.
+    usable = [c for c in usable if c.meaning.unit is None or not c.meaning.unit.is_raw] or usable
     usable = [c for c in usable if not c.meaning.is_motor] or usable
-    # The same column of the same topic in several streams: messages name different sets of joints.
-    names = sorted({(recording.streams[c.stream].source, c.name) for c in usable})
-    is_twice = len({c.stream for c in usable}) < len(usable)
-    if len(names) > 1 or is_twice:
-        names = sorted((recording.streams[c.stream].source, c.name) for c in usable)
-        shown = [name if not source else f"{source}: {name}" for source, name in names]
-        raise DynError(f"several columns could be the {what}: {listed(shown)}; give a map that names the one")
+    # A column of a topic is in several streams if its messages name different sets of joints.
+    names = sorted((recording.streams[c.stream].source, c.name) for c in usable)
+    if len(set(names)) > 1 or len({c.stream for c in usable}) < len(usable):
+        columns = [name if not source else f"{source}: {name}" for source, name in names]
+        raise DynError("column-ambiguous", quantity=quantity, joint=joint, columns=columns)
     return max(usable, key=lambda c: len(recording.streams[c.stream].values))

@@ -1,34 +1,156 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files, by pyarrow, in batches."""
+"""Read NumPy files (.npz, .npy) and Parquet files, and turn named arrays into columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dyn_core.core.arrays import Array
-from dyn_core.core.errors import DynError, listed
-from dyn_core.logs.flatten import names_joints
-from dyn_core.logs.gather import Gather, cut_finding
-from dyn_core.logs.stream import Recording, Selection, Stream
+from dyn_core.core.errors import DynError
+from dyn_core.core.findings import Finding, Severity
+from dyn_core.core.messages import Message
+from dyn_core.logs.log import TIME
+from dyn_core.logs.recording import Gather, Recording, Selection, column_name, cut_finding, table
 
+LARGEST_ARRAYS = 2_000_000_000
+"""Greatest size of the arrays of an .npz, which are read at once (bytes)."""
 BATCH = 65_536
+"""Rows of a Parquet file that are read at once."""
+
+
+def read_npz(path: Path, select: Selection, max_values: int) -> Recording:
+    """Return the selected columns of an .npz, with an array per quantity; DynError if it cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            size = sum(member.file_size for member in file.infolist())
+        if size > LARGEST_ARRAYS:
+            raise DynError("arrays-too-large", size=size, most=LARGEST_ARRAYS)
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: array for name in file.files if (array := _array(file, name)) is not None}
+            objects = [name for name in file.files if name not in arrays]
+    except DynError:
+        raise
+    except Exception as error:  # NumPy raises any error of its parsers
+        raise DynError("log-file-damaged", format=".npz", reason=error) from error
+    named = [name for name in objects if names_joints(name)]
+    if named:
+        raise DynError("array-of-objects", arrays=named)
+    recording = recording_of("NumPy .npz", arrays, select, max_values)
+    if not objects:
+        return recording
+    finding = Finding(Severity.NOTE, "log", (), Message("array-objects-left-out", arrays=objects))
+    return replace(recording, findings=(*recording.findings, finding))
+
+
+def read_npy(path: Path, select: Selection, max_values: int) -> Recording:
+    """Return the selected columns of an .npy, with fields or columns; DynError if it cannot be read."""
+    try:
+        array = np.load(path, allow_pickle=False, mmap_mode="r")
+    except Exception as error:  # NumPy raises any error of its parsers
+        raise DynError("log-file-damaged", format=".npy", reason=error) from error
+    if not array.dtype.names and array.ndim != 2:
+        raise DynError("array-not-table", given=array.shape)
+    columns = {name: array[name] for name in array.dtype.names or ()}
+    columns = columns or {str(k + 1): array[:, k] for k in range(array.shape[1])}
+    return recording_of("NumPy .npy", columns, select, max_values)
+
+
+def _array(file: Any, name: str) -> Any:
+    """Return an array; None for an array of objects, which could run code when it is read."""
+    try:
+        return file[name]
+    except ValueError as error:
+        if "allow_pickle" in str(error):
+            return None
+        raise
+
+
+def recording_of(form: str, arrays: Mapping[str, Any], select: Selection, max_values: int) -> Recording:
+    """Return the selected columns of the arrays that have one row, or one column, per sample.
+
+    The number of samples is the length of the time, or else of most arrays.
+
+    Raises:
+        DynError: there are no arrays of numbers.
+    """
+    usable = {
+        name: array
+        for name, array in arrays.items()
+        if isinstance(array, np.ndarray)
+        and array.dtype.kind in "fiu"
+        and array.ndim in (1, 2)
+        and array.size > 1
+    }
+    count = _samples(usable)
+    names: list[str] = []
+    columns: list[Any] = []
+    joints = _joint_names(arrays)
+    for name, array in usable.items():
+        if array.ndim == 2 and 1 in array.shape:
+            array = array.reshape(-1)
+        if array.ndim == 2 and array.shape[0] != count and array.shape[1] == count:
+            array = array.T
+        if array.shape[0] != count:
+            continue
+        if array.ndim == 1:
+            names.append(name)
+            columns.append(array)
+        else:
+            named = joints if len(joints) == array.shape[1] else ()
+            for k in range(array.shape[1]):
+                names.append(f"{name}.{named[k]}" if named else f"{name}[{k + 1}]")
+                columns.append(array[:, k])
+    chosen = list(select(names))
+    rows = min(count, max(max_values // max(len(chosen), 1), 1))
+    values = np.empty((rows, len(chosen)))
+    for place, k in enumerate(chosen):
+        column = columns[k][:rows]
+        if column.dtype.kind in "iu" and len(column) and abs(int(column[0])) >= 2**53:
+            column = column - column[0]  # times in ns: no digit of the differences is lost
+        values[:, place] = column
+    findings = (cut_finding(rows),) if rows < count else ()
+    return Recording(form, (table(names, chosen, values),), findings)
+
+
+def names_joints(name: str) -> bool:
+    """Return whether an array of this name has the names of the joints."""
+    return name.rsplit(".", 1)[-1].lower() in ("joint_names", "joints", "names", "name")
+
+
+def _samples(arrays: Mapping[str, Any]) -> int:
+    for name, array in arrays.items():
+        found = column_name(name)
+        if found is not None and found.quantity == TIME and max(array.shape) == array.size:
+            return int(array.size)
+    lengths = Counter(max(array.shape) for array in arrays.values())
+    if not lengths:
+        raise DynError("file-without-arrays")
+    return int(lengths.most_common(1)[0][0])
+
+
+def _joint_names(arrays: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the joints, if an array of text has them."""
+    for name, array in arrays.items():
+        if names_joints(name) and isinstance(array, np.ndarray) and array.dtype.kind in "US":
+            return tuple(str(word).strip() for word in array.reshape(-1).astype(str))
+    return ()
 
 
 def read_parquet(path: Path, select: Selection, max_values: int) -> Recording:
-    """Answer the selected columns of a Parquet file; DynError where it cannot be read."""
+    """Return the selected columns of a Parquet file; DynError if it cannot be read."""
     try:
         from pyarrow import ArrowException
         from pyarrow import types as arrow
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise DynError(
-            "Parquet cannot be read without pyarrow: install it with 'python3 -m pip install pyarrow'"
-        ) from error
+        raise DynError("pyarrow-missing") from error
     try:
         with ParquetFile(path) as file:
             fields = [field for field in file.schema_arrow if _is_number(arrow, field.type)]
@@ -37,34 +159,23 @@ def read_parquet(path: Path, select: Selection, max_values: int) -> Recording:
             names = [column.name for column in columns]
             chosen = list(select(names))
             gather = Gather(len(chosen), max_values)
-            wanted = [columns[k] for k in chosen]
-            needed = list(dict.fromkeys(column.field for column in wanted))
+            selected = [columns[k] for k in chosen]
+            needed = list(dict.fromkeys(column.field for column in selected))
             origins: dict[str, int] = {}
             for batch in file.iter_batches(batch_size=BATCH, columns=needed):
-                block = [_values(batch.column(column.field), column, origins) for column in wanted]
+                block = [_values(batch.column(column.field), column, origins) for column in selected]
                 if not gather.add(np.column_stack(block) if block else np.empty((0, 0))):
                     break
     except (ArrowException, OSError, ValueError) as error:
-        raise DynError(f"it is no Parquet file, or one that was cut: {error}") from error
-    stream = Stream(
-        source="",
-        names=tuple(names[k] for k in chosen),
-        values=gather.rows(),
-        ignored=tuple(name for k, name in enumerate(names) if k not in chosen),
-    )
-    return Recording("Parquet", (stream,), (cut_finding(len(stream.values)),) if gather.is_full else ())
+        raise DynError("log-file-damaged", format="Parquet file", reason=error) from error
+    rows = gather.rows()
+    findings = (cut_finding(len(rows)),) if gather.is_full else ()
+    return Recording("Parquet", (table(names, chosen, rows),), findings)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of numbers.
-
-    Attributes:
-        name: what it is called.
-        field: the field of the file.
-        place: which item of its lists; None where it has numbers.
-        length: of its lists.
-    """
+    """A column of numbers: its name and field, and index and length of lists (None for plain numbers)."""
 
     name: str
     field: str
@@ -73,15 +184,16 @@ class _Column:
 
 
 def _list_columns(file: Any, arrow: Any) -> Iterator[_Column]:
-    """Answer the items of lists as columns: by the names of the joints where a list has them, or numbers."""
-    schema = file.schema_arrow
-    lists = [field for field in schema if _is_list(arrow, field.type)]
-    numeric = [field.name for field in lists if _is_number(arrow, field.type.value_type)]
-    texts = [
-        f.name
-        for f in lists
-        if arrow.is_string(f.type.value_type) or arrow.is_large_string(f.type.value_type)
-    ]
+    """Yield the items of lists as columns, named by the joints if a list has their names, or numbered."""
+    lists = {
+        field.name: field.type.value_type
+        for field in file.schema_arrow
+        if arrow.is_list(field.type)
+        or arrow.is_large_list(field.type)
+        or arrow.is_fixed_size_list(field.type)
+    }
+    numeric = [name for name, kind in lists.items() if _is_number(arrow, kind)]
+    texts = [name for name, kind in lists.items() if arrow.is_string(kind) or arrow.is_large_string(kind)]
     of_joints = next((name for name in texts if names_joints(name)), None)
     first = next(file.iter_batches(batch_size=1, columns=[*numeric, *texts]), None) if numeric else None
     if first is None or not first.num_rows:
@@ -97,24 +209,19 @@ def _list_columns(file: Any, arrow: Any) -> Iterator[_Column]:
 
 
 def _check_joints(file: Any, field: str, joints: tuple[str, ...]) -> None:
-    """Refuse rows of which the joints are others, or in another order."""
+    """Refuse rows with other joints, or another order of them."""
     for batch in file.iter_batches(batch_size=BATCH, columns=[field]):
         column = batch.column(field)
-        flat = column.flatten().to_numpy(zero_copy_only=False)
-        if len(flat) == len(column) * len(joints) and np.all(
-            flat.reshape(len(column), -1) == np.array(joints)
-        ):
+        flat, count = column.flatten().to_numpy(zero_copy_only=False), len(column)
+        if len(flat) == count * len(joints) and np.all(flat.reshape(count, -1) == np.array(joints)):
             continue
         for names in column.to_pylist():
             if tuple(names or ()) != joints:
-                raise DynError(
-                    f"the joints in '{field}' are not the same in each row: {listed(names or (), 8)} and "
-                    f"{listed(joints, 8)}; write one column for each signal"
-                )
+                raise DynError("row-joints-differ", column=field, given=names or (), expected=joints)
 
 
 def _values(column: Any, of: _Column, origins: dict[str, int]) -> Array:
-    """Answer the numbers of a column; NaN where a list has another length than the first one."""
+    """Return the numbers of a column; NaN where the length of a list differs from the first one."""
     if of.place is None:
         return _floats(column, of.field, origins)
     offsets = np.asarray(column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False))
@@ -130,21 +237,17 @@ def _is_number(arrow: Any, kind: Any) -> bool:
     return bool(arrow.is_integer(kind) or arrow.is_floating(kind) or _is_time(arrow, kind))
 
 
-def _is_list(arrow: Any, kind: Any) -> bool:
-    return bool(arrow.is_list(kind) or arrow.is_large_list(kind) or arrow.is_fixed_size_list(kind))
-
-
 def _is_time(arrow: Any, kind: Any) -> bool:
     return bool(arrow.is_timestamp(kind) or arrow.is_duration(kind))
 
 
 def _named(arrow: Any, field: Any) -> str:
-    """Answer the name of a column, with the unit of what is a time by its type."""
+    """Return the name of a column, with the unit if its type is a time."""
     return f"{field.name} [{field.type.unit}]" if _is_time(arrow, field.type) else str(field.name)
 
 
 def _floats(column: Any, name: str, origins: dict[str, int]) -> Array:
-    """Answer a column, NaN where it has no value; large integers (time in ns) after the first."""
+    """Return a column, NaN for missing values; large integers (times in ns) relative to the first one."""
     if column.type.__class__.__name__ in ("TimestampType", "DurationType"):
         column = column.cast("int64")
     if not str(column.type).startswith(("int", "uint")):

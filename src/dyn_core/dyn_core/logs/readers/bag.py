@@ -1,38 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ROS 2 bags, ``mcap`` and sqlite3, by the library rosbags, with no ROS."""
+"""Read ROS 2 bags (mcap and sqlite3) with the library rosbags, without ROS."""
 
 from __future__ import annotations
 
 import contextlib
+import sqlite3
+import struct
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dyn_core.core.errors import DynError, shortened
 from dyn_core.core.findings import Finding, Severity
-from dyn_core.logs import mcap_rest, sqlite_rest
-from dyn_core.logs.bag_library import BagLibrary, bag_library
-from dyn_core.logs.bag_message import EXTRACT
-from dyn_core.logs.readers.bag_messages import TopicRows
-from dyn_core.logs.stream import Recording
+from dyn_core.core.messages import Message
+from dyn_core.logs.readers.bag_messages import EXTRACT, TopicRows
+from dyn_core.logs.readers.bag_salvage import remaining_messages, remaining_rows
+from dyn_core.logs.recording import Recording
 
 MCAP, SQLITE = ".mcap", ".db3"
 METADATA = "metadata.yaml"
 
 
+class MessageTypes:
+    """Types of messages: those of ROS 2, and those that a bag defines itself."""
+
+    def __init__(self, store: Any, parse: Any) -> None:
+        """Use a store of the library, and its function that reads definitions."""
+        self._store, self._parse = store, parse
+        self._learnt: set[str] = set()
+
+    def learn(self, kind: str, definition: str) -> None:
+        """Add the definition of a type, unless it is known."""
+        if kind in self._learnt:
+            return
+        self._learnt.add(kind)
+        if definition:
+            # If a definition cannot be read, the definition of ROS 2 is used.
+            with contextlib.suppress(Exception):
+                found = self._parse(definition, kind)
+                known = self._store.fielddefs
+                self._store.register({name: fields for name, fields in found.items() if name not in known})
+
+    def deserialize(self, data: bytes, kind: str) -> Any:
+        """Return a message."""
+        return self._store.deserialize_cdr(data, kind)
+
+
+class BagLibrary:
+    """The library rosbags.
+
+    Attributes:
+        damaged: errors that it raises on damaged messages.
+        errors: errors that it, or a library that it calls, raises on damaged files.
+    """
+
+    def __init__(self) -> None:
+        """Import the library; DynError, with the remedy, if it is not installed."""
+        try:
+            from rosbags.highlevel import AnyReader, AnyReaderError
+            from rosbags.rosbag2 import ReaderError
+            from rosbags.serde import SerdeError
+            from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
+        except ImportError as error:
+            raise DynError("rosbags-missing") from error
+        try:  # rosbags uses this binding of SQLite if it is installed
+            from apsw import Error
+
+            sqlite_error: type[BaseException] = Error
+        except ImportError:
+            sqlite_error = sqlite3.Error
+        self._reader: Any = AnyReader
+        self._parse: Any = get_types_from_msg
+        self._new_store: Any = lambda: get_typestore(Stores.LATEST)
+        self.damaged: tuple[type[BaseException], ...] = (
+            *(AnyReaderError, SerdeError, TypesysError, struct.error, ValueError, KeyError, IndexError),
+            *(AttributeError, TypeError, AssertionError, OverflowError),
+        )
+        others = (ReaderError, OSError, sqlite3.Error, EOFError, RuntimeError, MemoryError, sqlite_error)
+        self.errors = (*self.damaged, *others)
+
+    def reader(self, path: Path) -> Any:
+        """Return a reader of a bag, as a context."""
+        return self._reader([path], default_typestore=self._new_store())
+
+    def message_types(self) -> MessageTypes:
+        """Return the types of the latest ROS 2."""
+        return MessageTypes(self._new_store(), self._parse)
+
+
 def read_bag(path: Path, suffix: str, max_values: int) -> Recording:
-    """Answer what a bag says of joints, each topic by itself.
+    """Return the joint values of a bag, with one stream or more for each topic.
 
     Args:
         path: a directory, or one file.
-        suffix: ``.mcap`` or ``.db3``, whatever the file is called; empty for a directory.
-        max_values: how many values are read at most.
+        suffix: ``.mcap`` or ``.db3`` for a file of any name; empty for a directory.
+        max_values: greatest number of values that are read.
 
     Raises:
-        DynError: it cannot be read.
+        DynError: the bag cannot be read.
     """
-    bag = _Bag(bag_library(), max_values)
+    bag = _Bag(BagLibrary(), max_values)
     if suffix:
         bag.take_file(path, suffix)
     else:
@@ -52,8 +120,9 @@ class _Bag:
         self._is_full = False
 
     def take_directory(self, path: Path) -> None:
-        """Take the files that metadata.yaml names; without it, or with a wrong one, all files of bags."""
+        """Read the files that metadata.yaml names; without it, or if that fails, all files of bags."""
         files = sorted(file for file in path.iterdir() if file.suffix in (MCAP, SQLITE))
+        remedy = Message("bag-files-alone" if len(files) > 1 else "bag-file-alone", count=len(files))
         if (path / METADATA).exists():
             try:
                 self._take(path)
@@ -61,29 +130,27 @@ class _Bag:
                 if self._count() or not files:
                     self._damage(error)
                     return
-                self._say(
-                    Severity.WARNING, f"the bag cannot be read as a whole ({_said(error)}): {_each(files)}"
-                )
+                message = Message("bag-unreadable-as-whole", reason=_reason(error), remedy=remedy)
+                self._add_finding(Severity.WARNING, message)
             else:
                 return
         elif not files:
-            raise DynError(
-                f"this is a directory without {METADATA}, .mcap or .db3 files, so no bag: give a log in it"
-            )
+            raise DynError("directory-without-bag", metadata=METADATA)
         else:
-            self._say(
-                Severity.NOTE, f"the bag has no {METADATA}, as when its recorder was killed: {_each(files)}"
-            )
+            message = Message("bag-without-metadata", metadata=METADATA, remedy=remedy)
+            self._add_finding(Severity.NOTE, message)
         for file in files:
             if not self._is_full:
                 self.take_file(file, file.suffix)
 
     def take_file(self, path: Path, suffix: str) -> None:
-        """Take one file of a bag."""
+        """Read one file of a bag, under a link with the suffix that rosbags expects."""
         before = self._count()
         try:
-            with _named(path, suffix) as named:
-                self._take(named)
+            with tempfile.TemporaryDirectory() as folder:
+                link = Path(folder) / f"bag{suffix}"
+                link.symlink_to(path.resolve())
+                self._take(path if path.suffix == suffix else link)
         except self._library.errors as error:
             if self._count() == before:
                 self._take_rest(path, suffix)
@@ -91,20 +158,20 @@ class _Bag:
 
     def _take(self, path: Path) -> None:
         with self._library.reader(path) as reader:
-            wanted = [connection for connection in reader.connections if connection.msgtype in EXTRACT]
+            connections = [connection for connection in reader.connections if connection.msgtype in EXTRACT]
             self._others |= {c.topic: c.msgtype for c in reader.connections if c.msgtype not in EXTRACT}
-            if not wanted:
+            if not connections:
                 return
-            for connection, received, data in reader.messages(connections=wanted):
+            for connection, received, data in reader.messages(connections=connections):
                 self._add(connection.topic, connection.msgtype, received, data, reader.deserialize)
                 if self._is_full:
                     return
 
     def _take_rest(self, path: Path, suffix: str) -> None:
-        """Take what is left of a file without an end."""
+        """Read the remaining messages of a damaged file."""
         types = self._library.message_types()
-        rest = mcap_rest if suffix == MCAP else sqlite_rest
-        for message in rest.remaining_messages(path):
+        remaining = remaining_messages if suffix == MCAP else remaining_rows
+        for message in remaining(path):
             if message.kind not in EXTRACT:
                 self._others[message.topic] = message.kind
                 continue
@@ -119,48 +186,35 @@ class _Bag:
         rows = self._topics.setdefault(topic, TopicRows(topic))
         try:
             if not isinstance(received, int):
-                raise TypeError("the time at which it was received is no number")
+                raise TypeError("the time at which it was received is not a number")
             message = deserialize(data, kind)
-            said = EXTRACT[kind](message)
+            joint_values = EXTRACT[kind](message)
         except self._library.damaged:
             self._damaged += 1
             return
         before = rows.values
-        rows.add(said, _stamp(message), received)
+        rows.add(joint_values, _stamp(message), received)
         self._room -= rows.values - before
         self._is_full = self._room <= 0
 
     def _count(self) -> int:
         return sum(rows.messages for rows in self._topics.values())
 
-    def _say(self, severity: Severity, sentence: str) -> None:
-        self._findings.append(Finding(severity, "log", (), sentence))
+    def _add_finding(self, severity: Severity, message: Message) -> None:
+        self._findings.append(Finding(severity, "log", (), message))
 
     def _damage(self, error: BaseException) -> None:
-        """Say that the rest cannot be read; DynError where nothing could."""
+        """Report that the rest cannot be read; DynError if nothing could be read."""
         if not self._count():
-            raise DynError(
-                f"the bag cannot be read: {_said(error)}; where it was cut, 'sqlite3 FILE .recover' mends a "
-                ".db3 and "
-                "'mcap recover' an .mcap file"
-            ) from error
-        self._say(
-            Severity.WARNING,
-            f"the bag was cut or is damaged ({_said(error)}): the {self._count()} messages up to there are "
-            "used",
-        )
+            raise DynError("bag-damaged", reason=_reason(error)) from error
+        self._add_finding(Severity.WARNING, Message("bag-cut", reason=_reason(error), count=self._count()))
 
     def recording(self) -> Recording:
-        """Answer what was collected."""
+        """Return the collected messages."""
         if self._damaged:
-            self._say(Severity.WARNING, f"{self._damaged} messages cannot be decoded: they are left out")
+            self._add_finding(Severity.WARNING, Message("bag-messages-undecodable", count=self._damaged))
         if self._is_full:
-            self._say(
-                Severity.WARNING,
-                f"it is larger than what is read at once: only its first {self._count()} messages are used; "
-                "record "
-                "fewer topics, or cut it where the robot moves as it should",
-            )
+            self._add_finding(Severity.WARNING, Message("bag-too-large", count=self._count()))
         return Recording(
             form="ROS 2 bag",
             streams=tuple(stream for rows in self._topics.values() for stream in rows.streams()),
@@ -170,26 +224,10 @@ class _Bag:
 
 
 def _stamp(message: Any) -> int:
-    """Answer the time in the header of a message (ns); 0 where it has none."""
+    """Return the time in the header of a message (ns); 0 without a header."""
     header = getattr(message, "header", None)
-    if header is None:
-        return 0
-    return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
+    return 0 if header is None else int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     return shortened(str(error).strip().rstrip(".") or type(error).__name__, 120)
-
-
-def _each(files: list[Path]) -> str:
-    one = "its file is read by itself"
-    return f"its {len(files)} files are read by themselves" if len(files) > 1 else one
-
-
-@contextlib.contextmanager
-def _named(path: Path, suffix: str) -> Iterator[Path]:
-    """Answer a path with the suffix that rosbags goes by, whatever the file is called."""
-    with tempfile.TemporaryDirectory() as folder:
-        link = Path(folder) / f"bag{suffix}"
-        link.symlink_to(path.resolve())
-        yield path if path.suffix == suffix else link

@@ -1,31 +1,118 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of one topic, collected into one stream for each set of joints."""
+"""Joint values in messages of bags, collected into streams by topic and set of joints."""
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from dyn_core.core.errors import listed
 from dyn_core.core.findings import Finding, Severity
-from dyn_core.logs.bag_message import COMMAND, DATA, JointValues
-from dyn_core.logs.recording import ColumnName
-from dyn_core.logs.stream import Stream
-from dyn_core.logs.units import EFFORT
+from dyn_core.core.messages import Message
+from dyn_core.logs.log import EFFORT, POSITION, VELOCITY
+from dyn_core.logs.recording import ColumnName, Stream
 
+COMMAND = "command"
+"""Quantity of commanded efforts."""
+DATA = "data"
+"""Quantity of numbers without names, in the order of a controller's joints."""
 NANOSECOND = 1e-9
 LATEST = 2**63
-"""Stamps (ns) that bags can hold."""
+"""Least time stamp (ns) that bags cannot hold."""
 RARE = 1e-3
-"""Part of the messages of a topic below which a set of joints is none of it."""
+"""Part of the messages of a topic below which a set of joints is ignored."""
+
+
+@dataclass(frozen=True)
+class RawMessage:
+    """A recorded message that is not decoded.
+
+    Attributes:
+        topic: its topic.
+        kind: its type.
+        definition: definition of its type, as text of .msg files; empty if it is missing or has another form.
+        received: time of its recording (ns).
+        data: its contents as CDR.
+    """
+
+    topic: str
+    kind: str
+    definition: str
+    received: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class JointValues:
+    """Joint values of one message.
+
+    Attributes:
+        names: names of the joints; empty for numbers without names.
+        values: quantities, each with one value per joint, or none.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[str, Sequence[float]], ...]
+
+
+Extract: TypeAlias = Callable[[Any], JointValues]
+
+
+def _joint_state(message: Any) -> JointValues:
+    return JointValues(
+        tuple(message.name),
+        ((POSITION, message.position), (VELOCITY, message.velocity), (EFFORT, message.effort)),
+    )
+
+
+def _controller_state(message: Any) -> JointValues:
+    """Return the measurement, which is called `actual` before ROS 2 Jazzy, and the output."""
+    measured = getattr(message, "feedback", None) or message.actual
+    output = getattr(message, "output", None)
+    return JointValues(
+        tuple(message.joint_names),
+        (
+            (POSITION, measured.positions),
+            (VELOCITY, measured.velocities),
+            (EFFORT, measured.effort),
+            (COMMAND, () if output is None else output.effort),
+        ),
+    )
+
+
+def _dynamic_joint_state(message: Any) -> JointValues:
+    interfaces = [
+        dict(zip(joint.interface_names, joint.values, strict=False)) for joint in message.interface_values
+    ]
+    return JointValues(
+        tuple(message.joint_names),
+        tuple(
+            (quantity, [values.get(quantity, math.nan) for values in interfaces])
+            for quantity in (POSITION, VELOCITY, EFFORT)
+            if any(quantity in values for values in interfaces)
+        ),
+    )
+
+
+EXTRACT: dict[str, Extract] = {
+    "sensor_msgs/msg/JointState": _joint_state,
+    "dyn_msgs/msg/JointTorques": lambda message: JointValues(
+        tuple(message.name), ((COMMAND, message.total),)
+    ),
+    "control_msgs/msg/JointTrajectoryControllerState": _controller_state,
+    "control_msgs/msg/DynamicJointState": _dynamic_joint_state,
+    "std_msgs/msg/Float64MultiArray": lambda message: JointValues((), ((DATA, message.data),)),
+}
+"""Functions that return the joint values of each type of message."""
 
 
 @dataclass(eq=False)
 class _Rows:
-    """Messages that name the same joints and have the same quantities."""
+    """Values of messages with the same joints and quantities."""
 
     names: tuple[str, ...]
     quantities: tuple[str, ...]
@@ -37,21 +124,21 @@ class _Rows:
         if not self.names:
             count = len(self.values) // max(len(self.stamps), 1)
             return [(f"{DATA}[{k}]", None) for k in range(count)]
-        return [
-            (
-                f"{quantity}.{name}",
-                ColumnName(EFFORT if quantity == COMMAND else quantity, name, is_wanted=quantity == COMMAND),
-            )
-            for quantity in self.quantities
-            for name in self.names
-        ]
+        columns: list[tuple[str, ColumnName | None]] = []
+        for quantity in self.quantities:
+            is_command = quantity == COMMAND
+            what = EFFORT if is_command else quantity
+            columns += [
+                (f"{quantity}.{name}", ColumnName(what, name, is_command=is_command)) for name in self.names
+            ]
+        return columns
 
 
 class TopicRows:
-    """The messages of one topic; joints may come in any order, and some in each message."""
+    """Messages of one topic; the order of the joints may change, and each message may have only some."""
 
     def __init__(self, topic: str) -> None:
-        """Take the name of the topic."""
+        """Collect nothing yet."""
         self._topic = topic
         self._rows: dict[tuple[tuple[str, ...], tuple[str, ...]], _Rows] = {}
         self._orders: dict[tuple[str, ...], tuple[tuple[str, ...], list[int]]] = {}
@@ -59,24 +146,18 @@ class TopicRows:
         self.values = 0
         self.messages = 0
 
-    def add(self, said: JointValues, stamp: int, received: int) -> None:
-        """Keep what a message says; `stamp` and `received` in ns."""
+    def add(self, message: JointValues, stamp: int, received: int) -> None:
+        """Add the values of a message; `stamp` and `received` in ns."""
         self.messages += 1
-        if not (0 <= stamp < LATEST and 0 <= received < LATEST):
+        count = len(message.names)
+        present = [(quantity, values) for quantity, values in message.values if len(values)]
+        is_whole = not count or (
+            len(set(message.names)) == count and all(len(values) == count for _, values in present)
+        )
+        if not (present and is_whole and 0 <= stamp < LATEST and 0 <= received < LATEST):
             self.bad += 1
             return
-        count = len(said.names)
-        present = [(quantity, values) for quantity, values in said.values if len(values)]
-        if said.names:
-            if len(set(said.names)) != count or any(len(values) != count for _, values in present):
-                self.bad += 1
-                return
-            names, order = self._order(said.names)
-        else:
-            names, order = (), list(range(len(present[0][1]))) if present else []
-        if not present:
-            self.bad += 1
-            return
+        names, order = self._order(message.names) if count else ((), list(range(len(present[0][1]))))
         key = (names or (str(len(order)),), tuple(quantity for quantity, _ in present))
         rows = self._rows.get(key)
         if rows is None:
@@ -88,7 +169,7 @@ class TopicRows:
         self.values += len(present) * len(order)
 
     def _order(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], list[int]]:
-        """Answer the joints in the order that was seen first, and where they are in this message."""
+        """Return the joints in their first order, and their indices in this message."""
         known = self._orders.get(names)
         if known is None:
             first = next((key[0] for key in self._rows if set(key[0]) == set(names)), names)
@@ -97,11 +178,11 @@ class TopicRows:
 
     @property
     def orders(self) -> int:
-        """How many messages are ordered in ways of their own, beside the first of each set of joints."""
+        """Number of further orders of joints, beside the first of each set of joints."""
         return len(self._orders) - len({frozenset(names) for names in self._orders})
 
     def streams(self) -> Iterator[Stream]:
-        """Answer a stream for each set of joints that more than a few messages name."""
+        """Yield a stream for each set of joints, except for rare ones."""
         for rows in self._usual():
             columns = rows.columns()
             values = np.frombuffer(rows.values, dtype=np.float64).reshape(len(rows.stamps), len(columns))
@@ -120,46 +201,27 @@ class TopicRows:
         return [rows for rows in self._rows.values() if len(rows.stamps) >= max(RARE * most, 2)]
 
     def findings(self) -> Iterator[Finding]:
-        """Answer what is wrong with the messages."""
+        """Yield the findings about the messages."""
         usual = self._usual()
         rare = [rows for rows in self._rows.values() if rows not in usual]
         if rare:
-            yield Finding(
-                Severity.WARNING,
-                "topic",
-                (self._topic,),
-                f"{sum(len(rows.stamps) for rows in rare)} messages name joints, or have values, that "
-                "hardly any other "
-                "has: they are left out",
-            )
+            count = sum(len(rows.stamps) for rows in rare)
+            yield self._finding(Severity.WARNING, Message("topic-messages-rare", count=count))
         if self.bad:
-            yield Finding(
-                Severity.WARNING,
-                "topic",
-                (self._topic,),
-                f"{self.bad} of {self.messages} messages have no values, or not one for each name: they are "
-                "left out",
-            )
+            message = Message("topic-messages-malformed", count=self.bad, total=self.messages)
+            yield self._finding(Severity.WARNING, message)
         if self.orders:
-            yield Finding(
-                Severity.NOTE,
-                "topic",
-                (self._topic,),
-                f"joints come in {self.orders + 1} different orders: they are sorted by name of joint",
-            )
-        sets = {frozenset(rows.names) for rows in usual}
+            yield self._finding(Severity.NOTE, Message("topic-joint-orders", count=self.orders + 1))
+        sets = {tuple(sorted(rows.names)) for rows in usual}
         if len(sets) > 1:
-            yield Finding(
-                Severity.NOTE,
-                "topic",
-                (self._topic,),
-                "different messages name different joints, as when several nodes publish: "
-                + "; ".join(listed(sorted(names), 4) for names in sets),
-            )
+            yield self._finding(Severity.NOTE, Message("topic-joint-sets", sets=sorted(sets)))
+
+    def _finding(self, severity: Severity, message: Message) -> Finding:
+        return Finding(severity, "topic", (self._topic,), message)
 
 
 def _seconds(stamps: array[int], received: array[int]) -> tuple[np.ndarray, float]:
-    """Answer the times after the first, and the first (s), by the recorder's clock without stamps."""
+    """Return the times after the first one, and the first one (s); without stamps by the recorder's clock."""
     chosen = stamps if stamps and stamps[0] and stamps[-1] != stamps[0] else received
     times = np.frombuffer(chosen, dtype=np.int64)
     return (times - times[0]) * NANOSECOND, float(times[0]) * NANOSECOND

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV and other tables in text, read in blocks."""
+"""Read CSV and other text tables; separator, decimal sign, header, units and date format are detected."""
 
 from __future__ import annotations
 
+import csv
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,49 +18,194 @@ import numpy as np
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Finding, Severity
-from dyn_core.logs.csv_layout import HEADER_LINES, WHITESPACE, CsvLayout, csv_layout, split
-from dyn_core.logs.date_time import seconds_of
-from dyn_core.logs.gather import Gather, cut_finding
-from dyn_core.logs.stream import Recording, Selection, Stream
+from dyn_core.core.messages import Message
+from dyn_core.core.text import finite_number
+from dyn_core.logs.log import EFFORT, POSITION, UNITS, VELOCITY, unit
+from dyn_core.logs.recording import Gather, Recording, Selection, cut_finding, table
 
+LEADING = ("header.stamp.sec", "header.stamp.nanosec", "frame_id")
+"""First columns of joint states as `ros2 topic echo --csv` writes them."""
+_DATE_TIME = re.compile(
+    r"(\d{4})[-/](\d{2})[-/](\d{2})[T ](\d{1,2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+-]\d{2}:?\d{2})?"
+)
+_TIME = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})([.,]\d+)?")
+_NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
+)
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?|[+-]?\d+([eE][+-]?\d+)?", re.ASCII)
+_EMPTY = {"", "null", "none", "na", "n/a", "-", "--"}
+WHITESPACE = " "
+SEPARATORS = (",", ";", "\t", "|", WHITESPACE)
+HEADER_LINES = 200
+"""Greatest number of lines before the first number."""
 BLOCK = 4_000_000
 PACKED_BLOCK = 64_000
-"""Bytes that are unpacked at once: at most a thousand times as many come of it."""
+"""Bytes that are unpacked at once; they can become a thousand times as many."""
 GZIP = b"\x1f\x8b"
 MAX_LINE = 1_000_000
 MOST_BAD = 0.1
 """Part of the lines that may be unusable before the file is refused."""
 
 
-def read_csv(path: Path, select: Selection, max_values: int) -> Recording:
-    """Answer the selected columns of a table in text.
+def joint_state_columns(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the columns of joint states without a header; nothing for other lines.
 
-    Raises:
-        DynError: there is no table in it.
+    A line has seconds, nanoseconds, a frame, the names of n joints, and n positions, velocities and efforts.
     """
+    if len(words) < 7 or not (words[0].isdecimal() and words[1].isdecimal()):
+        return ()
+    rest = words[len(LEADING) :]
+    joints = len(rest) // 4
+    names, values = rest[:joints], rest[joints:]
+    if len(rest) != 4 * joints or any(finite_number(name) is not None or not name for name in names):
+        return ()
+    if any(finite_number(value) is None for value in values):
+        return ()
+    columns = (f"{quantity}.{name}" for quantity in (POSITION, VELOCITY, EFFORT) for name in names)
+    return (*LEADING, *(f"name[{k}]" for k in range(joints)), *columns)
+
+
+@dataclass(frozen=True)
+class CsvLayout:
+    """Layout of a text table.
+
+    Attributes:
+        separator: character between two values; a space stands for any number of spaces and tabs.
+        decimal_comma: whether ``0,5`` is a half.
+        names: names of the columns; numbers from 1 if the file has none.
+        has_names: whether the names are in the file.
+        units: unit of each column in a second line of the header; empty without such a line.
+        first: number of lines before the first numbers.
+    """
+
+    separator: str
+    decimal_comma: bool
+    names: tuple[str, ...]
+    has_names: bool
+    units: tuple[str, ...]
+    first: int
+
+
+def split(line: str, separator: str) -> list[str]:
+    """Return the values of a line."""
+    if separator == WHITESPACE:
+        return [word.strip("\"'") for word in line.split()]
+    if '"' in line:
+        return [word.strip() for word in next(csv.reader([line], delimiter=separator), [])]
+    return [word.strip() for word in line.split(separator)]
+
+
+def csv_layout(lines: list[str]) -> CsvLayout:
+    """Return the layout of a table from its first lines; DynError if there is no line of numbers."""
+    for number, line in enumerate(lines[:HEADER_LINES]):
+        if not line.strip() or line.lstrip().startswith(("#", "%")):
+            continue
+        ways = [(separator, comma) for separator in SEPARATORS for comma in (False, True)]
+        scores = [_score(line, separator, comma) for separator, comma in ways]
+        best = max(scores)
+        if best > 0:
+            return _with_names(lines, number, *ways[scores.index(best)])
+    first = next((line.strip() for line in lines if line.strip()), "")
+    raise DynError("table-without-numbers", count=min(len(lines), HEADER_LINES), first_text=first)
+
+
+def _score(line: str, separator: str, decimal_comma: bool) -> int:
+    """Return the number of numbers in a line minus that of other values; 0 for fewer than two numbers."""
+    if decimal_comma and separator == ",":
+        return 0
+    words = [word for word in split(line.rstrip(), separator) if word.lower() not in _EMPTY]
+    pattern = _COMMA_NUMBER if decimal_comma else _NUMBER
+    # Columns of text, such as the mode of a controller, or a date, are allowed beside numbers.
+    numbers = sum(pattern.fullmatch(word) is not None for word in words)
+    return 2 * numbers - len(words) if numbers >= 2 else 0
+
+
+def _with_names(lines: list[str], first: int, separator: str, decimal_comma: bool) -> CsvLayout:
+    count = len(split(lines[first].rstrip(), separator))
+    before = [line for line in lines[:first] if line.strip()]
+    rows: list[list[str]] = []
+    for line in reversed(before):
+        words = _words(line, separator, count)
+        if len(words) == count:
+            rows.append(words)
+        elif not rows and not line.lstrip().startswith(("#", "%")):
+            raise DynError(
+                "table-names-count",
+                first_line=first + 1,
+                given=count,
+                expected=len(words),
+                header=line.strip(),
+                line=first + 1,
+            )
+    if not rows:
+        named = joint_state_columns(split(lines[first].rstrip(), separator))
+        names = named or tuple(str(k + 1) for k in range(count))
+        return CsvLayout(separator, decimal_comma, names, bool(named), (), first)
+    # Of two header lines, the first has the names and the second may have the units.
+    has_units = len(rows) > 1 and _are_units(rows[0])
+    names = tuple(rows[1] if has_units else rows[0])
+    return CsvLayout(separator, decimal_comma, names, True, tuple(rows[0]) if has_units else (), first)
+
+
+def _are_units(words: list[str]) -> bool:
+    """Return whether most words of a line are units; the others are refused later."""
+    bare = [word.strip("[]() ") for word in words]
+    named = [word for word in bare if word not in ("", "-", "1")]
+    known = sum(any(unit(quantity, word) is not None for quantity in UNITS) for word in named)
+    return 2 * known > len(named) or not named
+
+
+def _words(line: str, separator: str, count: int) -> list[str]:
+    bare = line.strip().lstrip("#% ")
+    words = split(bare, separator)
+    # Names may be separated by commas and numbers by spaces, and vice versa.
+    if len(words) != count:
+        words = next((w for s in SEPARATORS if len(w := split(bare, s)) == count), words)
+    return words
+
+
+def seconds_of(text: str) -> float | None:
+    """Return seconds since 1970, or since midnight without a date; None if the text is not a time.
+
+    The offset of the time zone is ignored, since it does not change during a log.
+    """
+    date = _DATE_TIME.fullmatch(text)
+    match = date or _TIME.fullmatch(text)
+    if match is None:
+        return None
+    *parts, fraction = match.groups()[: 7 if date else 4]
+    seconds = float("0." + fraction[1:]) if fraction else 0.0
+    numbers = [int(part) for part in parts]
+    if not date:
+        return 3600.0 * numbers[0] + 60.0 * numbers[1] + numbers[2] + seconds
+    year, month, day, hour, minute, second = numbers
+    try:
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
+        return moment.timestamp() + seconds
+    except ValueError:
+        return None
+
+
+def read_csv(path: Path, select: Selection, max_values: int) -> Recording:
+    """Return the selected columns of a text table; DynError if there is no table."""
     with path.open("rb") as file:
         blocks = _blocks(_data(file))
-        lines = next(blocks, None)
-        if lines is None:
-            raise DynError("the file is empty: give a log with names of columns and lines of numbers")
-        layout = csv_layout(lines.lines[:HEADER_LINES])
+        block = next(blocks, None)
+        if block is None:
+            raise DynError("table-empty")
+        lines, is_whole = block
+        layout = csv_layout(lines[:HEADER_LINES])
         columns = list(select(layout.names))
-        table = _Table(layout, columns, Gather(len(columns), max_values))
-        table.take(lines.lines[layout.first :], lines.whole)
-        while not table.gather.is_full and (lines := next(blocks, None)) is not None:
-            table.take(lines.lines, lines.whole)
-    names = _with_units(layout)
-    stream = Stream(
-        source="",
-        names=tuple(names[k] for k in columns),
-        values=table.gather.rows(),
-        ignored=tuple(name for k, name in enumerate(names) if k not in columns),
-    )
-    return Recording("CSV", (stream,), tuple(table.findings()))
+        rows = _Rows(layout, columns, Gather(len(columns), max_values))
+        rows.add(lines[layout.first :], is_whole)
+        while not rows.gather.is_full and (block := next(blocks, None)) is not None:
+            rows.add(*block)
+    stream = table(_with_units(layout), columns, rows.gather.rows())
+    return Recording("CSV", (stream,), tuple(rows.findings()))
 
 
 def _data(file: BinaryIO) -> Iterator[bytes]:
-    """Answer the bytes of a file piece by piece; of one that gzip has made smaller, those before."""
+    """Yield the bytes of a file piece by piece, unpacked if it is a gzip file."""
     start = file.read(2)
     file.seek(0)
     if start != GZIP:
@@ -67,18 +217,11 @@ def _data(file: BinaryIO) -> Iterator[bytes]:
         while not gzip.eof and (data := file.read(PACKED_BLOCK)):
             yield gzip.decompress(data)
     except zlib.error as error:
-        raise DynError(f"the file cannot be unpacked: {error}") from error
+        raise DynError("gzip-damaged", reason=error) from error
 
 
-class _Lines:
-    """Some lines; the last may lack its end."""
-
-    def __init__(self, lines: list[str], whole: bool) -> None:
-        self.lines, self.whole = lines, whole
-
-
-def _blocks(pieces: Iterator[bytes]) -> Iterator[_Lines]:
-    """Answer the lines of a file in blocks."""
+def _blocks(pieces: Iterator[bytes]) -> Iterator[tuple[list[str], bool]]:
+    """Yield the lines of a file in blocks, and whether the last line of the block is complete."""
     rest = b""
     encoding = ""
     for piece in pieces:
@@ -86,37 +229,35 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[_Lines]:
         data = rest + piece
         cut = data.rfind(b"\n") + 1 or data.rfind(b"\r") + 1
         if not cut and len(data) > MAX_LINE:
-            raise DynError(f"no end of a line in {len(data)} bytes: this is no table in text")
+            raise DynError("table-without-lines", count=len(data))
         rest = data[cut:]
         if cut:
-            yield _Lines(data[:cut].decode(encoding, "replace").splitlines(), True)
+            yield data[:cut].decode(encoding, "replace").splitlines(), True
     if rest.strip():
-        yield _Lines(rest.decode(encoding, "replace").splitlines(), False)
+        yield rest.decode(encoding, "replace").splitlines(), False
 
 
 def _encoding(start: bytes) -> str:
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DynError("the file is UTF-16: save it as UTF-8")
+        raise DynError("file-utf-16")
     if b"\0" in start[:4096]:
-        raise DynError(
-            "the file is neither text nor a kind of log that is known: give CSV, Parquet, .npz, .mat or a bag"
-        )
+        raise DynError("log-format-unknown")
     return "utf-8-sig" if start[:3] == b"\xef\xbb\xbf" else "utf-8"
 
 
-class _Table:
-    """The numbers of the selected columns."""
+class _Rows:
+    """Numbers of the selected columns."""
 
     def __init__(self, layout: CsvLayout, columns: list[int], gather: Gather) -> None:
         self._layout, self._columns, self.gather = layout, columns, gather
         self._rows, self._bad, self._line = 0, 0, layout.first
-        self._first_bad = ""
+        self._first_bad: Message | None = None
         self._unreadable = 0
         self._is_cut = False
 
-    def take(self, lines: list[str], whole: bool) -> None:
-        """Read lines; the last of them is not used where the file ends in it."""
-        if not whole and lines:
+    def add(self, lines: list[str], is_whole: bool) -> None:
+        """Read lines, without the last one if it is incomplete."""
+        if not is_whole and lines:
             self._is_cut = True
             lines = lines[:-1]
         if not lines:
@@ -126,30 +267,23 @@ class _Table:
         self._line += len(lines)
 
     def _fast(self, lines: list[str]) -> Array | None:
-        """Answer the numbers where all lines are as they should be."""
+        """Return the numbers of lines without errors; None if there is an error."""
         layout = self._layout
-        separators = len(layout.names) - 1
-        if layout.separator != WHITESPACE and any(
-            line.count(layout.separator) != separators for line in lines
-        ):
+        separator = None if layout.separator == WHITESPACE else layout.separator
+        count = len(layout.names) - 1
+        if separator is not None and any(line.count(separator) != count for line in lines):
             return None
         if layout.decimal_comma:
             lines = [line.replace(",", ".") for line in lines]
         try:
-            block = np.loadtxt(
-                lines,
-                delimiter=None if layout.separator == WHITESPACE else layout.separator,
-                usecols=self._columns,
-                comments=None,
-                ndmin=2,
-            )
+            block = np.loadtxt(lines, delimiter=separator, usecols=self._columns, comments=None, ndmin=2)
         except ValueError:
             return None
         self._rows += len(block)
         return block
 
     def _careful(self, lines: list[str]) -> Array:
-        """Answer the numbers of the lines that can be used, and count the others."""
+        """Return the numbers of the usable lines, and count the others."""
         layout, rows = self._layout, []
         for number, line in enumerate(lines, start=self._line + 1):
             if not line.strip() or line.lstrip().startswith(("#", "%")):
@@ -157,9 +291,11 @@ class _Table:
             words = split(line.rstrip("\r\n"), layout.separator)
             if len(words) != len(layout.names):
                 self._bad += 1
-                self._first_bad = self._first_bad or (
-                    f"line {number} has {len(words)} values instead of {len(layout.names)}"
-                )
+                if self._first_bad is None:
+                    given, count = len(words), len(layout.names)
+                    self._first_bad = Message(
+                        "table-line-values", first_line=number, given=given, expected=count
+                    )
                 continue
             rows.append([self._number(words[k]) for k in self._columns])
         self._rows += len(rows)
@@ -176,48 +312,29 @@ class _Table:
             return float("nan")
 
     def findings(self) -> Iterator[Finding]:
-        """Answer what is wrong with the file; DynError where too much is."""
-        if self._bad > MOST_BAD * (self._rows + self._bad):
-            raise DynError(
-                f"{self._bad} of {self._rows + self._bad} lines cannot be used; the first: {self._first_bad}"
-            )
+        """Yield the findings about the file; DynError if too many lines are unusable."""
+        total = self._rows + self._bad
+        if self._bad > MOST_BAD * total:
+            raise DynError("table-lines-unusable", count=self._bad, total=total, cause=self._first_bad)
+        note, warning = (
+            partial(Finding, severity, "log", ()) for severity in (Severity.NOTE, Severity.WARNING)
+        )
         if not self._layout.has_names:
-            yield Finding(
-                Severity.NOTE,
-                "log",
-                (),
-                "the columns have no names: they are called by their numbers from 1",
-            )
+            yield note(Message("table-without-names"))
         if self._bad:
-            yield Finding(
-                Severity.WARNING,
-                "log",
-                (),
-                f"{self._bad} of {self._rows + self._bad} lines are left out; the first: {self._first_bad}",
+            yield warning(
+                Message("table-lines-left-out", count=self._bad, total=total, cause=self._first_bad)
             )
         if self._unreadable:
-            yield Finding(
-                Severity.WARNING,
-                "log",
-                (),
-                f"{self._unreadable} values are no numbers: they count as missing",
-            )
+            yield warning(Message("table-values-unreadable", count=self._unreadable))
         if self._is_cut:
-            yield Finding(
-                Severity.NOTE,
-                "log",
-                (),
-                "the last line has no end, as in a file that was cut: it is not used",
-            )
+            yield note(Message("table-last-line-cut"))
         if self.gather.is_full:
             yield cut_finding(len(self.gather.rows()))
 
 
-def _with_units(layout: CsvLayout) -> list[str]:
-    """Answer the names of the columns, with the units of a second line after them in brackets."""
-    if not layout.units:
-        return list(layout.names)
-    return [
-        f"{name} [{unit.strip('[]() ')}]" if unit.strip("[]() ") else name
-        for name, unit in zip(layout.names, layout.units, strict=True)
-    ]
+def _with_units(layout: CsvLayout) -> tuple[str, ...]:
+    """Return the names of the columns, with the units of a second line in brackets."""
+    units = [unit.strip("[]() ") for unit in layout.units]
+    named = zip(layout.names, units, strict=True) if units else ()
+    return tuple(f"{name} [{unit}]" if unit else name for name, unit in named) or layout.names

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of numbers and text in MATLAB files of versions 5 to 7 (MAT-file level 5).
+"""Read MATLAB files of versions 5 to 7 (MAT-file level 5).
 
-After a header of 128 bytes come elements, each of a tag (type, length) and data that are filled up to 8
-bytes; short data are in the tag itself. A variable is an element of others: class, dimensions, name, numbers,
-or for structures and cells more such elements. All lengths are checked before they are believed: such files
-come from anywhere, and a damaged one must end in a sentence, which SciPy's reader does not warrant.
+After a header of 128 bytes come elements: a tag (type, length) and data that are padded to 8 bytes; the tag
+itself contains short data. A variable is an element of others: class, dimensions, name, and numbers, or
+further elements for structures and cells. All lengths are checked, because a damaged file must end in an
+error message, which SciPy's reader does not guarantee.
 """
 
 from __future__ import annotations
@@ -12,23 +12,36 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from dyn_core.core.errors import DynError
+from dyn_core.logs.readers.array_files import recording_of
+from dyn_core.logs.recording import Recording, Selection
+
 HEADER = 128
 LARGEST = 2_000_000_000
-"""Bytes of a variable, after it was unpacked."""
+"""Greatest size of a file, and of an unpacked variable (bytes)."""
 DEEPEST = 8
-"""Structures and cells in one another."""
+"""Greatest nesting of structures and cells."""
 
-_NUMBERS = dict(
-    zip(
-        (1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 16, 17, 18),
-        ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8", "i8", "u8", "u1", "u2", "u4"),
-        strict=True,
-    )
-)
+_NUMBERS = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+    16: "u1",
+    17: "u2",
+    18: "u4",
+}
 _MATRIX, _COMPRESSED = 14, 15
 _CELL, _STRUCTURE, _TEXT, _FIRST_NUMBERS, _LAST_NUMBERS = 1, 2, 4, 6, 15
 _COMPLEX = 0x08
@@ -37,19 +50,15 @@ Value: TypeAlias = Any
 """An array of numbers, text, a dictionary of fields, a list of cells, or None for anything else."""
 
 
-class Damaged(ValueError):
-    """The bytes are none of a MATLAB file."""
+class Damaged(DynError):
+    """The bytes are not a valid MATLAB file."""
 
 
 def variables(data: bytes) -> Iterator[tuple[str, Value]]:
-    """Answer the variables of a file and their names; Damaged where it is none, or was cut.
-
-    Args:
-        data: the whole file.
-    """
+    """Yield names and values of the variables of a whole file; Damaged if it is invalid or was cut."""
     order = {b"IM": "<", b"MI": ">"}.get(data[126:128])
     if len(data) < HEADER or order is None:
-        raise Damaged("it has no header of one")
+        raise Damaged("matlab-header-missing")
     place = HEADER
     while place + 8 <= len(data):
         kind, content, place = _element(data, place, order)
@@ -64,37 +73,37 @@ def _unpacked(content: bytes) -> bytes:
     try:
         data = unpacking.decompress(content, LARGEST)
     except zlib.error as error:
-        raise Damaged(f"a variable cannot be unpacked: {error}") from error
+        raise Damaged("matlab-variable-packed", reason=str(error)) from error
     if unpacking.unconsumed_tail:
-        raise Damaged(f"a variable has more than {LARGEST} bytes")
+        raise Damaged("matlab-variable-too-large", limit=LARGEST)
     return data
 
 
 def _element(data: bytes, place: int, order: str) -> tuple[int, bytes, int]:
-    """Answer type and data of an element, and where the next one begins."""
+    """Return type and data of an element, and the begin of the next one."""
     if place + 8 > len(data):
-        raise Damaged("it ends within a variable")
+        raise Damaged("matlab-variable-cut")
     kind, length = struct.unpack_from(f"{order}II", data, place)
     if kind >> 16:
         kind, length = kind & 0xFFFF, kind >> 16
         if length > 4:
-            raise Damaged(f"a short element has {length} bytes")
+            raise Damaged("matlab-short-element-size", size=length)
         return kind, data[place + 4 : place + 4 + length], place + 8
     end = place + 8 + length
     if end > len(data):
-        raise Damaged("it ends within a variable")
+        raise Damaged("matlab-variable-cut")
     return kind, data[place + 8 : end], end if kind == _COMPRESSED else end + -length % 8
 
 
 def _matrix(content: bytes, order: str, depth: int) -> tuple[str, Value]:
-    """Answer name and value of a variable, a field or a cell."""
+    """Return name and value of a variable, a field or a cell."""
     if depth > DEEPEST:
-        raise Damaged(f"its structures are more than {DEEPEST} deep")
-    flags, place = _numbers(content, 0, order)
+        raise Damaged("matlab-too-deep", limit=DEEPEST)
+    flags, place = _integers(content, 0, order)
     if not len(flags):
-        raise Damaged("a variable has no class")
-    shape, place = _numbers(content, place, order)
-    name, place = _numbers(content, place, order)
+        raise Damaged("matlab-class-missing")
+    shape, place = _integers(content, place, order)
+    name, place = _integers(content, place, order)
     kind, is_complex = int(flags[0]) & 0xFF, int(flags[0]) >> 8 & _COMPLEX
     count = _count(shape)
     title = bytes(name.astype(np.uint8)).decode("latin-1")
@@ -103,53 +112,60 @@ def _matrix(content: bytes, order: str, depth: int) -> tuple[str, Value]:
     if kind == _CELL:
         return title, [value for _, value in _matrices(content, place, order, count, depth)]
     if kind == _TEXT:
-        codes, _ = _numbers(content, place, order)
-        return title, _rows_of_text(codes, shape)
+        return title, _rows_of_text(_integers(content, place, order)[0], shape)
     if _FIRST_NUMBERS <= kind <= _LAST_NUMBERS and not is_complex:
         values, _ = _numbers(content, place, order)
         if len(values) != count:
-            raise Damaged(f"'{title[:40]}' has {len(values)} numbers instead of {count}")
+            raise Damaged("matlab-numbers-count", variable=title[:40], given=len(values), expected=count)
         return title, values.reshape([int(n) for n in shape], order="F")
     return title, None
 
 
 def _count(shape: np.ndarray) -> int:
-    """Answer how many values a shape has."""
+    """Return the number of values of a shape."""
     count = 1
     for n in shape.tolist():
-        if n < 0 or n != int(n):
-            raise Damaged(f"a dimension is {n}")
-        count *= int(n)
+        if n < 0:
+            raise Damaged("matlab-dimension-invalid", given=n)
+        count *= n
     if len(shape) < 2 or len(shape) > 8 or count > LARGEST:
-        raise Damaged(f"a variable has {len(shape)} dimensions and {count} values")
+        raise Damaged("matlab-shape-invalid", dimensions=len(shape), count=count)
     return count
 
 
 def _numbers(content: bytes, place: int, order: str) -> tuple[np.ndarray, int]:
-    """Answer the numbers of an element, and where the next one begins."""
+    """Return the numbers of an element, and the begin of the next one."""
     kind, data, end = _element(content, place, order)
     if kind not in _NUMBERS:
-        raise Damaged(f"an element has the type {kind} instead of numbers")
+        raise Damaged("matlab-element-type", given=kind)
     form = np.dtype(order + _NUMBERS[kind])
     if len(data) % form.itemsize:
-        raise Damaged("an element ends within a number")
+        raise Damaged("matlab-number-cut")
     return np.frombuffer(data, dtype=form).astype(form.newbyteorder("=")), end
+
+
+def _integers(content: bytes, place: int, order: str) -> tuple[np.ndarray, int]:
+    """Return the integers of an element, and the begin of the next one."""
+    numbers, place = _numbers(content, place, order)
+    if numbers.dtype.kind not in "iu":
+        raise Damaged("matlab-element-type", given=numbers.dtype.name)
+    return numbers, place
 
 
 def _matrices(content: bytes, place: int, order: str, count: int, depth: int) -> Iterator[tuple[str, Value]]:
     for _ in range(count):
         kind, data, place = _element(content, place, order)
         if kind != _MATRIX:
-            raise Damaged(f"a cell or field has the type {kind}")
+            raise Damaged("matlab-cell-type", given=kind)
         yield ("", None) if not data else _matrix(data, order, depth + 1)
 
 
 def _structure(content: bytes, place: int, order: str, count: int, depth: int) -> Value:
-    """Answer the fields of one structure; None for an array of several."""
-    length, place = _numbers(content, place, order)
-    names, place = _numbers(content, place, order)
+    """Return the fields of one structure; None for an array of several."""
+    length, place = _integers(content, place, order)
+    names, place = _integers(content, place, order)
     if len(length) != 1 or not 0 < int(length[0]) <= 10_000:
-        raise Damaged("a structure has no length of names")
+        raise Damaged("matlab-names-length")
     if count != 1:
         return None
     text = bytes(names.astype(np.uint8))
@@ -161,6 +177,42 @@ def _structure(content: bytes, place: int, order: str, count: int, depth: int) -
 
 def _rows_of_text(codes: np.ndarray, shape: np.ndarray) -> list[str]:
     rows, columns = int(shape[0]), int(shape[1])
-    if rows * columns != len(codes) or (len(codes) and not 0 <= codes.min() <= codes.max() < 0x110000):
+    # A shape of no characters can have billions of rows.
+    if not len(codes) or rows * columns != len(codes) or not 0 <= codes.min() <= codes.max() < 0x110000:
         return []
     return ["".join(map(chr, row)).rstrip() for row in codes.reshape(rows, columns, order="F").tolist()]
+
+
+def read_matlab(path: Path, select: Selection, max_values: int) -> Recording:
+    """Return the selected columns of a MATLAB file; fields of structures are called `structure.field`.
+
+    Raises:
+        DynError: the file cannot be read.
+    """
+    if (size := path.stat().st_size) > LARGEST:
+        raise DynError("log-file-too-large", size=size, most=LARGEST)
+    data = path.read_bytes()
+    if data.startswith((b"MATLAB 7.3", b"\x89HDF")):
+        raise DynError("matlab-version-unsupported")
+    arrays: dict[str, Any] = {}
+    try:
+        for name, value in variables(data):
+            _collect(name, value, arrays)
+    except Damaged as error:
+        raise DynError("matlab-file-damaged", cause=error.detail) from error
+    return recording_of("MATLAB", arrays, select, max_values)
+
+
+def _collect(name: str, value: Value, arrays: dict[str, Any]) -> None:
+    """Add the arrays of a variable and of its fields, and the text of cells and rows, to `arrays`."""
+    if isinstance(value, dict):
+        for field, inner in value.items():
+            _collect(f"{name}.{field}", inner, arrays)
+    elif isinstance(value, list):
+        words = [item[0] if isinstance(item, list) and len(item) == 1 else item for item in value]
+        if len(words) == 1 and isinstance(words[0], (dict, np.ndarray)):
+            _collect(name, words[0], arrays)
+        elif words and all(isinstance(word, str) for word in words):
+            arrays[name] = np.array(words)
+    elif value is not None:
+        arrays[name] = value

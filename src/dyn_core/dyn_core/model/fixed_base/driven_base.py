@@ -1,170 +1,147 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of a robot whose base something else moves, in terms, for an arm on a vehicle."""
+"""Torques of a robot whose base is moved from outside, term by term, for an arm on a vehicle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from dyn_core.algorithms.dynamics.free_base import base_motion
+from dyn_core.algorithms.dynamics.free_base import base_motion, composite_wrenches
+from dyn_core.algorithms.dynamics.newton_euler import drive_torques
 from dyn_core.algorithms.link_motion import link_motions
-from dyn_core.codegen.staging import staged
+from dyn_core.algorithms.loops.passive_joint_positions import configuration
 from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.core.arrays import Array, as_floats
-from dyn_core.core.errors import DynError
-from dyn_core.dynamics.drive import drive_torques
-from dyn_core.dynamics.free_base import composite_wrenches
-from dyn_core.facade.compile import compiled_or_none
-from dyn_core.facade.runnable import Runnable, runnables
-from dyn_core.facade.symbolic_robot import symbolic_robot
-from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.loops.coordinates import configuration
+from dyn_core.core.errors import ArgumentError, DynError
+from dyn_core.model.builder import Family, Functions, Source, Vector, left_out
 from dyn_core.model.fixed_base.compiled_model import Model
-from dyn_core.model.fixed_base.dynamics_programs import with_terms
-from dyn_core.model.refuse_springs import refuse_springs
-from dyn_core.robot.robot import Robot
-from dyn_core.symbolic.expression_graph import Graph
+from dyn_core.model.fixed_base.dynamics_programs import symbolic_robot, with_terms
+from dyn_core.model.tunable_parameters import Backend
+from dyn_core.robot.mdh.direct_geometry import joint_placement
+from dyn_core.robot.robot import Robot, refuse_springs
 from dyn_core.symbolic.scalar import Scalar
 from dyn_core.symbolic.screw import Screw
-
-Vector = Sequence[Scalar]
 
 MOTION = 9
 """Numbers of a motion of the base: specific force, angular velocity, angular acceleration."""
 
 
 class DrivenBase:
-    """Torques of a model whose root link moves, and moves as it was told last. It is for one thread.
+    """Torques of a model whose root link moves as it was told last. It is for one thread.
 
-    What the base feels is what an inertial measurement unit at the origin of the root link shows, on the axes
-    of that link: the specific force, which is its acceleration less that of gravity (m/s^2), the angular
-    velocity (rad/s), and the angular acceleration (rad/s^2). Upright and at rest the force is (0, 0, 9.81).
-    The torques are
+    The motion of the base is what an inertial measurement unit at the origin of the root link shows, on the
+    axes of that link: specific force, which is acceleration minus gravity (m/s^2), angular velocity (rad/s),
+    and angular acceleration (rad/s^2). Upright and at rest the force is (0, 0, 9.81). The torques are
 
         gravity_torques + coriolis_torques + inertial_torques + friction,
 
-    the first of the specific force alone, the second of all velocities, the third of all accelerations
-    but that. Parameters are those that the model has at the time of the call; its gravity is not used.
+    the first from the specific force alone, the second from all velocities, the third from all other
+    accelerations. Parameters are those of the model at the time of the call; its gravity is not used.
     """
 
     def __init__(self, model: Model) -> None:
-        """Compile what is needed, by the backend of the model.
+        """Compile the functions with the backend of the model.
 
         Raises:
             DynError: the robot has loops, or elastic joints.
         """
         if not isinstance(model, Model):
-            raise ValueError(f"model: expected what compile_model answers, but it is {type(model).__name__}")
+            raise ArgumentError("model-type", given=type(model).__name__)
         robot = model.robot
         refuse_springs(robot, "a base that moves")
         if robot.loops:
-            raise DynError(
-                f"robot '{robot.name}' has loops: torques on a base that moves are computed of trees only",
-                element=f"loop '{robot.loops[0].name}'",
-            )
+            loop = f"loop '{robot.loops[0].name}'"
+            raise DynError("driven-base-with-loops", robot=robot.name, element=loop)
         self.model = model
         self._motion = np.zeros(MOTION)
         self.at_rest()
-        made_of = with_terms(robot, model.friction, model.rotor_inertia)
-        self._prepare: Runnable | None = None
-        self._prepared: list[Array] = []
+        without = partial(with_terms, friction=model.friction, rotor_inertia=model.rotor_inertia)
+        made_of = without(robot)
+        family = Family(
+            made_of,
+            made_of,
+            object,
+            shapes=dict.fromkeys(_TERMS, (robot.dof,)),
+            program=_program,
+            symbols=symbolic_robot,
+            without=without,
+            left_out=left_out(model.friction, model.rotor_inertia),
+        )
+        backend: Backend = "python" if model.backend == "python" else "auto"
+        made = Functions(family, "baked" if model.tuned is None else "runtime", backend, None)
+        self._tuning = made.tuning
         self._seen: Array | None = None
-        if model.tuned is None:
-            programs = [_program(made_of, name) for name in _ALGORITHMS]
-        else:
-            symbolic = symbolic_robot(made_of)
-            traced = with_terms(symbolic.robot, model.friction, model.rotor_inertia)
-            programs = [_program(traced, name, symbolic.graph) for name in _ALGORITHMS]
-            prepare, programs = staged(programs, symbolic.parameters)
-            self._prepare = runnables([prepare], "python")[0]
-        compiled = None if model.backend == "python" else compiled_or_none(robot, programs, "auto")
-        made = compiled or runnables(programs, "python")
-        # Compiled functions compute at once what fits, and hand over to the general ones what does not.
+        # Compiled functions pass calls that they cannot compute to the general ones.
         self._calls: dict[str, Callable[..., Array]] = {
-            name: one.function.bind(partial(one.run, self._prepared), self._prepared)
-            for name, one in zip(_ALGORITHMS, made, strict=True)
+            name: one.function.bind(partial(one.run, made.prepared), made.prepared)
+            for name, one in made.items()
         }
 
     @property
     def motion(self) -> Array:
-        """What the base feels: specific force, angular velocity and angular acceleration, (9,)."""
+        """Motion of the base: specific force, angular velocity and angular acceleration, (9,)."""
         return np.array(self._motion)
 
-    def feel(self, motion: npt.ArrayLike) -> None:
-        """Compute with another motion of the base from now on, (9,); ValueError where it is none."""
+    def feel(self, motion: ArrayLike) -> None:
+        """Set the motion of the base, (9,); ValueError for another shape or numbers that are not finite."""
         motion = as_floats("motion", motion)
         if motion.shape != (MOTION,) or not np.isfinite(motion).all():
-            raise ValueError(f"motion: expected {MOTION} finite numbers, but it is {motion.tolist()}")
+            raise ArgumentError("argument-numbers", argument="motion", count=MOTION, given=motion.tolist())
         self._motion[:] = motion
 
     def at_rest(self) -> None:
-        """Compute as if the base stood upright and still."""
+        """Set the motion of a base that stands upright and still."""
         self._motion[:] = 0.0
         self._motion[:3] = -np.array(self.model.robot.gravity)
 
     def gravity_torques(self, q: Array) -> Array:
         """Torques that hold the robot against the specific force, (n,), or (N, n) for N positions."""
-        return self._answer("gravity_torques", q)
+        return self._computed("gravity_torques", q)
 
     def coriolis_torques(self, q: Array, qd: Array) -> Array:
         """Coriolis and centrifugal torques of joints and base."""
-        return self._answer("coriolis_torques", q, qd)
+        return self._computed("coriolis_torques", q, qd)
 
     def inertial_torques(self, q: Array, qdd: Array) -> Array:
-        """Torques that accelerate the joints, with their rotors, and turn the base faster."""
-        return self._answer("inertial_torques", q, qdd)
+        """Torques for the accelerations of the joints, with their rotors, and the base's angular one."""
+        return self._computed("inertial_torques", q, qdd)
 
-    def _answer(self, name: str, q: Array, *vectors: Array) -> Array:
-        if self._prepare is not None:
-            self._see_parameters(self._prepare)
+    def _computed(self, name: str, q: Array, *vectors: Array) -> Array:
+        tuned = self.model.tuned
+        if self._tuning is not None and tuned is not None and tuned is not self._seen:
+            count = len(self.model.parameter_names)
+            self._tuning.renew(tuned[:count], tuned[count : count + 3])
+            self._seen = tuned
         motion = self._motion if q.ndim == 1 else np.tile(self._motion, (len(q), 1))
         return self._calls[name](q, *vectors, motion)
 
-    def _see_parameters(self, prepare: Runnable) -> None:
-        """Prepare from the parameters that the model has now, if they are others."""
-        tuned = self.model.tuned
-        if tuned is not None and tuned is not self._seen:
-            self._prepared[:] = [prepare.run((), tuned[: len(self.model.parameter_names) + 3])]
-            self._seen = tuned
 
-
-def _program(robot: Robot, name: str, graph: Graph | None = None) -> Program:
-    n = robot.dof
-    second: dict[str, dict[str, int]] = {
-        "gravity_torques": {},
-        "coriolis_torques": {"qd": n},
-        "inertial_torques": {"qdd": n},
-    }
-    sizes = {"q": n, **second[name], "motion": MOTION}
-    return trace(name, partial(_ALGORITHMS[name], robot), sizes, (n,), graph=graph)
-
-
-def _gravity(robot: Robot, q: Vector, motion: Vector) -> Vector:
-    rest = [0.0] * robot.dof
-    return _torques(robot, q, rest, rest, [*motion[:3], *[0.0] * 6])
-
-
-def _coriolis(robot: Robot, q: Vector, qd: Vector, motion: Vector) -> Vector:
-    none = [0.0] * 3
-    return _torques(robot, q, qd, [0.0] * robot.dof, [*none, *motion[3:6], *none])
-
-
-def _inertial(robot: Robot, q: Vector, qdd: Vector, motion: Vector) -> Vector:
-    return _torques(robot, q, [0.0] * robot.dof, qdd, [*[0.0] * 6, *motion[6:]])
-
-
-_ALGORITHMS: dict[str, Callable[..., Vector]] = {
-    "gravity_torques": _gravity,
-    "coriolis_torques": _coriolis,
-    "inertial_torques": _inertial,
+_TERMS: dict[str, tuple[str | None, slice]] = {
+    "gravity_torques": (None, slice(0, 3)),
+    "coriolis_torques": ("qd", slice(3, 6)),
+    "inertial_torques": ("qdd", slice(6, 9)),
 }
+"""By name: the vector that a function takes beside q, and the part of the motion that it computes with."""
+
+
+def _program(source: Source[Robot], name: str) -> Program:
+    n, (taken, part) = source.robot.dof, _TERMS[name]
+
+    def algorithm(q: Vector, *vectors: Vector) -> Vector:
+        motion: list[Scalar] = [0.0] * MOTION
+        motion[part] = vectors[-1][part]
+        given = {taken: vectors[0]}
+        return _torques(source.robot, q, given.get("qd", [0.0] * n), given.get("qdd", [0.0] * n), motion)
+
+    sizes = {"q": n, **({taken: n} if taken else {}), "motion": MOTION}
+    return trace(name, algorithm, sizes, (n,), graph=source.graph)
 
 
 def _torques(robot: Robot, q: Vector, qd: Vector, qdd: Vector, motion: Vector) -> Vector:
-    """Torques of rigid bodies and rotors on a base that feels a motion, without friction."""
+    """Torques of rigid bodies and rotors on a base with a motion, without friction."""
     fx, fy, fz, wx, wy, wz, ax, ay, az = motion
     base = base_motion(robot.T_root_0, (wx, wy, wz), Screw((fx, fy, fz), (ax, ay, az)))
     at = configuration(robot, q)

@@ -1,65 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of a model as programs: what each takes, and which algorithm it is traced from.
+"""Dynamics functions of a fixed-base robot as programs, and the algorithm of each.
 
-The algorithms know the n joints of the tree; users know the coordinates. Joints that mimic others, and
-passive joints of loops, are expanded and gathered here, so that this is traced along with the algorithm.
+`kinds` lists the functions, their inputs, and their algorithms. Algorithms take the n joints of the tree and
+users the coordinates: mimic joints and passive joints of loops are expanded and gathered here, and traced
+with the algorithm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from dyn_core.algorithms.base_parameters.determination import with_base_parameters
 from dyn_core.algorithms.dynamics import newton_euler
-from dyn_core.algorithms.dynamics.elastic_dynamics import motor_motion, motors
-from dyn_core.codegen.staging import staged
+from dyn_core.algorithms.dynamics.direct_dynamics import (
+    articulated_direct_dynamics,
+    factorised_direct_dynamics,
+)
+from dyn_core.algorithms.dynamics.elastic_dynamics import (
+    motor_motion,
+    motors,
+    spring_torques,
+    with_spring_torques,
+)
+from dyn_core.algorithms.dynamics.newton_euler import (
+    bias_torques,
+    drive_torques,
+    factorised,
+    gravity_torques,
+    inertia_and_bias,
+    inertia_matrix,
+    solved,
+)
+from dyn_core.algorithms.dynamics.regressors import regressor
+from dyn_core.algorithms.loops.passive_joint_positions import configuration
 from dyn_core.codegen.traced_program import Program, trace
-from dyn_core.dynamics.articulated_dynamics import articulated_direct_dynamics
-from dyn_core.dynamics.bias_torques import bias_torques
-from dyn_core.dynamics.drive import drive_torques
-from dyn_core.dynamics.factorisation import factorised, solved
-from dyn_core.dynamics.factorised_dynamics import factorised_direct_dynamics
-from dyn_core.dynamics.gravity_torques import gravity_torques
-from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.dynamics.mrnea import inertia_and_bias
-from dyn_core.dynamics.regressor import regressor
-from dyn_core.dynamics.springs import spring_torques, with_spring_torques
-from dyn_core.facade.closed import closed
-from dyn_core.facade.elastic_programs import LOADED, elastic_algorithms, rigid_and_elastic
-from dyn_core.facade.external import exerted_by_bodies
-from dyn_core.facade.symbolic_robot import SymbolicRobot
-from dyn_core.grouping.regroup import with_base_parameters
-from dyn_core.linalg.vector import dot
-from dyn_core.loops.coordinates import configuration
-from dyn_core.model.refuse_moving_base import refuse_moving_base
-from dyn_core.model.standard_parameters import PER_JOINT
+from dyn_core.model.builder import Algorithm, Kind, Source, Vector
+from dyn_core.model.external_wrenches import exerted_by_bodies
+from dyn_core.model.fixed_base.closed_loops import closed
+from dyn_core.model.fixed_base.elastic_joints import LOADED, elastic_algorithms, rigid_and_elastic
 from dyn_core.robot.joints import Friction, Sigma
 from dyn_core.robot.links import InertialParameters
-from dyn_core.robot.robot import Robot
+from dyn_core.robot.mdh_table import PER_JOINT, parametrised
+from dyn_core.robot.robot import Robot, refuse_moving_base
 from dyn_core.symbolic import vec3
-from dyn_core.symbolic.expression_graph import Graph
+from dyn_core.symbolic.elimination import dot
+from dyn_core.symbolic.expression_graph import Expr, Graph
 from dyn_core.symbolic.scalar import Scalar, is_zero
 
-Vector = Sequence[Scalar]
-Algorithm = Callable[..., Vector]
 Method = Literal["auto", "mrnea"]
 """Which algorithm: the one with the fewest operations, or inertia matrix and bias torques in one pass."""
-
-DIVISION = 4
-"""What a division costs, in multiplications, where two algorithms are compared."""
 
 FEW = 4
 """Revolute joints in one path up to which the inertia matrix in one pass can have the fewest operations.
 
-It was found to have them in random trees with one or two, and in none of 479 with more; a long chain would
-take longer to trace. Prismatic joints do not matter: behind one revolute joint it wins with any number.
+It had them in random trees with one or two, and in none of 479 with more; a long chain would take longer to
+trace. Prismatic joints do not matter: behind one revolute joint it wins with any number.
 """
 
 
 def with_terms(robot: Robot, friction: bool, rotor_inertia: bool) -> Robot:
-    """Answer the robot that the model is made of: without friction, or rotors, if they are not wanted."""
+    """Return the robot without friction, or without rotor inertia, if these are off."""
     joints = robot.joints
     if not friction:
         joints = tuple(replace(joint, friction=Friction()) for joint in joints)
@@ -69,45 +72,23 @@ def with_terms(robot: Robot, friction: bool, rotor_inertia: bool) -> Robot:
 
 
 def with_passive_friction(robot: Robot) -> Robot:
-    """Answer the robot with no friction but that of the passive joints of its loops."""
-    return replace(
-        robot,
-        joints=tuple(
-            joint
-            if robot.loops and joint.mu == 0 and joint.mimic is None
-            else replace(joint, friction=Friction())
-            for joint in robot.joints
-        ),
+    """Return the robot with the friction of the passive joints of its loops only."""
+    joints = (
+        joint
+        if robot.loops and joint.mu == 0 and joint.mimic is None
+        else replace(joint, friction=Friction())
+        for joint in robot.joints
     )
+    return replace(robot, joints=tuple(joints))
 
 
-def grouped(robot: Robot, base_parameters: bool, gravity_changes: bool) -> Robot:
-    """Answer the robot that programs are traced from: with base parameters, if they are wanted."""
-    if not base_parameters:
-        return robot
+def grouped(robot: Robot, gravity_changes: bool) -> Robot:
+    """Return the robot with base parameters, which give programs with fewer operations."""
     return with_base_parameters(robot, "tilted" if gravity_changes else "fixed")
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A function of a model.
-
-    Attributes:
-        algorithms: what computes it; of several the one with the fewest operations is taken.
-        sizes: length of each input, by name.
-        shape: shape of the result for one sample.
-        in_one_pass: what computes it by the modified Newton-Euler recursion, which is among the
-            algorithms where joints are few; None where the recursion is of no use.
-    """
-
-    algorithms: Sequence[Algorithm]
-    sizes: Mapping[str, int]
-    shape: tuple[int, ...]
-    in_one_pass: Algorithm | None = None
-
-
 def kinds(robot: Robot) -> dict[str, Kind]:
-    """Answer the functions of the model of a robot, by name."""
+    """Return the functions of the model of a robot, by name."""
     n = robot.dof
     q, qd, qdd, tau = {"q": n}, {"qd": n}, {"qdd": n}, {"tau": n}
     bodies = len(robot.joints)
@@ -135,58 +116,40 @@ def kinds(robot: Robot) -> dict[str, Kind]:
 
 
 def _elastic_kinds(robot: Robot) -> dict[str, Kind]:
-    n = robot.dof
+    n, count = robot.dof, len(motors(robot))
     algorithms = elastic_algorithms(robot, _inverse_dynamics)
     given = {"q": n, "qd": n, "qdd": len(rigid_and_elastic(robot)[0])}
-    return {
+    found = {
         "elastic_inverse_dynamics": Kind(algorithms, given, (n,)),
         LOADED: Kind(algorithms, given | {"extra": n}, (n,)),
         "spring_torques": Kind([_spring_torques], {"q": n, "qd": n}, (n,)),
-        **(_motor_kind(robot) if len(motors(robot)) == len(robot.elastic_joint_names) else {}),
     }
-
-
-def _motor_kind(robot: Robot) -> dict[str, Kind]:
-    count = len(motors(robot))
-    links = dict.fromkeys(("q", "qd", "qdd", "jerk", "snap"), robot.dof - count)
-    return {"motor_motion": Kind([_motor_motion], links, (3, count))}
+    if count == len(robot.elastic_joint_names):
+        links = dict.fromkeys(("q", "qd", "qdd", "jerk", "snap"), n - count)
+        found["motor_motion"] = Kind([_motor_motion], links, (3, count))
+    return found
 
 
 def _motor_motion(robot: Robot, q: Vector, qd: Vector, qdd: Vector, jerk: Vector, snap: Vector) -> Vector:
     return _flat(motor_motion(robot, q, qd, qdd, jerk, snap))
 
 
-def traced(robot: Robot, name: str, documentation: str = "", method: Method = "auto") -> Program:
-    """Answer a function of the model of a robot as a program."""
-    return min(_candidates(robot, name, documentation, None, method), key=_cost)
+def traced(robot: Robot, name: str, method: Method = "auto") -> Program:
+    """Return a function of the model of a robot as a program."""
+    return traced_from(Source(robot), name, method)
 
 
-def tunable(symbolic: SymbolicRobot, name: str, documentation: str = "", method: Method = "auto") -> Program:
-    """Answer a function of the model of a robot whose parameters are symbols, yet to be staged.
-
-    What depends on parameters alone costs nothing when a call does not compute it.
-    """
-
-    def cost(program: Program) -> int:
-        return _cost(staged([program], symbolic.parameters)[1][0])
-
-    return min(_candidates(symbolic.robot, name, documentation, symbolic.graph, method), key=cost)
-
-
-def _candidates(
-    robot: Robot, name: str, documentation: str, graph: Graph | None, method: Method
-) -> Iterator[Program]:
+def traced_from(source: Source[Robot], name: str, method: Method = "auto") -> Program:
+    """Return the same from a source; with symbols for parameters it is yet to be staged."""
+    robot = source.robot
     refuse_moving_base(robot, f"the function {name}", "compile_moving_base")
     kind = kinds(robot)[name]
-    only = kind.in_one_pass if method == "mrnea" else None
-    for algorithm in kind.algorithms if only is None else [only]:
-        program = trace(name, partial(algorithm, robot), kind.sizes, kind.shape, documentation, graph)
-        yield closed(robot, program)
-
-
-def _cost(program: Program) -> int:
-    counts = program.operation_counts
-    return counts["mul"] + counts["add"] + DIVISION * counts["div"]
+    one_pass = kind.in_one_pass if method == "mrnea" else None
+    programs = (
+        trace(name, partial(algorithm, robot), kind.sizes, kind.shape, graph=source.graph)
+        for algorithm in ([one_pass] if one_pass else kind.algorithms)
+    )
+    return source.cheapest(closed(robot, program) for program in programs)
 
 
 def _inverse_dynamics(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Vector:
@@ -240,10 +203,7 @@ def _friction_torques(robot: Robot, qd: Vector, q: Vector = ()) -> Vector:
 
 
 def _external_torques(robot: Robot, q: Vector, w: Vector) -> Vector:
-    """What wrenches that the bodies 1 to n exert add to the torques.
-
-    Of each `w` has the force and the moment in the frame of its child link, and about its origin.
-    """
+    """What wrenches that the bodies 1 to n exert add to the torques; w is a row of `packed`."""
     massless = replace(robot, bodies=(InertialParameters(),) * len(robot.bodies))
     rest = [0.0] * len(robot.joints)
     at = configuration(robot, q)
@@ -264,14 +224,14 @@ def _regressor(robot: Robot, q: Vector, qd: Vector, qdd: Vector) -> Vector:
 
 
 def _direct_algorithms(robot: Robot) -> list[Algorithm]:
-    """The algorithms for direct dynamics that suit the robot, of which the cheapest is taken."""
+    """Return the algorithms for direct dynamics that suit the robot."""
     if robot.loops or any(joint.mimic for joint in robot.joints):
         return [_coupled_direct_dynamics]
     return [_with_springs(articulated_direct_dynamics), _with_springs(factorised_direct_dynamics)]
 
 
 def _with_springs(algorithm: Algorithm) -> Algorithm:
-    """An algorithm that is given the torques of the springs with the others (Khalil 2010, sec. 6.2)."""
+    """Return an algorithm that takes the torques of the springs with the others (Khalil 2010, sec. 6.2)."""
 
     def direct_dynamics(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> Vector:
         springs = spring_torques(robot.joints, q, qd)
@@ -282,10 +242,14 @@ def _with_springs(algorithm: Algorithm) -> Algorithm:
 
 
 def _coupled_direct_dynamics(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> Vector:
-    """By the inertia matrix of the coordinates: the articulated recursion knows no coupling, nor loops."""
+    """Accelerations by the inertia matrix: the articulated recursion has no coupled joints or loops."""
     H = _bias_torques(robot, q, qd)
     at = configuration(robot, q)
-    A = at.inertia(inertia_matrix(robot, at.q))
+    return accelerations(at.inertia(inertia_matrix(robot, at.q)), H, tau)
+
+
+def accelerations(A: Sequence[Vector], H: Vector, tau: Vector) -> list[Scalar]:
+    """Accelerations of ``A qdd + H = tau``."""
     nonzero = [[i for i in range(k) if not is_zero(A[k][i])] for k in range(len(A))]
     return solved(factorised(A, nonzero), [torque - bias for torque, bias in zip(tau, H, strict=True)])
 
@@ -317,13 +281,11 @@ def _inertia_matrix_in_one_pass(robot: Robot, q: Vector) -> Vector:
 
 
 def _direct_dynamics_in_one_pass(robot: Robot, q: Vector, qd: Vector, tau: Vector) -> Vector:
-    A, H = _in_one_pass(robot, q, qd)
-    nonzero = [[i for i in range(k) if not is_zero(A[k][i])] for k in range(len(A))]
-    return solved(factorised(A, nonzero), [torque - bias for torque, bias in zip(tau, H, strict=True)])
+    return accelerations(*_in_one_pass(robot, q, qd), tau)
 
 
 def _most_revolute(robot: Robot) -> int:
-    """Number of revolute joints between the base and the link that most of them carry."""
+    """Return the largest number of revolute joints between the base and a link."""
     counts = [0]
     for joint in robot.joints:
         counts.append(counts[joint.antecedent] + (joint.sigma is Sigma.REVOLUTE))
@@ -332,3 +294,18 @@ def _most_revolute(robot: Robot) -> int:
 
 def _flat(rows: Sequence[Vector]) -> Vector:
     return [value for row in rows for value in row]
+
+
+def parameter_symbols(count: int) -> tuple[Graph, tuple[Expr, ...]]:
+    """Return a graph with symbols for parameters, then gravity."""
+    graph = Graph()
+    return graph, tuple(graph.input(f"parameters[{k}]") for k in range(count + 3))
+
+
+def symbolic_robot(robot: Robot) -> Source[Robot]:
+    """Return a robot with symbols for its dynamic parameters and gravity; its geometry stays."""
+    graph, symbols = parameter_symbols(len(robot.parameters))
+    joints, bodies = parametrised(robot.joints, symbols[:-3])
+    x, y, z = symbols[-3:]
+    symbolic = replace(robot, joints=joints, bodies=(robot.bodies[0], *bodies), gravity=(x, y, z))
+    return Source(symbolic, graph, symbols)

@@ -1,31 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of a model that belong to the Lagrange form, and are made when first asked for."""
+"""Functions of the Lagrange form tau = A qdd + B [qd qd] + C [qd^2] + Q, compiled at their first call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from dyn_core.codegen.traced_program import Program
-from dyn_core.core.arrays import Array, checked_out, joint_vectors
-from dyn_core.dynamics.coordinate_lagrange import refuse_loops
-from dyn_core.facade.lagrange_programs import OF_LAGRANGE
-from dyn_core.facade.symbolic_robot import symbolic_robot
-from dyn_core.model.fixed_base.dynamics_programs import grouped, with_terms
+from dyn_core.algorithms.dynamics.lagrange_form import coordinate_lagrange, coriolis_matrix, refuse_loops
+from dyn_core.codegen.traced_program import Program, trace
+from dyn_core.core.arrays import Array, joint_vectors
+from dyn_core.model.builder import Vector
 from dyn_core.model.fixed_base.link_functions import LinkFunctions
+from dyn_core.robot.joint_coupling import joint_positions
+from dyn_core.robot.robot import Robot
+from dyn_core.symbolic.expression_graph import Graph
+from dyn_core.symbolic.scalar import Scalar
+
+
+def lagrange_terms(robot: Robot, graph: Graph | None = None) -> Program:
+    """Return the matrices A, B, C and Q beside each other, n rows, as a program of q."""
+    refuse_loops(robot)
+    n, names = robot.dof, robot.coordinate_names
+    pairs = list(combinations(range(n), 2))
+
+    def algorithm(q: Vector) -> Vector:
+        A, b, Q = coordinate_lagrange(robot, joint_positions(robot, q))
+        rows: list[Scalar] = []
+        for i in range(n):
+            rows += A[i]
+            rows += (2.0 * b[i][j][k] for j, k in pairs)
+            rows += (b[i][j][j] for j in range(n))
+            rows.append(Q[i])
+        return rows
+
+    products = (f"B:{names[j]}:{names[k]}" for j, k in pairs)
+    columns = (*(f"A:{name}" for name in names), *products, *(f"C:{name}" for name in names), "Q")
+    program = trace("lagrange_terms", algorithm, {"q": n}, (n, len(columns)), graph=graph)
+    return replace(program, columns=columns)
+
+
+def coriolis_matrix_of(robot: Robot, graph: Graph | None = None) -> Program:
+    """Return the Coriolis matrix, n x n, as a program of q and qd."""
+    refuse_loops(robot)
+    n = robot.dof
+
+    def algorithm(q: Vector, qd: Vector) -> Vector:
+        form = coordinate_lagrange(robot, joint_positions(robot, q))
+        return [entry for row in coriolis_matrix(form.christoffel, qd) for entry in row]
+
+    return trace("coriolis_matrix", algorithm, {"q": n, "qd": n}, (n, n), graph=graph)
+
+
+OF_LAGRANGE: Mapping[str, Callable[..., Program]] = {
+    "coriolis_matrix": coriolis_matrix_of,
+    "lagrange_terms": lagrange_terms,
+}
+"""The programs by name."""
 
 
 class LagrangeTerms(NamedTuple):
     """Coefficients of ``tau = A qdd + B [qd qd] + C [qd^2] + Q`` (SYMORO+ 2003, eq. (3.5)).
 
-    Friction and springs come beside it.
-
-    ``[qd qd]`` are the products of two different velocities, qd_1 qd_2, qd_1 qd_3 ..., qd_2 qd_3 ..., as
-    ``j, k = numpy.triu_indices(n, 1)`` orders them: ``qd[j] * qd[k]``. Of a batch each has the samples first.
+    Friction and springs are not included. ``[qd qd]`` are the products of two different velocities, ``qd[j] *
+    qd[k]`` in the order of ``j, k = numpy.triu_indices(n, 1)``. In a batch each array has the samples first.
 
     Attributes:
         A: inertia matrix with the inertia of the rotors, n x n.
@@ -46,20 +88,11 @@ class LagrangeFunctions(LinkFunctions):
     The first call traces and compiles: make one before a control loop begins.
     """
 
-    friction: bool
-    rotor_inertia: bool
-    base_parameters: bool
+    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, out: Array | None = None) -> Array:
+        """Matrix C whose product C qd is the Coriolis and centrifugal torques, (n, n) or (N, n, n).
 
-    def coriolis_matrix(self, q: npt.ArrayLike, qd: npt.ArrayLike, out: Array | None = None) -> Array:
-        """Matrix C of which C qd are the Coriolis and centrifugal torques, (n, n) or (N, n, n).
-
-        Of all such matrices it is that of the Christoffel symbols: dA/dt - 2 C is skew-symmetric
-        (SYMORO+ 2003, sec. 3.3.3).
-
-        Args:
-            q: positions.
-            qd: velocities.
-            out: array for the result.
+        It is made of the Christoffel symbols, so that dA/dt - 2 C is skew-symmetric (SYMORO+ 2003, sec.
+        3.3.3).
 
         Raises:
             DynError: the robot has loops.
@@ -67,13 +100,11 @@ class LagrangeFunctions(LinkFunctions):
         call = self._calls.get(("coriolis_matrix", "", None)) or self._lagrange_call("coriolis_matrix")
         return call(q, qd) if out is None else call(q, qd, out=out)
 
-    def lagrange_terms(self, q: npt.ArrayLike, out: Array | None = None) -> LagrangeTerms:
+    def lagrange_terms(self, q: ArrayLike, out: Array | None = None) -> LagrangeTerms:
         """Coefficients A, B, C and Q of the Lagrange form (SYMORO+ 2003, appendix 4.2).
 
-        Args:
-            q: positions.
-            out: array for the four beside each other, (n, m) or (N, n, m) with m = 2 n + n (n - 1) / 2 + 1;
-                what is answered are parts of it.
+        `out` takes the four beside each other, (n, m) or (N, n, m) with m = 2 n + n (n - 1) / 2 + 1; the
+        results are views of it.
 
         Raises:
             DynError: the robot has loops.
@@ -84,25 +115,18 @@ class LagrangeFunctions(LinkFunctions):
         return LagrangeTerms(whole[..., :n], whole[..., n : -n - 1], whole[..., -n - 1 : -1], whole[..., -1])
 
     def _lagrange_call(self, name: str) -> Callable[..., Array]:
-        """Answer what computes one of the functions from whatever users give."""
-        runnable = self._made((name,), partial(self._lagrange_program, name))
+        """Return the compiled function, which takes all arguments that users may give."""
+        runnable = self._functions.other((name,), partial(self._lagrange_program, name))
 
-        def general(*vectors: npt.ArrayLike, out: Array | None = None) -> Array:
+        def general(*vectors: ArrayLike, out: Array | None = None) -> Array:
             given = dict(zip(("q", "qd"), vectors, strict=False))
-            arrays = joint_vectors(self.robot.dof, **given)
-            result = checked_out(out, (*arrays[0].shape[:-1], *runnable.shape))
-            return runnable.run(self._prepared, *arrays, out=result)
+            return self._run(runnable, joint_vectors(self.robot.dof, **given), out)
 
         call = self._calls[name, "", None] = runnable.function.bind(general, self._prepared)
         return call
 
     def _lagrange_program(self, name: str) -> Program:
-        """Answer one of the functions as a program, of symbols where parameters can be set."""
+        """Return one of the functions as a program, of symbols where parameters can be set."""
         refuse_loops(self.robot)
-        robot = with_terms(self.robot, self.friction, self.rotor_inertia)
-        if self._tuning is None:
-            return OF_LAGRANGE[name](grouped(robot, self.base_parameters, gravity_changes=False))
-        symbolic = symbolic_robot(robot)
-        of_symbols = with_terms(symbolic.robot, self.friction, self.rotor_inertia)
-        program = OF_LAGRANGE[name](grouped(of_symbols, self.base_parameters, True), symbolic.graph)
-        return replace(program, prepared=symbolic.parameters)
+        source = self._functions.family.source(self._tuning is not None)
+        return replace(OF_LAGRANGE[name](source.robot, source.graph), prepared=source.parameters or None)

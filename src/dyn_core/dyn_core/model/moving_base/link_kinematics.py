@@ -1,56 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics of links of a robot with a moving base, made when first asked for."""
+"""Kinematics of links of a robot with a moving base, compiled at their first call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Literal
 
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from dyn_core.algorithms.dynamics.free_base import base_motion, screw_at_0, twist_of
-from dyn_core.algorithms.link_motion import link_motions
+from dyn_core.algorithms.link_motion import body_velocities, expressed, jacobian, link_motions
+from dyn_core.algorithms.loops.passive_joint_positions import configuration
 from dyn_core.codegen.traced_program import Program, trace
-from dyn_core.core.arrays import Array, checked_out
-from dyn_core.facade.runnable import Runnable, runnables
-from dyn_core.geometry.base_placement import base_placement
-from dyn_core.geometry.joint_placement import joint_placement
-from dyn_core.kinematics.expressed import expressed
-from dyn_core.kinematics.jacobian import jacobian
-from dyn_core.kinematics.link_velocity import moved_along
-from dyn_core.linalg import transform
-from dyn_core.loops.coordinates import configuration
-from dyn_core.model.link_frame import LinkFrame
+from dyn_core.core.arrays import Array
+from dyn_core.model.builder import Vector
+from dyn_core.model.built_model import BuiltModel
 from dyn_core.model.moving_base.argument_checks import base_arguments
 from dyn_core.model.moving_base.dynamics_programs import Guard, input_sizes
-from dyn_core.model.moving_base.moving_base import MovingBase
-from dyn_core.robot.mdh.direct_geometry import transform_between
-from dyn_core.symbolic import mat3, screw, vec3
+from dyn_core.robot.links import LinkFrame
+from dyn_core.robot.mdh.direct_geometry import joint_placements, transform_between
+from dyn_core.robot.moving_base import MovingBase, base_placement
+from dyn_core.symbolic import mat3, transform, vec3
 from dyn_core.symbolic.mat3 import Mat3
 from dyn_core.symbolic.scalar import Scalar
 from dyn_core.symbolic.screw import Screw
 
-Vector = Sequence[Scalar]
 
-
-class BaseKinematics:
+class BaseKinematics(BuiltModel):
     """Placements and motions of links in the world.
 
-    The first call for a link traces and compiles. Before a control loop begins, make one.
+    The first call for a link traces and compiles. Make one before a control loop begins.
     """
 
     base: MovingBase
-    backend: Literal["c", "python"]
-    _of_links: dict[tuple[str, ...], Runnable]
 
-    def forward_kinematics(
-        self, pose: npt.ArrayLike, q: npt.ArrayLike, link: str, out: Array | None = None
-    ) -> Array:
+    def forward_kinematics(self, pose: ArrayLike, q: ArrayLike, link: str, out: Array | None = None) -> Array:
         """Placement of a link in the world: 4 x 4, or (N, 4, 4)."""
         return self._of_link("forward_kinematics", link, out, pose=pose, q=q)
 
-    def jacobian(self, pose: npt.ArrayLike, q: npt.ArrayLike, link: str, out: Array | None = None) -> Array:
+    def jacobian(self, pose: ArrayLike, q: ArrayLike, link: str, out: Array | None = None) -> Array:
         """Matrix J of the velocity of a link, [linear; angular] = J [V; qd]: 6 x (k + n), or (N, ...).
 
         The velocity is that of the origin of the link, on the axes of the world.
@@ -58,57 +46,42 @@ class BaseKinematics:
         return self._of_link("jacobian", link, out, pose=pose, q=q)
 
     def link_velocity(
-        self,
-        pose: npt.ArrayLike,
-        V: npt.ArrayLike,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        link: str,
-        out: Array | None = None,
+        self, pose: ArrayLike, V: ArrayLike, q: ArrayLike, qd: ArrayLike, link: str, out: Array | None = None
     ) -> Array:
         """Velocity of a link, [linear; angular] on the axes of the world (m/s, rad/s): (6,) or (N, 6)."""
         return self._of_link("link_velocity", link, out, pose=pose, V=V, q=q, qd=qd)
 
     def link_acceleration(
         self,
-        pose: npt.ArrayLike,
-        V: npt.ArrayLike,
-        Vd: npt.ArrayLike,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        qdd: npt.ArrayLike,
+        pose: ArrayLike,
+        V: ArrayLike,
+        Vd: ArrayLike,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
         link: str,
         out: Array | None = None,
     ) -> Array:
         """Acceleration of a link, [linear; angular] on the axes of the world: (6,) or (N, 6)."""
         return self._of_link("link_acceleration", link, out, pose=pose, V=V, Vd=Vd, q=q, qd=qd, qdd=qdd)
 
-    def _of_link(self, function: str, link: str, out: Array | None, **vectors: npt.ArrayLike) -> Array:
+    def _of_link(self, function: str, link: str, out: Array | None, **vectors: ArrayLike) -> Array:
         arrays = base_arguments(self.base, input_sizes(self.base), **vectors)
-        key = (function, link)
-        runnable = self._of_links.get(key)
-        if runnable is None:
-            program = base_link_program(self.base, function, link)
-            runnable = self._of_links.setdefault(key, runnables([program], self.backend)[0])
-        return runnable.run((), *arrays, out=checked_out(out, (*arrays[0].shape[:-1], *runnable.shape)))
+        program = partial(base_link_program, self.base, function, link)
+        runnable = self._functions.other((function, link), program)
+        return self._run(runnable, arrays, out)
 
 
 def base_link_program(base: MovingBase, function: str, link: str, guard: Guard | None = None) -> Program:
-    """Answer a function of a link as a program: one of `OF_BASE_LINK`.
+    """Return a function of a link as a program: one of `OF_BASE_LINK`.
 
-    Args:
-        base: the robot and its base.
-        function: name of the function.
-        link: name of the link.
-        guard: what becomes of the results where a quaternion is not of length 1; by default nothing.
-
-    Raises:
-        DynError: there is no such link.
+    `guard` changes the results where a quaternion is not of length 1.
     """
     frame = base.robot.link_frame(link)
     sizes = input_sizes(base)
     taken = {name: sizes[name] for name in OF_BASE_LINK[function]}
-    shape = (6, base.freedom + base.robot.dof) if function == "jacobian" else _SHAPES[function]
+    shapes = {"forward_kinematics": (4, 4), "jacobian": (6, base.freedom + base.robot.dof)}
+    shape = shapes.get(function, (6,))
 
     def algorithm(base: MovingBase, *vectors: Vector) -> Vector:
         return _ALGORITHMS[function](base, frame, *vectors)
@@ -125,10 +98,8 @@ def _placement(base: MovingBase, frame: LinkFrame, pose: Vector, q: Vector) -> V
 
 def _velocity(base: MovingBase, frame: LinkFrame, pose: Vector, V: Vector, q: Vector, qd: Vector) -> Vector:
     at = configuration(base.robot, q)
-    velocities = [screw_at_0(base.robot.T_root_0, twist_of(base, V))]
-    for joint, q_j, qd_j in zip(base.robot.joints, at.q, at.rates(qd), strict=True):
-        carried = screw.over(joint_placement(joint, q_j).steps, velocities[joint.antecedent])
-        velocities.append(moved_along(joint.sigma, carried, qd_j))
+    start = screw_at_0(base.robot.T_root_0, twist_of(base, V))
+    velocities = body_velocities(base.robot, joint_placements(base.robot, at.q), at.rates(qd), start)
     v, w = velocities[frame.body]
     v = vec3.add(v, vec3.cross(w, frame.T_body_link.p))
     return _in_world(base, pose, at.q, Screw(v, w), frame.body)
@@ -145,7 +116,7 @@ def _acceleration(
     qdd: Vector,
 ) -> Vector:
     at = configuration(base.robot, q)
-    placements = [joint_placement(joint, q_j) for joint, q_j in zip(base.robot.joints, at.q, strict=True)]
+    placements = joint_placements(base.robot, at.q)
     start = base_motion(base.robot.T_root_0, twist_of(base, V).angular, twist_of(base, Vd))
     motions = link_motions(base.robot, placements, at.rates(qd), at.accelerations(qd, qdd), start)
     _, wd, U, vd = motions[frame.body]
@@ -168,8 +139,7 @@ def _jacobian(base: MovingBase, frame: LinkFrame, pose: Vector, q: Vector) -> Ve
         v, w = twist_of(base, [float(i == k) for i in range(base.freedom)])
         columns.append(Screw(vec3.add(v, vec3.cross(w, L)), w))
     rows = at.many_torques(jacobian(base.robot, at.q, frame, base.link))
-    for x, y, z, wx, wy, wz in zip(*rows, strict=True):
-        columns.append(Screw((x, y, z), (wx, wy, wz)))
+    columns += (Screw((x, y, z), (wx, wy, wz)) for x, y, z, wx, wy, wz in zip(*rows, strict=True))
     turned = [(*mat3.mul_vec(R, c.linear), *mat3.mul_vec(R, c.angular)) for c in columns]
     return [column[row] for row in range(6) for column in turned]
 
@@ -180,16 +150,11 @@ OF_BASE_LINK: dict[str, tuple[str, ...]] = {
     "link_velocity": ("pose", "V", "q", "qd"),
     "link_acceleration": ("pose", "V", "Vd", "q", "qd", "qdd"),
 }
-"""Functions of a link, and what each takes."""
+"""Functions of a link, and their inputs."""
 
 _ALGORITHMS: dict[str, Callable[..., Vector]] = {
     "forward_kinematics": _placement,
     "jacobian": _jacobian,
     "link_velocity": _velocity,
     "link_acceleration": _acceleration,
-}
-_SHAPES: dict[str, tuple[int, ...]] = {
-    "forward_kinematics": (4, 4),
-    "link_velocity": (6,),
-    "link_acceleration": (6,),
 }

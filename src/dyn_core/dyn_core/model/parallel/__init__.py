@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of parallel robots, by the motion of the platform."""
+"""Models of parallel robots, by the motion of the platform.
+
+Imports the rooms below `model`, shared files of `model`, and `fixed_base`. Begin with `compiled_model.py`.
+"""

@@ -1,46 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A .par file to the robot that it describes: its frames are the frames of the robot.
+"""Convert a `ParRobot` to a robot, and back; both have the same frames.
 
-Frame j is link ``link_j``, joint j is ``joint_j`` unless the file names its joints. Frames of type 2
-are fixed on the body of their antecedent, with their inertia. With NJ > NL the frames NL + 1 to NJ
-are those of cut joints, and NJ + 1 to 2 NJ - NL are where these are on the other side of their loop
-(SYMORO+ 2003, sec. 1.5).
+Frame j is link ``link_j``, joint j is ``joint_j`` unless the file names its joints. Frames of type 2 are
+fixed on the body of their antecedent, with their inertia. With NJ > NL the frames NL + 1 to NJ are those of
+cut joints, and NJ + 1 to 2 NJ - NL those on the other side of their loop (SYMORO+ 2003, sec. 1.5).
+
+A .par file has no names of links, frames of tools, limits, or mass of the base: these are left out. A joint
+that stands still becomes a fixed frame.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from dyn_core.core.errors import DynError
-from dyn_core.io.attributes import LARGEST_LENGTH
-from dyn_core.linalg.angle import cos_sin
-from dyn_core.linalg.transform import IDENTITY, Transform, compose, inverse
-from dyn_core.model.link_frame import LinkFrame
-from dyn_core.model.loop import Loop, LoopEnd, LoopType
-from dyn_core.model.mdh_parameters import MdhParameters
-from dyn_core.model.snapped import Snapped
-from dyn_core.robot.joints import Friction, Joint, Mimic, Sigma
-from dyn_core.robot.links import InertialParameters, in_frame, merge
+from dyn_core.core.findings import Place
+from dyn_core.robot.joints import Friction, Joint, Loop, LoopEnd, LoopType, MdhParameters, Mimic, Sigma
+from dyn_core.robot.links import InertialParameters, LinkFrame, in_frame, merge
 from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
-from dyn_core.robot.par.reader import FIXED, ParFrame, ParLink, ParRobot
-from dyn_core.robot.robot import Robot
+from dyn_core.robot.mdh_table import FIXED
+from dyn_core.robot.par.reader import ParFrame, ParLink, ParRobot, ParVariable
+from dyn_core.robot.robot import Robot, Snapped
 from dyn_core.robot.urdf.conversion import Snap, snapped_angles
-from dyn_core.symbolic import mat3
+from dyn_core.robot.xml_text import LARGEST_LENGTH
+from dyn_core.symbolic import mat3, vec3
+from dyn_core.symbolic.scalar import cos_sin
+from dyn_core.symbolic.transform import IDENTITY, Transform, compose, inverse
 from dyn_core.symbolic.vec3 import Vec3
 
 _ORTHONORMAL = 1e-6
 
 
 def build_par(par: ParRobot, gravity: Vec3 | None, description_hash: str, mimic: bool, snap: Snap) -> Robot:
-    """Answer the robot of a .par file.
+    """Return the robot of a .par file.
 
     Args:
-        par: what the file says.
+        par: contents of the file.
         gravity: acceleration of gravity in the root frame (m/s^2); None for that of the file.
         description_hash: SHA-256 of the text.
-        mimic: whether joints with the variable of another follow it, or move freely.
-        snap: which angles are taken for roundings.
+        mimic: True if joints with the variable of another follow it, False if they move freely.
+        snap: as in `load_robot`.
     """
     frames, snapped = _snapped_frames(par.frames, snap)
     T_root_0 = _base_placement(par.Z)
@@ -49,7 +50,7 @@ def build_par(par: ParRobot, gravity: Vec3 | None, description_hash: str, mimic:
         tree.add(j, frame, par.links[j - 1])
     if gravity is None:
         if par.gravity is None:
-            raise DynError("G has no value: write numbers, or give gravity to load_robot", element="G")
+            raise DynError("gravity-missing", element="G")
         gravity = mat3.mul_vec(T_root_0.R, par.gravity)
     tree.couple(frames, mimic)
     loops = _loops(par, frames, tree)
@@ -120,17 +121,20 @@ class _Tree:
                 continue
             leader = frames[variable.frame - 1].variable
             if variable.frame not in self.joint_of_frame or leader is None or leader.frame != variable.frame:
+                line, element = frames[j - 1].line, f"frame {j}"
                 raise DynError(
-                    f"frame {j} (line {frames[j - 1].line}) has the variable of frame {variable.frame}, "
-                    "which follows another or is cut: write the variable that it follows in the end",
-                    element=f"frame {j}",
+                    "frame-variable-dependent",
+                    frame=j,
+                    frame_line=line,
+                    leader=variable.frame,
+                    element=element,
                 )
             follows = Mimic(self.joint_of_frame[variable.frame], variable.coefficient, 0.0)
             self.joints[number - 1] = replace(self.joints[number - 1], mimic=follows, mu=0)
 
 
 def _joint_names(par: ParRobot) -> dict[int, str]:
-    """Names of the joints by frame: those of the comment where it names all joints, each differently."""
+    """Return the names of the joints by frame: those of the comment if it has a different one for each."""
     moving = [j for j, frame in enumerate(par.frames[: len(par.links)], start=1) if frame.sigma != FIXED]
     names = par.joint_names
     if len(names) == len(moving) == len(set(names)) and all(names):
@@ -149,7 +153,7 @@ def _snapped_frames(
         result.append(replace(frame, gamma=used[0], alpha=used[1], theta=used[2]))
         for name, a, b in zip(("gamma", "alpha", "theta"), given, used, strict=True):
             if a != b:
-                records.append(Snapped(f"frame {j}", name, frame.line, a, b))
+                records.append(Snapped(f"frame {j}", name, frame.line, a, b, Place(f"frame {j}")))
     return tuple(result), tuple(records)
 
 
@@ -158,16 +162,13 @@ def _mdh(frame: ParFrame) -> MdhParameters:
 
 
 def _placement(frame: ParFrame) -> Transform:
-    """Placement iTj with the variable at 0, of which b + r cos(alpha) keeps all digits (see `Joint`)."""
+    """Return iTj with the variable at 0, where b + r cos(alpha) keeps all digits (see `Joint.origin`)."""
     R, (x, y, z) = transform_from_mdh(_mdh(frame))
     if frame.exact_b != Fraction(frame.b):
         c, _ = cos_sin(frame.alpha)
         z = float(frame.exact_b + Fraction(frame.r) * Fraction(c))
     if max(abs(x), abs(y), abs(z)) > LARGEST_LENGTH:
-        raise DynError(
-            f"line {frame.line}: a frame is more than {LARGEST_LENGTH:g} m away: check the unit",
-            line=frame.line,
-        )
+        raise DynError("frame-too-far", place=Place(line=frame.line), limit=LARGEST_LENGTH)
     return Transform(R, (x, y, z))
 
 
@@ -180,9 +181,7 @@ def _base_placement(Z: tuple[float, ...]) -> Transform:
     (a, b, c), (d, e, f), (g, h, i) = R
     determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
     if not error < _ORTHONORMAL or determinant < 0.0 or Z[12:] != (0.0, 0.0, 0.0, 1.0):
-        raise DynError(
-            "Z is not the placement of a frame: its first three columns must be a rotation", element="Z"
-        )
+        raise DynError("base-placement-invalid", element="Z")
     return Transform(R, (Z[3], Z[7], Z[11]))
 
 
@@ -194,29 +193,110 @@ def _loops(par: ParRobot, frames: tuple[ParFrame, ...], tree: _Tree) -> tuple[Lo
             body, T_body_j = tree.placed[j]
             tree.links.append(LinkFrame(f"link_{j}", body, T_body_j))
     placed = {j: LinkFrame(f"link_{j}", *tree.placed[j]) for j in range(len(frames) + 1)}
-    first: dict[int, LinkFrame] = {}
-    for link in tree.links:
-        first.setdefault(link.body, link)
+    first = {link.body: link for link in reversed(tree.links)}
     loops = []
     for k in range(1, NJ - NL + 1):
         cut, other = frames[NL + k - 1], NJ + k
         if cut.sigma == FIXED or placed[NL + k].body == placed[other].body:
-            raise DynError(f"loop {k}, frames {NL + k} and {other}, does not move", element=f"frame {NL + k}")
+            element = f"frame {NL + k}"
+            raise DynError("loop-immobile", loop=k, first_frame=NL + k, second_frame=other, element=element)
         if cut.mu == 1:
-            raise DynError(
-                f"loop_{k} (line {cut.line}) is cut at an actuated joint, mu[{NL + k}] = 1: an actuator "
-                "needs a joint of the tree: cut the loop at a passive one, or write mu = 0 if it has none",
-                element=f"loop 'loop_{k}'",
-                line=cut.line or None,
-            )
+            values: dict[str, Any] = {"loop": k, "line_number": cut.line, "frame": NL + k}
+            element = f"loop 'loop_{k}'"
+            raise DynError("loop-cut-at-actuator", element=element, line=cut.line, **values)
         kind = LoopType.REVOLUTE if cut.sigma == Sigma.REVOLUTE else LoopType.PRISMATIC
-        ends = [_end(first, placed[j]) for j in (NL + k, other)]
+        ends = []
+        for frame in (placed[NL + k], placed[other]):
+            link = first[frame.body]
+            ends.append(LoopEnd(link.name, compose(inverse(link.T_body_link), frame.T_body_link)))
         z = (0.0, 0.0, 1.0)
         loops.append(Loop(f"loop_{k}", kind, ends[0], ends[1], z, z))
     return tuple(loops)
 
 
-def _end(first: dict[int, LinkFrame], frame: LinkFrame) -> LoopEnd:
-    """Side of a cut joint, on the first link of the body."""
-    link = first[frame.body]
-    return LoopEnd(link.name, compose(inverse(link.T_body_link), frame.T_body_link))
+# A robot as the contents of a .par file
+
+_DIGITS_LOST = 1e-14
+
+
+def describe_par(robot: Robot) -> ParRobot:
+    """Return the contents of a .par file of a robot; DynError if a .par file cannot describe it."""
+    n, cuts = len(robot.joints), len(robot.loops)
+    frames = [_joint_frame(j, joint) for j, joint in enumerate(robot.joints, start=1)]
+    pairs = [_cut_frames(n + k, loop) for k, loop in enumerate(robot.loops, start=1)]
+    frames += [frame for frame, _ in pairs] + [other for _, other in pairs]
+    (R, p) = robot.T_root_0
+    return ParRobot(
+        name=robot.name,
+        joint_names=tuple(joint.name for joint in robot.joints if not joint.mimic or joint.mimic.leader),
+        joint_count=n + cuts,
+        frames=tuple(frames),
+        links=tuple(
+            ParLink(body.values, joint.Ia, joint.friction.Fv, joint.friction.Fs)
+            for joint, body in zip(robot.joints, robot.bodies[1:], strict=True)
+        ),
+        gravity=robot.gravity_0,
+        Z=(*R[0], p[0], *R[1], p[1], *R[2], p[2], 0.0, 0.0, 0.0, 1.0),
+        remarks=(),
+    )
+
+
+def _joint_frame(j: int, joint: Joint) -> ParFrame:
+    mimic = joint.mimic or Mimic(j, 1.0, 0.0)
+    turn, slide = (mimic.offset, 0.0) if joint.sigma is Sigma.REVOLUTE else (0.0, mimic.offset)
+    sigma = joint.sigma if mimic.leader else FIXED
+    variable = ParVariable(mimic.leader, mimic.multiplier) if mimic.leader else None
+    return _frame(joint.antecedent, sigma, joint.mu, joint.mdh, joint.origin, variable, turn, slide)
+
+
+def _frame(
+    antecedent: int,
+    sigma: int,
+    mu: int,
+    mdh: MdhParameters,
+    origin: Vec3,
+    variable: ParVariable | None,
+    turn: float = 0.0,
+    slide: float = 0.0,
+) -> ParFrame:
+    """Return a frame at `origin`, turned and slid along z.
+
+    If axes are almost parallel, b and r are large and cancel (see `Joint.origin`). Then r gives the position
+    across z_i with the float of alpha, and b, with as many digits as needed, the position along z_i.
+    """
+    gamma_c, gamma_s = cos_sin(mdh.gamma)
+    alpha_c, alpha_s = cos_sin(mdh.alpha)
+    b, r = Fraction(mdh.b), mdh.r + slide
+    moved = vec3.sub(transform_from_mdh(mdh).p, origin)
+    if vec3.norm(moved) > _DIGITS_LOST * (vec3.norm(origin) + abs(slide)):
+        r = (origin[0] * gamma_s - origin[1] * gamma_c) / alpha_s + slide
+        b = Fraction(origin[2]) + (Fraction(slide) - Fraction(r)) * Fraction(alpha_c)
+    return ParFrame(
+        line=0,
+        antecedent=antecedent,
+        sigma=int(sigma),
+        mu=mu,
+        gamma=mdh.gamma,
+        b=float(b),
+        alpha=mdh.alpha,
+        d=mdh.d,
+        theta=mdh.theta + turn,
+        r=r,
+        exact_b=b,
+        words=("", "", ""),
+        variable=variable,
+    )
+
+
+def _cut_frames(k: int, loop: Loop) -> tuple[ParFrame, ParFrame]:
+    """Return frames k and k+B of a cut joint, as in the table of geometric parameters."""
+    sigma = {LoopType.REVOLUTE: Sigma.REVOLUTE, LoopType.PRISMATIC: Sigma.PRISMATIC}.get(loop.type)
+    if sigma is None:
+        kind, element = loop.type.value, f"loop '{loop.name}'"
+        raise DynError("loop-type-unsupported", loop=loop.name, loop_type=kind, element=element)
+    assert loop.frames is not None
+    frame, other = loop.frames
+    return (
+        _frame(frame.antecedent, sigma, 0, frame.mdh, frame.origin, ParVariable(k, 1.0)),
+        _frame(other.antecedent, FIXED, 0, other.mdh, other.origin, None),
+    )

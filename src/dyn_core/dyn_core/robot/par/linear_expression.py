@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dyn_core.core.errors import DynError, shortened
-from dyn_core.io.number import finite_number
+from dyn_core.core.errors import DynError
+from dyn_core.core.text import finite_number
 
 MAX_CHARACTERS = 500
 MAX_DEPTH = 30
@@ -28,17 +28,15 @@ class Linear:
 
 
 def linear_expression(text: str) -> Linear:
-    """Answer the value of an expression; DynError where it is none, or is not linear in its symbols."""
+    """Return the value of an expression; DynError if it is wrong or not linear in its symbols."""
     if len(text) > MAX_CHARACTERS:
-        raise DynError(
-            f"the expression has {len(text)} characters, more than the {MAX_CHARACTERS} that are read"
-        )
+        raise DynError("expression-too-long", count=len(text), limit=MAX_CHARACTERS)
     reader = _Reader(text)
     value = reader.sum()
     reader.end()
     values = (value.constant, *value.coefficients.values())
     if not all(map(math.isfinite, values)):
-        raise reader.error("is not finite")
+        raise DynError("expression-not-finite", expression=reader.text)
     return value
 
 
@@ -53,22 +51,24 @@ class _Reader:
         while position < end:
             match = _TOKEN.match(text, position)
             if match is None:
-                raise self.error("is no expression")
+                raise DynError("expression-malformed", expression=self.text)
             self._tokens.append(match.group(1))
             position = match.end()
         self._tokens.reverse()
 
-    def error(self, what: str) -> DynError:
-        return DynError(f"'{shortened(self._text.strip(), 60)}' {what}")
+    @property
+    def text(self) -> str:
+        """The expression without the spaces around it."""
+        return self._text.strip()
 
     def end(self) -> None:
         if self._tokens:
-            raise self.error("is no expression")
+            raise DynError("expression-malformed", expression=self.text)
 
     def sum(self) -> Linear:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self.error(f"is nested more than {MAX_DEPTH} deep")
+            raise DynError("expression-nested-too-deep", expression=self.text, limit=MAX_DEPTH)
         value = self._product()
         while self._next() in ("+", "-"):
             sign = 1.0 if self._tokens.pop() == "+" else -1.0
@@ -84,7 +84,7 @@ class _Reader:
             else:
                 divisor = self._factor()
                 if divisor.coefficients or divisor.constant == 0.0:
-                    raise self.error("divides by zero or by a symbol")
+                    raise DynError("expression-divisor-invalid", expression=self.text)
                 value = _scaled(1.0 / divisor.constant, value)
         return value
 
@@ -102,7 +102,7 @@ class _Reader:
         if token == "(":
             return self._closed()
         if not re.match(r"[A-Za-z_]", token):
-            raise self.error("is no expression")
+            raise DynError("expression-malformed", expression=self.text)
         name = token.lower()
         if name == _PI:
             return Linear(math.pi)
@@ -114,20 +114,20 @@ class _Reader:
     def _closed(self) -> Linear:
         value = self.sum()
         if not self._tokens or self._tokens.pop() != ")":
-            raise self.error("is no expression: a ) is missing")
+            raise DynError("expression-unclosed", expression=self.text)
         return value
 
     def _function(self, name: str, argument: Linear) -> Linear:
         if argument.coefficients:
-            raise self.error(f"holds a symbol in {name}()")
+            raise DynError("expression-function-of-symbol", expression=self.text, function=name)
         try:
             return Linear(_FUNCTIONS[name](argument.constant))
         except ValueError as error:
-            raise self.error("is not finite") from error
+            raise DynError("expression-not-finite", expression=self.text) from error
 
     def _times(self, a: Linear, b: Linear) -> Linear:
         if a.coefficients and b.coefficients:
-            raise self.error("multiplies two symbols")
+            raise DynError("expression-product-of-symbols", expression=self.text)
         return _scaled(b.constant, a) if a.coefficients else _scaled(a.constant, b)
 
     def _next(self) -> str:

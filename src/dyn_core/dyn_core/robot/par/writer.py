@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from dyn_core.linalg.angle import quarter_turns
-from dyn_core.robot.par.reader import INERTIAL, ParFrame, ParRobot
+from dyn_core.robot.mdh_table import INERTIAL, QUARTERS
+from dyn_core.robot.par.reader import ParFrame, ParRobot
 from dyn_core.robot.urdf.writer import number_text
+from dyn_core.symbolic.scalar import quarter_turns
 
-_QUARTERS = {0: "0", 1: "Pi/2", -1: "-Pi/2", 2: "Pi", -2: "-Pi"}
 _DIGITS = 40
 _PLAIN_NAME = re.compile(r"[^,*()\s](?:[^,*()\n\r]*[^,*()\s])?")
 
 
 def par_text(par: ParRobot) -> str:
-    """Answer .par text: every number with all its digits, multiples of pi/2 in terms of ``Pi``."""
+    """Return .par text: every number with all its digits, multiples of pi/2 in terms of ``Pi``."""
     return "\n".join([*_head(par), *_frames(par), *_links(par), *_base(par), "(* End of definition *)", ""])
 
 
@@ -56,9 +56,8 @@ def _links(par: ParRobot) -> Iterator[str]:
     yield "\n(* Dynamic parameters and external forces *)"
     for k, key in enumerate(INERTIAL):
         yield _entry(key, (number_text(link.inertial[k]) for link in par.links))
-    yield _entry("IA", (number_text(link.Ia) for link in par.links))
-    yield _entry("FV", (number_text(link.Fv) for link in par.links))
-    yield _entry("FS", (number_text(link.Fs) for link in par.links))
+    for key, attribute in (("IA", "Ia"), ("FV", "Fv"), ("FS", "Fs")):
+        yield _entry(key, (number_text(getattr(link, attribute)) for link in par.links))
     for key in ("FX", "FY", "FZ", "CX", "CY", "CZ"):
         yield _entry(key, ("0" for _ in par.links))
 
@@ -75,9 +74,9 @@ def _base(par: ParRobot) -> Iterator[str]:
 
 
 def angle_text(angle: float) -> str:
-    """Answer an angle (rad) with all its digits; in terms of ``Pi`` where it is a multiple of pi/2."""
+    """Return an angle (rad) with all its digits, or as a multiple of ``Pi/2``."""
     turns = quarter_turns(angle)
-    return number_text(angle) if turns is None else _QUARTERS.get(turns, number_text(angle))
+    return number_text(angle) if turns is None else QUARTERS.get(turns, number_text(angle))
 
 
 def _entry(key: str, values: Iterable[str]) -> str:
@@ -85,7 +84,7 @@ def _entry(key: str, values: Iterable[str]) -> str:
 
 
 def _exact_text(value: float, exact: Fraction) -> str:
-    """Answer a length, with more digits than a float has where these are known."""
+    """Return a length, with more digits than a float has if they are known."""
     if Fraction(value) == exact:
         return number_text(value)
     with localcontext() as context:
@@ -94,7 +93,7 @@ def _exact_text(value: float, exact: Fraction) -> str:
 
 
 def _sum(constant: str, frame: ParFrame, par: ParRobot, moves: int) -> str:
-    """Answer theta (`moves` 0) or r (1) as ``2*t1 + 0.3``."""
+    """Return theta (`moves` 0) or r (1) as ``2*t1 + 0.3``."""
     if frame.sigma != moves or frame.variable is None:
         return constant
     leader, coefficient = frame.variable.frame, frame.variable.coefficient

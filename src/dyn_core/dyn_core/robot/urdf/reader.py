@@ -1,60 +1,225 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a URDF says beside its joints about their actuators: rotor inertias, and which have none.
+"""Read a URDF: XML text to a `UrdfDescription`.
 
-Rotor inertias, of which the first that is there counts:
+Read are the <link> and <joint> elements directly under <robot>, as far as they concern motion and mass; the
+actuators in <transmission> and <ros2_control>; and loops (see `joint_elements`). Everything else (visual,
+collision, gazebo, ...) is ignored.
+
+Rotor inertias; the first that is given counts:
 
 * ``<dynamics armature="0.1">``, seen at the joint, as exporters for simulators write it;
 * ``<ros2_control> <joint name="..."> <param name="rotor_inertia">0.1</param>``, seen at the joint;
 * ``<transmission> <joint name="..."/> <actuator> <drake:rotor_inertia value="1e-4"/>
   <drake:gear_ratio value="100"/>``, as Drake reads it: the inertia of the rotor itself, which the
-  joint sees multiplied by the square of the ratio. Where there is no ``drake:gear_ratio``, a
-  ``<mechanicalReduction>`` of the actuator or the joint is the ratio, and 1 where there is none.
+  joint sees multiplied by the square of the ratio. Without a ``drake:gear_ratio``, a
+  ``<mechanicalReduction>`` of the actuator or the joint is the ratio, and without both it is 1.
 
-A joint is passive where <ros2_control> lists it without a <command_interface>. What planar and
-floating joints are made of is passive unless it is listed with one, by its own name.
+A joint is passive if <ros2_control> lists it without a <command_interface>. The parts of planar and
+floating joints are passive unless one is listed, by its own name, with a <command_interface>.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from dyn_core.core.errors import shortened
-from dyn_core.io.attributes import LARGEST_MASS, fail, label, mass_number, number
-from dyn_core.io.number import finite_number
-from dyn_core.robot.xml_text import Element
+from dyn_core.core.errors import DynError, ModelWarning, shortened
+from dyn_core.core.findings import Place
+from dyn_core.core.text import finite_number
+from dyn_core.robot.description import MOMENTS, UrdfDescription, UrdfInertial, UrdfJoint, UrdfLink
+from dyn_core.robot.urdf.joint_elements import remark_on_drives, urdf_joints, urdf_loops
+from dyn_core.robot.xml_text import (
+    LARGEST_MASS,
+    Element,
+    mass_number,
+    number,
+    origin,
+    parse_xml,
+    place_in,
+    place_of,
+    text,
+)
 
 
-def transmission_inertias(robot: Element) -> dict[str, float]:
-    """Answer the rotor inertias seen at the joints (kg m^2 or kg), by joint, that are not <dynamics>."""
+def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
+    """Return the description in URDF text; DynError, with element and line, if it cannot be a robot.
+
+    Some defects that other programs accept give only a warning: a robot without a name (`name_if_none` is
+    used), an <inertial> without mass or inertia (0 is used) and a <mimic> of an unknown joint (ignored).
+    """
+    robot = parse_xml(urdf)
+    if robot.tag != "robot":
+        shown, line = shortened(robot.tag, 40), robot.line
+        raise DynError("root-element-unknown", line_number=line, tag=robot.tag, element=shown, line=line)
+    _refuse_xacro(robot)
+    remarks: list[ModelWarning] = []
+    name = robot.attributes.get("name", "").strip()
+    if not name:
+        place = Place("robot", line=robot.line)
+        remarks.append(ModelWarning("robot-name-missing", place=place, used=name_if_none))
+    links = tuple(_link(element, remarks) for element in robot.all("link"))
+    rotor_inertia = _rotor_inertias(robot)
+    joints = urdf_joints(robot, rotor_inertia, remarks)
+    root = _root_of_tree(links, joints)
+    commanded = _commanded_joints(robot)
+    remark_on_drives(joints, rotor_inertia, commanded, remarks)
+    parts = [name for joint in joints for name in joint.parts]
+    listed = {**dict.fromkeys(parts, False), **commanded}
+    return UrdfDescription(
+        name=name or name_if_none,
+        root=root,
+        links=links,
+        joints=joints,
+        loops=urdf_loops(robot, remarks),
+        passive=tuple(name for name, is_commanded in listed.items() if not is_commanded),
+        driven=_driven_joints(robot, commanded),
+        remarks=tuple(remarks),
+        part_rotor_inertias=tuple((name, rotor_inertia[name]) for name in parts if name in rotor_inertia),
+    )
+
+
+def _refuse_xacro(robot: Element) -> None:
+    """Raise DynError at the first element that is left for xacro, which may expand to parts of the robot."""
+    ahead = [robot]
+    while ahead:
+        element = ahead.pop()
+        if element.tag.startswith("xacro:"):
+            tag, line = element.tag, element.line
+            raise DynError(
+                "xacro-not-expanded", tag=tag, line_number=line, element=shortened(tag, 40), line=line
+            )
+        ahead.extend(reversed(element.children))
+
+
+def _link(element: Element, remarks: list[ModelWarning]) -> UrdfLink:
+    owner = place_of(element)
+    name = text(owner, element, "name")
+    inertial = element.first("inertial")
+    return UrdfLink(name, element.line, None if inertial is None else _inertial(owner, inertial, remarks))
+
+
+def _inertial(owner: Place, element: Element, remarks: list[ModelWarning]) -> UrdfInertial:
+    mass, inertia = element.first("mass"), element.first("inertia")
+    for tag, child in (("mass", mass), ("inertia", inertia)):
+        if child is None:
+            remarks.append(ModelWarning("inertial-part-missing", place=place_in(owner, element), tag=tag))
+    kilograms = 0.0 if mass is None else mass_number(owner, mass, "value")
+    if mass is not None and kilograms < 0.0:
+        raise DynError("link-mass-negative", place=place_in(owner, mass), mass=kilograms)
+    at = origin(owner, element)
+    moments = (0.0 if inertia is None else mass_number(owner, inertia, name) for name in MOMENTS)
+    return UrdfInertial(at, kilograms, *moments)
+
+
+# The tree that links and joints must form
+
+
+def _root_of_tree(links: Sequence[UrdfLink], joints: Sequence[UrdfJoint]) -> str:
+    """Return the name of the root link; DynError if links and joints are not one tree with clear names."""
+    if not links:
+        raise DynError("robot-without-links", element="robot")
+    lines = {"link": _lines_by_name("link", links), "joint": _lines_by_name("joint", joints)}
+    for joint in joints:
+        for end, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in lines["link"]:
+                raise DynError("joint-end-unknown", place=_place(joint), end=end, link=name)
+        if joint.parent == joint.child:
+            raise DynError("joint-ends-equal", place=_place(joint), link=joint.child)
+    carrier: dict[str, UrdfJoint] = {}
+    for joint in joints:
+        other = carrier.setdefault(joint.child, joint)
+        if other is not joint:
+            values: dict[str, Any] = {"other_joint": other.name, "other_line": other.line}
+            raise DynError("link-parents-several", place=_place(joint), link=joint.child, **values)
+    roots = [link for link in links if link.name not in carrier]
+    if len(roots) > 1:
+        names, second = [link.name for link in roots], roots[1]
+        element = f"link '{second.name}'"
+        raise DynError("root-links-several", count=len(roots), links=names, element=element, line=second.line)
+    _refuse_cycles(links, carrier)
+    _refuse_part_names(joints, lines)
+    return roots[0].name
+
+
+def _lines_by_name(kind: str, items: Sequence[UrdfLink] | Sequence[UrdfJoint]) -> dict[str, int]:
+    lines: dict[str, int] = {}
+    for item in items:
+        if item.name in lines:
+            values: dict[str, Any] = {"kind": kind, "given": item.name, "line_number": item.line}
+            element, first = f"{kind} '{item.name}'", lines[item.name]
+            raise DynError("name-repeated", first_line=first, element=element, line=item.line, **values)
+        lines[item.name] = item.line
+    return lines
+
+
+def _refuse_cycles(links: Sequence[UrdfLink], carrier: Mapping[str, UrdfJoint]) -> None:
+    """Walk from every link to its root; DynError for a walk that comes back to one of its links."""
+    known_good: set[str] = set()
+    for link in links:
+        walk: dict[str, None] = {}
+        name = link.name
+        while name in carrier and name not in known_good:
+            if name in walk:
+                cycle = [name]
+                while (above := carrier[cycle[-1]].parent) != name:
+                    cycle.append(above)
+                raise DynError("links-form-cycle", place=_place(carrier[name]), links=cycle[::-1])
+            walk[name] = None
+            name = carrier[name].parent
+        known_good.update(walk)
+
+
+def _refuse_part_names(joints: Sequence[UrdfJoint], lines: Mapping[str, Mapping[str, int]]) -> None:
+    """Raise DynError if a link or joint has the name of a part of a planar or floating joint."""
+    for joint in joints:
+        for kind, parts in (("joint", joint.parts), ("link", joint.part_links)):
+            for part in parts:
+                if part in lines[kind]:
+                    values: dict[str, Any] = {"kind": kind, "part": part, "other_line": lines[kind][part]}
+                    raise DynError(
+                        "compound-part-name-clash", place=_place(joint), joint_type=joint.type, **values
+                    )
+
+
+def _place(joint: UrdfJoint) -> Place:
+    return Place("joint", joint.name, line=joint.line)
+
+
+# Actuators: rotor inertias, and joints with a command interface
+
+
+def _rotor_inertias(robot: Element) -> dict[str, float]:
+    """Return the rotor inertias outside <dynamics>, seen at the joints (kg m^2 or kg), by joint."""
     inertias: dict[str, float] = {}
     for transmission in robot.all("transmission"):
         joint, actuator = transmission.first("joint"), transmission.first("actuator")
         rotor = None if actuator is None else actuator.first("drake:rotor_inertia")
         if joint is not None and actuator is not None and rotor is not None:
-            owner = label(transmission)
-            ratio = _ratio(owner, actuator, joint)
+            owner = place_of(transmission)
+            ratio = _gear_ratio(owner, actuator, joint)
             inertia = mass_number(owner, rotor, "value") * ratio * ratio
             inertias[joint.attributes.get("name", "")] = _checked(owner, rotor, inertia)
-    for joint in _controlled(robot):
+    for joint in _controlled_joints(robot):
         for param in joint.all("param"):
             if param.attributes.get("name") == "rotor_inertia":
-                owner = f"ros2_control, {label(joint)}"
+                owner = replace(place_of(joint), kind=f"ros2_control, {joint.tag}")
                 inertia = _text_number(owner, param)
                 inertias[joint.attributes.get("name", "")] = _checked(owner, param, inertia)
     return inertias
 
 
-def commanded_joints(robot: Element) -> dict[str, bool]:
-    """Answer by name of joint that <ros2_control> lists whether it has a <command_interface>."""
+def _commanded_joints(robot: Element) -> dict[str, bool]:
+    """Return whether each joint that <ros2_control> lists has a <command_interface>, by name."""
     commanded: dict[str, bool] = {}
-    for joint in _controlled(robot):
+    for joint in _controlled_joints(robot):
         name = joint.attributes.get("name", "")
         commanded[name] = commanded.get(name, False) or joint.first("command_interface") is not None
     return commanded
 
 
-def driven_joints(robot: Element, commanded: Mapping[str, bool]) -> tuple[str, ...]:
-    """Answer the names that <ros2_control> or a <transmission> gives an actuator, whatever they are of."""
+def _driven_joints(robot: Element, commanded: Mapping[str, bool]) -> tuple[str, ...]:
+    """Return the names to which <ros2_control> or a <transmission> gives an actuator, of joints or not."""
     names = [name for name, is_commanded in commanded.items() if is_commanded]
     for transmission in robot.all("transmission"):
         if transmission.first("actuator") is not None:
@@ -62,25 +227,14 @@ def driven_joints(robot: Element, commanded: Mapping[str, bool]) -> tuple[str, .
     return tuple(dict.fromkeys(names))
 
 
-def passive_joints(commanded: Mapping[str, bool], parts: Sequence[str]) -> tuple[str, ...]:
-    """Answer the names of the joints without an actuator.
-
-    Args:
-        commanded: what `commanded_joints` answers.
-        parts: the joints that planar and floating joints will be made of.
-    """
-    listed = {**dict.fromkeys(parts, False), **commanded}
-    return tuple(name for name, is_commanded in listed.items() if not is_commanded)
-
-
-def _controlled(robot: Element) -> Iterator[Element]:
-    """Answer the joints of all <ros2_control> that drive joints."""
+def _controlled_joints(robot: Element) -> Iterator[Element]:
+    """Yield the joints of each <ros2_control> that is not only a sensor."""
     for control in robot.all("ros2_control"):
         if control.attributes.get("type") != "sensor":
             yield from control.all("joint")
 
 
-def _ratio(owner: str, actuator: Element, joint: Element) -> float:
+def _gear_ratio(owner: Place, actuator: Element, joint: Element) -> float:
     drake = actuator.first("drake:gear_ratio")
     if drake is not None:
         return number(owner, drake, "value")
@@ -92,14 +246,15 @@ def _ratio(owner: str, actuator: Element, joint: Element) -> float:
     return 1.0
 
 
-def _text_number(owner: str, element: Element) -> float:
+def _text_number(owner: Place, element: Element) -> float:
     value = finite_number(element.text)
     if value is None:
-        raise fail(owner, element, f'it holds "{shortened(element.text, 40)}": write a finite number')
+        raise DynError("element-not-finite", place=place_in(owner, element), given=element.text)
     return value
 
 
-def _checked(owner: str, element: Element, inertia: float) -> float:
+def _checked(owner: Place, element: Element, inertia: float) -> float:
     if not 0.0 <= inertia <= LARGEST_MASS:
-        raise fail(owner, element, f"the rotor inertia is {inertia:g}: give 0 to {LARGEST_MASS:g}")
+        place = place_in(owner, element)
+        raise DynError("rotor-inertia-out-of-range", place=place, given=inertia, limit=LARGEST_MASS)
     return inertia

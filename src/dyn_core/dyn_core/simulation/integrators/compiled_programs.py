@@ -1,68 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that a simulation runs, compiled once for a robot, whatever its dynamic parameters."""
+"""Programs of a simulation, compiled once for each robot, and compiled steps without events."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
-from dyn_core.codegen.staging import staged
-from dyn_core.codegen.traced_program import Program, trace
+from dyn_core.codegen.traced_program import Program, Stepping, staged, trace
 from dyn_core.core.arrays import Array
-from dyn_core.facade.closed import closed
-from dyn_core.facade.compile import compiled_or_none
-from dyn_core.facade.compile_options import Backend
-from dyn_core.facade.runnable import Runnable, runnables
-from dyn_core.facade.symbolic_robot import symbolic_robot
-from dyn_core.model.fixed_base.dynamics_programs import tunable
-from dyn_core.robot.joints import Friction
+from dyn_core.model.builder import runnable_programs
+from dyn_core.model.fixed_base.closed_loops import closed
+from dyn_core.model.fixed_base.dynamics_programs import symbolic_robot, traced_from
+from dyn_core.model.tunable_parameters import Backend, Runnable, runnables
 from dyn_core.robot.robot import Robot
-from dyn_core.simulation.integrators.hybrid_dynamics import SIZES, TIMES, held_dynamics, runge_kutta_sum
-from dyn_core.simulation.integrators.passive_motion import PassiveJoints, passive_programs
-from dyn_core.simulation.midpoint_dynamics import MIDPOINT_SIZES, midpoint_dynamics
-from dyn_core.simulation.passive_friction import rubbing
-from dyn_core.simulation.usual_step import with_steps
+from dyn_core.simulation.integrators.hybrid_dynamics import (
+    SIZES,
+    TIMES,
+    held_dynamics,
+    midpoint_dynamics,
+    rubbing,
+    runge_kutta_sum,
+    without_coulomb_friction,
+)
+from dyn_core.simulation.integrators.passive_motion import PassiveJoints, orientations, passive_programs
 from dyn_core.symbolic.expression_graph import Graph
-from dyn_core.symbolic.scalar import Scalar
+
+UsualStep: TypeAlias = Callable[
+    [bool, Array, Array, Array, float, "Array | None"], "tuple[Array, Array, Array] | None"
+]
+"""A compiled step without events, with all checks (`codegen/c/stepping.h`); None if there is an event.
+
+In most steps no joint meets a stop, breaks away, comes to rest or passes a limit. The integrators in Python
+make all other steps from their beginning, and all steps without a compiler. The arguments are whether the
+method is the semi-implicit one, positions, velocities, efforts, the step (s), and the passive motion (None to
+skip checks of passive joints). The results are positions, velocities and passive motion after the step."""
+
+UsualMode: TypeAlias = Callable[[Array, Array, Array], "tuple[Array, Array, Array] | None"]
+"""From positions, velocities and efforts to the parts of a `Mode`; None if there is an event now."""
+
+
+def with_steps(robot: Robot, dynamics: Program, whole: Program, passive: Sequence[Program]) -> Program:
+    """Return `held_dynamics` with the programs of compiled steps: `runge_kutta_sum`, and `passive_programs`.
+
+    It is returned unchanged, without compiled steps, if passive joints that move no mass are to be solved
+    for.
+    """
+    state = passive[0] if passive else replace(whole, name="passive_state", results=(), shape=(0,))
+    solved = [None if each.closure is None else each.closure.equations for each in (dynamics, state)]
+    if solved[0] is not solved[1]:
+        return dynamics
+    joints = len(robot.passive_joint_names) if robot.loops else 0
+    signs = len(state.results) - (orientations(robot) if robot.loops else 0)
+    return replace(dynamics, stepping=Stepping(whole, state, joints, signs))
+
+
+def usual_steps(
+    dynamics: Runnable, prepared: Array, bounds: Sequence[float]
+) -> tuple[UsualStep, UsualMode] | tuple[None, None]:
+    """Return compiled steps without events, and their first modes, as functions; None if not compiled.
+
+    Args:
+        dynamics: `held_dynamics` as a runnable.
+        prepared: values prepared from the parameters.
+        bounds: Coulomb friction of the joints (N m or N), their least and greatest positions (rad or m),
+            least and greatest positions of the passive joints, beyond which their stops act, the greatest
+            speed, the step of the integrator (s), and `JUMP`.
+    """
+    step, present = (getattr(dynamics.function, name, None) for name in ("step", "present"))
+    if step is None or present is None:
+        return None, None
+    constant = np.array(bounds)
+    return partial(step, constant, prepared), partial(present, constant, prepared)
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Programs of one robot.
+    """Programs of one robot, compiled once for any dynamic parameters."""
 
-    Attributes:
-        prepare: from the parameters and gravity to what the others are given.
-        dynamics: `held_dynamics`.
-        sum: `runge_kutta_sum`.
-        external: the torques that bodies need for the wrenches that they exert, from positions and wrenches.
-        passive: the passive joints of loops.
-        midpoint: `midpoint_dynamics`; None where it was not asked for.
-    """
-
-    prepare: Runnable
-    dynamics: Runnable
-    sum: Runnable
-    external: Runnable
-    passive: PassiveJoints
-    midpoint: Runnable | None = None
+    prepare: Runnable  # from the parameters and gravity to the prepared values of the other programs
+    dynamics: Runnable  # `held_dynamics`
+    sum: Runnable  # `runge_kutta_sum`
+    external: Runnable  # from positions and wrenches that bodies exert to the torques for these
+    passive: PassiveJoints  # the passive joints of loops
+    midpoint: Runnable | None = None  # `midpoint_dynamics`; None if it is not required
 
     def prepared(self, robot: Robot) -> Array:
-        """Answer what the programs are given for the parameters of a robot."""
+        """Return the prepared values for the parameters of a robot."""
         return self.prepare.run((), np.array([*robot.parameters, *robot.gravity]))
 
 
 def compiled_programs(robot: Robot, backend: Backend, midpoint: bool = False) -> Programs:
-    """Answer the programs for all robots that differ from this one in their dynamic parameters only.
+    """Return the programs for all robots that differ from this one only in their dynamic parameters.
 
-    Those without Coulomb friction in a passive joint that has it here may have none there, and others none
-    but there.
-
-    Args:
-        robot: the robot.
-        backend: what computes.
-        midpoint: whether `midpoint_dynamics` is among them.
+    Passive joints without Coulomb friction in this robot must have none in the others.
     """
     symbolic = symbolic_robot(robot)
     graph, n = symbolic.graph, robot.dof
@@ -75,44 +109,25 @@ def compiled_programs(robot: Robot, backend: Backend, midpoint: bool = False) ->
     )
     passive = passive_programs(robot)
     dynamics = with_steps(robot, _dynamics(symbolic.robot, rubbing(robot), graph), whole, passive)
-    tuned = [dynamics, whole, tunable(symbolic, "external_torques")]
+    tuned = [dynamics, whole, traced_from(symbolic, "external_torques")]
     if midpoint:
         tuned.append(_midpoint(symbolic.robot, graph))
     prepare, programs = staged(tuned, symbolic.parameters)
     programs += passive
-    compiled = None if backend == "python" else compiled_or_none(robot, programs, backend)
-    made = compiled or runnables(programs, "python")
-    held, runge_kutta, external, *others = made
+    held, runge_kutta, external, *others = runnable_programs(robot, programs, backend)
     middle = others.pop(0) if midpoint else None
     joints = PassiveJoints(robot, others)
     return Programs(runnables([prepare], "python")[0], held, runge_kutta, external, joints, middle)
 
 
-def _dynamics(robot: Robot, smooth: Sequence[bool], graph: Graph) -> Program:
-    sliding = _without_coulomb_friction(robot)
+def _dynamics(robot: Robot, smooth: Sequence[bool], graph: Graph | None) -> Program:
     Fs = [joint.friction.Fs if rubs else 0.0 for joint, rubs in zip(robot.joints, smooth, strict=True)]
-    sizes = {name: count * robot.dof for name, count in SIZES.items()}
-
-    def algorithm(*vectors: list[Scalar]) -> list[Scalar]:
-        return held_dynamics(sliding, Fs, *vectors)
-
-    program = trace("held_dynamics", algorithm, {**sizes, "times": TIMES}, (2 * robot.dof,), graph=graph)
-    return closed(robot, program)
+    sizes = {**{name: count * robot.dof for name, count in SIZES.items()}, "times": TIMES}
+    algorithm = partial(held_dynamics, without_coulomb_friction(robot), Fs)
+    return closed(robot, trace("held_dynamics", algorithm, sizes, (2 * robot.dof,), graph=graph))
 
 
-def _midpoint(robot: Robot, graph: Graph) -> Program:
-    sliding = _without_coulomb_friction(robot)
-    sizes = {name: count * robot.dof for name, count in MIDPOINT_SIZES.items()}
-
-    def algorithm(*vectors: list[Scalar]) -> list[Scalar]:
-        return midpoint_dynamics(sliding, *vectors)
-
-    return trace("midpoint_dynamics", algorithm, {**sizes, "step": 1}, (2 * robot.dof,), graph=graph)
-
-
-def _without_coulomb_friction(robot: Robot) -> Robot:
-    joints = (
-        replace(joint, friction=Friction(Fv=joint.friction.Fv, Fo=joint.friction.Fo))
-        for joint in robot.joints
-    )
-    return replace(robot, joints=tuple(joints))
+def _midpoint(robot: Robot, graph: Graph | None) -> Program:
+    sizes = {**dict.fromkeys(("q", "qd", "tau", "friction", "free", "last"), robot.dof), "step": 1}
+    algorithm = partial(midpoint_dynamics, without_coulomb_friction(robot))
+    return trace("midpoint_dynamics", algorithm, sizes, (2 * robot.dof,), graph=graph)

@@ -1,73 +1,151 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Direct dynamics in which some joints move as they are told, and the efforts that this takes.
-
-Joints that friction holds, or that lie against a stop, have a known acceleration; those of the others
-follow. Which joints are held is an input, so that one program serves all cases: where a joint is held,
-its row and column of the inertia matrix give way to those of the identity.
-"""
+"""Hybrid dynamics, with some accelerations given, the midpoint step, and friction of passive joints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dyn_core.algorithms.dynamics import newton_euler
-from dyn_core.dynamics.bias_torques import bias_torques
-from dyn_core.dynamics.drive import drive_torques
-from dyn_core.dynamics.factorisation import factorised, solved
-from dyn_core.dynamics.inertia_matrix import inertia_matrix
-from dyn_core.dynamics.springs import damping_matrix, stiffness_matrix, with_spring_torques
-from dyn_core.linalg.dot import dot
-from dyn_core.loops.coordinates import Configuration, configuration
+from dyn_core.algorithms.dynamics.elastic_dynamics import (
+    damping_matrix,
+    stiffness_matrix,
+    with_spring_torques,
+)
+from dyn_core.algorithms.dynamics.newton_euler import (
+    bias_torques,
+    drive_torques,
+    factorised,
+    inertia_matrix,
+    solved,
+)
+from dyn_core.algorithms.loops.loop_structure import structure
+from dyn_core.algorithms.loops.passive_joint_positions import Configuration, configuration
+from dyn_core.robot.joints import Friction
 from dyn_core.robot.robot import Robot
-from dyn_core.simulation.passive_friction import passive_friction
-from dyn_core.symbolic.scalar import Scalar, is_zero
+from dyn_core.symbolic.scalar import Scalar, dot, is_zero, sqrt
 
-SIZES = {"q": 1, "qd": 1, "tau": 1, "friction": 1, "free": 1, "given": 1, "old": 2, "last": 2}
-"""Lengths of the vectors that `held_dynamics` takes before `times`, in numbers for each coordinate."""
+# Coulomb friction of passive joints of loops, exact if possible, else smooth
 
-TIMES = 4
-"""Length of `times`."""
+SPEED = 1e-3  # Speed v0 (rad/s or m/s) above which smooth friction is about Fs
 
 
-def held_dynamics(
-    robot: Robot,
-    rubbing: Sequence[Scalar],
-    q: Sequence[Scalar],
-    qd: Sequence[Scalar],
-    tau: Sequence[Scalar],
-    friction: Sequence[Scalar],
-    free: Sequence[Scalar],
-    given: Sequence[Scalar],
-    old: Sequence[Scalar],
-    last: Sequence[Scalar],
-    times: Sequence[Scalar],
+def without_coulomb_friction(robot: Robot) -> Robot:
+    """Return the robot without Coulomb friction; viscous friction and offset are kept."""
+    joints = (
+        replace(joint, friction=Friction(Fv=joint.friction.Fv, Fo=joint.friction.Fo))
+        for joint in robot.joints
+    )
+    return replace(robot, joints=tuple(joints))
+
+
+def constant_ratios(robot: Robot) -> list[tuple[int, float] | None]:
+    """Return the constant ratio of each joint of the tree to a coordinate: its index, from 0, and the factor.
+
+    None for joints that follow several coordinates, or with a changing ratio, or do not move.
+    """
+    followed: dict[int, tuple[tuple[int, float], ...]] = {j: ((j, 1.0),) for j in robot.coordinates}
+    if robot.loops:
+        followed |= {linear.joint: linear.coefficients for linear in structure(robot).linear}
+    index = {j: k for k, j in enumerate(robot.coordinates)}
+    ratios: list[tuple[int, float] | None] = []
+    for number, joint in enumerate(robot.joints, start=1):
+        leader, multiplier = (joint.mimic.leader, joint.mimic.multiplier) if joint.mimic else (number, 1.0)
+        of = followed.get(leader, ())
+        one = of[0] if len(of) == 1 and multiplier != 0.0 else None
+        ratios.append(None if one is None else (index[one[0]], one[1] * multiplier))
+    return ratios
+
+
+def rubbing(robot: Robot) -> tuple[bool, ...]:
+    """Return for each joint of the tree whether its Coulomb friction is smooth in a simulation.
+
+    If the rate of a passive joint is a constant multiple of that of one actuated joint, its friction acts
+    like that of a mimic joint: it is added to the friction of the actuated joint, also at rest. The friction
+    of other passive joints is smooth, because they may reverse while the actuated joints continue.
+    """
+    ratios = constant_ratios(robot)
+    return tuple(
+        bool(robot.loops) and ratio is None and joint.friction.Fs != 0.0
+        for joint, ratio in zip(robot.joints, ratios, strict=True)
+    )
+
+
+def passive_friction(
+    at: Configuration,
+    A: Sequence[Sequence[Scalar]],
+    coupled: Sequence[Sequence[int]],
+    Fs: Sequence[Scalar],
+    rates: Sequence[Scalar],
+    h: Scalar,
 ) -> list[Scalar]:
-    """Solve ``(A + h Fv + h^2 K) qdd = tau + friction - H - h K qd + reaction`` for the joints that are free.
+    """Return the smooth friction of the joints of the tree (N m or N): ``Fs qd / sqrt(qd^2 + w^2)``.
 
-    With h = 0 this is Khalil 2010, eq. (8). With h a step, viscous friction, with the damping of springs, is
-    that at the velocity ``qd + h qdd`` at the end of the step, and springs pull as they do at the position
-    ``q + h qd + h^2 qdd``, whatever their size. A and H are those at the positions
-    ``q + c qd + d old`` and velocities ``qd + c last``, for a stage of a Runge-Kutta method.
+    The width is ``w^2 = v0^2 + (k h Fs D)^2`` with D = g A^-1 g^T the reciprocal of the inertia that resists
+    the joint, g its row of ``qd_tree = G qd_a``, k the number of such joints, and h the step of the
+    integrator. The decay rates due to this friction are eigenvalues of ``A^-1 sum of g^T g Fs / w``, whose
+    trace is at most 1 / h. So no explicit method overshoots, and the friction always dissipates energy.
 
     Args:
-        robot: the robot; its Coulomb friction is left out, viscous friction and offset are in H.
-        rubbing: by joint of the tree, Coulomb friction that is in H, too, smooth as `passive_friction`
-            says; 0.0 for joints without (N m or N).
-        q: dof positions (rad or m).
-        qd: dof velocities (rad/s or m/s).
-        tau: dof torques of the actuators (N m or N).
-        friction: dof torques of what else acts on the joints (N m or N).
-        free: by coordinate, 1 where the joint is free and 0 where it is held.
-        given: by coordinate, the acceleration of a joint that is held, and 0 of one that is free.
-        old: results of this function two stages ago.
-        last: results of this function one stage ago.
-        times: c (s), d (s^2), h (s) and the step of the integrator (s).
+        at: the configuration.
+        A: inertia matrix of the coordinates.
+        coupled: for each row of A, the columns before the diagonal whose entries are not 0.
+        Fs: Coulomb friction of the joints of the tree, 0.0 for joints without (N m or N).
+        rates: velocities of the joints of the tree (rad/s or m/s).
+        h: step of the integrator (s).
+    """
+    n = len(A)
+    which = [i for i, value in enumerate(Fs) if not is_zero(value)]
+    factors = factorised(A, coupled)
+    columns = [at.rates([float(i == k) for i in range(n)]) for k in range(n)]
+    friction: list[Scalar] = [0.0] * len(Fs)
+    for i in which:
+        g = [column[i] for column in columns]
+        D = dot(g, solved(factors, g))
+        width = (float(len(which)) * h) * (Fs[i] * D)
+        v = rates[i]
+        friction[i] = Fs[i] * v / sqrt(v * v + width * width + SPEED * SPEED)
+    return friction
+
+
+# Direct dynamics with given accelerations of some joints, and their reactions
+
+SIZES = {"q": 1, "qd": 1, "tau": 1, "friction": 1, "free": 1, "given": 1, "old": 2, "last": 2}
+"""Lengths of the vectors that `held_dynamics` takes before `times`, as numbers per coordinate."""
+
+TIMES = 4  # Length of `times`
+
+
+def held_dynamics(robot: Robot, rubbing: Sequence[Scalar], *vectors: Sequence[Scalar]) -> list[Scalar]:
+    """Solve ``(A + h Fv + h^2 K) qdd = tau + friction - H - h K qd + reaction`` for the joints that are free.
+
+    With h = 0 this is Khalil 2010, eq. (8). With h a step, viscous friction and the damping of springs are
+    those at the velocity ``qd + h qdd`` at the end of the step, and the torques of springs are those at the
+    position ``q + h qd + h^2 qdd``. A and H are those at the positions ``q + c qd + d old`` and velocities
+    ``qd + c last``, for a stage of a Runge-Kutta method. Which joints friction and stops hold is an input, so
+    that one program covers all cases: the row and column of a held joint in the inertia matrix are replaced
+    by those of the identity.
+
+    Args:
+        robot: the robot; its Coulomb friction is ignored, viscous friction and offset are in H.
+        rubbing: smooth Coulomb friction of the joints of the tree (N m or N), which is also in H, see
+            `passive_friction`; 0.0 for joints without.
+        vectors: the vectors of `SIZES`, then `times`:
+
+            q, qd: dof positions and velocities (rad or m; rad/s or m/s).
+            tau: dof torques of the actuators (N m or N).
+            friction: dof other torques on the joints (N m or N).
+            free: for each coordinate, 1 if the joint is free and 0 if it is held.
+            given: for each coordinate, the acceleration of a held joint, and 0 for a free one.
+            old: results of this function two stages ago.
+            last: results of this function one stage ago.
+            times: c (s), d (s^2), h (s) and the step of the integrator (s).
 
     Returns:
-        dof accelerations (rad/s^2 or m/s^2), then dof reactions: the efforts (N m or N) that hold
-        the joints that are held, 0 for the others.
+        dof accelerations (rad/s^2 or m/s^2), then dof reactions: the efforts (N m or N) on held joints, 0 for
+        the others.
     """
-    c, d, h, step = times
+    q, qd, tau, friction, free, given, old, last, (c, d, h, step) = vectors
     n = robot.dof
     at = configuration(robot, [q[k] + c * qd[k] + d * old[k] for k in range(n)])
     A = at.inertia(inertia_matrix(robot, at.q))
@@ -83,15 +161,27 @@ def held_dynamics(
     if any(not is_zero(Fs) for Fs in rubbing):
         rubbed = at.torques(passive_friction(at, A, coupled, rubbing, at.rates(rates), step))
         H = [a + b for a, b in zip(H, rubbed, strict=True)]
-    wanted = [tau[k] + friction[k] - H[k] - dot(M[k], given) for k in range(n)]
+    surplus = [tau[k] + friction[k] - H[k] - dot(M[k], given) for k in range(n)]
+    return _free_change(M, coupled, free, surplus, given)
+
+
+def _free_change(
+    M: Sequence[Sequence[Scalar]],
+    coupled: Sequence[Sequence[int]],
+    free: Sequence[Scalar],
+    surplus: Sequence[Scalar],
+    base: Sequence[Scalar],
+) -> list[Scalar]:
+    """Return ``base + x``, then reactions: ``M x = surplus`` for free joints, x = 0 for held ones."""
+    n = len(M)
     reduced = [[M[i][k] if i == k else free[i] * free[k] * M[i][k] for k in range(n)] for i in range(n)]
-    found = solved(factorised(reduced, coupled), [free[k] * wanted[k] for k in range(n)])
-    reactions = [(1.0 - free[k]) * (dot(M[k], found) - wanted[k]) for k in range(n)]
-    return [a + b for a, b in zip(found, given, strict=True)] + reactions
+    change = solved(factorised(reduced, coupled), [free[k] * surplus[k] for k in range(n)])
+    reactions = [(1.0 - free[k]) * (dot(M[k], change) - surplus[k]) for k in range(n)]
+    return [a + b for a, b in zip(change, base, strict=True)] + reactions
 
 
 def viscous_friction(robot: Robot, at: Configuration) -> list[list[Scalar]]:
-    """Viscous friction of the coordinates, ``G^T (Fv + D) G``: with loops neither diagonal nor constant."""
+    """Viscous friction of the coordinates, ``G^T (Fv + D) G``; with loops neither diagonal nor constant."""
     of_tree: list[list[Scalar]] = [list(row) for row in damping_matrix(robot.joints)]
     for k, joint in enumerate(robot.joints):
         of_tree[k][k] = of_tree[k][k] + joint.friction.Fv
@@ -99,7 +189,7 @@ def viscous_friction(robot: Robot, at: Configuration) -> list[list[Scalar]]:
 
 
 def _bias(robot: Robot, at: Configuration, qd: Sequence[Scalar]) -> list[Scalar]:
-    """What the coordinates need for accelerations 0: passive joints of loops accelerate all the same."""
+    """Torques of the coordinates for accelerations 0, at which passive joints of loops may accelerate."""
     rates = at.rates(qd)
     if not robot.loops:
         torques = bias_torques(robot, at.q, rates, robot.gravity_0, {})
@@ -111,26 +201,46 @@ def _bias(robot: Robot, at: Configuration, qd: Sequence[Scalar]) -> list[Scalar]
 
 
 def runge_kutta_sum(
-    q: Sequence[Scalar],
-    qd: Sequence[Scalar],
-    a1: Sequence[Scalar],
-    a2: Sequence[Scalar],
-    a3: Sequence[Scalar],
-    a4: Sequence[Scalar],
-    h: Sequence[Scalar],
+    q: Sequence[Scalar], qd: Sequence[Scalar], *stages_and_step: Sequence[Scalar]
 ) -> list[Scalar]:
     """Positions, then velocities, after a step of the classical method for ``q'' = a(q, q')``.
 
-    Args:
-        q: dof positions (rad or m).
-        qd: dof velocities (rad/s or m/s).
-        a1: results of `held_dynamics` in the first stage.
-        a2: those in the second.
-        a3: those in the third.
-        a4: those in the fourth.
-        h: one number, the step (s).
+    After dof positions (rad or m) and velocities (rad/s or m/s) come the results of `held_dynamics` in the
+    four stages, and one number, the step (s).
     """
-    n, sixth = len(q), h[0] * (1.0 / 6.0)
+    a1, a2, a3, a4, (h,) = stages_and_step
+    n, sixth = len(q), h * (1.0 / 6.0)
     inner = [a2[k] + a3[k] for k in range(n)]
-    positions = [q[k] + h[0] * (qd[k] + sixth * (a1[k] + inner[k])) for k in range(n)]
+    positions = [q[k] + h * (qd[k] + sixth * (a1[k] + inner[k])) for k in range(n)]
     return positions + [qd[k] + sixth * (a1[k] + 2.0 * inner[k] + a4[k]) for k in range(n)]
+
+
+def midpoint_dynamics(robot: Robot, *vectors: Sequence[Scalar]) -> list[Scalar]:
+    """Improve the accelerations a of ``A a + H = tau + friction + reaction`` in the middle of a step h.
+
+    A and H, with springs and viscous friction, are those at ``q + h/2 qd + h^2/4 a`` and ``qd + h/2 a``. The
+    next accelerations follow from the last ones by a step of Newton's method, with the derivatives of springs
+    and viscous friction only: ``(A + h/2 (Fv + D) + h^2/4 K) (next - last) = tau + friction - H - A last``.
+    The error is reduced by a factor of the order of the step, for any stiffness.
+
+    Args:
+        robot: the robot, without loops; its Coulomb friction is ignored.
+        vectors: q, qd, tau, friction and free, as for `held_dynamics`, at the beginning of the step; last,
+            dof accelerations (rad/s^2 or m/s^2), 0 for held joints; and one number, the step h (s).
+
+    The results are those of `held_dynamics`.
+    """
+    q, qd, tau, friction, free, last, (step,) = vectors
+    n, half = robot.dof, 0.5 * step
+    quarter = half * half
+    at = configuration(robot, [q[k] + half * qd[k] + quarter * last[k] for k in range(n)])
+    rates = at.rates([qd[k] + half * last[k] for k in range(n)])
+    A = at.inertia(inertia_matrix(robot, at.q))
+    torques = bias_torques(robot, at.q, rates, robot.gravity_0, {})
+    H = at.torques(with_spring_torques(robot.joints, torques, at.q, rates))
+    F = viscous_friction(robot, at)
+    K = at.inertia(stiffness_matrix(robot.joints))
+    M = [[A[i][k] + half * F[i][k] + quarter * K[i][k] for k in range(n)] for i in range(n)]
+    coupled = [[i for i in range(k) if not is_zero(M[k][i])] for k in range(n)]
+    surplus = [tau[k] + friction[k] - H[k] - dot(A[k], last) for k in range(n)]
+    return _free_change(M, coupled, free, surplus, last)

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An action whose results are sent when the work is done, while other callbacks of its node go on.
-
-A coroutine as callback that awaits the end would do as well, but the executors of rclpy resume it again and
-again: with that of events, a goal that waits takes 98 % of a core. Here it takes nothing.
-"""
+"""Services and actions that respond when their work is done, while the node goes on."""
 
 from __future__ import annotations
 
@@ -15,44 +11,100 @@ from rclpy.task import Task
 
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
+
+class DeferredResponse:
+    """The response to one request, which is filled and then sent once, now or later."""
+
+    def __init__(self, response: Any, send: Callable[[Any, Any], None]) -> None:
+        """Prepare a response; `send` takes it with the header of the request."""
+        self.response = response
+        self._send = send
+        self._header: Any = None
+        self._ready = False
+
+    def send(self) -> None:
+        """Send the response, or wait for the header of the request where it is not known yet."""
+        self._ready = True
+        self._go()
+
+    def set_header(self, header: Any) -> None:
+        """Set the header of the request."""
+        self._header = header
+        self._go()
+
+    def _go(self) -> None:
+        if self._ready and self._header is not None:
+            self._send(self.response, self._header)
+
+
+class DeferredService:
+    """A service of a node whose responses are sent from the thread of the executor.
+
+    A coroutine as callback does not work: the events executor sends the coroutine itself as the response.
+    """
+
+    def __init__(
+        self, node: ManagedNode, kind: Any, name: str, requested: Callable[[Any, DeferredResponse], None]
+    ) -> None:
+        """Offer the service; `requested` takes each request with its response."""
+        self._node = node
+        self._requested = requested
+        self._service = node.create_service(kind, name, self._on_request)
+        self._send: Callable[[Any, Any], None] = self._service.send_response
+        # The executor passes the return value of the callback and the header of the request to send_response.
+        self._service.send_response = self._on_returned
+
+    def close(self) -> None:
+        """Close the service."""
+        self._node.destroy_service(self._service)
+
+    def _on_request(self, request: Any, response: Any) -> DeferredResponse:
+        deferred = DeferredResponse(response, self._send)
+        self._requested(request, deferred)
+        return deferred
+
+    def _on_returned(self, returned: Any, header: Any) -> None:
+        if isinstance(returned, DeferredResponse):
+            returned.set_header(header)
+        else:
+            # The callback has failed; the return value is the plain response.
+            self._send(returned, header)
+
+
 Outcome = Literal["succeed", "abort", "canceled"]
 _RESULT_KEPT_S = 300
-"""How long a result can be asked for."""
+"""How long a client can ask for a result."""
 
 
 class Goal:
-    """A goal that was accepted, and has no result yet.
-
-    Attributes:
-        request: what is asked for.
-    """
+    """An accepted goal that has no result yet; `request` is the goal of the client."""
 
     def __init__(self, handle: ServerGoalHandle, finish: Callable[[ServerGoalHandle, Any], None]) -> None:
-        """Take the handle of the goal; `finish` sends the result that its callback answers."""
+        """Take the handle of the goal; `finish` sends the result that its callback returns."""
         self.request: Any = handle.request
         self._handle = handle
         self._finish = finish
 
     def tell(self, feedback: Any) -> None:
-        """Send how far it is."""
+        """Send feedback."""
         self._handle.publish_feedback(feedback)
 
     def finish(self, outcome: Outcome, result: Any) -> None:
         """Send the result; `canceled` is for goals that a client has cancelled."""
 
-        def answer(handle: ServerGoalHandle) -> Any:
+        def execute(handle: ServerGoalHandle) -> Any:
             getattr(handle, outcome)()
             return result
 
-        self._finish(self._handle, answer)
+        self._finish(self._handle, execute)
 
     def is_that_of(self, handle: ServerGoalHandle) -> bool:
-        """Whether the handle is that of this goal."""
+        """Return whether the handle belongs to this goal."""
         return bool(bytes(handle.goal_id.uuid) == bytes(self._handle.goal_id.uuid))
 
 
 class _Server(ActionServer):
-    """Goals are executed when there is a result."""
+    """Goals are executed when their result is known."""
 
     def __init__(self, begin: Callable[[ServerGoalHandle], None], *arguments: Any, **named: Any) -> None:
         self._begin = begin
@@ -61,14 +113,18 @@ class _Server(ActionServer):
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: Any) -> None:
         self._begin(goal_handle)
 
-    def finish(self, goal_handle: ServerGoalHandle, answer: Callable[[ServerGoalHandle], Any]) -> None:
-        # At once and not in the executor, which may go no further when the node ends. One step is all of it,
-        # as nothing is awaited.
-        Task(self._execute_goal, (answer, goal_handle))()
+    def finish(self, goal_handle: ServerGoalHandle, execute: Callable[[ServerGoalHandle], Any]) -> None:
+        # At once and not in the executor, which may not spin again when the node ends. One step completes the
+        # task, because nothing is awaited.
+        Task(self._execute_goal, (execute, goal_handle))()
 
 
 class DeferredAction:
-    """An action of a node. All goals are accepted: only results can say why one is not pursued."""
+    """An action of a node. All goals are accepted, because only a result can say why a goal is refused.
+
+    A coroutine as callback that awaits the end would be resumed again and again: with the events executor,
+    one waiting goal takes 98 % of a core. Here it takes nothing.
+    """
 
     def __init__(
         self,
@@ -78,15 +134,7 @@ class DeferredAction:
         requested: Callable[[Goal], None],
         cancelled: Callable[[Goal], None],
     ) -> None:
-        """Offer it.
-
-        Args:
-            node: the node.
-            kind: type of the action.
-            name: its name.
-            requested: takes each goal.
-            cancelled: takes each goal without a result that a client cancels.
-        """
+        """Offer the action; `cancelled` takes each goal without a result that a client cancels."""
         self._node = node
         self._open: list[Goal] = []
         self._requested = node.contained(requested)
@@ -102,7 +150,7 @@ class DeferredAction:
         )
 
     def close(self) -> None:
-        """Offer it no more."""
+        """Close the action."""
         self._server.destroy()
 
     def _on_goal(self, handle: ServerGoalHandle) -> None:
@@ -110,15 +158,15 @@ class DeferredAction:
         self._open.append(goal)
         self._requested(goal)
 
-    def _on_finish(self, handle: ServerGoalHandle, answer: Callable[[ServerGoalHandle], Any]) -> None:
+    def _on_finish(self, handle: ServerGoalHandle, execute: Callable[[ServerGoalHandle], Any]) -> None:
         self._open = [goal for goal in self._open if not goal.is_that_of(handle)]
-        self._server.finish(handle, answer)
+        self._server.finish(handle, execute)
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         goal = next((goal for goal in self._open if goal.is_that_of(handle)), None)
         executor = self._node.executor
         if goal is None or executor is None:
             return CancelResponse.REJECT
-        # The state changes after this callback: what comes of it is done in the next one.
+        # The state of the goal changes after this callback: handle the cancellation in the next one.
         executor.create_task(lambda: self._cancelled(goal))
         return CancelResponse.ACCEPT

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all nodes of this package have in common: a life cycle that nothing can break."""
+"""The base class of all nodes: a life cycle that no exception in a callback can end.
+
+Also timers that sleep until they are reset, and the exception of the ROS 2 client library.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,31 @@ from collections.abc import Callable
 from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.timer import Timer
 
 from dyn_core import DynError
+from dyn_nodes.common.data_checks import Notice, one_line
+from dyn_nodes.common.lifecycle.diagnostics import Failure
 from dyn_nodes.common.parameters import declare
-from dyn_nodes.rcl_error import RCLError
+
+try:  # the exception of the ROS 2 client library below rclpy, which rclpy does not export
+    from rclpy._rclpy_pybind11 import RCLError
+except ImportError:  # RCLError is a subclass of RuntimeError in every version
+    RCLError = RuntimeError
+
+__all__ = ["RCLError"]
 
 
 class ManagedNode(LifecycleNode):
-    """A lifecycle node that starts by itself if it is told to.
+    """A lifecycle node that can configure and activate itself at start.
 
-    Subclasses `open` what they need, and `close` it again: at cleanup, at shutdown and after an error.
-
-    Attributes:
-        failure: the unexpected error because of which the node is not active, in a sentence; or None.
+    Subclasses implement `open` and `close`. `close` is called at cleanup, at shutdown and after an error.
+    `failure` is the unexpected error that deactivated the node, or None.
     """
 
     def __init__(self, name: str, **node_options: Any) -> None:
@@ -32,52 +46,56 @@ class ManagedNode(LifecycleNode):
         self._autostart: bool = declare(
             self, "autostart", True, "Configure and activate at start, without a lifecycle manager."
         )
-        self._problem = DynError("the node could not be configured")
-        self.failure: str | None = None
+        self._problem = DynError("node-not-configured")
+        self.failure: Failure | None = None
         self._guard_transitions()
 
     @abstractmethod
     def open(self) -> None:
-        """Read the parameters and open the topics; DynError where that is not possible."""
+        """Read the parameters and open the topics; DynError where this is not possible."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close whatever is open."""
+        """Close everything that is open."""
 
     def start(self) -> None:
-        """With `autostart`, configure and activate; DynError where that is not possible."""
+        """With `autostart`, configure and activate; DynError where this is not possible."""
         if self._autostart:
             if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
                 raise self._problem
             self.trigger_activate()
 
     def end(self) -> None:
-        """Go through the shutdown of the life cycle, unless that was done before."""
+        """Run the shutdown transition, unless this was done before."""
         with contextlib.suppress(RCLError):
             self.trigger_shutdown()
 
     def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **named: Any) -> Any:
-        """Subscribe; the callback cannot end the process."""
+        """Subscribe; an exception in the callback does not end the process."""
         return super().create_subscription(msg_type, topic, self.contained(callback), *args, **named)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **named: Any) -> Any:
-        """Make a timer; the callback cannot end the process."""
+        """Create a timer; an exception in the callback does not end the process."""
         return super().create_timer(timer_period_sec, self.contained(callback), *args, **named)
 
     def create_service(self, srv_type: Any, srv_name: str, callback: Any, *args: Any, **named: Any) -> Any:
-        """Offer a service; the callback cannot end the process."""
-        return super().create_service(srv_type, srv_name, self.contained(callback), *args, **named)
+        """Offer a service; a request that its callback cannot handle is answered, and the node goes on."""
+        return super().create_service(srv_type, srv_name, self._answering(callback, srv_name), *args, **named)
 
     def fail(self, error: Exception) -> None:
-        """Deactivate, because of an error that nobody expected; other nodes of the process go on."""
-        self.failure = f"inactive because of an unexpected error, {type(error).__name__}: {error}"
+        """Deactivate after an unexpected error; other nodes of the process go on."""
+        self.failure = Failure("node-failed", error_type=type(error).__name__, reason=str(error))
         trace = "".join(traceback.format_exception(error))
-        self.get_logger().error(f"an unexpected error, the node deactivates itself:\n{trace}")
-        with contextlib.suppress(RCLError):  # where it is not active
+        self.get_logger().error(str(Notice("node-deactivates-itself", trace=trace)))
+        with contextlib.suppress(RCLError):  # raised where the node is not active
             self.trigger_deactivate()
 
+    def drop(self, problem: Notice) -> None:
+        """Log a message or request that is dropped, because the client library or a service fails on it."""
+        self.get_logger().error(str(problem))
+
     def contained(self, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """Answer a callback that has the node fail instead of raising."""
+        """Return a callback that calls `fail` instead of raising."""
 
         def contained(*args: Any) -> Any:
             try:
@@ -85,18 +103,35 @@ class ManagedNode(LifecycleNode):
             except Exception as error:
                 if self.context.ok():
                     self.fail(error)
-                return args[-1] if args else None  # the response, where it is a service
+                return args[-1] if args else None  # the response of a service
 
         return contained
 
+    def _answering(self, callback: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Return the callback of a service that answers a request on which it fails.
+
+        rclpy serves parameters by this, too, and raises for values of unknown types.
+        """
+
+        def answer(request: Any, response: Any) -> Any:
+            try:
+                return callback(request, response)
+            except Exception as error:
+                reason = one_line(f"{type(error).__name__}: {error}")
+                if self.context.ok():
+                    self.drop(Notice("request-failed", service=name, reason=reason))
+                return _refused(request, response, reason)
+
+        return answer
+
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Open, or say why not."""
+        """Open the node, or log why it cannot be opened."""
         try:
             self.open()
         except DynError as problem:
             self._problem = problem
             if not self._autostart:
-                self.get_logger().error(f"cannot configure: {problem}")
+                self.get_logger().error(str(Notice("configuration-failed", cause=problem)))
             self.close()
             return TransitionCallbackReturn.FAILURE
         return super().on_configure(state)
@@ -112,28 +147,56 @@ class ManagedNode(LifecycleNode):
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close, for good."""
+        """Close for good."""
         self.close()
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Close, and be ready to be configured again."""
-        self.get_logger().error(f"an unexpected error in state '{state.label}'")
+        self.get_logger().error(str(Notice("state-error", state=state.label)))
         self.close()
         return TransitionCallbackReturn.SUCCESS
 
     def _guard_transitions(self) -> None:
-        """Answer a transition that the state does not allow; rclpy would let it end the process."""
+        """Refuse transitions that the state does not allow; rclpy would end the process."""
         service = self._service_change_state
         change_state = service.callback
 
-        def answer(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
+        def respond(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
             try:
                 return change_state(request, response)
             except RCLError:
-                wanted = request.transition.label or request.transition.id
-                self.get_logger().warning(f"transition '{wanted}' is not possible in the present state")
+                transition = request.transition.label or request.transition.id
+                self.get_logger().warning(str(Notice("transition-impossible", transition=transition)))
                 response.success = False
                 return response
 
-        service.callback = answer
+        service.callback = respond
+
+
+def _refused(request: Any, response: Any, reason: str) -> Any:
+    """Fill the response to a request that could not be handled."""
+    refused = SetParametersResult(successful=False, reason=reason)
+    if isinstance(response, SetParameters.Response):
+        done = len(response.results)
+        response.results = [*response.results, *[refused] * (len(request.parameters) - done)]
+    elif isinstance(response, SetParametersAtomically.Response):
+        response.result = refused
+    elif hasattr(response, "success"):
+        response.success = False
+        if hasattr(response, "message"):
+            response.message = reason
+    return response
+
+
+def sleeping_timer(
+    node: ManagedNode, period: float, callback: Callable[[], None], *, steady: bool = True
+) -> Timer:
+    """Return a timer of a period (s) that sleeps until `reset`, and again after `cancel`.
+
+    The period is measured on a steady clock, or else on the clock of the node.
+    """
+    clock = Clock(clock_type=ClockType.STEADY_TIME) if steady else None
+    timer: Timer = node.create_timer(period, callback, clock=clock)
+    timer.cancel()
+    return timer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes with a robot have in common: where it comes from, topics that are closed again, complaints."""
+"""The base class of nodes with a robot: topics, services, polled subscriptions, refused messages."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Generic
 
-from rclpy.lifecycle import LifecyclePublisher
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.lifecycle import LifecyclePublisher, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 
 from dyn_core import DynError, Robot
-from dyn_nodes.common.data_checks import one_line
-from dyn_nodes.common.lifecycle.diagnostics import Diagnostics, Failure
+from dyn_nodes.common.data_checks import Notice, Problem, Refusal, Rejection, cause_key
+from dyn_nodes.common.decoding import decoding
+from dyn_nodes.common.lifecycle.diagnostics import Complaints, Diagnostics
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
-from dyn_nodes.common.lifecycle.robot_source import Done, Loaded, Prepared, Reload
+from dyn_nodes.common.lifecycle.robot_source import (
+    DescribedRobot,
+    Done,
+    Loaded,
+    Prepared,
+    Reload,
+    RobotSource,
+)
 from dyn_nodes.common.parameters import ignored_parameters
-from dyn_nodes.complaints import Complaints
-from dyn_nodes.polled import Polled
-from dyn_nodes.rejection import Rejection
-from dyn_nodes.robot_source import DescribedRobot, RobotSource
+from dyn_nodes.common.qos import PolledSubscription
 
 _WARN_EVERY_S = 5.0
 
@@ -30,46 +38,54 @@ _WARN_EVERY_S = 5.0
 class RobotNode(ManagedNode, Generic[Prepared]):
     """A node whose robot comes from a parameter, a file or the topic robot_description.
 
-    Subclasses declare their parameters, and then `start`.
+    Subclasses declare their parameters, and then call `start`.
     """
 
     def __init__(self, name: str, **node_options: Any) -> None:
-        """Declare the parameters that say which robot it is."""
-        self._unwatched: list[Subscription] = []
+        """Declare the parameters that select the robot."""
+        self._polled: list[Subscription] = []
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **node_options)
         self._source = RobotSource(self)
+        self._running: Prepared | None = None
+        self._timer: Timer | None = None  # runs while the node is active
         self._reload: Reload[Prepared] | None = None
         self._opened: list[Callable[[], object]] = []
         self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
+        self.add_on_set_parameters_callback(self._check_set_parameters)
 
     @property
     @abstractmethod
     def robot(self) -> Robot | None:
         """The robot in use."""
 
+    @property
+    def active(self) -> Prepared | None:
+        """The robot in use and its parts, while the node is active."""
+        return None if self._timer is None else self._running
+
     @abstractmethod
     def prepare(self, described: DescribedRobot) -> Prepared:
-        """Derive all that is needed of a robot; DynError if the parameters do not fit it.
+        """Prepare everything that depends on a robot; DynError if the parameters do not fit it.
 
-        It may take long, is called in another thread while the node runs, and changes nothing.
+        This may take long. It is called in another thread while the node runs, and changes nothing.
         """
 
     @abstractmethod
     def use(self, prepared: Prepared) -> None:
-        """Use another robot from now on; DynError if that is not possible, and nothing has changed."""
+        """Use another robot from now on; on a DynError nothing has changed."""
 
     @abstractmethod
-    def problem(self) -> str | Failure | None:
-        """What is wrong at the moment, apart from there being no robot, for /diagnostics."""
+    def problem(self) -> Notice | None:
+        """Return the present problem for /diagnostics, apart from a missing robot."""
 
     def values(self) -> dict[str, str]:
-        """Answer what else is to be told on /diagnostics, by name."""
+        """Return more values for /diagnostics, by name."""
         return {}
 
     def start(self) -> None:
-        """Name parameters that nobody knows; then start as all nodes do."""
+        """Warn of unknown parameters; then start as all nodes do."""
         for name in ignored_parameters(self):
-            self.get_logger().warning(f"there is no parameter '{name}': what was given is ignored")
+            self.get_logger().warning(str(Notice("parameter-ignored", parameter=name)))
         super().start()
 
     def open_diagnostics(self) -> None:
@@ -78,7 +94,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         self._opened.append(self._diagnostics.close)
 
     def open_robot(self) -> DescribedRobot | None:
-        """Use the robot of the parameters and answer it, or listen to the topic robot_description."""
+        """Use the robot of the parameters and return it, or subscribe to the topic robot_description."""
         described = self._source.from_parameters()
         if described is not None:
             self._begin_to_use(Loaded(described, self.prepare(described)))
@@ -93,12 +109,28 @@ class RobotNode(ManagedNode, Generic[Prepared]):
 
     def load(self, text: str, done: Done) -> None:
         """Load another robot as `Reload.ask` does."""
-        if self._reload is None:
-            raise RuntimeError("open_robot has not been called")
+        assert self._reload is not None
         self._reload.ask(text, done)
 
+    def finish(self) -> None:
+        """Stop what runs while the node is active."""
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+
+    def close(self) -> None:
+        """Stop, close everything that was opened, and forget the robot."""
+        self.finish()
+        self.close_all()
+        self._running = None
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop what runs while the node is active."""
+        self.finish()
+        return super().on_deactivate(state)
+
     def close_all(self) -> None:
-        """Close what was opened, the last first."""
+        """Close everything that was opened, the last first."""
         while self._opened:
             self._opened.pop()()
         self._reload = None
@@ -112,34 +144,39 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         *,
         raw: bool = False,
     ) -> None:
-        """Subscribe until `close_all`; with `raw`, to the bytes of messages."""
-        subscription = self.create_subscription(kind, topic, callback, profile, raw=raw)
+        """Subscribe until `close_all`; with `raw`, the callback gets serialized messages."""
+
+        def refuse(problem: Rejection) -> None:
+            self.refuse("messages refused", topic, problem)
+
+        take = callback if raw else decoding(kind, topic, callback, refuse)
+        subscription = self.create_subscription(kind, topic, take, profile, raw=True)
         self._opened.append(partial(self.destroy_subscription, subscription))
 
-    def polled(self, kind: type, topic: str, profile: QoSProfile) -> Polled:
-        """Answer a subscription to bytes of messages that are asked for, until `close_all`."""
-        subscription = self.create_subscription(kind, topic, _never, profile, raw=True)
-        self._unwatched.append(subscription)
-        self._opened.append(partial(self._end_polled, subscription))
-        return Polled(subscription)
+    def polled_subscription(self, kind: type, topic: str, profile: QoSProfile) -> PolledSubscription:
+        """Return a subscription to serialized messages that the node polls, until `close_all`."""
+        subscription = self.create_subscription(kind, topic, _no_op, profile, raw=True)
+        self._polled.append(subscription)
+        self._opened.append(partial(self._close_polled, subscription))
+        return PolledSubscription(subscription)
 
-    def _end_polled(self, subscription: Subscription) -> None:
-        self._unwatched.remove(subscription)
+    def _close_polled(self, subscription: Subscription) -> None:
+        self._polled.remove(subscription)
         self.destroy_subscription(subscription)
 
     @property
     def subscriptions(self) -> Iterator[Subscription]:
-        """What executors look at."""
-        yield from (one for one in super().subscriptions if one not in self._unwatched)
+        """The subscriptions that executors wait for."""
+        yield from (one for one in super().subscriptions if one not in self._polled)
 
     def publisher(self, kind: type, topic: str, profile: QoSProfile) -> Publisher:
-        """Answer a publisher that publishes in any state of the life cycle, until `close_all`."""
+        """Return a publisher that publishes in any state of the life cycle, until `close_all`."""
         publisher = self.create_publisher(kind, topic, profile)
         self._opened.append(partial(self.destroy_publisher, publisher))
         return publisher
 
     def lifecycle_publisher(self, kind: type, topic: str, profile: QoSProfile) -> LifecyclePublisher:
-        """Answer a publisher that publishes while the node is active, until `close_all`."""
+        """Return a publisher that publishes while the node is active, until `close_all`."""
         publisher: LifecyclePublisher = self.create_lifecycle_publisher(kind, topic, profile)
         self._opened.append(partial(self.destroy_lifecycle_publisher, publisher))
         return publisher
@@ -149,47 +186,55 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         service = self.create_service(kind, name, callback)
         self._opened.append(partial(self.destroy_service, service))
 
-    def count(self, what: str, problem: str | None = None) -> None:
-        """Count something for /diagnostics, and tell a problem there."""
+    def count(self, what: str, problem: Problem | None = None) -> None:
+        """Add one to a count on /diagnostics; a problem is published there."""
         self._diagnostics.count(what, problem)
 
     def refuse(self, what: str, topic: str, problem: Rejection | DynError) -> None:
-        """Count a message that is not used, and say why, in the log not too often.
+        """Count a refused message under `what`; log why it is refused, with a limited rate."""
+        refusal = Refusal(topic, problem)
+        self._complaints.say(refusal, (topic, cause_key(problem)))
+        self._diagnostics.count(what, refusal)
 
-        Args:
-            what: what is counted: "commands refused".
-            topic: where the message came from.
-            problem: why it is not used.
-        """
-        sentence = one_line(f"{topic}: {problem}")
-        cause = problem.cause if isinstance(problem, Rejection) else str(problem)
-        self._complaints.say(sentence, f"{topic} {cause}")
-        self._diagnostics.count(what, sentence)
+    def drop(self, problem: Notice) -> None:
+        """Log what is dropped with a limited rate, and count it on /diagnostics."""
+        self._complaints.say(problem, cause_key(problem))
+        if self._opened:
+            self._diagnostics.count("requests failed", problem)
+
+    def _check_set_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Refuse empty names, which rclpy lets pass, and another clock for a robot in use."""
+        clock = self.get_parameter("use_sim_time").value
+        for one in parameters:
+            if not one.name:
+                reason = Notice("parameter-ignored", parameter=one.name)
+                return SetParametersResult(successful=False, reason=str(reason))
+            if one.name == "use_sim_time" and one.value != clock and self.robot is not None:
+                reason = Notice("clock-change-refused", robot=self.robot.name)
+                return SetParametersResult(successful=False, reason=str(reason))
+        return SetParametersResult(successful=True)
 
     def _begin_to_use(self, loaded: Loaded[Prepared]) -> None:
         self.use(loaded.prepared)
         for sentence in loaded.described.warnings:
             self.get_logger().warning(sentence)
 
-    def _lasting_problem(self) -> str | Failure | None:
+    def _lasting_problem(self) -> Notice | None:
         if self.failure is not None:
-            return Failure(self.failure)
+            return self.failure
         if self._reload is not None and self._reload.problem is not None:
             return self._reload.problem
         if self.robot is None:
-            return "no robot: nothing came on the topic robot_description"
+            return Notice("robot-missing")
         return self.problem() or self._namesake()
 
-    def _namesake(self) -> str | None:
-        """Answer a sentence if another node has the same name, or None."""
+    def _namesake(self) -> Notice | None:
+        """Return a notice if another node has the same name, or None."""
         ours = (self.get_name(), self.get_namespace())
         if self.get_node_names_and_namespaces().count(ours) < 2:
             return None
-        return (
-            f"another node is named {self.get_fully_qualified_name()}, too: what both publish is mixed "
-            "(one that was killed is forgotten after some seconds)"
-        )
+        return Notice("node-name-taken", node=self.get_fully_qualified_name())
 
 
-def _never(_: bytes) -> None:
-    """What nobody looks at calls nothing."""
+def _no_op(_: bytes) -> None:
+    """No-op callback for polled subscriptions."""

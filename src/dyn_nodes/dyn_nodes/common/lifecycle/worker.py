@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that takes long, in a thread of its own: the newest of what waits is done, the rest is passed over."""
+"""Long work in a thread: the newest waiting request is done, older ones are superseded."""
 
 from __future__ import annotations
 
@@ -14,34 +14,23 @@ _Request = TypeVar("_Request")
 _Result = TypeVar("_Result")
 
 
-class PassedOver(DynError):
+class Superseded(DynError):
     """A request was not done because a newer one came."""
 
 
 class Outcome(NamedTuple, Generic[_Request, _Result]):
-    """What became of a request.
-
-    Attributes:
-        request: the request.
-        result: what came of it; None where it failed or was passed over.
-        problem: why it failed; None where it did not.
-    """
+    """The outcome of a request."""
 
     request: _Request
-    result: _Result | None
-    problem: DynError | None
+    result: _Result | None  # its result; None where it failed or was superseded
+    problem: DynError | None  # why it failed; None where it did not
 
 
 class Worker(Generic[_Request, _Result]):
-    """Does one request at a time in a thread, which ends when nothing waits."""
+    """Does one request at a time in a thread; the thread ends when no request waits."""
 
     def __init__(self, work: Callable[[_Request], _Result], woken: Callable[[], object]) -> None:
-        """Prepare to work.
-
-        Args:
-            work: is called in the thread.
-            woken: is called in the thread when there are new outcomes.
-        """
+        """Do requests by `work` in the thread, which calls `woken` when there are new outcomes."""
         self._work = work
         self._woken = woken
         self._lock = Lock()
@@ -50,13 +39,11 @@ class Worker(Generic[_Request, _Result]):
         self._outcomes: deque[Outcome[_Request, _Result]] = deque()
 
     def ask(self, request: _Request) -> None:
-        """Have a request done; another one that waits is passed over."""
+        """Queue a request; it supersedes a waiting one."""
         with self._lock:
             before, self._waiting = self._waiting, request
             if before is not None:
-                self._outcomes.append(
-                    Outcome(before, None, PassedOver("a newer one came before it was begun"))
-                )
+                self._outcomes.append(Outcome(before, None, Superseded("request-superseded")))
             if not self._busy:
                 self._busy = True
                 Thread(target=self._run, daemon=True).start()
@@ -64,7 +51,7 @@ class Worker(Generic[_Request, _Result]):
             self._woken()
 
     def outcomes(self) -> list[Outcome[_Request, _Result]]:
-        """Take what has been done since the last time, in order."""
+        """Return the outcomes since the last call, in order."""
         with self._lock:
             taken = list(self._outcomes)
             self._outcomes.clear()
@@ -88,5 +75,7 @@ class Worker(Generic[_Request, _Result]):
         except DynError as problem:
             return Outcome(request, None, problem)
         except Exception as problem:
-            # Whatever a description does to us, what is in use stays in use.
-            return Outcome(request, None, DynError(f"unexpected {type(problem).__name__}: {problem}"))
+            # An unexpected error in a description must not stop the node: the robot in use stays in use.
+            return Outcome(
+                request, None, DynError("error-unexpected", error_type=type(problem).__name__, reason=problem)
+            )

@@ -1,35 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states as they come from the wire, read without having rclpy make a message of each.
+"""Fast reading of joint states from their bytes, and fast writing of repeated messages.
 
-Publishers repeat their names. All bytes before the positions and velocities, but for the stamp, are compared
-with those of an earlier message; where they are the same, the numbers are at the same places. Those places
-are only believed where a message that rclpy has read itself has the same numbers there.
+Publishers repeat their names: the bytes before the numbers are compared with those of an earlier message.
+Where they are the same, the numbers are at the same offsets. An offset is used only after rclpy has read
+a message with the same numbers there.
 """
 
 from __future__ import annotations
 
 import struct
 import sys
+from array import array
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from dyn_nodes.message_bytes import STAMP, STAMP_AT
-from dyn_nodes.rejection import Rejection
+from dyn_nodes.common.decoding import STAMP, STAMP_AT, deserialized
+
+
+class MessageBytes:
+    """The bytes `raw` of a message whose vectors of floats and bytes are overwritten in place.
+
+    An offset is where the bytes change when the field changes. It is checked that these are all bytes of the
+    field, one after the other, so that no write can reach another field.
+    """
+
+    def __init__(self, message: Any, sizes: Mapping[str, int]) -> None:
+        """Take a message with all other fields set; `sizes` are the lengths, > 0, of the vectors by field."""
+        self._message = message
+        for name, size in sizes.items():
+            setattr(message, name, array("d", bytes(8 * size)))
+        self.raw = bytearray(serialize_message(message))
+        filled = {name: array("d", _FILL * (8 * size)) for name, size in sizes.items()}
+        self._vectors = {
+            name: np.frombuffer(
+                self.raw, np.float64, sizes[name], self._offset(name, values, 8 * sizes[name])
+            )
+            for name, values in filled.items()
+        }
+
+    def vector(self, name: str) -> NDArray[np.float64]:
+        """Return the vector of a field: a view of the bytes."""
+        return self._vectors[name]
+
+    def byte(self, name: str) -> int:
+        """Return the offset of a field of one byte, which is 0 in the message."""
+        return self._offset(name, _FILL[0], 1)
+
+    def _offset(self, name: str, value: Any, length: int) -> int:
+        """Return the offset of a field of zeros: where `length` bytes change with another value."""
+        zeros, before = getattr(self._message, name), serialize_message(self._message)
+        setattr(self._message, name, value)
+        after = serialize_message(self._message)
+        setattr(self._message, name, zeros)
+        changed = [k for k, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+        if not changed or changed != list(range(changed[0], changed[0] + length)):
+            raise ValueError(f"field '{name}' is not {length} bytes of the message, but {len(changed)}")
+        return changed[0]
+
 
 _CDR = b"\0\1\0\0" if sys.byteorder == "little" else b"\0\0\0\0"
 """First bytes of a message in plain CDR in the byte order of this machine."""
 _COUNT = struct.Struct("=I")
+_FILL = b"\x11"
+"""Value of each byte of a field in the search for its offset; as float64 it is a number."""
 _MOST = 16
-"""Greatest number of kinds of messages on the topic that are kept in mind."""
+"""Most layouts of messages that are kept."""
 
 
 @dataclass(slots=True)
 class Stamp:
-    """A time of a message, as builtin_interfaces/Time has it."""
+    """A stamp, with the fields of builtin_interfaces/Time."""
 
     sec: int
     nanosec: int
@@ -37,61 +83,40 @@ class Stamp:
 
 @dataclass(slots=True)
 class JointStates:
-    """What is used of a sensor_msgs/JointState.
-
-    Attributes:
-        stamp: that of the header.
-        name: joints.
-        position: their positions (rad or m); of any length, as the message has them.
-        velocity: their velocities (rad/s or m/s), as well.
-        effort: their efforts (N m or N), as well.
-    """
+    """The fields of a sensor_msgs/JointState that are used."""
 
     stamp: Stamp
     name: list[str]
-    position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    effort: NDArray[np.float64]
+    position: NDArray[np.float64]  # their positions (rad or m), with the length that the message gives them
+    velocity: NDArray[np.float64]  # their velocities (rad/s or m/s), with any length
+    effort: NDArray[np.float64]  # their efforts (N m or N), with any length
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the numbers of messages of one kind are.
+    """Offsets of the numbers in messages of one kind."""
 
-    Attributes:
-        stamp: is filled with theirs.
-        name: the names that all of them have.
-        positions: where the positions are.
-        velocities: where the velocities are.
-        efforts: where the efforts are. How many there are follows from the length of the message, which all
-            of this kind have.
-        mask: ones where the bytes before the velocities are the same in all messages of this kind.
-        same: those bytes. Both are numbers, because that is the fastest comparison with a mask.
-    """
-
-    stamp: Stamp
-    name: list[str]
+    stamp: Stamp  # is overwritten with the stamp of each message
+    name: list[str]  # the names in all of these messages
     positions: slice
     velocities: slice
+    # Range of the efforts. Their number follows from the length of the message, which is the same for all
+    # messages of this kind
     efforts: slice
-    mask: int
-    same: int
+    mask: int  # ones at the bytes before the velocities that are the same in all messages of this kind
+    same: int  # those bytes. Both are integers, because this makes the fastest comparison with a mask
 
 
 class JointStateBytes:
-    """Reads serialized joint states. It has a state: what kinds of them have come."""
+    """Reads serialized joint states. State: the known layouts."""
 
     def __init__(self, what: str = "joint state") -> None:
-        """Begin without knowing any; `what` they are called in sentences."""
+        """Begin without layouts; `what` is the name of the messages in errors."""
         self._what = what
         self._layouts: dict[int, _Layout] = {}
 
     def read(self, raw: bytes) -> JointStates:
-        """Answer what a message says; the stamp may be filled again by a later call.
-
-        Raises:
-            Rejection: the bytes are no joint state.
-        """
+        """Read a message; Rejection if it is not a joint state. A later call may overwrite the stamp."""
         layout = self._layouts.get(len(raw))
         if layout is None:
             return self._deserialized(raw)
@@ -100,7 +125,7 @@ class JointStateBytes:
             return self._deserialized(raw)
         stamp = layout.stamp
         stamp.sec, stamp.nanosec = STAMP.unpack_from(raw, STAMP_AT)
-        # Floats in messages are not where the processor wants them: they are copied.
+        # Floats in messages are not aligned: they are copied.
         return JointStates(
             stamp,
             layout.name,
@@ -110,11 +135,7 @@ class JointStateBytes:
         )
 
     def _deserialized(self, raw: bytes) -> JointStates:
-        try:
-            message = deserialize_message(raw, JointState)
-        except Exception as problem:  # whatever rclpy, and what is below it, raise
-            what = f"{self._what} cannot be read"
-            raise Rejection(f"{what}: {problem}", what) from problem
+        message = deserialized(JointState, raw, self._what)
         layout = _layout(raw, message)
         if layout is not None:
             if len(self._layouts) >= _MOST:
@@ -127,7 +148,7 @@ class JointStateBytes:
 
 
 def _layout(raw: bytes, message: JointState) -> _Layout | None:
-    """Answer where the numbers of a message are; None where they are not as plain CDR has them."""
+    """Return the offsets of the numbers of a message; None where they do not follow plain CDR."""
     walk = _Walk()
     walk.text(message.header.frame_id)
     walk.count()
@@ -151,10 +172,10 @@ def _layout(raw: bytes, message: JointState) -> _Layout | None:
 
 
 class _Walk:
-    """Goes through a joint state in plain CDR, from what comes after the stamp on.
+    """Steps through a joint state in plain CDR, from the end of the stamp on.
 
-    Numbers are at multiples of their size, from the end of the first four bytes on. What is between may have
-    any value.
+    Numbers are aligned to multiples of their size, counted from the end of the first four bytes. Padding
+    bytes can have any value.
     """
 
     def __init__(self) -> None:
@@ -162,16 +183,16 @@ class _Walk:
         self._fixed = [slice(0, STAMP_AT)]
 
     def count(self) -> None:
-        """Pass a number of things."""
+        """Skip a count."""
         self._pass(4, _COUNT.size)
 
     def text(self, text: str) -> None:
-        """Pass a text, which ends with a zero."""
+        """Skip a text, which ends with a zero."""
         self.count()
         self._pass(1, len(text.encode()) + 1)
 
     def numbers(self, count: int) -> slice:
-        """Pass floats, and answer where they are."""
+        """Skip floats, and return their range."""
         self.count()
         if count:
             self._at = self._aligned(8)
@@ -179,7 +200,7 @@ class _Walk:
         return slice(begin, self._at)
 
     def mask(self, size: int) -> bytes:
-        """Answer so many bytes, with ones where texts and counts are."""
+        """Return a mask of `size` bytes, with ones at texts and counts."""
         mask = bytearray(size)
         for part in self._fixed:
             mask[part] = b"\xff" * (part.stop - part.start)

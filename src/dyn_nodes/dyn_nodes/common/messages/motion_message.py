@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories from messages, and back with efforts."""
+"""Motions from messages: joint states, references, controller states, trajectories with efforts."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -12,13 +14,124 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from dyn_core import DynError, Robot
-from dyn_core.control.passive_agreement import PassiveAgreement
-from dyn_core.control.smooth_motion import SmoothMotion
-from dyn_core.control.trajectories.trajectory import Samples
+from dyn_core.control.command_limits import EffortLimits
+from dyn_core.control.laws.inverse_dynamics_control import Terms
+from dyn_core.control.trajectories.loop_positions import PassiveAgreement
+from dyn_core.control.trajectories.piecewise_polynomials import Motion, SmoothMotion
+from dyn_core.control.trajectories.trajectory import Samples, Trajectory
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, trajectory_points
 from dyn_core.robot.joints import Limits
-from dyn_nodes.common.data_checks import LARGEST
-from dyn_nodes.trajectory_efforts import MOST_POINTS
+from dyn_nodes.common.data_checks import LARGEST, Notice, Rejection, clipped, effort_excess
+from dyn_nodes.common.decoding import MOST_POINTS
+from dyn_nodes.common.messages.joint_reader import JointReader, Numbers
+from dyn_nodes.common.messages.joint_state_bytes import JointStates
+
+# Measured and desired motions
+
+NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+class GivenMotion(NamedTuple):
+    """A desired motion as far as a message gives it, in the order of the robot's joints."""
+
+    q: NDArray[np.float64]  # positions (rad or m), (n,)
+    qd: NDArray[np.float64] | None  # velocities (rad/s or m/s), (n,), or None
+    qdd: NDArray[np.float64] | None  # accelerations (rad/s^2 or m/s^2), (n,), or None
+    passive: Mapping[str, float] = NOTHING  # given positions of passive joints (rad or m), by name
+
+
+class MeasuredMotion(NamedTuple):
+    """A measured motion, in the order of the robot's joints."""
+
+    q: NDArray[np.float64]  # positions (rad or m), (n,)
+    qd: NDArray[np.float64] | None  # velocities (rad/s or m/s), (n,), or None
+
+
+def measured_motion(message: JointStates, reader: JointReader, *, velocities: bool) -> MeasuredMotion:
+    """Read a joint state, with velocities where they are requested and measured; Rejection if it is bad.
+
+    joint_state_broadcaster publishes NaN where a driver does not measure the velocity.
+    """
+    q = reader.positions(message.name, message.position)
+    if not velocities or not len(message.velocity):
+        return MeasuredMotion(q, None)
+    return MeasuredMotion(q, reader.values_or_none(message.velocity, "velocity"))
+
+
+def reference_motion(message: Any, reader: JointReader) -> GivenMotion:
+    """Read a dyn_msgs/JointReference; Rejection if it cannot be used."""
+    return _motion(reader, message.name, message.position, message.velocity, message.acceleration)
+
+
+def read_motion(message: JointStates, reader: JointReader) -> GivenMotion:
+    """Read a JointReference from a joint state of the same bytes, whose efforts are its accelerations."""
+    return _motion(reader, message.name, message.position, message.velocity, message.effort)
+
+
+def controller_motion(message: Any, reader: JointReader) -> GivenMotion:
+    """Read the reference of a control_msgs/JointTrajectoryControllerState, once called `desired`."""
+    point = message.reference if hasattr(message, "reference") else message.desired
+    return _motion(reader, message.joint_names, point.positions, point.velocities, point.accelerations)
+
+
+def _motion(
+    reader: JointReader, names: Sequence[str], positions: Numbers, velocities: Numbers, accelerations: Numbers
+) -> GivenMotion:
+    return GivenMotion(
+        reader.positions(names, positions),
+        reader.values(velocities, "velocity") if len(velocities) else None,
+        reader.values(accelerations, "acceleration") if len(accelerations) else None,
+        reader.passive(positions),
+    )
+
+
+def check_passive(agreement: PassiveAgreement, given: GivenMotion) -> None:
+    """Refuse a reference whose passive joints contradict the loops, with a Rejection."""
+    if not given.passive:
+        return
+    names, values = zip(*given.passive.items(), strict=True)
+    try:
+        agreement.check(given.q[np.newaxis], names, np.array([values]))
+    except DynError as problem:
+        raise Rejection("passive-joints-contradict-loops", cause=problem) from problem
+
+
+def sampling_times(trajectory: Trajectory, begin: float, period: float) -> NDArray[np.float64]:
+    """Return the times of a trajectory after `begin`, one per period and its end (all s)."""
+    count = int(np.ceil((trajectory.end - begin) / period - 1e-9))
+    if count > MOST_POINTS:
+        raise DynError("effort-points-too-many", duration=trajectory.end - begin, count=count)
+    times: NDArray[np.float64] = begin + period * np.arange(1.0, count + 1.0)
+    times[-1:] = trajectory.end
+    return times
+
+
+def efforts(
+    samples: Samples | SmoothMotion,
+    terms: Callable[[Motion | SmoothMotion], Terms],
+    limits: EffortLimits,
+    units: tuple[str, ...],
+) -> tuple[NDArray[np.float64], Notice | None]:
+    """Return the torques (N m or N), (N, n), of N motions within their limits, and the largest excess.
+
+    Raises:
+        DynError: torques exceed their limits and are withheld.
+    """
+    motion = samples if isinstance(samples, SmoothMotion) else Motion(samples.q, samples.qd, samples.qdd)
+    wanted = terms(motion).total
+    excess = np.abs(wanted) - limits.limits
+    if not (excess > 0.0).any():
+        return clipped(wanted, limits), None
+    k = int(excess.max(axis=1).argmax())
+    excess_at = effort_excess(wanted[k], limits, units)
+    beyond = Notice("point-effort-beyond-limit", point=k, cause=excess_at)
+    rows = [limits.applied(row).torques for row in wanted]
+    if any(row is None for row in rows):
+        raise DynError(beyond.code, **beyond.values)
+    return clipped(np.array(rows), limits), beyond
+
+
+# Trajectories from messages, and back with efforts
 
 
 def points_of(
@@ -27,17 +140,11 @@ def points_of(
     agreement: PassiveAgreement,
     limits: Mapping[str, Limits] | None = None,
 ) -> TrajectoryPoints:
-    """Answer the points of a trajectory of a robot, in its coordinates; DynError where they are none.
+    """Return the points of a trajectory in the robot's coordinates; DynError where they are unusable.
 
-    Args:
-        message: the trajectory; it may have passive joints, too.
-        robot: the robot.
-        agreement: compares their positions at the points with the loops.
-        limits: what points have to keep, by joint; None for the limits of the robot.
+    Passive joints in it are compared with the loops. `limits` are by joint; None for those of the robot.
     """
     points = message.points
-    if len(points) > MOST_POINTS:
-        raise DynError(f"the trajectory has {len(points)} points: give at most {MOST_POINTS}")
     passive = [name for name in dict.fromkeys(message.joint_names) if name in agreement.names]
     checked = trajectory_points(
         (*robot.coordinate_names, *passive),
@@ -52,10 +159,8 @@ def points_of(
         beyond = np.argwhere(np.abs(rows) > LARGEST)
         if len(beyond):
             k, j = beyond[0]
-            raise DynError(
-                f"trajectory point {k} gives joint '{checked.joint_names[j]}' the {what} {rows[k, j]}",
-                element=f"joint '{checked.joint_names[j]}'",
-            )
+            values = {"point": k, "joint": checked.joint_names[j], "quantity": what, "given": rows[k, j]}
+            raise DynError("trajectory-value-implausible", element=f"joint '{values['joint']}'", **values)
     if not passive:
         return checked
     n = robot.dof
@@ -67,18 +172,16 @@ def points_of(
 def with_efforts(
     message: JointTrajectory, joint_names: Sequence[str], efforts: NDArray[np.float64]
 ) -> JointTrajectory:
-    """Give the points of a trajectory these efforts, and answer it, with the joints that have efforts.
+    """Set the efforts of the points of a trajectory, and return it, with the joints that have efforts.
 
-    Args:
-        message: the trajectory, which is changed: to make as many points again would take long.
-        joint_names: order of the efforts.
-        efforts: one row for each point (N m or N), (N, n).
+    The message is changed, because to create the points again would take long. `efforts` has a row for each
+    point (N m or N), (N, n), in the order of `joint_names`.
     """
     order = _order(message, joint_names)
     if len(order) < len(message.joint_names):
         _drop_others(message, set(joint_names))
     for point, row in zip(message.points, efforts[:, order], strict=True):
-        point.effort = _doubles(row)
+        point.effort = doubles(row)
     return message
 
 
@@ -89,14 +192,10 @@ def sampled_trajectory(
     samples: Samples | SmoothMotion,
     efforts: NDArray[np.float64],
 ) -> JointTrajectory:
-    """Answer a trajectory with other points.
+    """Return a trajectory with other points, with the start and the order of joints of a message.
 
-    Args:
-        message: the trajectory that was sampled, for its start and the order of its joints.
-        joint_names: order of the samples.
-        times: of the points, from the start of the trajectory (s), (N,).
-        samples: the motion at these times.
-        efforts: one row for each point (N m or N), (N, n).
+    `times` are from its start (s), (N,); samples and efforts (N m or N), (N, n), are in the order of
+    `joint_names`.
     """
     joint_names = tuple(joint_names)
     order = _order(message, joint_names)
@@ -106,11 +205,11 @@ def sampled_trajectory(
         joint_names=[joint_names[j] for j in order],
         points=[
             JointTrajectoryPoint(
-                positions=_doubles(q[order]),
-                velocities=_doubles(qd[order]),
-                accelerations=_doubles(qdd[order]),
-                effort=_doubles(effort[order]),
-                time_from_start=_duration(t),
+                positions=doubles(q[order]),
+                velocities=doubles(qd[order]),
+                accelerations=doubles(qdd[order]),
+                effort=doubles(effort[order]),
+                time_from_start=duration_message(t),
             )
             for t, q, qd, qdd, effort in rows
         ],
@@ -118,7 +217,7 @@ def sampled_trajectory(
 
 
 def _drop_others(message: JointTrajectory, joint_names: set[str]) -> None:
-    """Leave the joints of a message that have one of these names."""
+    """Remove the joints of a message whose names are not given."""
     kept = [k for k, name in enumerate(message.joint_names) if name in joint_names]
     for point in message.points:
         for part in ("positions", "velocities", "accelerations"):
@@ -129,7 +228,7 @@ def _drop_others(message: JointTrajectory, joint_names: set[str]) -> None:
 
 
 def _order(message: JointTrajectory, joint_names: Iterable[str]) -> list[int]:
-    """Where the joints of a message are among those with one of these names, which it has all of."""
+    """Return the index in `joint_names` of each joint of a message; other joints are left out."""
     index = {name: j for j, name in enumerate(joint_names)}
     return [index[name] for name in message.joint_names if name in index]
 
@@ -138,10 +237,12 @@ def _seconds(duration: Duration) -> float:
     return float(duration.sec + 1e-9 * duration.nanosec)
 
 
-def _duration(seconds: float) -> Duration:
+def duration_message(seconds: float) -> Duration:
+    """Return a duration in s as a message."""
     whole, rest = divmod(round(1e9 * seconds), 10**9)
     return Duration(sec=whole, nanosec=rest)
 
 
-def _doubles(vector: NDArray[np.float64]) -> array[float]:
+def doubles(vector: NDArray[np.float64]) -> array[float]:
+    """Return a vector as an array for a message."""
     return array("d", vector.tobytes())

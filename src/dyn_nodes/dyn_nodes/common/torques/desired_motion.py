@@ -1,34 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the joints are to do: a stream of references, or a trajectory, whichever came last."""
+"""The desired motion of the joints: a stream of references or a trajectory, whichever came last."""
 
 from __future__ import annotations
 
 import math
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
 from dyn_core import DynError, Robot
-from dyn_core.control.jump import JumpLimit
+from dyn_core.control.command_limits import Jump, JumpLimit
 from dyn_core.control.laws.base_measurement import DerivativeFilter
-from dyn_core.control.motion import Motion
-from dyn_core.control.plan import planned, replaced
-from dyn_core.control.smooth_motion import SmoothMotion
 from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
-from dyn_core.control.trajectories.trajectory import Trajectory
-from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
-from dyn_core.control.trajectory_ranges import MARGIN, check_ranges
+from dyn_core.control.trajectories.piecewise_polynomials import Motion, SmoothMotion
+from dyn_core.control.trajectories.trajectory import MARGIN, Trajectory, check_ranges
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, planned, replaced
 from dyn_core.core.arrays import Array
-from dyn_nodes.feedforward.parameters import ReferenceSettings
-from dyn_nodes.loop_condition import check_loops
-from dyn_nodes.motion_message import GivenMotion
-from dyn_nodes.rejection import Rejection
+from dyn_nodes.common.data_checks import Rejection
+from dyn_nodes.common.messages.motion_message import GivenMotion
+from dyn_nodes.common.torques.position_checks import check_loops
+from dyn_nodes.common.torques.reference_parameters import ReferenceSettings
 
 _TURNING_S = 1e-3
-"""Least time in which a joint goes from its greatest speed to the same backwards (s). Robots need 10 to 100
-times as long, and references are hardly sent more often: what is faster is no motion of a robot."""
+"""Shortest time in which a joint reverses its greatest speed (s). Robots need 10 to 100 times as long, and
+references are hardly sent more often: a faster reversal is not the motion of a robot."""
 _LATEST_S = 3600.0
-"""Longest that a trajectory is waited for (s). What is stamped later is stamped by another clock."""
+"""Longest time before the start of a trajectory (s). A later stamp comes from another clock."""
 
 
 class Kind(Enum):
@@ -40,13 +38,10 @@ class Kind(Enum):
 
 
 class DesiredMotion:
-    """The desired motion of one robot. It has a state: the last reference, or the trajectory.
+    """The desired motion of one robot. State: the last reference, or the trajectory.
 
-    Times t are of stamps, on the clock of the node; times `now` on a steady clock (both s).
-
-    Attributes:
-        kind: where the motion comes from.
-        guard: looks at positions of robots with loops.
+    Times t are stamps, on the clock of the node; times `now` are on a steady clock (both s). `guard` checks
+    positions of robots with loops.
     """
 
     def __init__(
@@ -58,14 +53,9 @@ class DesiredMotion:
         *,
         for_springs: bool = False,
     ) -> None:
-        """Begin with nothing that is desired.
+        """Begin without a desired motion; references older than `timeout` (s) are stale.
 
-        Args:
-            robot: the robot.
-            settings: what is asked of references.
-            timeout: age at which references are stale (s).
-            guard: looks at positions of robots with loops.
-            for_springs: whether trajectories have four continuous derivatives, as motors behind springs need.
+        With `for_springs`, trajectories have four continuous derivatives, as motors behind springs need.
         """
         self._for_springs = for_springs
         names = robot.coordinate_names
@@ -73,7 +63,7 @@ class DesiredMotion:
         self.kind = Kind.NOTHING
         self._limits = robot.limits
         self._timeout = timeout
-        # References that stop are not carried on for longer than they count.
+        # References are not extrapolated for longer than they are valid.
         self._carry = min(settings.carry, timeout)
         self._jumps = JumpLimit(names, _speeds(robot, settings.max_speed), settings.slack)
         cutoff = settings.derivative_cutoff
@@ -86,7 +76,7 @@ class DesiredMotion:
         self._sampled: Array | None = None
 
     def take_over(self, before: DesiredMotion) -> None:
-        """Go on with the motion, and the derivatives, of another robot with the same joints."""
+        """Take the motion, and the filters of its derivatives, from another robot with the same joints."""
         self.kind = before.kind
         self._of_positions, self._of_velocities = before._of_positions, before._of_velocities
         self._reference, self._reference_t = before._reference, before._reference_t
@@ -94,25 +84,19 @@ class DesiredMotion:
         self._trajectory, self._sampled = before._trajectory, before._sampled
 
     def refer(self, given: GivenMotion, t: float, now: float, measured: Array | None) -> Motion:
-        """Take the next reference and answer its motion, with derivatives that it lacks.
+        """Take the next reference; return its motion, with the derivatives that it lacks.
 
-        Args:
-            given: the reference.
-            t: its stamp (s).
-            now: the present on the steady clock (s).
-            measured: the measured position (rad or m); None where it is not known. The first reference has
-                to be near to it, or to where the trajectory is.
+        The first reference has to be near to the measured position (None where it is unknown), or to the
+        position of the trajectory.
 
         Raises:
-            Rejection: it is older than the last one, jumps, is faster than its joints, or is where loops
-                do not close. The last one stays.
+            Rejection: it is older than the last one, jumps, is faster than its joints, or is at a position
+                where loops do not close. The last one stays.
         """
         last_t = self._reference_t
         following = self.follows(now)
         if following and t <= last_t:
-            raise Rejection(
-                f"reference is stamped {last_t - t:.3f} s before the last one", "reference is not in order"
-            )
+            raise Rejection("message-out-of-order", message="reference", time=last_t - t)
         before = self.at(t) if self.kind is Kind.TRAJECTORY else self._reference if following else None
         near = [] if before is None else [before.q]
         if not following and measured is not None:
@@ -120,11 +104,11 @@ class DesiredMotion:
         jumps = [self._jumps.jump(q, given.q, t - last_t if following else 0.0) for q in near]
         jump = jumps[-1] if jumps and None not in jumps else None
         if jump is not None:
-            raise Rejection(jump.sentence, f"the reference of joint '{jump.joint}' jumps")
+            raise Rejection("reference-jumps", **_values(jump))
         self._check_derivatives(given)
         check_loops(self.guard, given.q, "the reference")
         if not following:
-            # What another motion was before has no part in the derivatives of this one.
+            # The derivatives of this motion do not depend on the motion before.
             self._of_positions.reset()
             self._of_velocities.reset()
         motion = self._completed(given, t)
@@ -136,23 +120,15 @@ class DesiredMotion:
     def planned(
         self, points: TrajectoryPoints, t: float, stamp: float | None, now: float, start: Motion | None
     ) -> Trajectory:
-        """Answer the trajectory through points that goes on from what is desired; DynError if there is none.
+        """Return the trajectory through points that continues the desired motion; DynError if there is none.
 
-        The trajectory through the points alone is checked as well: controllers that get them follow that.
-
-        Args:
-            points: the points.
-            t: the present on the clock of the node (s).
-            stamp: start of the trajectory (s); None for now.
-            now: the present on the steady clock (s).
-            start: the motion that the joints have, for where nothing is desired yet, or what was is over and
-                they are elsewhere; None to go on from what was desired, wherever they are.
+        It begins at `stamp` (s), None for now. `start`, the present motion of the joints, is used where
+        nothing is desired yet, or where the desired motion is over and the joints are elsewhere; None to
+        continue the desired motion in any case. The trajectory through the points alone is checked as well,
+        because controllers follow that one.
         """
         if stamp is not None and stamp - t > _LATEST_S:
-            raise DynError(
-                f"the trajectory is stamped {stamp - t:.6g} s ahead, at most {_LATEST_S:g} s are waited for: "
-                "stamp it by the clock of this node, or with zero for now"
-            )
+            raise DynError("trajectory-stamp-too-late", ahead=stamp - t, limit=_LATEST_S)
         place, springs = self._place(t, now), self._for_springs
         if self.left(start, t, now):
             trajectory = planned(points, t, stamp, start, for_springs=springs)
@@ -161,7 +137,7 @@ class DesiredMotion:
         else:
             present = self.at(t) if place is None else Motion.at_rest(place)
             if present is not None and stamp is not None and stamp > t:
-                # They stand there until it begins.
+                # The joints stand there until the trajectory begins.
                 present = Motion.at_rest(present.q)
             present = start if present is None else present
             trajectory = planned(points, t, stamp, present, for_springs=springs)
@@ -180,37 +156,32 @@ class DesiredMotion:
         self._reference = None
 
     def standing(self, t: float, now: float, start: Motion | None) -> Trajectory:
-        """Answer the trajectory that stands still where the desired motion is.
+        """Return a trajectory that stands still at the desired position.
 
-        Args:
-            t: the present on the clock of the node (s).
-            now: the present on the steady clock (s).
-            start: the motion that the joints have, for where nothing is desired yet, or references have
-                stopped and they are elsewhere; None to stand where the last reference was in any case.
+        `start`, the present motion of the joints, is used where nothing is desired yet, or where references
+        have stopped and the joints are elsewhere; None to stand at the last reference in any case.
 
         Raises:
-            DynError: it is not known where the joints are, or should be.
+            DynError: neither the position of the joints nor a desired position is known.
         """
         present = self.at(t)
         if present is None or (self._trajectory is None and self.left(start, t, now)):
             present = start
         if present is None:
-            raise DynError(
-                "the trajectory is empty, which means to stop: there is no motion and no measured position"
-            )
+            raise DynError("stop-position-unknown")
         return Trajectory.standing(present.q, t)
 
     def forget_time(self, t: float) -> None:
-        """Go on after the clock went back to t (s): stand where a trajectory was, and wait for references."""
+        """Go on after the clock went back to t (s): hold a trajectory where it is, wait for references."""
         if self._trajectory is not None and self._sampled is not None:
             self.follow(Trajectory.standing(self._sampled, t), t)
         elif self._trajectory is None:
             self.kind, self._reference = Kind.NOTHING, None
 
     def at(self, t: float) -> Motion | None:
-        """Answer the motion that is desired at a time (s), the last reference whatever its age is.
+        """Return the desired motion at a time (s), from the trajectory or the last reference of any age.
 
-        A reference is for the time of its stamp; from there it is carried to t, but not far.
+        A reference is valid at its stamp. From there it is extrapolated to t, for a limited time.
         """
         if self._trajectory is None:
             if self._reference is None:
@@ -221,7 +192,7 @@ class DesiredMotion:
         return motion
 
     def smooth_at(self, t: float) -> SmoothMotion | None:
-        """Answer the motion of the trajectory at a time (s) with all derivatives; None without one."""
+        """Return the motion of the trajectory at a time (s) with all derivatives; None if there is none."""
         return None if self._trajectory is None else self._trajectory.smooth_motion(t)
 
     @property
@@ -230,41 +201,31 @@ class DesiredMotion:
         return self._jumps.speed
 
     def fresh(self, now: float) -> bool:
-        """Whether what is desired may still be used at a time of the steady clock (s)."""
+        """Return whether the desired motion may still be used at a time of the steady clock (s)."""
         return self.kind is not Kind.REFERENCE or now - self._reference_at <= self._timeout
 
     def follows(self, now: float) -> bool:
-        """Whether references come at a time of the steady clock (s), of which the next one goes on."""
+        """Return whether a reference continues a stream, at a time of the steady clock (s)."""
         return self.kind is Kind.REFERENCE and self.fresh(now)
 
     def apart(self, a: Array, b: Array) -> bool:
-        """Whether positions (rad or m) are further from each other than a reference may begin."""
+        """Return whether two positions (rad or m) are further apart than a reference may begin."""
         return self._jumps.jump(a, b, 0.0) is not None
 
     def left(self, motion: Motion | None, t: float, now: float) -> bool:
-        """Whether the joints are elsewhere than where they are to stand, as what was desired is over.
-
-        Args:
-            motion: the motion that they have; None where it is not known.
-            t: the present on the clock of the node (s).
-            now: the present on the steady clock (s).
-        """
+        """Return whether the desired motion is over and the joints are far from its last position."""
         place = self._place(t, now)
         return motion is not None and place is not None and self.apart(place, motion.q)
 
     def _place(self, t: float, now: float) -> Array | None:
-        """Answer where the joints are to stand (rad or m), as a trajectory is over or references stopped."""
+        """Return the position (rad or m) to hold after a trajectory or references have ended, or None."""
         if self._trajectory is not None:
             return self._trajectory.last if t >= self._trajectory.end else None
         present = None if self.fresh(now) else self.at(t)
         return None if present is None else present.q
 
     def _check_derivatives(self, given: GivenMotion) -> None:
-        """Refuse a motion that no joint has.
-
-        Raises:
-            Rejection: a velocity is above the speed of its joint, or would be there within `_TURNING_S`.
-        """
+        """Refuse a velocity above the speed of its joint, now or within `_TURNING_S`."""
         fastest = MARGIN * self._jumps.speed
         for what, values, greatest in (
             ("velocity", given.qd, fastest),
@@ -275,19 +236,13 @@ class DesiredMotion:
             beyond = np.abs(values) > greatest
             if beyond.any():
                 j = int(beyond.argmax())
-                name = self._jumps.joint_names[j]
+                joint, given_value = self._jumps.joint_names[j], values[j]
                 raise Rejection(
-                    f"the reference of joint '{name}' has the {what} {values[j]:.4g}, "
-                    f"at most {greatest[j]:.4g} is allowed",
-                    f"the {what} of the reference of joint '{name}' is too great",
+                    "reference-too-fast", joint=joint, quantity=what, given=given_value, limit=greatest[j]
                 )
 
     def _check_speed(self, trajectory: Trajectory) -> None:
-        """Refuse a trajectory that goes from one point to the next as a reference may not.
-
-        Raises:
-            DynError: it does.
-        """
+        """Refuse a trajectory that moves faster between two points than a reference may, with a DynError."""
         positions = trajectory.sample_many(np.array(trajectory.knots)).q
         durations = np.array(trajectory.durations)
         allowed = durations[:, None] * self._jumps.speed + self._jumps.slack
@@ -295,14 +250,11 @@ class DesiredMotion:
         for k in too_fast.tolist():
             jump = self._jumps.jump(positions[k], positions[k + 1], trajectory.durations[k])
             if jump is not None:
-                raise DynError(
-                    f"piece {k} of the trajectory moves joint '{jump.joint}' by {jump.step:.4g} "
-                    f"in {jump.dt:.4g} s, at most {jump.allowed:.4g} is allowed",
-                    element=f"joint '{jump.joint}'",
-                )
+                element = f"joint '{jump.joint}'"
+                raise DynError("trajectory-piece-too-fast", piece=k, **_values(jump), element=element)
 
     def _completed(self, given: GivenMotion, t: float) -> Motion:
-        q, qd, qdd = given.q, given.qd, given.qdd
+        q, qd, qdd, _ = given
         if qd is None:
             derived = self._of_positions.update(t, q)
             return Motion(q, derived[0], derived[1] if qdd is None else qdd)
@@ -311,10 +263,14 @@ class DesiredMotion:
         return Motion(q, qd, qdd)
 
 
+def _values(jump: Jump) -> dict[str, Any]:
+    return {"joint": jump.joint, "distance": jump.step, "duration": jump.dt, "limit": jump.allowed}
+
+
 def _speeds(robot: Robot, greatest: float) -> list[float]:
-    """Answer the fastest that the reference of each joint may move (rad/s or m/s)."""
+    """Return the greatest speed of the reference of each joint (rad/s or m/s)."""
     if greatest > 0.0:
         return [greatest] * robot.dof
     limits = (joint.limits.velocity for joint in robot.independent_joints)
-    # Descriptions say 0 where the limit is not known.
+    # Descriptions give 0 where the limit is unknown.
     return [limit or math.inf for limit in limits]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the torques that are wanted to those that are sent: limits, reactions to stale data, transitions."""
+"""From desired torques to sent torques: limits, reactions to stale data, transitions."""
 
 from __future__ import annotations
 
@@ -9,51 +9,36 @@ from typing import NamedTuple
 import numpy as np
 
 from dyn_core.control.command_limits import EffortLimits
-from dyn_core.control.fade import Fade
-from dyn_core.control.terms import Terms
-from dyn_core.control.watchdog import NO_DATA, Status, Target, Watch, WatchSettings, watched
+from dyn_core.control.laws.inverse_dynamics_control import Terms
+from dyn_core.control.watchdog import NO_DATA, Fade, Status, Target, Watch, WatchSettings, watched
 from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointTorques
-from dyn_nodes.gate import passed
-from dyn_nodes.rejection import Rejection
+from dyn_nodes.common.data_checks import Notice, Rejection, clipped, effort_excess
+
+_STATUS_OF_TARGET = {Target.HELD: JointTorques.STATUS_HELD, Target.ZERO: JointTorques.STATUS_ZERO}
 
 
 class Output(NamedTuple):
-    """Torques to be published.
+    """Torques to be published."""
 
-    Attributes:
-        terms: what the torques are made of, or on their way to.
-        total: the torques (N m or N), (n,).
-        status: a `JointTorques.STATUS_...`.
-        excess: a sentence about the joint that asked for most above its limit; None where none did.
-    """
-
-    terms: Terms
-    total: Array
+    terms: Terms  # terms of the desired torques
+    total: Array  # the torques (N m or N), (n,)
     status: int
-    excess: str | None
+    excess: Notice | None  # which joint exceeded its limit most; None where no joint did
 
 
 class OutputStage:
-    """What stands between the terms of one model and its output. It has a state: watch, and what was sent.
+    """The stage between the terms of one model and the published torques. State: watch, and the last torques.
 
-    Attributes:
-        limits: of the torques.
-        units: of the torque of each joint.
-        watch: how the data is, and what is done about it.
-        last_good: time of the last good data (s); None before any.
+    `watch` is the state of the data and the reaction to it, `last_good` the time of the last good data (s).
     """
 
     def __init__(
         self, limits: EffortLimits, units: tuple[str, ...], settings: WatchSettings, ramp_start: float
     ) -> None:
-        """Begin without data.
+        """Begin without data; `units` are of the torque of each joint.
 
-        Args:
-            limits: of the torques.
-            units: of the torque of each joint, for sentences.
-            settings: when data is stale, and what is done then.
-            ramp_start: how long the first torques take from those sent before, or zero (s).
+        The ramp to the first torques, from those sent before or zero, takes `ramp_start` (s).
         """
         self.limits = limits
         self.watch = NO_DATA
@@ -69,7 +54,7 @@ class OutputStage:
         self.zero = Terms(zero, zero, zero, zero, zero)
 
     def take_over(self, other: OutputStage, now: float) -> None:
-        """Go on from what another stage has sent, with a ramp, joint by joint of the same name."""
+        """Continue from the torques of another stage, with a ramp, for joints of the same name."""
         self.begin_from(other)
         if other.last_good is None:
             return
@@ -82,21 +67,21 @@ class OutputStage:
             self.watch = Watch(status, now, other.watch.target, 0.0)
 
     def begin_from(self, other: OutputStage) -> None:
-        """Have the first torques begin from what another stage has sent last, which is held by who got it."""
+        """Begin the first ramp at the last torques of another stage: their receiver still holds them."""
         before = dict(zip(other.limits.joint_names, other.sent.tolist(), strict=True))
         sent = np.array([before.get(name, 0.0) for name in self.limits.joint_names])
-        self._fade.toward("taken over", 1.0, passed(sent, self.limits))
+        self._fade.toward("taken over", 1.0, clipped(sent, self.limits))
 
     @property
     def sent(self) -> Array:
-        """The torques that were sent last (N m or N), (n,); zero before any."""
+        """The last sent torques (N m or N), (n,); zero before any."""
         return self._fade.sent
 
     def live(self, terms: Terms, now: float) -> Output:
-        """Answer what to send for good data at time `now` (s).
+        """Return what to send for good data at time `now` (s).
 
         Raises:
-            Rejection: nothing is to be sent, because a torque is above its limit, or not finite.
+            Rejection: a torque is above its limit and withheld, or not finite.
         """
         torques, excess = self._limited(terms)
         if self._goes_on(now):
@@ -110,23 +95,19 @@ class OutputStage:
         return output
 
     def _goes_on(self, now: float) -> bool:
-        """Whether data was good, and is, so that the watch stays what it is."""
+        """Return whether data was good and still is, so that the watch does not change."""
         last = self.last_good
         return self.watch.status is Status.GOOD and last is not None and last <= now <= last + self._timeout
 
     def notice_silence(self, now: float) -> None:
-        """See whether the data of the past was stale at time `now` (s).
-
-        Where all that the node does was late, nobody has seen it yet: good data again would be taken for
-        data that always was.
-        """
+        """Make up for a missed check at `now` (s): if the node was late, the data may have been stale."""
         if self.last_good is not None and now - self.last_good > self._settings.timeout:
             self._look(now)
 
     def recover(self, now: float) -> None:
-        """Go over to what comes next with a ramp from time `now` (s) on, as after data that was missing.
+        """Use a ramp from time `now` (s) on, as after missing data.
 
-        Data was good until then: if nothing comes any more, it is stale as always.
+        Data counts as good until then: if no more data comes, it is stale after the usual timeout.
         """
         if self.last_good is None:
             return
@@ -135,35 +116,32 @@ class OutputStage:
             self.watch = Watch(Status.RECOVERING, now, Target.LIVE, 0.0)
 
     def idle(self, held: Callable[[], Terms], now: float) -> Output | None:
-        """Answer what to send at time `now` (s) because no good data has come, if anything.
+        """Return what to send at time `now` (s) where no good data has come; None for nothing.
 
-        Args:
-            held: answers the terms of the torques that hold the robot where it was last.
-            now: the present (s).
+        `held` returns the terms of the torques that hold the robot at its last position.
 
         Raises:
             Rejection: nothing can be sent.
         """
         watch = self._look(now)
-        if watch.target is Target.HELD:
-            return self._limited_output(watch, held())
-        if watch.target is Target.ZERO:
-            return self._limited_output(watch, self.zero)
-        return None
+        if watch.target not in _STATUS_OF_TARGET:
+            return None
+        terms = held() if watch.target is Target.HELD else self.zero
+        return self._output(watch, terms, *self._limited(terms))
 
     def last(self, terms: Terms) -> Output:
-        """Answer the last thing to send, at once, whatever the watch says."""
+        """Return the last torques to send, at once, whatever the state of the data is."""
         torques, excess = self._limited(terms)
         status = JointTorques.STATUS_ZERO if terms is self.zero else JointTorques.STATUS_HELD
-        return Output(terms, passed(self._fade.toward("last", 1.0, torques), self.limits), status, excess)
+        return Output(terms, clipped(self._fade.toward("last", 1.0, torques), self.limits), status, excess)
 
     def restart(self) -> None:
-        """Wait for data as at first; what was sent last is what the first torques begin from."""
+        """Wait for data as at the start; the first ramp begins at the last sent torques."""
         self.watch, self.last_good, self._first = NO_DATA, None, True
 
     def _look(self, now: float) -> Watch:
         self.watch = watch = watched(self._present_settings, self.watch, now, self.last_good)
-        # What comes after a reaction is a recovery, whatever was before it.
+        # Data after a reaction is always a recovery.
         self._first = self._first and watch.status in (Status.NO_DATA, Status.RECOVERING)
         return watch
 
@@ -171,36 +149,22 @@ class OutputStage:
     def _present_settings(self) -> WatchSettings:
         return self._at_first if self._first else self._settings
 
-    def _limited_output(self, watch: Watch, terms: Terms) -> Output:
-        torques, excess = self._limited(terms)
-        return self._output(watch, terms, torques, excess)
-
-    def _limited(self, terms: Terms) -> tuple[Array, str | None]:
-        if self.limits.within(terms.total):
+    def _limited(self, terms: Terms) -> tuple[Array, Notice | None]:
+        limited = None if self.limits.within(terms.total) else self.limits.applied(terms.total)
+        if limited is None or limited.excess is None:
             return terms.total, None
-        limited = self.limits.applied(terms.total)
-        if limited.excess is None:
-            return terms.total, None
-        sentence = self.limits.sentence(terms.total, self.units)
+        excess = effort_excess(terms.total, self.limits, self.units)
         if limited.torques is None:
-            joint = self.limits.joint_names[int(np.argmax(limited.excess))]
-            raise Rejection(sentence, f"joint '{joint}' asks for too much")
-        return limited.torques, sentence
+            raise Rejection(excess.code, **excess.values)
+        return limited.torques, excess
 
-    def _output(self, watch: Watch, terms: Terms, torques: Array, excess: str | None) -> Output:
-        sent = passed(self._fade.toward(watch.change, watch.factor, torques), self.limits)
+    def _output(self, watch: Watch, terms: Terms, torques: Array, excess: Notice | None) -> Output:
+        sent = clipped(self._fade.toward(watch.change, watch.factor, torques), self.limits)
         return Output(terms, sent, _status(watch, limited=excess is not None), excess)
 
 
 def _status(watch: Watch, *, limited: bool) -> int:
     if watch.factor < 1.0:
-        status = JointTorques.STATUS_RAMPING
-    elif watch.target is Target.LIVE:
-        status = JointTorques.STATUS_LIMITED if limited else JointTorques.STATUS_OK
-    elif watch.target is Target.HELD:
-        status = JointTorques.STATUS_HELD
-    elif watch.target is Target.ZERO:
-        status = JointTorques.STATUS_ZERO
-    else:
-        status = JointTorques.STATUS_LIMITED if limited else JointTorques.STATUS_OK
-    return int(status)
+        return int(JointTorques.STATUS_RAMPING)
+    live = JointTorques.STATUS_LIMITED if limited else JointTorques.STATUS_OK
+    return int(_STATUS_OF_TARGET.get(watch.target, live))

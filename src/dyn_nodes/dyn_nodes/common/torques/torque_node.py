@@ -1,86 +1,152 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes that publish torques have in common: the watch on their data, limits, and the last message."""
+"""The base class of nodes that publish torques: stale data, limits, the last message.
+
+`TorqueMaker` computes the torques of one robot; `Running` is one robot in use.
+"""
 
 from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock, JumpThreshold
+from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from rclpy.timer import Timer
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
-from dyn_core import Robot
+from dyn_core import DynError, Robot
 from dyn_core.control.command_limits import EffortLimits
-from dyn_core.control.passive_agreement import PassiveAgreement
-from dyn_core.control.watchdog import Status
-from dyn_core.core.errors import listed
+from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard, PassiveAgreement
+from dyn_core.control.watchdog import Status, WatchSettings
+from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointTorques
-from dyn_nodes.clock_watch import ClockWatch
 from dyn_nodes.common import qos
-from dyn_nodes.common.data_checks import one_line
+from dyn_nodes.common.clocks import ClockWatch, NodeTime
+from dyn_nodes.common.data_checks import Notice, Rejection, cause_key
 from dyn_nodes.common.lifecycle.diagnostics import Failure
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.messages.joint_reader import JointReader, check_age
+from dyn_nodes.common.messages.joint_reader import CLOCK_SET, JointReader, check_age, nanoseconds_of
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, Stamp
+from dyn_nodes.common.messages.motion_message import measured_motion
+from dyn_nodes.common.torques.desired_motion import DesiredMotion
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.output_stage import Output, OutputStage
-from dyn_nodes.loop_condition import condition_words
-from dyn_nodes.node_time import NodeTime
-from dyn_nodes.position_range import outside
-from dyn_nodes.rejection import Rejection
-from dyn_nodes.torque_maker import Maker, Running
+from dyn_nodes.common.torques.position_checks import (
+    BelievedPositions,
+    condition_words,
+    loop_warning,
+    outside,
+)
+
+
+class TorqueMaker(ABC):
+    """Computes the torques of one robot.
+
+    `stage` applies limits, reactions to stale data and transitions; `guard` checks measured positions of
+    robots with loops; `desired` is the desired motion.
+    """
+
+    desired: DesiredMotion
+
+    def __init__(
+        self, robot: Robot, limits: EffortLimits, watch: WatchSettings, ramp: float, loops: ConditionLimits
+    ) -> None:
+        """Begin without data; the first ramp takes `ramp` (s)."""
+        units = tuple(joint.effort_unit for joint in robot.independent_joints)
+        self.stage = OutputStage(limits, units, watch, ramp)
+        self.guard, self._desired_guard = LoopGuard(robot, loops), LoopGuard(robot, loops)
+        self._believed = BelievedPositions(robot)
+
+    @property
+    def position(self) -> Array | None:
+        """The last measured positions (rad or m), (n,); None before any."""
+        return None if self._believed.last is None else self._believed.last[1]
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Forget all motions and wait for data as at the start."""
+
+    @abstractmethod
+    def forget_time(self, t: float, now: float) -> None:
+        """Go on after the clock of the stamps was set to another time t (s)."""
+
+    @property
+    @abstractmethod
+    def needs(self) -> str:
+        """Name of the data that the torques depend on, for messages."""
+
+    @abstractmethod
+    def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
+        """Take a measurement; return what to send for it, or None; Rejection if it cannot be used."""
+
+    @abstractmethod
+    def idle(self, now: float) -> Output | None:
+        """Return what to send where no good data has come, or None; Rejection if it cannot be sent."""
+
+    @abstractmethod
+    def last(self) -> Output:
+        """Return the last torques to send; Rejection if they cannot be sent."""
+
+    @abstractmethod
+    def take_over(self, before: Any, now: float) -> list[Notice]:
+        """Continue from the torques of another robot; return notices about what is forgotten."""
+
+
+Maker = TypeVar("Maker", bound=TorqueMaker)
+
+
+@dataclass(frozen=True)
+class Running(Generic[Maker]):
+    """The robot in use and all parts that belong to it. Another robot has another `Running`."""
+
+    robot: Robot
+    maker: Maker
+    outputs: Outputs
+    states: JointReader
+    references: JointReader
+    # Compares positions of passive joints in references and trajectories with the loops
+    agreement: PassiveAgreement
+
 
 _SILENCE_S = 1.0
 _LOOKS_PER_TIMEOUT = 4
-"""How often the watch looks at live data: late data is noticed after at most 1 + 1/4 of the timeout."""
-_LEAP = Duration(seconds=1.0)
-"""A step of simulated time that is longer than any period: it was set."""
+"""Checks for stale data within one timeout: silence is noticed at most 1.25 timeouts after the last data."""
 _LAST_MESSAGE = Duration(seconds=0.2)
-"""How long the last message may take to arrive."""
+"""Longest time that the last message may take to arrive."""
 _REACTIONS = {
-    Status.HOLDING: "holding the robot where it was last",
-    Status.RAMPING_DOWN: "torques go to zero",
-    Status.STOPPED: "torques are zero, or not sent",
+    Status.HOLDING: "data-stale-held",
+    Status.RAMPING_DOWN: "data-stale-ramping-down",
+    Status.STOPPED: "data-stale-stopped",
 }
+"""Codes of the reactions to stale data."""
 
 
 @dataclass(frozen=True)
 class Publishing:
-    """When torques are published.
+    """When torques are published."""
 
-    Attributes:
-        timeout: without good data for longer than this, something else is sent (s).
-        rate: at which torques are published that no message asks for (Hz).
-        max_age: greatest difference between a stamp and the clock of the node (s).
-        command_joints: order of the commands; empty for that of the robot.
-    """
-
-    timeout: float
-    rate: float
-    max_age: float
-    command_joints: Sequence[str]
+    timeout: float  # age at which data is stale (s)
+    rate: float  # rate of torques that are published without a message (Hz)
+    max_age: float  # greatest difference between a stamp and the clock of the node (s)
+    command_joints: Sequence[str]  # order of the commands; empty for that of the robot
 
 
 class TorqueNode(RobotNode[Running[Maker]]):
-    """A node that answers messages with torques, and goes on by itself where there are none.
+    """A node that publishes torques for messages, and by itself where no messages come.
 
-    Subclasses declare their parameters, set `publishing`, and then `start`.
-
-    Attributes:
-        publishing: when torques are published.
-        steady: a clock that never goes back (s).
-        joint_states: reads the bytes of joint states.
+    Subclasses declare their parameters, set `publishing`, and then `start`. `steady` is a clock that never
+    goes back (s).
     """
 
     publishing: Publishing
+    takes_velocities = True
 
     def __init__(
         self, name: str, *, steady: Callable[[], float] = time.monotonic, **node_options: Any
@@ -89,26 +155,19 @@ class TorqueNode(RobotNode[Running[Maker]]):
         super().__init__(name, **node_options)
         self.steady = steady
         self.joint_states = JointStateBytes()
-        self._running: Running[Maker] | None = None
         self._closed: OutputStage | None = None
-        self._last_refusal: str | None = None
+        self._last_refusal: Rejection | None = None
         self._stale_told = False
         self._epoch = 0
         self._last_answer = steady()
-        self._watch_timer: Timer | None = None
 
     @property
     def robot(self) -> Robot | None:
         """The robot in use."""
         return None if self._running is None else self._running.robot
 
-    @property
-    def active(self) -> Running[Maker] | None:
-        """The robot in use while the node is active."""
-        return None if self._watch_timer is None else self._running
-
     def open_outputs(self) -> None:
-        """Make the publishers of torques."""
+        """Create the publishers of torques."""
         self._time = NodeTime(self.get_clock())
         self._opened.append(self._time.close)
         self._epoch = self._time.nanoseconds()
@@ -117,7 +176,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._commands = self.lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
 
     def running(self, robot: Robot, maker: Maker) -> Running[Maker]:
-        """Answer all that belongs to a robot; DynError where the parameters do not fit it."""
+        """Return all parts that belong to a robot; DynError where the parameters do not fit it."""
         agreement = PassiveAgreement(robot)
         return Running(
             robot,
@@ -129,53 +188,46 @@ class TorqueNode(RobotNode[Running[Maker]]):
         )
 
     def use(self, prepared: Running[Maker]) -> None:
-        """Go on with another robot, from the torques that were sent last."""
-        left: list[str] = []
+        """Switch to another robot, starting from the last sent torques."""
+        left: list[Notice] = []
         if self._running is not None:
             left = prepared.maker.take_over(self._running.maker, self.steady())
         elif self._closed is not None:
             prepared.maker.stage.begin_from(self._closed)
         self._running = prepared
-        for sentence in (*left, *_unlimited(prepared.maker.stage.limits)):
-            self.get_logger().warning(sentence)
+        for notice in (*left, *_unlimited(prepared.maker.stage.limits)):
+            self.get_logger().warning(str(notice))
         self.get_logger().info(f"using robot '{prepared.robot.name}' with {prepared.robot.dof} joints")
 
     def close(self) -> None:
         """Send the last torques, close the topics, and forget the robot."""
         self.finish()
-        self.close_all()
         if self._running is not None:
-            # Who got the last torques holds them until there are others.
+            # The receiver of the last torques holds them until new ones come.
             self._closed = self._running.maker.stage
-        self._running = None
+        super().close()
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to listen."""
+        """Begin to use messages."""
         if self._running is not None:
             self._running.maker.restart()
         self._last_answer = self.steady()
         self._stale_told = False
         self._clock_watch.restart()
-        self._watch_timer = self.create_timer(
-            self._live_period, self._on_watch, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
-        was_set = JumpThreshold(
-            min_forward=_LEAP, min_backward=Duration(nanoseconds=-1), on_clock_change=True
-        )
-        self._jumps = self.get_clock().create_jump_callback(
-            was_set, post_callback=self.contained(lambda _: self.forget_time())
-        )
+        given = self.publishing
+        self._live_period = max(given.timeout / _LOOKS_PER_TIMEOUT, 1.0 / given.rate)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self.create_timer(self._live_period, self._on_watch, clock=steady)
+        forget = self.contained(lambda _: self.forget_time())
+        self._jumps = self.get_clock().create_jump_callback(CLOCK_SET, post_callback=forget)
         return super().on_activate(state)
 
     @property
     def _simulated_time(self) -> bool:
         return not self._time.is_of_system
 
-    def heed_clock(self) -> None:
-        """Notice that the clock of the system was set, of which nobody tells us, before it is gone by.
-
-        Simulated time may go faster or stand still; of its leaps we are told.
-        """
+    def check_clock(self) -> None:
+        """Detect that the system clock was set; ROS only reports jumps of simulated time."""
         if self._simulated_time:
             return
         begin, t, end = self.steady(), self.node_time, self.steady()
@@ -183,25 +235,19 @@ class TorqueNode(RobotNode[Running[Maker]]):
             self.forget_time()
 
     def forget_time(self) -> None:
-        """Go on after the clock was set: what was to happen at certain times is forgotten."""
+        """Go on after the clock was set: forget everything that was planned for a time of the clock."""
         running = self._running
         if running is None:
             return
         if running.maker.stage.last_good is not None:
-            self.get_logger().warning("the clock was set: what is desired at certain times is forgotten")
+            self.get_logger().warning(str(Notice("clock-set")))
         running.maker.forget_time(self.node_time, self.steady())
 
-    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Send the last torques."""
-        self.finish()
-        return super().on_deactivate(state)
-
     def finish(self) -> None:
-        """Send the last torques, if any were sent before, and nothing more."""
-        if self._watch_timer is None:
+        """Send the last torques, if any were sent before; then stop."""
+        if self._timer is None:
             return
-        self.destroy_timer(self._watch_timer)
-        self._watch_timer = None
+        super().finish()
         self._jumps.unregister()
         running = self._running
         if running is None or running.maker.stage.last_good is None:
@@ -209,12 +255,59 @@ class TorqueNode(RobotNode[Running[Maker]]):
         try:
             output = running.maker.last()
         except Exception as problem:
-            # A controller that gets nothing would go on with the torques of a motion for ever.
-            self.get_logger().error(f"the last torques are zero, as others cannot be computed: {problem}")
+            # Without a message, a controller would apply the torques of a motion for ever.
+            self.get_logger().error(str(Notice("last-torques-zero", reason=problem)))
             output = running.maker.stage.last(running.maker.stage.zero)
         running.outputs.publish(output, self.get_clock().now().to_msg())
         for publisher in (self._torques, self._commands):
             publisher.wait_for_all_acked(_LAST_MESSAGE)
+
+    def _on_joint_state(self, raw: bytes) -> None:
+        running = self.active
+        if running is None:
+            return
+        try:
+            message = self.joint_states.read(raw)
+            if not running.states.concerns(message.name):
+                return
+            t = self.time_of("joint state", message.stamp)
+            q, qd = measured_motion(message, running.states, velocities=self.takes_velocities)
+            output = self.measure(running.maker, q, qd, t)
+            if output is not None:
+                self.answer(running, output, message.stamp)
+        except Rejection as problem:
+            self.withhold("joint states refused", "joint_states", problem)
+            return
+        self.count("joint states used")
+
+    def measure(self, maker: Maker, q: Array, qd: Array | None, t: float) -> Output | None:
+        """Return the torques to send for a measurement with a stamp (s), or None."""
+        return maker.measure(q, qd, t, self.steady())
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        running = self.active
+        if running is None:
+            return
+        self.check_clock()
+        stamp_ns = nanoseconds_of(message.header.stamp)
+        stamp = self.time_from(stamp_ns) if stamp_ns else None
+        try:
+            result = self.follow(running, message, self.node_time, stamp)
+        except (DynError, Rejection) as problem:
+            self.refuse("trajectories refused", "~/joint_trajectory", problem)
+            return
+        self.count("trajectories used")
+        self.on_followed(result)
+
+    @abstractmethod
+    def follow(self, running: Running[Maker], message: JointTrajectory, t: float, stamp: float | None) -> Any:
+        """Follow a trajectory from time t, which starts at `stamp`, None for now (both s); return a result.
+
+        DynError or Rejection where it cannot be followed.
+        """
+
+    def on_followed(self, result: Any) -> None:
+        """Hook for the result of `follow`."""
 
     def answer(self, running: Running[Maker], output: Output, stamp: Time | Stamp) -> None:
         """Publish torques for good data."""
@@ -227,62 +320,62 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._last_answer = now
         self._last_refusal = None
         if output.excess is not None:
-            self.say_limited(output.excess)
+            self.report_limited(output.excess)
 
     def withhold(self, what: str, topic: str, problem: Rejection) -> None:
-        """Answer nothing, as `refuse` does; it is the cause if nothing good comes any more."""
-        self._last_refusal = str(problem)
+        """Send nothing and report the refusal, as `refuse` does; it is the cause if data becomes stale."""
+        self._last_refusal = problem
         self.refuse(what, topic, problem)
 
-    def say_limited(self, excess: str) -> None:
-        """Say that a joint asks for more than its limit."""
-        self._complaints.say(f"limited: {excess}", f"limited {excess.split(' asks ')[0]}")
+    def report_limited(self, excess: Notice) -> None:
+        """Report that a joint exceeds its limit."""
+        self._complaints.say(Notice("torques-limited", cause=excess), ("limited", cause_key(excess)))
         self._diagnostics.count("torques limited", excess)
 
     def time_from(self, nanoseconds: int) -> float:
-        """Answer a time of the clock of the node (s), from an epoch so near that a float is exact."""
+        """Return a time of the clock of the node (s), relative to an epoch that keeps it exact as a float."""
         return 1e-9 * (nanoseconds - self._epoch)
 
     def stamp_at(self, t: float) -> Stamp:
-        """Answer the stamp of a time (s) that `time_from` has answered."""
+        """Return the stamp of a time (s) that comes from `time_from`."""
         return Stamp(*divmod(round(1e9 * t) + self._epoch, 1_000_000_000))
 
     @property
     def node_time(self) -> float:
-        """The present on the clock of the node (s), from the epoch of its stamps."""
+        """The present on the clock of the node (s), relative to the epoch of `time_from`."""
         return self.time_from(self._time.nanoseconds())
 
     def time_of(self, what: str, stamp: Time | Stamp) -> float:
-        """Answer the time of a stamp (s); a Rejection where it is too far from the present."""
-        self.heed_clock()
+        """Return the time of a stamp (s); Rejection where it is too far from the present."""
+        self.check_clock()
         stamp_ns, now_ns = nanoseconds_of(stamp), self._time.nanoseconds()
         check_age(what, stamp_ns, now_ns, self.publishing.max_age)
         return self.time_from(stamp_ns)
 
-    def problem(self) -> str | Failure | None:
-        """What is wrong with the data at the moment, for /diagnostics."""
+    def problem(self) -> Notice | None:
+        """Return the present problem with the data, for /diagnostics."""
         running = self.active
         if running is None:
             return None
         if (stale := self._stale(running)) is not None:
-            return Failure(stale)
+            return stale
         silence = self.steady() - self._last_answer
         if silence > _SILENCE_S:
-            return f"no torques for {silence:.1f} s ({self._cause})"
-        position = running.maker.position
-        if position is not None and (sentence := outside(running.robot, position)) is not None:
-            return sentence
-        for guard, whose in ((running.maker.guard, "measured"), (running.maker.desired.guard, "desired")):
+            return Notice("torques-missing", silence=silence, cause=self._cause)
+        maker = running.maker
+        if maker.position is not None and (beyond := outside(running.robot, maker.position)) is not None:
+            return beyond
+        for guard, whose in ((maker.guard, "measured"), (maker.desired.guard, "desired")):
             if guard.warning is not None:
-                return f"{whose} positions: {guard.warning}"
+                return loop_warning(guard, whose)
         for topic in (self._torques.topic_name, self._commands.topic_name):
             count = self.count_publishers(topic)
             if count > 1:
-                return f"{count} publishers send on {topic}: receivers get the torques of all"
+                return Notice("torque-publishers-several", count=count, topic=topic)
         return None
 
     def values(self) -> dict[str, str]:
-        """Condition numbers of loops, for /diagnostics."""
+        """Return the condition numbers of loops, for /diagnostics."""
         running = self._running
         if running is None or not running.robot.loops:
             return {}
@@ -291,30 +384,26 @@ class TorqueNode(RobotNode[Running[Maker]]):
             "loop condition, desired": condition_words(running.maker.desired.guard),
         }
 
-    def _stale(self, running: Running[Maker]) -> str | None:
-        """Answer a sentence about data that is stale and what is done about it, or None."""
+    def _stale(self, running: Running[Maker]) -> Failure | None:
+        """Return that data is stale, with the reaction to it, or None."""
         reaction = _REACTIONS.get(running.maker.stage.watch.status)
         if reaction is None:
             return None
         silence = self.steady() - self._last_answer
-        return f"no good {running.maker.needs} for {silence:.1f} s ({self._cause}): {reaction}"
+        return Failure(reaction, data=running.maker.needs, silence=silence, cause=self._cause)
 
     @property
-    def _cause(self) -> str:
-        """Why there are no torques for good data."""
-        return "no data" if self._last_refusal is None else f"the last was refused, {self._last_refusal}"
+    def _cause(self) -> Notice:
+        """Return why there is no good data: nothing came, or the last message was refused."""
+        refusal = self._last_refusal
+        return Notice("no-data") if refusal is None else Notice("last-data-refused", cause=refusal)
 
     def look_further(self, running: Running[Maker]) -> None:
-        """Look at what else may be wrong, as often as at live data."""
-
-    @property
-    def _live_period(self) -> float:
-        """Time between two looks at live data (s)."""
-        return max(self.publishing.timeout / _LOOKS_PER_TIMEOUT, 1.0 / self.publishing.rate)
+        """Hook for more checks, called as often as the check for stale data."""
 
     def _on_watch(self) -> None:
-        """See whether data is stale, and what is to be sent then."""
-        running, timer = self.active, self._watch_timer
+        """Check whether data is stale, and send the reaction to it."""
+        running, timer = self.active, self._timer
         if running is None or timer is None:
             return
         stage = running.maker.stage
@@ -328,20 +417,15 @@ class TorqueNode(RobotNode[Running[Maker]]):
         idle = stage.watch.status in _REACTIONS
         timer.timer_period_ns = round(1e9 * (1.0 / self.publishing.rate if idle else self._live_period))
         if not self._stale_told and (stale := self._stale(running)) is not None:
-            # What is throttled now is said later, if it lasts.
-            self._stale_told = self._complaints.say(one_line(stale), "stale data")
+            # A warning that is suppressed now is repeated later, if the data stays stale.
+            self._stale_told = self._complaints.say(stale, "stale data")
         self.look_further(running)
         if stage.watch.status is not before:
             self._diagnostics.look_again()
 
 
-def _unlimited(limits: EffortLimits) -> list[str]:
-    """Answer a sentence about the joints whose torques have no limit, if there are any."""
+def _unlimited(limits: EffortLimits) -> list[Notice]:
+    """Return a notice about the joints whose torques have no limit, if there are any."""
     given = zip(limits.joint_names, limits.limits.tolist(), strict=True)
     names = [name for name, limit in given if math.isinf(limit)]
-    return [f"no effort limit is known of {listed(names)}: their torques are not limited"] if names else []
-
-
-def nanoseconds_of(stamp: Time | Stamp) -> int:
-    """Answer a stamp in ns."""
-    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
+    return [Notice("effort-limits-unknown", joints=names)] if names else []

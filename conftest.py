@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all tests share: a limit against hangs, and a cache of compiled models."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_HANGS_AFTER_S, _EXHAUSTIVE_HANGS_AFTER_S = 1800.0, 6 * 3600.0
+"""No test takes so long, on any machine: after it the process ends with the stacks of its threads.
+
+pytest-xdist then says which test that was, and goes on with the others.
+"""
+_TERMINAL = pytest.StashKey[int]()
+_COMPILED = Path(__file__).parent / "build" / "test-cache"
+_MOST_BYTES = 10**9
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled models from one run to the next, and the terminal for what hangs."""
+    os.environ.setdefault("DYN_CACHE_DIR", str(_COMPILED))
+    # Models of random robots pile up. The processes of pytest-xdist begin after this one.
+    is_first = not hasattr(config, "workerinput")
+    if is_first and sum(path.stat().st_size for path in _COMPILED.glob("*")) > _MOST_BYTES:
+        shutil.rmtree(_COMPILED)
+    config.stash[_TERMINAL] = os.dup(sys.__stderr__.fileno())
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Watch over a test."""
+    limit = _EXHAUSTIVE_HANGS_AFTER_S if item.get_closest_marker("exhaustive") else _HANGS_AFTER_S
+    faulthandler.dump_traceback_later(limit, exit=True, file=item.config.stash[_TERMINAL])
+    yield
+    faulthandler.cancel_dump_traceback_later()

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write inverse dynamics as C++, and use it in the program emitted_cpp.cpp, which needs nothing else."""
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import dyn_core as dyn
+
+HERE = Path(__file__).parent
+RX90 = HERE.parent / "config" / "robots" / "rx90.urdf"
+
+with TemporaryDirectory() as directory:
+    header, program = Path(directory, "rx90.hpp"), Path(directory, "program")
+    # In a shell: dyn emit rx90.urdf --function inverse_dynamics --lang cpp -o rx90.hpp
+    options = ["--function", "inverse_dynamics", "--lang", "cpp", "-o", str(header)]
+    subprocess.run([sys.executable, "-m", "dyn_core", "emit", RX90, *options], check=True)
+    source = HERE / "emitted_cpp.cpp"
+    subprocess.run(["c++", "-std=c++17", "-O2", "-I", directory, source, "-o", program], check=True)
+    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+
+print(printed, end="")
+tau = np.array(printed.split(), dtype=float)  # N m
+
+# The same as the model computes.
+model = dyn.compile_model(dyn.load_robot(RX90))
+assert np.allclose(tau, model.inverse_dynamics([0.0, 0.5, -0.5, 0.0, 0.3, 0.0], [0.1] * 6, [1.0] * 6))

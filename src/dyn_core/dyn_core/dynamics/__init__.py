@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Dynamics: each algorithm once, over generic scalars."""

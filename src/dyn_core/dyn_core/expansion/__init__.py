@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The Lagrange form with names for parameters, lengths and positions, in customised and expanded form."""

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""From URDF placements to MDH frames, and the transforms of the joints."""

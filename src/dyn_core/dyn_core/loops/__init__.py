@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Closed loops: cut joints as constraints on the joints of the tree, and what follows from them."""
