@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the functions of a robot are from Pinocchio's, and the ways of computing them from one another.
+"""How far the functions of a robot are from Pinocchio's, and the backends and algorithms from one another.
 
 An *error* is the greatest difference of two results of one sample, relative to the greatest entry of the
-expected result of that sample (absolute where all its entries are 0). What the Python backend computes is
-compared with Pinocchio; what the compiled programs compute, and the algorithms on floats, is compared with
-the Python backend. Friction and rotors, which Pinocchio leaves to others, are left out.
+expected result of that sample (absolute where all its entries are 0). Results of the Python backend are
+compared with Pinocchio. Results of the compiled programs and of the algorithms on floats are compared with
+the Python backend. Friction and rotors, which Pinocchio does not model, are left out.
 
-The accelerations of direct dynamics solve ``A qdd = tau - H``. That tau, H and the entries of A are floats
-can alone change them by ``|A^-1| (|A| |qdd| + |tau| + |H|) eps`` (Higham 2002, Accuracy and Stability of
-Numerical Algorithms, sec. 7.2), whatever the algorithm. Where four times this, for the torques and for the
-parameters and in both libraries, is more than the bar, it takes the place of the bar: nothing can be asked of
-digits that are not there, and where all are missing the answer may be NaN. Of the robots of example-robot-
-data, iCub and G1 with hands need it. For all, the torques that the accelerations need (by Pinocchio) must be
-those that were given, relative to the greatest entry of ``|A| |qdd| + |tau| + |H|``; this is the function
-``torques back``.
+The accelerations of direct dynamics solve ``A qdd = tau - H``. Rounding tau, H and the entries of A to floats
+alone can change them by ``|A^-1| (|A| |qdd| + |tau| + |H|) eps`` (Higham 2002, Accuracy and Stability of
+Numerical Algorithms, sec. 7.2), whatever the algorithm. Four times this, for the torques and for the
+parameters and in both libraries, replaces the bar where it is larger. Where no digit is left, the result may
+be NaN. Of the robots of example-robot-data, iCub and G1 with hands need this. For all robots, the torques of
+the accelerations (by Pinocchio) must be the given ones, relative to the greatest entry of ``|A| |qdd| + |tau|
++ |H|``; this is the function ``torques back``.
 
 Joints that no inertia resists must have no finite acceleration. Where Pinocchio has none for other joints
 of their branch either, the remaining joints are compared.
@@ -40,9 +39,9 @@ from dyn_core.robot.mdh.direct_geometry import lineage, link_placements
 from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT
 
 AGREES = 1e-9
-"""Bar of an error against Pinocchio."""
+"""Largest allowed error against Pinocchio."""
 ALIKE = 1e-12
-"""Bar of an error between two ways of computing one thing."""
+"""Largest allowed error between two ways to compute the same quantity."""
 TILTED = (3.0, -5.0, -7.0)
 """A gravity that is not vertical (m/s^2)."""
 EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
@@ -56,19 +55,19 @@ Compiled = Callable[[Program], bool]
 class Finding:
     """The worst error of a function over the samples, and its bar."""
 
-    function: str  # of a model, or of a link
-    against: str  # pinocchio, or c or floats, which are compared with the Python backend
+    function: str  # one of a model, or one of a link
+    against: str  # pinocchio; or c or floats: these are compared with the Python backend
     error: float
     bar: float
 
     @property
     def missed(self) -> bool:
-        """Whether the error, which may be NaN, is not within the bar."""
+        """Whether the error exceeds the bar, or is NaN."""
         return not self.error <= self.bar
 
     @property
     def excused(self) -> bool:
-        """Whether the error is within a bar that conditioning has raised, and would miss it otherwise."""
+        """Whether the error is within a bar raised for bad conditioning, but not within the usual bar."""
         return not self.missed and self.error > (AGREES if self.against == "pinocchio" else ALIKE)
 
 
@@ -96,7 +95,7 @@ def findings(
 
 
 class _Case:
-    """A robot in random states: rates, and positions, in +-2."""
+    """A robot in random states: positions, velocities and accelerations within +-2."""
 
     def __init__(
         self, urdf: str, robot: dyn_core.Robot, samples: int, compiled: Compiled, floor: float, seed: int
@@ -106,7 +105,7 @@ class _Case:
         random = np.random.default_rng(seed)
         q, qd, qdd = random.uniform(-2.0, 2.0, (3, samples, robot.dof))
         tau = per_sample(self.oracle.inverse_dynamics, q, qd, qdd)
-        tau[1::2] *= random.uniform(-2.0, 2.0, tau[1::2].shape)  # torques that are for no smooth motion
+        tau[1::2] *= random.uniform(-2.0, 2.0, tau[1::2].shape)  # torques that belong to no smooth motion
         self.state = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
 
     def of_model(self, name: str) -> Iterator[Finding]:
@@ -152,7 +151,7 @@ class _Case:
         yield from self._alike(program, ours, np.maximum(unknown, ALIKE)[told], part)
 
     def of_links(self) -> Iterator[Finding]:
-        """Compare the placements and Jacobians of all links; those of the farthest are compiled, too."""
+        """Compare the placements and Jacobians of all links; those of the farthest link are compiled, too."""
         robot, root = self.robot, self.robot.link_frames[0]
         farthest = max(robot.link_frames, key=lambda frame: len(lineage(robot, frame.body)))
         positions = [joint_positions(robot, q) for q in self.state["q"].tolist()]
@@ -175,7 +174,7 @@ class _Case:
     def _alike(
         self, program: Program, python: Array, bars: Bars = ALIKE, part: Any = slice(None)
     ) -> Iterator[Finding]:
-        """Compare what else can compute a function of the model with the Python backend."""
+        """Compare the other ways to compute a function of the model with the Python backend."""
         name, vectors = program.name, self._vectors(program)
         others = [("c", self._run(program, "c"))] if self.compiled(program) else []
         for algorithm in kinds(self.robot)[name].algorithms:
@@ -197,7 +196,7 @@ class _Case:
     def _finding(
         self, name: str, against: str, ours: Array, expected: Array, bars: Bars, sizes: Array | None = None
     ) -> Finding:
-        """The sample whose error is the greatest part of its bar; `sizes` are what errors are relative to."""
+        """The sample whose error is the largest fraction of its bar; errors are relative to `sizes`."""
         errors = _greatest(ours - expected)
         scale = _greatest(expected) if sizes is None else sizes
         errors = errors / np.where(scale > 0.0, np.maximum(scale, self.floor), 1.0)

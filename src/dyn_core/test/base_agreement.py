@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What base parameters have to fulfil: both methods find them, and they give the torques of random states."""
+"""Requirements on base parameters: both methods find the same, and they give the torques of random states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dyn_core.robot.robot import Robot
 
 
 def assert_same_torques(robot: Robot, found: dyn_core.BaseParameters, mount: str = "fixed") -> None:
-    """The formulas hold: each column is the combination that it is said to be, to 1e-9 of the greatest."""
+    """Each column is the stated combination of base columns, to 1e-9 of the greatest entry."""
     W = random_regressor(robot, mount, seed=7)
     if not any(name.startswith("Ia") for name in found.standard_names):
         W = np.delete(W, np.s_[10::11], axis=1)
@@ -24,7 +24,7 @@ def assert_methods_agree(robot: Robot, mount: str = "fixed") -> dyn_core.BasePar
     assert symbolic.kept == numeric.kept
     W = random_regressor(robot, mount, seed=3)
     scale = max(1.0, np.abs(symbolic.matrix).max(initial=0.0))
-    # Of a parameter of which others do almost the same, random states tell fewer digits.
+    # Where a column is almost a combination of others, the numeric coefficients have fewer correct digits.
     tolerance = np.maximum(1e-9, 1e-13 / distances(W[:, symbolic.columns]))
     assert np.all(np.abs(numeric.matrix - symbolic.matrix) <= scale * tolerance[:, None])
     for found in (symbolic, numeric):
@@ -35,14 +35,14 @@ def assert_methods_agree(robot: Robot, mount: str = "fixed") -> dyn_core.BasePar
 
 
 def distances(W: np.ndarray) -> np.ndarray:
-    """Distance of each column from what the others span, relative to its length."""
+    """Distance of each column from the span of the other columns, relative to its length."""
     if not W.size:
         return np.ones(W.shape[1])
     return 1.0 / np.linalg.norm(np.linalg.pinv(W / np.linalg.norm(W, axis=0)), axis=1)
 
 
 def rank(W: np.ndarray) -> int:
-    """Rank of columns of any length, except those that are rounding."""
+    """Rank of the columns after scaling; columns that are only rounding do not count."""
     lengths = np.linalg.norm(W, axis=0)
     present = lengths > 1e-11 * lengths.max(initial=0.0)
     return np.linalg.matrix_rank(W[:, present] / lengths[present], tol=1e-9) if present.any() else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot with nothing suspicious about it, to be spoilt one value at a time."""
+"""A robot without any suspicious value; tests change one value at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLEAN = """<robot name="clean">
 </robot>
 """
 
-# Its parts, to be replaced.
+# Parts of its URDF, for replacements.
 UPPER = 'ixx="0.01" ixy="0" ixz="0" iyy="0.06" iyz="0" izz="0.065"'
 FORE = 'ixx="0.004" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.031"'
 SLIDER = 'ixx="0.0005" ixy="0" ixz="0" iyy="0.0007" iyz="0" izz="0.0008"'

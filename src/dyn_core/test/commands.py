@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command of ``dyn`` in this process: what it prints, its JSON, and its errors by code."""
+"""Run a command of ``dyn`` in this process; return its output, its JSON and its errors by code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dyn_core.cli.main import main
 
 
 class Command:
-    """A command with its first words, in a folder for its files."""
+    """A command and its first arguments, with a folder for its files."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> None:
         self.folder, self._capsys, self._words = folder, capsys, words
@@ -34,7 +34,7 @@ class Command:
         return data
 
     def refused(self, *arguments: str, code: str, **values: object) -> dict[str, Any]:
-        """Expect an error with a code, and values or a place (`element`, `line`, `file`), told on `err`."""
+        """Expect an error with a code on `err`, with values or a place (`element`, `line`, `file`)."""
         self._capsys.readouterr()
         assert main([*self._words, *arguments, "--json"]) == 1
         error = printed_refusal(self._capsys)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Let tests import the helpers beside them, share the processor, and hear Ctrl-C."""
+"""Make the helper modules importable, use one thread for linear algebra, and enable Ctrl-C."""
 
 import os
 import signal
@@ -10,11 +10,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-# Tests run at the same time: threads of linear algebra, which wait for each other by turning in circles,
-# would take twice the time of the processor.
+# Several tests run at the same time. Threads of OpenBLAS that wait for each other in a busy loop would double
+# the processor time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# What a shell runs in the background ignores Ctrl-C, and so do its children, of which tests interrupt some.
+# A shell starts background jobs with Ctrl-C (SIGINT) ignored, and child processes inherit this. Some tests
+# send SIGINT to child processes, so the default handler is restored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -27,7 +28,7 @@ def dyn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> object:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the exhaustive run (`pytest -m ""`) try all examples, with C as users have it.
+    """Let the exhaustive run (`pytest -m ""`) try all examples and use optimised C.
 
     Otherwise it is compiled without optimisation: values are the same to within rounding, and the compiler
     takes half the time.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cut joints of the oracle of closed loops: what each type does not allow, by NumPy alone.
 
-All is in the parent's cut frame P, about its origin. A joint of which the wrench ``S lambda`` has m
-components forbids the m components ``S^T V`` of the velocity V = [linear; angular] of the child
-relative to the parent. Only of a universal joint does S change with the configuration.
+All quantities are in the parent's cut frame P, about its origin. If the wrench ``S lambda`` of a joint has m
+components, the joint forbids m components ``S^T V`` of the velocity V = [linear; angular] of the child
+relative to the parent. S depends on the configuration only for universal joints.
 """
 
 from __future__ import annotations

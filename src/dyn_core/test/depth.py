@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of what could be tried the tests try: some of it in each run, all of it in the exhaustive run."""
+"""Number of examples that the tests try: some in each run, all in the exhaustive run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 TIMES = float(os.environ.get("DYN_EXAMPLES", "0"))
-"""DYN_EXAMPLES=1 asks for all random examples, DYN_EXAMPLES=10 for ten times as many."""
+"""DYN_EXAMPLES=1 tries all random examples, DYN_EXAMPLES=10 ten times as many."""
 EACH_RUN = 30
 
 
 def number(of_all: int, of_each_run: int = EACH_RUN) -> int:
-    """Return how many random examples this run tries."""
+    """Return the number of random examples in this run."""
     return max(1, round(of_all * TIMES)) if TIMES else min(of_all, of_each_run)
 
 
 def some(cases: Iterable[Any], *tried: object) -> list[Any]:
-    """Return cases of which each run tries those that are named, and the exhaustive run all.
+    """Return all cases, with those that are not in `tried` marked as exhaustive.
 
     A case is named by itself, or by the first of its values.
     """
@@ -30,5 +30,5 @@ def some(cases: Iterable[Any], *tried: object) -> list[Any]:
 
 
 def each(things: Iterable[Any], *tried: object) -> list[Any]:
-    """Return what a test goes through: those that are named in each run, all in the exhaustive run."""
+    """Return the items that a test loops over: those in `tried`, or all in the exhaustive run."""
     return [thing for thing in things if TIMES or thing in tried]

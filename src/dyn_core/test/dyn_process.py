@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``dyn``: its errors as data, and in another process, without a reader or with Ctrl-C."""
+"""The command ``dyn`` in another process: run to its end, without a reader, or interrupted by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def started(code: str, **options: object) -> subprocess.Popen[str]:
 
 
 def interrupted(process: subprocess.Popen[str], sign: str, of: str = "stdout") -> tuple[str, str]:
-    """Press Ctrl-C when a process has printed the line `sign`; return its further output."""
+    """Press Ctrl-C as soon as a process has printed the line `sign`; return its remaining output."""
     assert getattr(process, of).readline() == f"{sign}\n"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -46,7 +46,7 @@ def exit_code_without_reader(*arguments: str) -> int:
 
 
 def interrupted_at(stage: str, *arguments: str) -> tuple[int, str]:
-    """Press Ctrl-C when the command, on a terminal, tells of a stage; return exit code and further errors."""
+    """Press Ctrl-C when the command reports a stage on a terminal; return exit code and remaining errors."""
     code = "import sys; from dyn_core.cli.main import main; sys.stderr.isatty = lambda: True"
     with started(f"{code}; sys.exit(main({list(arguments)!r}))", stdout=subprocess.DEVNULL) as process:
         next((line for line in process.stderr if stage in line), None)

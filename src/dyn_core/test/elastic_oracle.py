@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots with springs, and their dynamics by Pinocchio, where motors are joints, and springs by hand."""
+"""Dynamics of robots with springs: Pinocchio with one joint for each motor, and springs computed by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Spring = Mapping[str, object]
 
 
 def with_motors(urdf: str, springs: Mapping[str, Spring]) -> str:
-    """Return the URDF with a joint and a massless link for each motor, beside the joint that it moves."""
+    """Return the URDF with a joint and a massless link added for each motor, parallel to its joint."""
     more = []
     for joint in re.findall(r"<joint .*?</joint>", urdf, re.DOTALL):
         name = re.search(r'name="(\w+)"', joint)[1]
@@ -38,7 +38,7 @@ class ElasticOracle:
     """Dynamics of a robot with springs; `names` has its joints, then those of the motors behind springs."""
 
     def __init__(self, urdf, rigid, springs, rotors) -> None:
-        """Take the robot without springs, the springs as the side file has them, and all rotor inertias."""
+        """Take the robot without springs, the springs as in the side file, and all rotor inertias."""
         own = rigid.coordinate_names
         self.names = (*own, *(f"{joint}_motor" for joint in own if "motor" in springs.get(joint, {})))
         self.links = Oracle(urdf, own, rigid.gravity)
@@ -54,12 +54,12 @@ class ElasticOracle:
         return rigid + self._rotors * qdd + self.springs(q, qd)
 
     def forward_dynamics(self, q, qd, tau, wrenches=None) -> np.ndarray:
-        """Accelerations that torques and springs give."""
+        """Joint accelerations due to torques and springs."""
         pulled = tau - self.springs(q, qd)
         return self._bodies.direct_dynamics(q, qd, pulled, wrenches or {}, self._rotors)
 
     def stretches(self, q: np.ndarray) -> np.ndarray:
-        """Joint positions relative to motors, of joints with springs."""
+        """Joint positions minus motor positions, for joints with springs."""
         found = np.zeros(len(self.names))
         for joint in self._springs:
             j, motor = self.names.index(joint), f"{joint}_motor"
@@ -85,7 +85,7 @@ class ElasticOracle:
         return float(total + self._bodies.energy(q, qd))
 
     def elastic(self, q, qd, qdd, wrenches) -> tuple[np.ndarray, np.ndarray]:
-        """All accelerations, and the torques of all joints, for accelerations of the rigid joints alone."""
+        """All accelerations and all torques, for given accelerations of the rigid joints."""
         elastic = [k for k, name in enumerate(self.names) if name in self._springs]
         full = np.zeros(len(self.names))
         full[[k for k in range(len(full)) if k not in elastic]] = qdd
@@ -111,7 +111,7 @@ def example(name, gravity=None) -> tuple[dyn_core.Robot, ElasticOracle]:
 
 
 def random_springs(names: Sequence[str], seed: int) -> dict[str, Spring]:
-    """Springs for most joints, half of them behind motors; two thirds have a rest, and damping."""
+    """Springs for most joints, half of them behind motors; two thirds have a rest position and damping."""
     random, springs = Random(6000 + seed), {}
     for name in names:
         if random.random() < 0.65 or (name == names[-1] and not springs):
@@ -127,7 +127,7 @@ def random_springs(names: Sequence[str], seed: int) -> dict[str, Spring]:
 
 
 def random_elastic(seed: int, joints: int, chain: bool = False) -> tuple[dyn_core.Robot, ElasticOracle]:
-    """A random tree with springs, rotors in rigid joints and a gravity that is not vertical; its oracle."""
+    """A random tree with springs, rotors in rigid joints and tilted gravity, and its oracle."""
     urdf = random_urdf(seed, joints, massless_leaves=False, chain=chain)
     rigid = dyn_core.load_robot(urdf, snap=0, gravity=TILTED)
     springs = random_springs(rigid.joint_names, seed)

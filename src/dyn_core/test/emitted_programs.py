@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs to emit, inputs for them, and what they are to answer."""
+"""Programs to emit, their inputs, and their expected results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("rrp", "rx90", "two_branch")
 
 
 def every_operation() -> Program:
-    """A program with each operation, numbers of each kind, and an input that is not needed."""
+    """A program with each operation, numbers of each kind, and an unused input."""
 
     def algorithm(q, qd):
         a, b, _ = q

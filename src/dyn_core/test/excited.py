@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots for trajectories that excite them, and whether these keep the limits, by hand."""
+"""Robots for exciting trajectories, and an independent check of their limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import dyn_core
 
 QUICK = {"duration": 10.0, "blend": 1.5, "tries": 1, "iterations": 20}
-"""Settings of a search that takes a moment."""
+"""Settings of a short search."""
 
 BOB = (
     '<inertial><origin xyz="0.1 0.05 0.2"/><mass value="2"/>'
@@ -17,7 +17,7 @@ BOB = (
 
 
 def robot_of(*joints: str, links: int | None = None, **options: object) -> dyn_core.Robot:
-    """Return a chain of joints: type, attributes and what is in the element, as in `joint`."""
+    """Return a chain of joints, each with type, attributes and content as in `joint`."""
     bodies = "".join(f'<link name="l{k}">{BOB}</link>' for k in range(1, len(joints) + 1))
     text = f'<robot name="chain"><link name="l0"/>{bodies}{"".join(joints)}</robot>'
     return dyn_core.load_robot(text, **options)
@@ -34,17 +34,17 @@ def joint(
 
 
 def limit(lower: float = -2.0, upper: float = 2.0, velocity: float = 2.0, effort: float = 80.0) -> str:
-    """Return the element of limits."""
+    """Return the URDF element of joint limits."""
     return f'<limit lower="{lower}" upper="{upper}" velocity="{velocity}" effort="{effort}"/>'
 
 
 def two_links(**options: object) -> dyn_core.Robot:
-    """Return an arm of two joints that work against gravity."""
+    """Return an arm with two joints that lift against gravity."""
     return robot_of(joint(1, rest=limit()), joint(2, rest=limit()), **options)
 
 
 def assert_keeps_limits(excitation: dyn_core.Excitation) -> None:
-    """Look at a dense grid that the library knows nothing of, with limits of the URDF, scaled by hand."""
+    """Check the limits of the URDF, scaled by hand, on a dense time grid that the library does not use."""
     robot, settings = excitation.robot, excitation.settings
     random = np.random.default_rng(1).uniform(0, excitation.duration, 3000)
     t = np.sort(np.concatenate([np.linspace(0.0, excitation.duration, 6007), random]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An integrator that has nothing in common with the simulator's: Gragg's method, extrapolated (GBS)."""
+"""An integrator that is independent of the simulator's: Gragg's method with extrapolation (GBS)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STAGES = range(2, 18, 2)
 
 
 def integrated(f: Derivative, x: np.ndarray, duration: float, steps: int) -> np.ndarray:
-    """Return x after a duration, for x' = f(x), by steps of order 16; it asserts that they converge."""
+    """Return x after a duration, for x' = f(x), by steps of order 16; assert that they converge."""
     for _ in range(steps):
         x, error = _step(f, x, duration / steps)
         assert error < 1e-11 * max(1.0, float(np.abs(x).max())), f"take more steps: the error is {error}"

@@ -14,7 +14,7 @@ import dyn_core
 PROXIMAL, DISTAL, APART = 0.25, 0.32, 0.2  # Lengths of the links, and between the actuated joints (m)
 
 DOWN, UP = (0.0, 0.0, -9.81), (0.0, 0.0, 9.81)
-"""Gravity (m/s^2); the robot stands up, and where gravity does, too, it comes back to where it was."""
+"""Gravity (m/s^2). The robot stands upright: it falls with DOWN, and swings back to its start with UP."""
 
 LEFT, RIGHT = ({"link": f"{side}_rod", "xyz": [0.0, 0.0, DISTAL]} for side in ("left", "right"))
 SIDE: dict[str, Any] = {
@@ -78,7 +78,7 @@ class Tree(Oracle):
         self.data = self.model.createData()
 
     def derivative(self, x: np.ndarray, tau: Sequence[float]) -> np.ndarray:
-        """Velocities and accelerations of the four joints, whose first two have torques (N m)."""
+        """Velocities and accelerations of the four joints; the first two have torques (N m)."""
         args = (self.model, self.data, *self._state(x[:4], x[4:]))
         A = pin.crba(*args[:3])
         A = np.triu(A) + np.triu(A, 1).T

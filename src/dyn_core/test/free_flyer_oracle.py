@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio with a free-flying base, asked in terms of dyn_core: joints by name, classical acceleration."""
+"""Pinocchio with a free-flying base in the terms of dyn_core: joints by name, classical acceleration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FreeFlyer(Oracle):
         return a[self._order] + [*np.cross(V[3:], V[:3]), *np.zeros(len(a) - 3)]
 
     def moved(self, pose, V, q, qd, tau, F, wrenches, duration, steps):
-        """State after a duration (s), with the quaternion as four numbers that are integrated."""
+        """State after a duration (s); the quaternion is integrated as four numbers."""
         n = len(q)
 
         def rate(x: np.ndarray) -> np.ndarray:

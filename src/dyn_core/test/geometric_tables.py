@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots by their tables of geometric parameters, and bodies of random parameters."""
+"""Robots from tables of geometric parameters, with random inertial parameters."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ GENERAL_6R = chain(
 
 
 def robot_of(rows: list[Row], gravity: Vec3 = DOWN, seed: int = 1) -> Robot:
-    """Robot with these frames, gravity in frame 0, and random numbers for all its parameters."""
+    """Return the robot with these frames, gravity in frame 0, and random values of all parameters."""
     random = np.random.default_rng(seed)
     joints = []
     for j, (antecedent, sigma, gamma, b, alpha, d, theta, r) in enumerate(rows, start=1):
@@ -84,12 +84,12 @@ def robot_of(rows: list[Row], gravity: Vec3 = DOWN, seed: int = 1) -> Robot:
 
 
 def with_random_parameters(robot: Robot, seed: int = 1) -> Robot:
-    """The same robot with random numbers for all its parameters."""
+    """Return the same robot with random values of all parameters."""
     return robot.with_parameters(np.random.default_rng(seed).normal(size=len(robot.parameters)).tolist())
 
 
 def random_rows(random: np.random.Generator, joints: int, almost: bool = False) -> list[Row]:
-    """A tree of any shape with parallel, perpendicular and odd axes, and some that are almost special."""
+    """Return a random tree with parallel, perpendicular, general and almost parallel axes."""
     straight, sliding = random.choice([0.5, 0.8, 1.0]), random.choice([0.0, 0.2, 0.6])
     angle = [0.0, 0.0, 0.0, _R, -_R, math.pi, 0.7, -0.3, *([1e-3, 1e-9] if almost else [])], 3.0
     length = [0.0, 0.0, 0.0, 0.3, -0.5], 1.0

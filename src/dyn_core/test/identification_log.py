@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small robot whose parameters are known, and logs of it."""
+"""A small robot with known parameters, and logs of it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ URDF = """<?xml version="1.0"?>
 
 
 def true_robot(text: str = URDF) -> dyn_core.Robot:
-    """Return the robot as it really is: other bodies, rotors and more friction than its description says."""
+    """Return the true robot; its bodies, rotors and friction differ from the description."""
     robot = dyn_core.load_robot(text, snap=0)
     values = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     for j, size in ((1, 1.2), (2, 0.85)):
@@ -65,7 +65,7 @@ def write_log(
 ) -> Path:
     """Write a CSV log of a robot that follows a Fourier series at 1 kHz, and return its path.
 
-    The efforts have noise of this deviation (N m), and the signs of the joints.
+    `noise` is the standard deviation of the efforts (N m); `sign` has the sign of each joint's effort.
     """
     t, q, qd, qdd = excitation(robot.dof, duration, seed, speed=2.5)
     tau = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd)

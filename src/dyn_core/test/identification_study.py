@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms whose parameters are known, from what their sensors say to what is identified, many times.
+"""Repeated identification of arms with known parameters, from simulated sensors to the result.
 
-The motion is the same in all runs, the noise is not: positions of 19 bits with noise of 1e-5 rad, torques of
+The motion is the same in all runs, the noise differs: positions of 19 bits with noise of 1e-5 rad, torques of
 12 bits with noise of 1 % of the greatest of the joint, 30 s at 1 kHz. Signals are conditioned with no setting
 given. The description, which is the prior of consistent parameters, has other bodies, no friction and no
 rotors.
@@ -26,7 +26,7 @@ ARMS = {"6R": SIX, "7R": SEVEN}
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """An arm, its exact motion, and the base parameters and friction to be found, by name."""
+    """An arm, its exact motion, and its true base parameters and friction by name."""
 
     description: dyn_core.Robot
     exact: Signals
@@ -47,9 +47,9 @@ class Run:
     """The result of one run."""
 
     names: tuple[str, ...]
-    errors: np.ndarray  # found less true values, in reported deviations
+    errors: np.ndarray  # estimated minus true values, in reported deviations
     essential: np.ndarray
-    possible: bool  # whether the consistent parameters are possible
+    possible: bool  # whether the consistent parameters are physically possible
 
 
 def run(case: Arm, seed: int, estimator: Estimator = "wls") -> Run:
@@ -63,12 +63,12 @@ def run(case: Arm, seed: int, estimator: Estimator = "wls") -> Run:
     values, deviations, essential = np.array([(p.value, p.deviation, p.essential) for p in parameters]).T
     table = np.array([p.value for p in found.standard]).reshape(len(names), 14)
     possible = all(is_possible(body) for body in table[:, :10]) and bool(np.all(table[:, 10:13] >= 0.0))
-    # Where a friction is chosen that is not there, its parameters are expected to be 0.
+    # Where friction is chosen that the arm does not have, its parameters are expected to be 0.
     wrong = values - [case.expected.get(p.name, 0.0) for p in parameters]
     return Run(tuple(p.name for p in parameters), wrong / deviations, essential > 0.0, possible)
 
 
-# Positions, torques, the joints that are to be named, and codes of the findings
+# Positions, torques, the joints that the findings have to name, and the codes of the findings
 Spoiled = tuple[np.ndarray, np.ndarray, set[int], set[str]]
 Mistake = Callable[[np.ndarray, np.ndarray, np.random.Generator], Spoiled]
 
@@ -115,7 +115,7 @@ MISTAKES: dict[str, Mistake] = {
 
 
 def is_named(case: Arm, mistake: str, seed: int) -> bool:
-    """Tell whether a mistake is found, with its joints and no others; for no mistake, that none is found."""
+    """Return whether a mistake is found with its joints only; without a mistake, whether none is found."""
     random = np.random.default_rng(seed)
     q, tau, joints, codes = MISTAKES[mistake](*sensed(case.exact, seed), random)
     names = case.description.joint_names

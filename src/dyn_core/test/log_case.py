@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions with known derivatives as logs, and the findings about a log."""
+"""Logs of motions with known derivatives, and helpers for the findings about a log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Motion:
 def motion(
     joints: int = 3, duration: float = 8.0, rate: float = 200.0, seed: int = 0, time: Array | None = None
 ) -> Motion:
-    """Return a motion below 3 Hz, at even times or at those that are given."""
+    """Return a motion below 3 Hz, at a constant period or at the given times."""
     generator = np.random.default_rng(seed)
     t = np.arange(round(duration * rate)) / rate if time is None else time
     omega = 2.0 * np.pi * np.arange(1, 6) * 0.5
@@ -94,7 +94,7 @@ def codes(log: Log) -> set[str]:
 
 
 def found(log: Log, code: str, *names: str, **values: object) -> Finding:
-    """Return the one finding with a code, about these names, if any are given, and with these values."""
+    """Return the only finding with a code; check its names, if given, and these values."""
     (finding,) = [f for f in log.findings if f.code == code and (not names or f.names == names)]
     for name, value in values.items():
         expected = pytest.approx(value, rel=1e-3) if isinstance(value, float) else value

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots with closed loops by Pinocchio's tree, our own small closure, and Lagrange multipliers.
 
-Nothing of dyn_core is used: the URDF is read by Pinocchio, and the side file as the mapping that it is.
+dyn_core is not used: the URDF is read by Pinocchio, and the side file as the mapping that it is.
 Drives, which Pinocchio's inverse dynamics leaves out, are added by hand in all joints of the tree, active
 and passive. With the Jacobian J of the cut joints the equations are
 
@@ -27,13 +27,13 @@ from pinocchio_oracle import Oracle, pin
 from robots import ROBOTS
 
 STEP = 0.1  # Longest step of the continuation from the assembly (rad or m)
-CLOSED = 1e-12  # What may stay open (m, rad), of lengths of some metres and angles of some radians
-RANK = 1e-8  # Singular values of the constraints below this part of the largest are those of redundant rows
+CLOSED = 1e-12  # Largest residual of a closed loop (m, rad), for lengths of some m and angles of some rad
+RANK = 1e-8  # Singular values of the constraints below this fraction of the largest belong to redundant rows
 DOWN = (0.0, 0.0, -9.81)
 
 
 class CutWrench(NamedTuple):
-    """Wrench of a cut joint, and which of its components redundant rows leave determined."""
+    """Wrench of a cut joint, and which of its components are determined despite redundant constraints."""
 
     wrench: np.ndarray
     determined: np.ndarray
@@ -49,7 +49,7 @@ class Constraints(NamedTuple):
 
 
 class OpenLoopError(AssertionError):
-    """There is no way from the assembly to the position, or it passes a singularity."""
+    """The path from the assembly to the position does not exist or passes a singularity."""
 
 
 class LoopOracle:
@@ -60,7 +60,7 @@ class LoopOracle:
     """
 
     def __init__(self, urdf, side, actuated=None, gravity=DOWN, friction=True, rotor_inertia=True) -> None:
-        """Build the tree and cut frames from the text of a URDF and what its side file holds.
+        """Build the tree and cut frames from the text of a URDF and the content of its side file.
 
         The actuated joints are in the order of their names, by default in that of Pinocchio.
         """
@@ -78,14 +78,14 @@ class LoopOracle:
         self._read_joints(urdf, side, friction, rotor_inertia)
         assembly = side.get("assembly", {})
         self._assembly = self._corrected(np.array([float(assembly.get(j, 0.0)) for j in self.joint_names]))
-        self._last = self._assembly  # the position that was asked for last, as calls come together
+        self._last = self._assembly  # the last requested position, as calls often repeat it
         singular = np.linalg.svd(self._constraints(self._assembly).J, compute_uv=False)
         self.rank = int(np.sum(singular > RANK * singular[0]))
 
     # Positions
 
     def assembly_gap(self, side: Mapping) -> float:
-        """By how much the loops are open with the joints where the side file says (m, rad)."""
+        """How far the loops are open at the assembly positions of the side file (m, rad)."""
         q = np.array([float(side.get("assembly", {}).get(j, 0.0)) for j in self.joint_names])
         return float(np.abs(self._constraints(q).residual).max())
 
@@ -99,7 +99,7 @@ class LoopOracle:
         return dict(zip(self.joint_names, self.positions(q_a).tolist(), strict=True))
 
     def positions(self, q_a: Sequence[float]) -> np.ndarray:
-        """The same in the order of `joint_names`, by continuation along the line from the assembly."""
+        """Return the same in the order of `joint_names`, by continuation along the line from the assembly."""
         target = np.asarray(q_a, dtype=float)
         if not np.array_equal(target, self._last[: self.dof]):
             *_, (_, q) = self._line_to(target)
@@ -107,7 +107,7 @@ class LoopOracle:
         return self._last.copy()
 
     def _line_to(self, target: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-        """Closed positions along the line from the assembly, each with the part of the line."""
+        """Closed positions along the line from the assembly, each with its fraction of the line."""
         q, steps = self._assembly, max(1, math.ceil(np.abs(target - self.assembly).max() / STEP))
         for part in np.arange(1, steps + 1) / steps:
             q = self._moved(q, self.assembly + part * (target - self.assembly))
@@ -134,7 +134,7 @@ class LoopOracle:
         return self.assembly + part * (target - self.assembly), qd, qdd
 
     def condition(self, q_a: Sequence[float]) -> float:
-        """Condition number of the constraints' columns of the passive joints."""
+        """Condition number of the constraint columns of the passive joints."""
         return self._condition(self.positions(q_a))
 
     # Rates
@@ -177,7 +177,7 @@ class LoopOracle:
         return self._projection(self._constraints(q).J).T @ self.tree.gravity_torques(q)
 
     def inertia_matrix(self, q_a: Sequence[float]) -> np.ndarray:
-        """A_c (SYMORO+ 2003, eq. (4.48)), with rotors where they are felt."""
+        """A_c (SYMORO+ 2003, eq. (4.48)), with rotors."""
         q = self.positions(q_a)
         G = self._projection(self._constraints(q).J)
         return G.T @ self._inertia(q) @ G
@@ -201,7 +201,7 @@ class LoopOracle:
         """Wrench [force; moment] that the parent of a cut joint exerts on the child.
 
         In the parent's cut frame, about its origin. Where redundant constraints leave a component open,
-        it is that of the least multipliers, and `determined` is False.
+        it belongs to the multipliers of least norm, and `determined` is False.
         """
         q, qd, qdd = self.tree_motion(q_a, qd_a, qdd_a)
         at = self._constraints(q, qd)
@@ -215,7 +215,7 @@ class LoopOracle:
         return CutWrench(wrench, np.linalg.norm(S @ U[rows, self.rank :], axis=1) < 1e-9)
 
     def energy(self, q_a: Sequence[float], qd_a: Sequence[float]) -> float:
-        """Kinetic and potential energy (J), of rotors too."""
+        """Kinetic and potential energy (J), with rotors."""
         q, qd, _ = self.tree_motion(q_a, qd_a, np.zeros(self.dof))
         return self.tree.energy(q, qd) + 0.5 * float(self.Ia @ qd**2)
 
@@ -241,7 +241,7 @@ class LoopOracle:
         return Constraints(*map(np.concatenate, parts), bases)
 
     def _corrected(self, q: np.ndarray, enough: float = 0.0) -> np.ndarray:
-        """Close the loops with the passive joints: damped Newton steps, until they make nothing better."""
+        """Close the loops with the passive joints by damped Newton steps, while the residual falls."""
         at = self._constraints(q)
         gap = np.linalg.norm(at.residual)
         for _ in range(50):
@@ -263,7 +263,7 @@ class LoopOracle:
         return q
 
     def _moved(self, q: np.ndarray, q_a: np.ndarray) -> np.ndarray:
-        """From one closed position to the next, along the tangent, but for `CLOSED`."""
+        """Predict the next closed position along the tangent; its residual may exceed `CLOSED`."""
         G = self._projection(self._constraints(q).J)
         q_p = (q + G @ (q_a - q[: self.dof]))[self.dof :]
         return self._corrected(np.concatenate((q_a, q_p)), CLOSED)
@@ -272,7 +272,7 @@ class LoopOracle:
         return np.concatenate((np.eye(self.dof), -self._inverted(J[:, self.dof :]) @ J[:, : self.dof]))
 
     def _inverted(self, J: np.ndarray) -> np.ndarray:
-        """Pseudo-inverse of constraints of the rank that they have in the assembly."""
+        """Pseudo-inverse of the constraints, with the rank of the assembly."""
         U, s, Vt = np.linalg.svd(J, full_matrices=False)
         r = self.rank
         if s.size < r or s[r - 1] < RANK * s[0]:
@@ -291,7 +291,7 @@ class LoopOracle:
         return model.addFrame(pin.Frame(name, link.parentJoint, placement, pin.FrameType.OP_FRAME))
 
     def _read_joints(self, urdf: str, side: Mapping, friction: bool, rotor_inertia: bool) -> None:
-        """Drives and limits: of the URDF, and before them of the side file."""
+        """Read drives and limits from the URDF; values of the side file take precedence."""
         elements = {joint.get("name"): joint for joint in ElementTree.fromstring(urdf).findall("joint")}
 
         def numbers(tag: str, key: str, default: float) -> np.ndarray:
@@ -325,12 +325,12 @@ def example_urdf(name: str) -> str:
 
 
 def example_side(name: str) -> dict:
-    """What the side file of a robot of config/robots holds."""
+    """Content of the side file of a robot of config/robots."""
     return yaml.safe_load((ROBOTS / f"{name}.yaml").read_text())
 
 
 def refined_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solve ``A x = b``, scaled by powers of 2, refined by residuals in extended precision."""
+    """Solve ``A x = b``, scaled by powers of 2, with residuals in extended precision."""
     scale = np.exp2(-np.round(0.5 * np.log2(np.abs(A).max(axis=1))))
     A = scale[:, None] * A * scale
     exact_A, exact_b = A.astype(np.longdouble), (scale * b).astype(np.longdouble)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured data, where they are: in DYN_DATASETS, or in shared/datasets beside the checkout."""
+"""Measured data from DYN_DATASETS, or from shared/datasets beside the checkout."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ EMPS_MAP["joints"]["screw"] = {
     "effort": {"column": "vir", "unit": "V", "gain": 35.15065188},
 }
 EMPS_PROTOCOL = Protocol(cutoff=100.0, half_width=1, margin=100, decimate=10, train=1.0)
-"""That of its authors (Janot, Gautier, Brunot 2019)."""
+"""Protocol of the authors (Janot, Gautier, Brunot 2019)."""
 EMPS_PUBLISHED = {"MR1": (95.1089, 0.1085), "Fv1": (203.5034, 1.1460), "Fs1": (20.3935, 0.1012)}
 EMPS_PUBLISHED["Fo1"] = (-3.1648, 0.0444)
-"""Their values and standard deviations of IDIM-LS."""
+"""Published values and standard deviations of IDIM-LS."""
 UR10_PROTOCOL = Protocol(cutoff=10.0, filter_effort=True, half_width=1, margin=25, decimate=1, train=0.65)
-"""That which goes with the data."""
+"""Protocol that comes with the data."""
 
 UR10 = (
     ("shoulder_pan_joint", (0.1273, 0.0, 90.0), 7.1, (0.021, 0.0, 0.027)),
@@ -45,11 +45,11 @@ UR10 = (
 """By joint, as the manufacturer publishes them: d (m), a (m) and alpha (deg) of Denavit and Hartenberg, and
 the mass (kg) of its link, with the centre in the frame behind it (m)."""
 UR10_RADIUS = 0.1
-"""Radius of gyration of a link (m): none is published."""
+"""Assumed radius of gyration of a link (m); none is published."""
 
 
 def dataset(name: str) -> Path:
-    """Return the directory of a data set; the test is skipped where there is none."""
+    """Return the directory of a data set; skip the test where it is absent."""
     named = [Path(os.environ["DYN_DATASETS"])] if "DYN_DATASETS" in os.environ else []
     for place in (*named, *(parent / "shared" / "datasets" for parent in Path(__file__).resolve().parents)):
         if (place / name).is_dir():
@@ -69,7 +69,7 @@ def ur10_signals(protocol: Protocol = UR10_PROTOCOL) -> Signals:
 
 
 def ur10() -> dyn_core.Robot:
-    """Return the UR10, by what its manufacturer publishes."""
+    """Return the UR10 with the data that its manufacturer publishes."""
     parts, (d, a, alpha) = ['<link name="link_0"/>'], (0.0, 0.0, 0.0)
     for i, (name, following, mass, centre) in enumerate(UR10, start=1):
         x, y, z = _through(*following, centre)
@@ -87,6 +87,6 @@ def ur10() -> dyn_core.Robot:
 
 
 def _through(d: float, a: float, alpha: float, point: tuple[float, float, float]) -> np.ndarray:
-    """Return a point of the frame behind a link in that of the link."""
+    """Return a point of the frame behind a link in the frame of the link."""
     c, s = math.cos(math.radians(alpha)), math.sin(math.radians(alpha))
     return np.array([a, 0.0, d]) + np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]) @ point

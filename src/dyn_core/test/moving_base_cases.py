@@ -56,7 +56,7 @@ class FreeCase:
 
 
 def heavy_base(urdf: str) -> str:
-    """Return a tree whose root has a mass: without, its joints may be able to move it against nothing."""
+    """Return a tree whose root has a mass; otherwise its joints could turn without moving any mass."""
     inertial = '<mass value="1.5"/><inertia ixx="0.2" ixy="0" ixz="0" iyy="0.3" iyz="0" izz="0.4"/>'
     return urdf.replace('<link name="l0"></link>', f'<link name="l0"><inertial>{inertial}</inertial></link>')
 
@@ -73,13 +73,13 @@ def free_case(seed: int, joints: int) -> FreeCase:
     return FreeCase(robot, oracle, free_state(random, robot.dof), wrenches, str(links[2]))
 
 
-# How far the functions of a robot on a free base are from Pinocchio's with a free-flyer.
+# Errors of the functions of a robot on a free base against Pinocchio with a free-flyer.
 FUNCTIONS = ("free: inverse_dynamics", "free: given base", "free: forward_dynamics", "free: inertia_matrix")
 ROUNDINGS = 100
 
 
 def free_flyer_findings(urdf: str, robot: dyn_core.Robot, samples: int) -> Iterator[Finding]:
-    """Compare random states of a robot that was loaded from this text; the Python backend computes."""
+    """Compare the Python backend with Pinocchio in random states of a robot from this text."""
     model = dyn_core.compile_moving_base(robot, "free", backend="python", friction=False, rotor_inertia=False)
     oracle = FreeFlyer(urdf, model.joint_names, robot.gravity)
     random, worst, bar = np.random.default_rng(0), dict.fromkeys(FUNCTIONS, 0.0), AGREES
@@ -104,7 +104,8 @@ def free_flyer_findings(urdf: str, robot: dyn_core.Robot, samples: int) -> Itera
         expected = oracle.direct(*moved, s.tau, s.F, {})
         compare(2, ours, expected)
         back = model.inverse_dynamics(*moved, expected[6:], F=s.F)
-        # The base by its acceleration, the joints by torques, relative to what has to cancel in them.
+        # Accelerations of the base, and torques of the joints relative to the sum of magnitudes that cancel
+        # in them.
         compare(0, back[:6], expected[:6], float(np.abs(expected).max()))
         compare(0, back[6:], s.tau, float((np.abs(A[6:]) @ np.abs(expected)).max(initial=1.0)))
     for function, error in worst.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A .par file written by hand, and what its robots are compared by."""
+"""A .par file written by hand, and comparisons of its robots."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def assert_same_dynamics(
 
 
 def assert_same_parameters(a: dyn_core.Robot, b: dyn_core.Robot) -> None:
-    """All that a .par file keeps: to the last digit, but for positions, which are computed from it."""
+    """Compare all that a .par file keeps, to the last digit; positions, which are computed, to rounding."""
     assert a.bodies[1:] == b.bodies[1:]
     for one, other in zip(a.joints, b.joints, strict=True):
         mdh = one.mdh if abs(one.mdh.b) < 1.0 else replace(one.mdh, b=other.mdh.b, r=other.mdh.r)
@@ -67,7 +67,7 @@ def assert_same_parameters(a: dyn_core.Robot, b: dyn_core.Robot) -> None:
     np.testing.assert_allclose(a.gravity, b.gravity, atol=1e-14)
 
 
-# The tables of SYMORO+ 2003, sec. 1.7, of robots with loops, with the lengths of config/robots.
+# Tables of SYMORO+ 2003, sec. 1.7, for robots with loops, with the lengths of config/robots.
 SR400 = """(* Robotname = 'sr400' *) NF = 10 NL = 8 NJ = 9 Type = 2 (* Closed *)
 Ant = {0,1,2,3,4,5,1,7,8,3}
 Sigma = {0,0,0,0,0,0,0,0,0,2} B = {0,0,0,0,0,0,0,0,0,0}

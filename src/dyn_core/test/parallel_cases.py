@@ -63,7 +63,7 @@ X, Y, Z, HERE = (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)
 
 
 def six_legs() -> Case:
-    """Legs of three to six joints, one with a closed form, one bent, one of revolute joints alone."""
+    """Legs of three to six joints; one with a closed form, one bent, one with revolute joints only."""
     tilt, swing = ("tilt", "revolute", Y, HERE), ("swing", "revolute", X, HERE)
     slide = [tilt, swing, ("length", "prismatic", Z, (0, 0, 0.6))]
     spin, nod = ("spin", "revolute", Z, HERE), ("nod", "revolute", Y, HERE)
@@ -98,7 +98,7 @@ def six_legs() -> Case:
         if kind == "universal":
             loop |= {"axis": list(Y), "axis2": list(X)}
         loops.append(loop | ({"axis": list(X)} if kind == "revolute" else {}))
-    assembly |= {"length0": 0.01, "swing1": 0.02}  # near, not closed
+    assembly |= {"length0": 0.01, "swing1": 0.02}  # near its closed position
     side = {"loops": loops, "passive": passive, "assembly": assembly}
     return Case(text + "</robot>", yaml.safe_dump(side | {"rotor_inertia": {"length0": 3.0, "tilt2": 0.2}}))
 
@@ -131,7 +131,7 @@ def planar() -> Case:
 
 
 def motions(model: dyn_core.ParallelModel, count: int, seed: int = 0, far: float = 1.0):
-    """Placements, as far from the assembly, velocities and accelerations of the platform."""
+    """Placements (some distance from the assembly), velocities and accelerations of the platform."""
     random = np.random.default_rng(seed)
     B = model.mobility
     T = np.tile(np.eye(4), (count, 1, 1))

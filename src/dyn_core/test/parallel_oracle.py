@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel robots by Pinocchio: a tree with a floating platform, constraints, Lagrange multipliers.
+"""Parallel robots by Pinocchio: a tree with a floating platform, constraints and Lagrange multipliers.
 
-Nothing of the legs is solved in closed form: the tree is closed by Newton's method on all joints at once, and
+The legs are not solved in closed form. The tree is closed by Newton's method on all joints at once, and
 efforts come from one system of all joints and multipliers, which is solved with steps of refinement.
 """
 
@@ -62,7 +62,7 @@ class ParallelOracle:
         return q, qd, refined(both, np.concatenate([-drift, np.asarray(Vd) - own]))
 
     def efforts(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Efforts of the actuators, in the order of `actuated`, that are worth these of all joints."""
+        """Efforts of the actuators, in the order of `actuated`, equivalent to efforts of all joints."""
         rows, _ = self.constraints(q, np.zeros(self.n))
         select = np.eye(self.n)[:, : len(self.actuated)]
         return refined(np.hstack([select, rows.T]), tau)[: len(self.actuated)]
@@ -83,7 +83,7 @@ class ParallelOracle:
 
 
 def refined(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Least-squares solution with steps of iterative refinement, the residuals in long double."""
+    """Least-squares solution by iterative refinement, with residuals in long double."""
     x = np.zeros(A.shape[1])
     for _ in range(4):
         residual = b.astype(np.longdouble) - A.astype(np.longdouble) @ x.astype(np.longdouble)

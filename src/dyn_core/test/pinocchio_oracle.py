@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio, which reads the same URDF by itself, asked in terms of dyn_core: joints by name."""
+"""Pinocchio, which reads the same URDF itself, in the terms of dyn_core: joints by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spelled_out import spelled_out
 
 try:
     import pinocchio as pin
-except ImportError:  # so that no test runner is needed where Pinocchio is
+except ImportError:  # pytest is needed only where Pinocchio is absent
     import pytest
 
     pytest.skip("Pinocchio is not installed", allow_module_level=True)
@@ -60,7 +60,7 @@ class Oracle:
         return pin.computeGeneralizedGravity(self.model, self.data, self._positions(q))[self._idx_v]
 
     def inertia_matrix(self, q: Values) -> np.ndarray:
-        """Inertia matrix, by columns of the inverse dynamics: crba needs joints in depth-first order."""
+        """Inertia matrix by columns of the inverse dynamics, as crba needs joints in depth-first order."""
         n = len(self.ids)
         gravity, self.model.gravity.linear = self.model.gravity.linear.copy(), np.zeros(3)
         columns = [self.inverse_dynamics(q, np.zeros(n), column, {}) for column in np.eye(n)]
@@ -68,7 +68,7 @@ class Oracle:
         return np.reshape(columns, (n, n))
 
     def coriolis_matrix(self, q: Values, qd: Values) -> np.ndarray:
-        """Coriolis matrix, which in Pinocchio is that of the Christoffel symbols, too."""
+        """Coriolis matrix; Pinocchio also uses the Christoffel symbols."""
         C = pin.computeCoriolisMatrix(self.model, self.data, *self._state(q, qd))
         return C[np.ix_(self._idx_v, self._idx_v)]
 
@@ -86,7 +86,7 @@ class Oracle:
         return Y[np.ix_(self._idx_v, np.array(self.ids, dtype=int) - 1)].reshape(n, 10 * n)
 
     def carried_link(self, joint: str) -> str:
-        """Name of a link whose frame is that of the joint, in which Pinocchio has the inertia of the body."""
+        """Name of a link whose frame is the joint's; Pinocchio has the inertia of the body there."""
         i = self.model.getJointId(joint)
         return next(
             frame.name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio's tree of free joints, asked in the coordinates of a robot whose joints may mimic others.
+"""Pinocchio's tree of independent joints, in the coordinates of a robot with mimic joints.
 
 By the principle of virtual work: with ``q_tree = G q + offset``, torques are ``G^T tau_tree``, the inertia
 matrix is ``G^T A_tree G``, Jacobians are ``J_tree G``.
@@ -21,10 +21,10 @@ PINOCCHIO = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
 
 
 class ProjectedOracle:
-    """Dynamics of the rigid bodies of a robot, by Pinocchio: arrays in, arrays out, one sample each."""
+    """Rigid-body dynamics of a robot by Pinocchio, for arrays with one sample per row."""
 
     def __init__(self, urdf: str, robot: dyn_core.Robot) -> None:
-        """Read the URDF; `robot` says which joints mimic, the order of the joints, and the gravity."""
+        """Read the URDF; `robot` gives the mimic joints, the order of the joints, and the gravity."""
         self.robot = robot
         self.tree = Oracle(urdf, [joint.name for joint in robot.joints], robot.gravity)
         n, unit = len(robot.joints), np.eye(robot.dof).tolist()
@@ -50,9 +50,10 @@ class ProjectedOracle:
     def forward_dynamics(
         self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, unresisted: Sequence[int] = ()
     ) -> np.ndarray:
-        """Accelerations: of the articulated recursion, or of the projected equations, refined once.
+        """Accelerations by the articulated recursion, or by the projected equations with one refinement.
 
-        Not finite for the coordinates that no inertia resists, which the projected equations must be told.
+        They are not finite for coordinates without inertia; the projected equations need these coordinates as
+        an argument.
         """
         if not self._couples:
             return self.tree.direct_dynamics(q, qd, tau, {}, np.zeros(self.robot.dof))
@@ -68,7 +69,7 @@ class ProjectedOracle:
         return self.G.T @ self.tree.regressor(*self.on_tree(q, qd, qdd))
 
     def parameter_map(self) -> np.ndarray:
-        """Matrix that takes Pinocchio's parameters of all bodies to ours: 10 n x 10 n, a block a body."""
+        """Matrix from Pinocchio's parameters of all bodies to ours: 10 n x 10 n, one block for each body."""
         n = len(self.robot.joints)
         matrix = np.zeros((n, 10, n, 10))
         for j, joint in enumerate(self.robot.joints):
@@ -88,5 +89,5 @@ class ProjectedOracle:
 
 
 def per_sample(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
-    """Return what a function of one sample gives for each sample of a batch."""
+    """Return the values of a one-sample function for each sample of a batch."""
     return np.array([function(*sample) for sample in zip(*arrays, strict=True)])

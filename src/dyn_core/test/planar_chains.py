@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chains in a plane, open and closed, and bodies that slide."""
+"""Planar chains, open and closed, and sliding bodies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Joint = tuple[str, str, str, str, tuple[float, float, float], str]  # Name, type
 
 
 def urdf(name: str, joints: Sequence[Joint], half: float = 0.2) -> str:
-    """Return a URDF with these joints, and a link with a mass for each."""
+    """Return a URDF with these joints and one link with mass for each."""
     parts = [f'<robot name="{name}"><link name="base"/>']
     for *ends, xyz, axis in joints:
         parts += [LINK.format(ends[-1], half), JOINT.format(*ends, " ".join(map(repr, xyz)), axis)]
@@ -49,7 +49,7 @@ FOUR_BAR = urdf(
         ("second", "revolute", "b", "c", (0.8, 0.0, 0.0), "0 0 1"),
     ],
 )
-"""Cut at its foot, next to its root: branches of 3 and of 0 links."""
+"""A loop that is cut next to its root: its branches have 3 and 0 links."""
 FOUR_BAR_SIDE = """
 loops:
   - {name: foot, type: revolute, parent: {link: c, xyz: [0.6, 0, 0]}, child: {link: base, xyz: [0.7, 0, 0]}}
@@ -73,11 +73,11 @@ assembly: {crank: 0.8, pin: -1.0, slide: 0.7}
 """
 
 
-# A planar arm: the robot of textbooks.
+# A planar arm, as in textbooks.
 
 
 def planar_urdf(joints: int) -> str:
-    """Return the URDF of links in a row that turn about z, with their centres of mass on the row."""
+    """Return the URDF of an arm that turns about z, with centres of mass on the links' lines."""
     links = "".join(
         f'<link name="link{j}"><inertial><origin xyz="0.{j + 1} 0 0"/><mass value="{j}.5"/>'
         f'<inertia ixx="0" ixy="0" ixz="0" iyy="0.0{j}" iyz="0" izz="0.0{j}"/></inertial></link>'
@@ -91,11 +91,11 @@ def planar_urdf(joints: int) -> str:
     return f'<robot name="planar"><link name="link0"/>{links}{axes}</robot>'
 
 
-# Robots whose motion is known by hand: a block on a rail, and a pendulum.
+# Robots whose motion is known in closed form: a block on a rail, and a pendulum.
 
 
 def block(mass=2.0, damping=0.0, friction=0.0, limits=(-100.0, 100.0), effort=1000000.0) -> dyn_core.Robot:
-    """A block on a level rail."""
+    """A block on a horizontal rail."""
     return dyn_core.load_robot(
         f'<robot name="block"><link name="rail"/><link name="block"><inertial><mass value="{mass!r}"/>'
         '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
@@ -106,7 +106,7 @@ def block(mass=2.0, damping=0.0, friction=0.0, limits=(-100.0, 100.0), effort=10
 
 
 def two_links(first: str = "", second: str = "", mimic: str = "") -> dyn_core.Robot:
-    """Two rods of 1 m and 1 kg that swing about y; `first` and `second` go into the joints."""
+    """Two rods of 1 m and 1 kg that swing about y; `first` and `second` are added to the joint elements."""
     rod = '<inertial><origin xyz="0.5 0 0"/><mass value="1"/><inertia ixx="0.001" ixy="0" ixz="0" '
     rod += 'iyy="0.0833" iyz="0" izz="0.0833"/></inertial></link>'
     axis, wide = '<axis xyz="0 1 0"/>', '<limit lower="-9" upper="9" velocity="99" effort="999"/>'

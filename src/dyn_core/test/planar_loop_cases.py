@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference cases of planar linkages that others computed, as URDF and side file.
+"""Published reference cases of planar linkages, as URDF and side file.
 
 They are in DYN_CASES, or in shared/cases beside the checkout: `planar_loops.json`, a four-bar and a
 five-bar in modified DH parameters, with torques of generated closed-loop equations.
@@ -32,7 +32,7 @@ class PlanarState:
 
 @dataclass(frozen=True)
 class PlanarCase:
-    """A linkage: URDF text, what its side file holds, actuated joints in the order of the states."""
+    """A linkage: URDF text, content of its side file, actuated joints in the order of the states."""
 
     name: str
     urdf: str
@@ -44,7 +44,7 @@ class PlanarCase:
 
 
 def planar_case(name: str) -> PlanarCase:
-    """Return a case of `NAMES`; the test is skipped where the file is absent."""
+    """Return a case of `NAMES`; skip the test where the file is absent."""
     case = json.loads(_file().read_text())[name]
     moving = case["NL"] - 1
     assert not any(any(case[key]) for key in ("alpha", "beta", "b", "d", "theta"))
@@ -78,7 +78,7 @@ def _file() -> Path:
 
 
 def _link(case: dict, j: int) -> str:
-    """Link j; the case has its inertia about the frame, URDF about the centre of mass."""
+    """Return link j; the case gives its inertia about the frame, URDF about the centre of mass."""
     m, moments = case["m"][j], np.array(case["mrSges"][j])
     xx, yy, zz, xy, xz, yz = case["Ifges_xx_yy_zz_xy_xz_yz"][j]
     c = moments / m

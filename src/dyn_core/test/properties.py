@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests use of hypothesis; files that import this are skipped where it is absent.
+"""Names of hypothesis for the tests; files that import this module are skipped where it is absent.
 
-The examples are others in each run; one that fails is printed, with its seed.
+Each run tries other examples. A failing example is printed with its seed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ given = hypothesis.given
 
 
 def examples(of_all: int, of_each_run: int = depth.EACH_RUN):
-    """Return settings with as many examples as this run tries, and no limit of time."""
+    """Return settings with the number of examples of this run and without a time limit."""
     return hypothesis.settings(
         max_examples=depth.number(of_all, of_each_run), deadline=None, database=None, print_blob=True
     )

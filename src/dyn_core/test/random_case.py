@@ -20,7 +20,7 @@ TOLERANCE = 1e-10  # relative to the greatest value
 
 @dataclass(frozen=True)
 class Case:
-    """A robot and its state: lists of Python floats, which are what the algorithms are slowest with."""
+    """A robot and its state as lists of Python floats, the slowest kind of numbers."""
 
     robot: Robot
     oracle: Oracle
@@ -69,7 +69,7 @@ def random_case(seed: int, joints: int, compound: bool = False, massless_leaves:
 
 
 def assert_close(ours: object, expected: object, tolerance: float = TOLERANCE) -> None:
-    """Compare relative to the greatest of the expected values."""
+    """Compare with a tolerance relative to the greatest expected value."""
     expected = np.asarray(expected, dtype=float)
     scale = max(np.abs(expected).max(initial=0.0), 1e-3)
     actual = np.asarray(ours, dtype=float).reshape(expected.shape)

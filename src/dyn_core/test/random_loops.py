@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random robots with one loop of each type of cut joint, closed where their assembly says."""
+"""Random robots with one loop for each type of cut joint, closed in their assembly."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pinocchio_oracle import Oracle, pin
 
 PASSIVE = {"revolute": 5, "prismatic": 5, "cylindrical": 4, "universal": 4, "spherical": 3}
 PASSIVE |= {"planar": 3, "fixed": 6}
-"""How many passive joints a spatial loop has whose other joints are actuated: one for each constraint."""
+"""Number of passive joints of a spatial loop whose other joints are actuated: one for each constraint."""
 
 
 def random_loop(kind: str, seed: int) -> tuple[str, dict]:
-    """Return URDF and side file of two branches, on one turning link, that a cut joint connects.
+    """Return URDF and side file of two branches on one turning link, connected by a cut joint.
 
     Some joints are prismatic; passive and actuated ones alternate; each carries a link that has mass.
     """
@@ -52,7 +52,7 @@ def random_loop(kind: str, seed: int) -> tuple[str, dict]:
 
 
 def _loop(random: Random, urdf: str, kind: str, ends: tuple[str, str], assembly: dict) -> dict:
-    """Return a loop whose cut frames coincide in the assembly, but for a motion of the cut joint."""
+    """Return a loop whose cut frames coincide in the assembly, apart from a motion of the cut joint."""
     tree = Oracle(urdf, tuple(assembly), (0.0, 0.0, 0.0))
     parent, child = (pin.SE3(*tree.link_placement([*assembly.values()], end)) for end in ends)
     xyz, rpy = ([random.uniform(-1.0, 1.0) for _ in range(3)] for _ in range(2))
@@ -69,7 +69,7 @@ def _loop(random: Random, urdf: str, kind: str, ends: tuple[str, str], assembly:
 
 
 def _motion(random: Random, kind: str, axis: np.ndarray) -> tuple[pin.SE3, np.ndarray]:
-    """Placement of C in P that the cut joint allows, and the axis on the child's side."""
+    """Placement of C in P that the cut joint allows, and its axis in the child."""
     across = np.linalg.svd(axis[np.newaxis])[2][1]
     turn = pin.exp3(axis * random.uniform(-1.0, 1.0))
     slide = axis * random.uniform(-0.3, 0.3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random robots as URDF, with drives and joints that mimic others."""
+"""Random robots as URDF, with drives and mimic joints."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def random_urdf(
     chain: bool = False,
     angles: tuple[float, ...] = ANGLES,
 ) -> str:
-    """Return a tree of `joints` joints, of which some are fixed, or a chain without branches.
+    """Return a tree of `joints` joints, some of them fixed, or a chain without branches.
 
-    Links without children have no mass where `massless_leaves` allows it, as others may; planar and floating
-    joints are among the joints if `compound` says so; most angles are among `angles`.
+    Links without children have no mass where `massless_leaves` allows it; other links may have none, too.
+    With `compound`, some joints are planar or floating. Most angles are taken from `angles`.
     """
     random = Random(seed)
     straight = 1.0 if chain else 0.7
@@ -78,7 +78,7 @@ _JOINT = re.compile(r'(<joint name="j(\d+)".*?)(</joint>)')
 def random_driven_urdf(
     seed: int, joints: int, chain: bool = False, angles: tuple[float, ...] = ANGLES
 ) -> str:
-    """Return `random_urdf` where joints have friction and rotors, and about a third mimic another."""
+    """Return `random_urdf` with friction and rotors; about a third of the joints mimic another."""
     random, urdf = Random(seed), random_urdf(seed, joints, chain=chain, angles=angles)
     return _JOINT.sub(lambda at: at[1] + _drive(random) + _mimic(random, int(at[2])) + at[3], urdf)
 
@@ -89,7 +89,7 @@ def _drive(random: Random) -> str:
 
 
 def _mimic(random: Random, index: int) -> str:
-    """Mimic of an earlier joint, which may mimic another or be fixed; some joints stand still."""
+    """Mimic of an earlier joint, which may itself be a mimic joint or fixed; some multipliers are 0."""
     if index == 1 or random.random() > 0.35:
         return ""
     multiplier, offset = random.choice((1.0, -1.0, 0.0, 0.3, -2.5)), random.choice((0.0, 0.4))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that a test expects, by code and values; `golden/sentences.txt` pins their sentences."""
+"""Check expected errors by code and values; `golden/sentences.txt` pins their sentences."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dyn_core.core.findings import Finding
 
 @contextmanager
 def refused(code: str, **values: object) -> Iterator[pytest.ExceptionInfo[DynError | ArgumentError]]:
-    """Expect an error with a code, and with these values beside others."""
+    """Expect an error with a code that has at least these values."""
     with pytest.raises((DynError, ArgumentError)) as caught:
         yield caught
     check_error(caught.value, code, **values)
 
 
 def refused_command(words: Sequence[str], code: str, **values: object) -> DynError:
-    """Expect the command ``dyn`` to fail with an error of a code, and with these values beside others."""
+    """Expect the command ``dyn`` to fail with an error that has this code and at least these values."""
     errors: list[DynError] = []
 
     def recorded(parsed: Namespace) -> object:
@@ -64,7 +64,7 @@ def printed_refusal(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 def summary(found: DynError | ArgumentError | ModelWarning | Finding) -> str:
-    """Return code, place and values (in the order of their names) of what was found, without the sentence."""
+    """Return code, place and values (sorted by name) of a finding, without its sentence."""
     place = str(getattr(found, "place", None) or "")
     if isinstance(found, Finding):
         line = "" if found.line is None else f" (line {found.line})"
@@ -89,9 +89,9 @@ def refusal(function: Callable[..., object], *arguments: object, **named: object
 
 
 def rows(table: str) -> list[tuple[str, ...]]:
-    """Return the rows of a table with ``=>`` between columns, ``-`` for nothing, and ``\\n`` for line ends.
+    """Return the rows of a table: ``=>`` separates columns, ``-`` is an empty cell, ``\n`` a line end.
 
-    A line that ends with ``=>`` goes on in the next.
+    A line that ends with ``=>`` continues on the next line.
     """
     lines = re.sub(r"=>\n", "=> ", table.strip()).splitlines()
     cells = ([cell.strip().replace(r"\n", "\n") for cell in line.split("=>")] for line in lines)
@@ -99,7 +99,7 @@ def rows(table: str) -> list[tuple[str, ...]]:
 
 
 def replaced(text: str, *cells: str) -> str:
-    """Return a text with each old part, which it must have, replaced once by the new part after it."""
+    """Replace each old part, which must be in the text, once by the new part that follows it."""
     for old, new in zip(cells[::2], cells[1::2], strict=True):
         assert old in text, old
         text = text.replace(old, new, 1)

@@ -16,5 +16,5 @@ def example(name: str, **options: object) -> dyn_core.Robot:
 
 
 def loop_robot(name: str, **options: object) -> dyn_core.Robot:
-    """Return a robot with its side file, which has its loops."""
+    """Return a robot with the loops of its side file."""
     return example(name, loops=ROBOTS / f"{name}.yaml", **options)

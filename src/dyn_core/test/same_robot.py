@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two robots are the same for their users."""
+"""Compare two robots in all that users can observe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def assert_same_robot(a: dyn_core.Robot, b: dyn_core.Robot, seed: int = 0) -> No
     for link in a.link_names:
         frames = [(robot.link_frame(link), robot.link_frames[0]) for robot in (a, b)]
         J, J_there = jacobian(a, here, *frames[0]), jacobian(b, there, *frames[1])
-        # Of the coordinates: a joint that stands still may have been written as a fixed one.
+        # Jacobians by coordinates: a joint that cannot move may have been written as a fixed one.
         assert_close(*([coordinate_torques(r, row) for row in m] for r, m in ((a, J), (b, J_there))), 1e-11)
 
 
@@ -50,7 +50,7 @@ def assert_same_dynamics(
     A, A_there = (matrix.reshape(a.dof, a.dof) for matrix in both("inertia_matrix", q))
     assert_close(A, A_there, 1e-10)
     condition = np.linalg.cond(A) if a.dof else 1.0
-    if condition < 1e8:  # beyond, the accelerations have too few digits, or none
+    if condition < 1e8:  # beyond this condition number, the accelerations have too few correct digits
         tau = both("inverse_dynamics", q, qd, qdd)[0].tolist()
         assert_close(*both("forward_dynamics", q, qd, tau), 1e-13 * (condition + 1e3))
 

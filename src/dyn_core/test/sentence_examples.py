@@ -21,13 +21,13 @@ FILE = Path(__file__).parent / "golden" / "sentences.txt"
 
 
 def values_of(text: str) -> dict[str, dict[str, Any]]:
-    """Return the values by code: each code stands on a line with its values, the sentence below it."""
+    """Return the values by code: each line has a code and its values, and the sentence follows below."""
     heads = [line.split("  ", 1) for line in text.splitlines() if line and line[0] not in " #"]
     return {code: literal_eval(values) for code, values in heads}
 
 
 def placeholders(template: str) -> dict[str, Any]:
-    """Return a value for each field of a sentence; a mapping stands for a value with attributes."""
+    """Return a placeholder for each field of a sentence; a mapping stands for a value with attributes."""
     kinds = {"names": ["a", "b"], "list": ["a", "b"], "groups": [["a", "b"], ["c"]]}
     kinds |= {"count": 2, "each": [0.5, 1.5]}
     found: dict[str, Any] = {}

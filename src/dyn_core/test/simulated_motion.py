@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots that are simulated; how exact their motions are: beside Pinocchio, and by their energy."""
+"""Simulated robots and the accuracy of their motion, by Pinocchio and by their energy."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ METHODS = ("rk4", "semi_implicit_euler")
 
 
 def simulator(robot: dyn_core.Robot, integrator: Any, step: float = 1e-3, **options: Any) -> Simulator:
-    """A simulator with a start `q`, `qd` and other settings."""
+    """Return a simulator with initial `q`, `qd` and other settings."""
     start = {name: options.pop(name) for name in ("q", "qd") if name in options}
     return Simulator(robot, SimulationSettings(step=step, integrator=integrator, **options), **start)
 
 
 def run(simulator: Any, steps: int, effort: Any = None) -> Any:
-    """Set efforts where some are given, make steps, and return the last state."""
+    """Set the given efforts, step the simulator, and return the last state."""
     if effort is not None:
         simulator.set_effort(effort)
     for _ in range(steps):
@@ -33,7 +33,7 @@ def run(simulator: Any, steps: int, effort: Any = None) -> Any:
 
 
 def smooth_robot(name: str) -> dyn_core.Robot:
-    """A robot with friction, but none that jumps, and with rotors."""
+    """Return a robot with rotors and viscous friction, without Coulomb friction."""
     robot = example(name)
     coulomb = {f"{term}{j}": 0.0 for j in range(1, robot.dof + 1) for term in ("Fs", "Fo")}
     rotors = {f"Ia{j}": 0.05 * j for j in range(1, robot.dof + 1)}
@@ -41,7 +41,7 @@ def smooth_robot(name: str) -> dyn_core.Robot:
 
 
 def difference_after_a_second(name: str, backend: Literal["c", "python"]) -> float:
-    """Greatest difference of positions and velocities after 1 s from those that Pinocchio's dynamics give.
+    """Return the greatest difference of positions and velocities from Pinocchio's dynamics after 1 s.
 
     The arm moves under efforts, friction and a wrench. The simulator has steps of 1 ms, rk4; Pinocchio's
     direct dynamics are integrated by another method, of order 16.
@@ -67,10 +67,10 @@ def difference_after_a_second(name: str, backend: Literal["c", "python"]) -> flo
 
 
 def energy_drift(seconds: float) -> float:
-    """Greatest change of the energy of the 6R arm that swings without friction, rk4 at 1 ms.
+    """Greatest relative change of the energy of the 6R arm that swings without friction, rk4 at 1 ms.
 
-    It is relative to the smaller of the greatest kinetic energy and the energy that there is at first, both
-    of Pinocchio.
+    The change is relative to the greatest kinetic energy or to the initial energy, whichever is smaller, both
+    by Pinocchio.
     """
     robot, start = example("rx90"), np.array([0.3, 1.0, -0.4, 0.5, 0.3, 0.2])
     oracle = Oracle((ROBOTS / "rx90.urdf").read_text(), robot.joint_names, robot.gravity)
@@ -83,5 +83,5 @@ def energy_drift(seconds: float) -> float:
         now = oracle.energy(state.q, state.qd)
         kinetic = max(kinetic, now - oracle.energy(state.q, np.zeros(6)))
         drift = max(drift, abs(now - first))
-    assert kinetic > 100.0  # it did swing
+    assert kinetic > 100.0  # the arm swings
     return drift / min(kinetic, abs(first))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms whose parameters are known, motions that excite them, and what sensors would say."""
+"""Arms with known parameters, motions that excite them, and simulated sensors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dyn_core.logs.conditioning.signals import Signals, signals_of_arrays
 
 RATE = 1000.0
 DROPPED = 250
-"""Samples at each end that the filter of the positions spoils."""
+"""Number of samples at each end that the position filter distorts."""
 
 SIX = ((0, 0, 0.4), (-90, 0.05, 0), (0, 0.45, 0), (-90, 0.03, 0.42), (90, 0, 0), (-90, 0, 0.1))
 SEVEN = (
     *((0, 0, 0.33), (-90, 0, 0), (90, 0, 0.32), (90, 0.08, 0)),
     *((-90, -0.08, 0.38), (90, 0, 0), (90, 0.09, 0)),
 )
-"""By joint: angle between its axis and that before (deg), distance of the axes, offset along the axis (m)."""
+"""By joint: angle from the previous axis (deg), distance of the axes, offset along the axis (m)."""
 
 
 def arm(axes: tuple[tuple[float, float, float], ...], seed: int = 0) -> dyn_core.Robot:
-    """Return an arm with revolute joints and bodies that get lighter towards the tool."""
+    """Return an arm with revolute joints whose bodies get lighter towards the tool."""
     return dyn_core.load_robot(arm_urdf(axes, seed))
 
 
@@ -53,12 +53,12 @@ def arm_urdf(axes: tuple[tuple[float, float, float], ...], seed: int = 0) -> str
 
 
 def with_drives(robot: dyn_core.Robot, seed: int = 1) -> dyn_core.Robot:
-    """Return the robot with other bodies than its description says, with rotors and friction."""
+    """Return the robot with rotors and friction, and with other bodies than in its description."""
     random = np.random.default_rng(seed)
     n = len(robot.joints)
     values = np.array(robot.parameters).reshape(n, 14).copy()
     size = np.linspace(1.0, 0.1, n)
-    values[:, :10] *= random.uniform(0.8, 1.25, (n, 1))  # heavier or lighter, but possible
+    values[:, :10] *= random.uniform(0.8, 1.25, (n, 1))  # heavier or lighter, but physically possible
     for k, (low, high) in enumerate(((0.2, 0.6), (2.0, 6.0), (3.0, 8.0), (-0.5, 0.5)), start=10):
         values[:, k] = size * random.uniform(low, high, n)
     return robot.with_parameters(values.ravel())
@@ -92,7 +92,7 @@ def sensed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return noisy positions of encoders of 19 bits, and noisy torques of 12 bits.
 
-    The deviation of the torque noise is relative to the greatest torque of the joint; positions are in rad.
+    The torque noise is relative to the greatest torque of the joint; the position noise is in rad.
     """
     random = np.random.default_rng(seed)
     step = 2.0 * np.pi / 2**19
@@ -111,7 +111,7 @@ def measured(
     decimate: int = 20,
     train: float = 0.65,
 ) -> Signals:
-    """Return what sensors say, with positions filtered by this cutoff (Hz)."""
+    """Return simulated sensor signals, with positions filtered at this cutoff (Hz)."""
     q, tau = sensed(exact, seed, torque_noise, position_noise)
     q = low_pass(q, cutoff)
     qd = np.gradient(q, 1.0 / RATE, axis=0)
@@ -122,7 +122,7 @@ def measured(
 
 
 def low_pass(values: np.ndarray, cutoff: float) -> np.ndarray:
-    """Return values behind a symmetric filter: a sinc in a Hamming window."""
+    """Return values after a symmetric filter: a sinc in a Hamming window."""
     reach = DROPPED - 10
     place = np.arange(-reach, reach + 1)
     weights = np.sinc(2.0 * cutoff / RATE * place) * np.hamming(2 * reach + 1)
@@ -134,7 +134,7 @@ def low_pass(values: np.ndarray, cutoff: float) -> np.ndarray:
 
 
 def true_values(robot: dyn_core.Robot, base: BaseColumns) -> np.ndarray:
-    """Base parameters of a robot, then viscous and Coulomb friction and the offset of each joint."""
+    """Return base parameters, then viscous and Coulomb friction and the offset of each joint."""
     known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     values = base.matrix @ np.array([known.get(name, 0.0) for name in base.standard_names])
     friction = [known[name] for j in robot.coordinates for name in FrictionModel().names(j)]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF with planar and floating joints, rewritten for programs that do not read them as dyn_core does.
 
-All is done by fixed joints that turn frames until the axis of a plane is z, which is how dyn_core does
-not do it.
+Fixed joints turn the frames until the axis of a plane is z. dyn_core uses another method.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def plane_rpy(axis: str) -> tuple[str, str]:
 
 
 def with_planes_of_z(urdf: str) -> str:
-    """Return a URDF in which every planar joint is one about z between frames turned for it."""
+    """Return a URDF in which every planar joint has the axis z, between rotated frames."""
     robot = ElementTree.fromstring(urdf)
     for joint in robot.findall("joint"):
         if joint.get("type") == "planar":
@@ -50,7 +49,7 @@ def with_planes_of_z(urdf: str) -> str:
 
 
 def spelled_out(urdf: str) -> str:
-    """Return a URDF of simple joints that have the names that dyn_core gives them, and the links too."""
+    """Return a URDF of simple joints, with the joint and link names of dyn_core."""
     robot = ElementTree.fromstring(urdf)
     for joint in robot.findall("joint"):
         kind = joint.get("type")
@@ -81,7 +80,7 @@ def _ends(joint: ElementTree.Element) -> tuple[str, str, str]:
 
 
 def _add(robot, name, kind, parent, child, origin=None, rpy="0 0 0", axis="1 0 0", new=True) -> None:
-    """Add a joint, and its child where it is new."""
+    """Add a joint, and its child if it is new."""
     if new:
         ElementTree.SubElement(robot, "link", name=child)
     joint = ElementTree.SubElement(robot, "joint", name=name, type=kind)
@@ -93,7 +92,7 @@ def _add(robot, name, kind, parent, child, origin=None, rpy="0 0 0", axis="1 0 0
 
 
 def _rpy(R: np.ndarray) -> str:
-    """Fixed-axis angles of a rotation; near a pitch of +-pi/2 the roll makes up for the yaw."""
+    """Fixed-axis angles of a rotation; near a pitch of +-pi/2 the roll contains the yaw."""
     yaw = math.atan2(R[1, 0], R[0, 0])
     pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
     c, s = math.cos(yaw), math.sin(yaw)

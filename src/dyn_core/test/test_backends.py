@@ -41,7 +41,7 @@ def reference(robot: dyn_core.Robot, q, qd, qdd) -> list[float]:
 
 
 @pytest.mark.parametrize("samples", [1, 2, 3, 7, 8, 9, 15, 16, 17, 64, 101])
-def test_every_size_of_batch_is_the_algorithm_on_floats(model, robot, samples: int) -> None:
+def test_every_batch_size_gives_the_values_of_the_algorithm_on_floats(model, robot, samples: int) -> None:
     q, qd, qdd = states(robot.dof, samples)
     expected = [reference(robot, *sample) for sample in zip(q, qd, qdd, strict=True)]
     scale = np.abs(expected).max()
@@ -51,7 +51,7 @@ def test_every_size_of_batch_is_the_algorithm_on_floats(model, robot, samples: i
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "regressor"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_number_that_is_not_finite_spoils_its_sample_alone(model, robot, value: float, name: str) -> None:
+def test_a_value_that_is_not_finite_affects_only_its_sample(model, robot, value: float, name: str) -> None:
     function = getattr(model, name)
     good = function(*states(robot.dof, 11))
     for which, joint in np.ndindex(3, robot.dof):
@@ -65,7 +65,7 @@ def test_a_number_that_is_not_finite_spoils_its_sample_alone(model, robot, value
 
 @pytest.mark.parametrize("samples", [None, 1, 7, 8, 9, 17])
 def test_results_that_are_always_zero_are_written(robot, samples: int | None) -> None:
-    """Whatever was in the array before: most entries of these regressors are 0 for every motion."""
+    """The array may hold any values before; most entries of these regressors are 0 for every motion."""
     program = traced(robot, "regressor")
     zero = np.array([isinstance(result, float) and result == 0.0 for result in program.results])
     assert 2 * zero.sum() > len(zero)
@@ -88,7 +88,7 @@ def test_angles_of_any_size(model, robot) -> None:
         np.testing.assert_allclose(model.inverse_dynamics(q, zero, zero), expected, rtol=1e-12, atol=1e-11)
 
 
-def test_sine_and_cosine_to_the_last_places() -> None:
+def test_sine_and_cosine_are_accurate_to_the_last_digits() -> None:
     program = trace("angles", lambda x: [scalar.sin(x[0]), scalar.cos(x[0])], {"x": 1}, (2,))
     random = np.random.default_rng(0)
     far, near = random.uniform(-1e5, 1e5, 100_000), random.uniform(-4.0, 4.0, 100_000)
@@ -98,7 +98,7 @@ def test_sine_and_cosine_to_the_last_places() -> None:
     assert np.abs(out - np.hstack([np.sin(x), np.cos(x)])).max() < 3e-16
 
 
-def test_many_threads_at_once(model, robot) -> None:
+def test_many_threads_can_call_at_once(model, robot) -> None:
     q, qd, qdd = states(robot.dof, 500)
     expected = model.inverse_dynamics(q, qd, qdd)
 
@@ -111,8 +111,11 @@ def test_many_threads_at_once(model, robot) -> None:
         assert all(pool.map(right, range(12)))
 
 
-def test_a_batch_leaves_the_interpreter_to_others(robot) -> None:
-    """While one thread computes a batch, another one runs Python; on a busy machine not at the first try."""
+def test_a_batch_releases_the_interpreter_lock(robot) -> None:
+    """One thread computes a batch while another runs Python.
+
+    On a busy machine this may take several tries.
+    """
     model = dyn_core.compile_model(robot, backend="c")
     q, qd, qdd = states(robot.dof, 400_000)
     counts: list[int] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters: counts, sets and formulas of known robots, and one method against the other."""
+"""Base parameters: counts, sets and formulas of known robots, and agreement of both methods."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ import dyn_core
 FILES = descriptions()
 ANGLE = math.pi / 2
 BODY = ("XX", "XY", "XZ", "YZ", "ZZ", "MX", "MY")
-"""What stays of a body behind a revolute joint in general position."""
+"""Parameters that remain for a body behind a revolute joint in general position."""
 
 
 def bodies(*links: int) -> list[str]:
@@ -59,7 +59,7 @@ COUNTS = {
     "ur": (UR, 36, 40),
     "sr400": (SR400, 50, 55),
     "akr-3000": (AKR, 58, 64),
-    "general 6R": (GENERAL_6R, 36, 41),  # joints 1 and 2 are not perpendicular: of theorem 4 only Ia1 is left
+    "general 6R": (GENERAL_6R, 36, 41),  # joints 1 and 2 are not perpendicular: theorem 4 holds only for Ia1
 }
 
 
@@ -74,7 +74,7 @@ def test_counts(table: list[Row], of_bodies: int, with_rotors: int) -> None:
 
 
 def test_the_set_of_rx90() -> None:
-    """Grouped by the theorems of SYMORO+ 2003, sec. 3.5.2.2, by hand, with D3 = 0.45 and RL4 = 0.48."""
+    """Grouped by hand by the theorems of SYMORO+ 2003, sec. 3.5.2.2, with D3 = 0.45 and RL4 = 0.48."""
     found = dyn_core.base_parameters(robot_of(RX90))
     assert inertial(found) == ["ZZ1", *bodies(2, 3, 4, 5, 6)]
     assert rotors(found) == ["Ia3", "Ia4", "Ia5", "Ia6"]
@@ -99,7 +99,7 @@ def test_the_set_of_rx90() -> None:
         *("Ia1", "Ia2", "YY2", "YY3", "MZ3", "M3", "YY4", "MZ4", "M4", "YY5", "MZ5", "M5", "YY6", "MZ6", "M6")
     }
     assert found.grouped["MZ3"] == ("XZR2",)
-    # Seven parameters a joint and all rotors, if the base moves: the first body is like those behind it.
+    # On a moving base each joint has seven parameters and all rotors: the first body is like the others.
     found = assert_methods_agree(robot_of(RX90), "moving")
     assert (inertial(found), len(rotors(found))) == (bodies(1, 2, 3, 4, 5, 6), 6)
 
@@ -143,12 +143,13 @@ def test_gravity_and_rotors_near_the_base(table: list[Row], gravity: tuple[float
 
 
 def test_first_axes_along_gravity_and_across_it() -> None:
-    """MX1 and MY1 have an effect where the first axis is not along gravity (rule 5)."""
+    """MX1 and MY1 matter where the first axis is not along gravity (rule 5)."""
     upright = dyn_core.base_parameters(robot_of(RX90))
     tilted = dyn_core.base_parameters(robot_of(RX90, gravity=(1.0, 0.0, -9.0)))
     assert set(tilted.kept) - set(upright.kept) == {"MX1", "MY1"}
     assert dyn_core.base_parameters(robot_of(RX90), mount="tilted").kept == tilted.kept
-    # Theorem 4: Ia1 is grouped with M1 where a first slide is perpendicular to gravity, and stays elsewhere.
+    # Theorem 4: Ia1 is grouped with M1 where the first joint slides perpendicular to gravity; otherwise it is
+    # kept.
     table = chain((1, 0.0, 0.0, 0.0), (0, ANGLE, 0.2, 0.0))
     assert "Ia1" in dyn_core.base_parameters(robot_of(table)).kept
     level = dyn_core.base_parameters(robot_of(table, gravity=(0.0, 9.81, 0.0)))
@@ -156,7 +157,7 @@ def test_first_axes_along_gravity_and_across_it() -> None:
     assert level.expressions[0] == "MR1 = M1 + Ia1 + M2"
 
 
-def test_what_it_is_and_what_it_refuses() -> None:
+def test_repr_shapes_and_unknown_choices() -> None:
     robot = example("rx90")
     found = dyn_core.base_parameters(robot)
     assert repr(found) == "<40 base parameters of 'rx90', symbolic>"
@@ -171,7 +172,7 @@ def test_what_it_is_and_what_it_refuses() -> None:
             dyn_core.base_parameters(robot, **{argument: "magic"})
 
 
-def test_loops_that_nothing_determines_are_refused() -> None:
+def test_loops_that_are_open_at_zero_are_refused() -> None:
     loop = {"name": "rod", "type": "revolute", "parent": {"link": "elbow"}, "child": {"link": "base_link"}}
     robot = example("rx90", loops={"loops": [loop]})
     for method in ("symbolic", "numeric"):
@@ -187,8 +188,8 @@ def test_a_seed_gives_the_same_numbers_and_dynamic_parameters_do_not_matter() ->
     assert dyn_core.base_parameters(robot).expressions == dyn_core.base_parameters(other).expressions
 
 
-def test_robots_that_do_not_move() -> None:
-    """A joint that follows nothing: no parameter has an effect; and no joint."""
+def test_robots_without_motion_have_no_base_parameters() -> None:
+    """First a joint that mimics a fixed one with multiplier 0, then a robot without joints."""
     robot = dyn_core.load_robot(
         '<robot name="r"><link name="a"/><link name="b"/><link name="c"/>'
         '<joint name="j1" type="fixed"><parent link="a"/><child link="b"/></joint>'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters of robots with loops: both methods, known counts and relations, Pinocchio's torques."""
+"""Base parameters of robots with loops: both methods, known counts and relations, torques by Pinocchio."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COUNTS = {
     "delta": (39, 4),
     "gough_stewart": (98, 8),
 }
-"""Base parameters of bodies and of rotors, those of passive joints too, on a base that stands still."""
+"""Numbers of base parameters of bodies and of rotors (also of passive joints), on a fixed base."""
 
 
 def of_bodies(found: dyn_core.BaseParameters) -> int:
@@ -55,8 +55,8 @@ def test_methods_agree(mount: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLANAR)
-def test_counts_that_others_found(name: str) -> None:
-    """Without rotors, from the generated code of others."""
+def test_counts_without_rotors_match_published_code(name: str) -> None:
+    """Counts of independently generated code."""
     case = planar_case(name)
     with pytest.warns(dyn_core.ModelWarning):
         robot = dyn_core.load_robot(case.urdf, loops=case.side, gravity=case.gravity)
@@ -68,7 +68,7 @@ def test_counts_that_others_found(name: str) -> None:
 def test_bodies_of_the_gough_stewart_platform() -> None:
     """88 of 190: 13 for each leg and 10 for the platform (Khalil-Guegan 2004, sec. 4).
 
-    The joints by which the platform moves freely, six in a row, have bodies here that no platform has.
+    The platform moves by six simple joints here. The bodies of these joints are not part of a platform.
     """
     robot = loop_robot("gough_stewart")
     names = dyn_core.base_parameters(robot).standard_names
@@ -80,10 +80,10 @@ def test_bodies_of_the_gough_stewart_platform() -> None:
 
 
 def test_the_parallelogram_of_the_sr400() -> None:
-    """50 and 55 with the loop open (SYMORO+ 2003), of which the loop groups some and lets none go alone.
+    """50 and 55 with the loop open (SYMORO+ 2003); closing the loop only groups some of these.
 
-    Opposite links share their inertia matrices (4.55), (4.56), and rotors what their speeds share: link 3
-    never turns on link 7, nor link 8 on link 2; joints 3 and 8 have opposite speeds.
+    Opposite links share their inertia matrices (4.55), (4.56), and rotors of equal speed are grouped:
+    link 3 does not turn relative to link 7, nor link 8 to link 2; joints 3 and 8 have opposite speeds.
     """
     robot = loop_robot("sr400")
     joints = tuple(replace(joint, mu=1) for joint in robot.joints)
@@ -92,7 +92,8 @@ def test_the_parallelogram_of_the_sr400() -> None:
     closed = dyn_core.base_parameters(robot)
     assert set(closed.kept) < set(tree.kept)
     assert closed.by_numbers == ()
-    # What makes no difference to the tree makes none to the closed robot: its rows are combinations.
+    # Parameters without effect in the tree have none in the closed robot: its rows are combinations of the
+    # tree's.
     part = np.linalg.lstsq(tree.matrix.T, closed.matrix.T, rcond=None)[0].T
     np.testing.assert_allclose(part @ tree.matrix, closed.matrix, rtol=0.0, atol=1e-13)
     row = dict(zip(closed.kept, closed.matrix, strict=True))
@@ -103,8 +104,8 @@ def test_the_parallelogram_of_the_sr400() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES[:4])
-def test_what_base_parameters_do_not_see_shows_in_no_torque(name: str) -> None:
-    """By Pinocchio's tree and a closure of the tests alone: its torques do not change."""
+def test_changes_without_effect_on_base_parameters_change_no_torque(name: str) -> None:
+    """Torques by Pinocchio's tree and the independent loop closure of the tests."""
     robot = loop_robot(name)
     base = dyn_core.base_parameters(robot)
     side = yaml.safe_load((ROBOTS / f"{name}.yaml").read_text())
@@ -128,14 +129,14 @@ def test_what_base_parameters_do_not_see_shows_in_no_torque(name: str) -> None:
 
 @pytest.mark.parametrize("kind", PASSIVE)
 @pytest.mark.parametrize("mount", ["fixed", "moving"])
-def test_all_cut_joints(kind: str, mount: str) -> None:
-    """In general position the rules say all: they are those of each cut joint, and no fewer."""
+def test_rules_find_all_groupings_for_every_cut_joint_in_general_position(kind: str, mount: str) -> None:
+    """No parameter is left to the numeric method."""
     urdf, side = random_loop(kind, 1)
     found = assert_methods_agree(dyn_core.load_robot(urdf, loops=side, snap=0), mount)
     assert found.by_numbers == ()
 
 
-def test_a_joint_that_mimics_beside_a_loop() -> None:
+def test_both_methods_agree_with_a_mimic_joint_beside_a_loop() -> None:
     text = (ROBOTS / "five_bar.urdf").read_text()
     hand = (
         '<link name="finger"><inertial><mass value="1"/><origin xyz="0.1 0.02 0"/>'
@@ -151,7 +152,7 @@ def test_a_joint_that_mimics_beside_a_loop() -> None:
 
 
 @pytest.mark.parametrize("name", some(NAMES, *(name for name in NAMES if name not in LARGE)))
-def test_the_same_from_fewer_operations(name: str) -> None:
+def test_grouped_models_of_loops_need_fewer_operations(name: str) -> None:
     robot = loop_robot(name)
     part = np.random.default_rng(5).uniform(0.5, 1.5, len(robot.parameters))
     robot = robot.with_parameters((np.array(robot.parameters) * part).tolist())
@@ -171,8 +172,10 @@ def test_the_same_from_fewer_operations(name: str) -> None:
         assert counts[0]["mul"] + counts[0]["add"] < counts[1]["mul"] + counts[1]["add"]
 
 
-def test_parameters_that_numbers_find_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the palletiser, whose wrist stays level, no rule says that only ZZ of the flange shows."""
+def test_parameters_that_only_the_numeric_method_groups_are_reported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The wrist of the palletiser stays level; no rule finds that only ZZ of the flange has an effect."""
     by_numbers = ("MY4", "XX5", "XY5", "XZ5", "YZ5", "MY6")
     assert dyn_core.base_parameters(loop_robot("palletizer")).by_numbers == by_numbers
     palletizer, five_bar = (
@@ -188,7 +191,7 @@ def test_parameters_that_numbers_find_are_told(capsys: pytest.CaptureFixture[str
     assert (found["count"], found["by_numbers"]) == (13, [])
 
 
-def test_lengths_as_symbols() -> None:
+def test_expressions_with_lengths_as_symbols_have_the_same_values() -> None:
     robot = loop_robot("sr400")
     base = dyn_core.base_parameters(robot, symbols=True)
     standard = dict(zip(robot.parameter_names, robot.parameters, strict=True)) | base.lengths
@@ -196,8 +199,8 @@ def test_lengths_as_symbols() -> None:
         assert eval(expression.split(" = ")[1], {}, standard) == pytest.approx(value, rel=1e-10, abs=1e-10)
 
 
-def test_columns_say_the_rank() -> None:
-    """The gap between what counts and rounding is wide: the rank is no matter of a tolerance."""
+def test_the_rank_does_not_depend_on_a_tolerance() -> None:
+    """The gap between significant singular values and rounding is wide."""
     for name in NAMES[:4]:
         W = random_regressor(loop_robot(name), "fixed", seed=11)
         lengths = np.linalg.norm(W, axis=0)
@@ -209,7 +212,7 @@ def test_columns_say_the_rank() -> None:
 
 
 def scissor(stages: int) -> Robot:
-    """A lift of crossed bars, half a metre from the middle to each end, pulled at its lower slider."""
+    """A scissor lift of crossed bars, 0.5 m from the middle to each end, pulled at its lower slider."""
     bar = '<inertial><mass value="2"/><origin xyz="0.1 0.02 0"/><inertia ixx="0.01" iyy="0.02" izz="0.03" '
     bar += 'ixy="0" ixz="0" iyz="0"/></inertial></link>'
     links = ['<link name="base"/>', f'<link name="slider">{bar}']
@@ -228,7 +231,7 @@ def scissor(stages: int) -> Robot:
     text = f'<robot name="scissor">{"".join(links + joints)}</robot>'
     assembly = {"slide": 0.8}
     up = math.acos(0.8)
-    for k in range(stages):  # a bar after the first stands on the end of one that leans the other way
+    for k in range(stages):  # each further bar stands on the end of a bar that leans the other way
         assembly[f"a{k}_foot"] = 2.0 * up - math.pi if k else up
         assembly[f"b{k}_foot"] = math.pi - 2.0 * up if k else math.pi - up
     passive = [f"{side}{k}_foot" for k in range(stages) for side in "ab"]
@@ -236,7 +239,7 @@ def scissor(stages: int) -> Robot:
 
 
 @pytest.mark.parametrize("method", ["symbolic", "numeric"])
-def test_what_numbers_group_is_written_without_their_rounding(method: str) -> None:
+def test_numeric_groupings_are_written_without_rounding_errors(method: str) -> None:
     found = dyn_core.base_parameters(scissor(3), method)  # type: ignore[arg-type]
     text = " ".join(found.expressions)
     assert re.search(r"\d9999999|\d0000000|e-", text) is None, text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters of random trees, and those of identification, by both methods and beside Pinocchio."""
+"""Base parameters of random trees, and those of identification, by both methods and by Pinocchio."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_both_methods_agree_with_each_other_and_with_random_data(seed: int, join
 @examples(100)
 @given(seed=seeds, joints=st.integers(1, 9), mount=mounts)
 def test_axes_that_are_almost_parallel_or_perpendicular(seed: int, joints: int, mount: str) -> None:
-    """By 1e-3 and 1e-9 rad: what tells parameters apart may be small, and coefficients have fewer digits."""
+    """By 1e-3 and 1e-9 rad: columns are then almost dependent, and coefficients have fewer correct digits."""
     robot = random_robot(seed, joints, almost=True)
     for rotors in (True, False):
         found = [dyn_core.base_parameters(robot, method, mount, rotors) for method in ("symbolic", "numeric")]
@@ -61,8 +61,10 @@ def test_axes_that_are_almost_parallel_or_perpendicular(seed: int, joints: int, 
 
 @examples(100)
 @given(seed=seeds, joints=st.integers(1, 12), compound=st.booleans(), mount=mounts)
-def test_descriptions(seed: int, joints: int, compound: bool, mount: str) -> None:
-    """Fixed joints, planar and floating ones, bodies without mass, angles that are printed as roundings."""
+def test_both_methods_agree_on_random_descriptions(
+    seed: int, joints: int, compound: bool, mount: str
+) -> None:
+    """Fixed, planar and floating joints, bodies without mass, and angles that are printed with rounding."""
     urdf = random_urdf(seed, joints, compound=compound)
     robot = dyn_core.load_robot(urdf, gravity=(1.0, -3.0, 9.0), snap=0)
     for method in ("symbolic", "numeric"):
@@ -71,7 +73,7 @@ def test_descriptions(seed: int, joints: int, compound: bool, mount: str) -> Non
 
 @examples(100)
 @given(seed=seeds, joints=st.integers(2, 10), mount=mounts)
-def test_joints_that_mimic_others(seed: int, joints: int, mount: str) -> None:
+def test_both_methods_agree_with_mimic_joints(seed: int, joints: int, mount: str) -> None:
     urdf = random_driven_urdf(seed, joints, angles=EXACT_ANGLES)
     coupled = assert_methods_agree(dyn_core.load_robot(urdf), mount)
     free = dyn_core.base_parameters(dyn_core.load_robot(urdf, mimic=False), mount=mount)
@@ -80,8 +82,8 @@ def test_joints_that_mimic_others(seed: int, joints: int, mount: str) -> None:
 
 @examples(100)
 @given(seed=seeds, joints=st.integers(1, 9))
-def test_what_more_mounts_show(seed: int, joints: int) -> None:
-    """Each parameter of a fixed base is one of a tilted base, and each of that one of a moving base."""
+def test_base_parameters_grow_from_a_fixed_to_a_tilted_to_a_moving_base(seed: int, joints: int) -> None:
+    """Those of a fixed base are among those of a tilted base, and these among those of a moving base."""
     robot = random_robot(seed, joints)
     found = [dyn_core.base_parameters(robot, mount=mount) for mount in ("fixed", "tilted", "moving")]
     for less, more in pairwise(found):
@@ -92,8 +94,8 @@ def test_what_more_mounts_show(seed: int, joints: int) -> None:
 
 @examples(200)
 @given(seed=seeds, joints=st.integers(1, 12))
-def test_bound_of_the_number(seed: int, joints: int) -> None:
-    """SYMORO+ 2003, theorem 4 of 4.2.3, with 4 for 5: a pendulum has ZZ, MX and MY."""
+def test_the_number_of_base_parameters_is_within_its_bound(seed: int, joints: int) -> None:
+    """SYMORO+ 2003, theorem 4 of 4.2.3, with 4 instead of 5: a pendulum has ZZ, MX and MY."""
     robot = random_robot(seed, joints)
     found = dyn_core.base_parameters(robot, rotor_inertia=False)
     most = {Sigma.REVOLUTE: (7, 3), Sigma.PRISMATIC: (4, 1)}  # of other joints, and of the first ones
@@ -102,8 +104,8 @@ def test_bound_of_the_number(seed: int, joints: int) -> None:
 
 @examples(60)
 @given(seed=seeds, joints=st.integers(1, 10), compound=st.booleans())
-def test_rank_of_the_regressor_of_pinocchio(seed: int, joints: int, compound: bool) -> None:
-    """On a fixed base, and on one that moves, where Pinocchio has a free joint before it."""
+def test_the_number_is_the_rank_of_pinocchios_regressor(seed: int, joints: int, compound: bool) -> None:
+    """On a fixed base, and on a moving base, for which Pinocchio has a free joint at the root."""
     import pinocchio as pin
     from pinocchio_oracle import Oracle
     from spelled_out import spelled_out
@@ -131,8 +133,8 @@ def test_rank_of_the_regressor_of_pinocchio(seed: int, joints: int, compound: bo
 
 @examples(40)
 @given(seed=seeds, joints=st.integers(1, 6), mount=mounts)
-def test_symbols_of_any_robot(seed: int, joints: int, mount: str) -> None:
-    """Polynomials in the lengths have the values of the matrix, joints that mimic others included."""
+def test_expressions_with_symbols_have_the_values_of_the_matrix(seed: int, joints: int, mount: str) -> None:
+    """Polynomials in the lengths, with mimic joints, too."""
     robot = dyn_core.load_robot(random_driven_urdf(seed, joints, angles=EXACT_ANGLES))
     found = dyn_core.base_parameters(robot, mount=mount, symbols=True)
     assert found.coefficients is not None
@@ -142,7 +144,7 @@ def test_symbols_of_any_robot(seed: int, joints: int, mount: str) -> None:
     np.testing.assert_allclose(values, found.matrix, rtol=0.0, atol=1e-9 * scale)
 
 
-# Base parameters of identification are those of `base_parameters`: the same names, the same formulas.
+# Base parameters of identification have the same names and formulas as those of `base_parameters`.
 
 
 URDFS = [*sorted(ROBOTS.glob("*.urdf")), *(path for path in descriptions() if path.name not in EMPTY)]
@@ -150,7 +152,7 @@ URDFS = [*sorted(ROBOTS.glob("*.urdf")), *(path for path in descriptions() if pa
 
 @pytest.fixture(autouse=True, scope="module")
 def _in_python() -> Iterator[None]:
-    """Programs of many robots run in Python: each is called once."""
+    """Run programs in Python: each of the many robots is called once only."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_by, "runnable_programs", lambda robot, programs: runnables(programs, "python"))
         yield
@@ -165,7 +167,7 @@ def assert_same(robot: Robot) -> BaseColumns:
 
 
 def assert_columns(robot: Robot, found: BaseColumns, couplings: tuple[MotorCoupling, ...] = ()) -> None:
-    """Columns of base parameters, combined, are those of all standard parameters in states of their own."""
+    """The combined base columns are the columns of all standard parameters, in independent random states."""
     states = np.ascontiguousarray(random_states(robot, np.random.default_rng(5)).swapaxes(1, 2))
     motors = below_each_other(coupling_columns(robot, couplings, *states[1:]))
     W = np.hstack([random_regressor(robot, "fixed", seed=5), motors])
@@ -181,7 +183,7 @@ def below_each_other(columns: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("path", URDFS, ids=lambda path: path.stem)
 def test_names_of_example_robots(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No program of them is made: some would take half a minute."""
+    """No program of them is compiled: some would take half a minute."""
     for name in ("trace", "run_by", "closed"):
         monkeypatch.setattr(base_columns_module, name, lambda *of: None)
     with warnings.catch_warnings():
@@ -192,7 +194,7 @@ def test_names_of_example_robots(path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("table", [RX90, PUMA, STANFORD, LWR], ids=["rx90", "puma", "stanford", "lwr"])
 def test_names_of_arms(table: list[Row]) -> None:
-    """Upright and tilted: gravity along the first axis and across it."""
+    """Upright and tilted: gravity along the first axis and perpendicular to it."""
     for gravity in ((0.0, 0.0, -9.81), (3.0, -4.0, -8.0)):
         robot = robot_of(table, gravity)
         assert_columns(robot, assert_same(robot))
@@ -213,10 +215,11 @@ def test_names_where_joints_mimic_others(seed: int, joints: int) -> None:
     assert_columns(robot, assert_same(robot))
 
 
-def test_motors_of_two_joints_and_of_one() -> None:
-    """Of two joints, its parameters are behind those of bodies; of one, its rotor is grouped.
+def test_names_with_motors_of_one_and_of_two_joints() -> None:
+    """The parameters of a motor of two joints come after those of bodies; the rotor of one joint is grouped.
 
-    At half the speed of joint 6, it is a quarter of Iam6 for that joint; friction is not for bodies.
+    This motor turns at half the speed of joint 6, so its rotor adds a quarter to Iam6. Friction is not
+    grouped with bodies.
     """
     robot, two = arm(SIX), MotorCoupling("6", {"joint_5": 1.0, "joint_6": -0.5})
     found, told = base_columns(robot, [two]), dyn_core.base_parameters(robot)

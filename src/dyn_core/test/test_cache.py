@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache of compiled programs survives what can happen to it."""
+"""The cache of compiled programs: use, damage, races, permissions and missing compilers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dyn_core.model.fixed_base.dynamics_programs import traced
 
 RRP = ROBOTS / "rrp.urdf"
 FUNCTIONS = ("gravity_torques", "bias_torques")
-"""Two of a model: the cache has an entry for each, and knows nothing of models."""
+"""Two programs of a model: the cache has one entry for each program."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def works() -> bool:
     return functions is not None and np.isfinite(functions[0].run((), np.array([0.1, 0.2, 0.3]))).all()
 
 
-def test_entries_are_private_and_used_again(cache: Path) -> None:
+def test_entries_are_private_and_reused(cache: Path) -> None:
     assert works()
     assert cache.stat().st_mode & 0o777 == 0o700
     before, after = ((works(), {x.name: x.stat().st_mtime_ns for x in cache.iterdir()}) for _ in range(2))
@@ -70,7 +70,7 @@ def test_other_flags_make_other_entries(cache: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("damage", ["truncated", "altered", "empty", "no checksum"])
 def test_a_damaged_entry_is_made_again(cache: Path, damage: str) -> None:
-    """In another process, as this one has the good library open."""
+    """In another process, as this one has the intact library loaded."""
     assert works()
     for library in cache.glob("*.so"):
         data = library.read_bytes()
@@ -129,7 +129,7 @@ def test_a_directory_that_cannot_be_made_gives_one_warning(cache: Path, monkeypa
 
 @pytest.mark.parametrize("error", [errno.EACCES, errno.ENOSPC, errno.EROFS])
 def test_a_directory_that_cannot_be_written_gives_a_warning(cache: Path, monkeypatch, caplog, error) -> None:
-    """The operating system names the temporary file in its error, which is another one each time."""
+    """The error of the operating system contains the name of the temporary file, which differs each time."""
     real, reason, tried = tempfile.mkstemp, os.strerror(error), []
 
     def mkstemp(*args: object, **options: object) -> tuple[int, str]:
@@ -144,7 +144,7 @@ def test_a_directory_that_cannot_be_written_gives_a_warning(cache: Path, monkeyp
     assert (problem.code, problem.values) == ("cache-not-writable", {"path": cache, "reason": reason})
 
 
-def test_a_library_that_cannot_be_loaded_is_made_for_this_process(cache: Path, monkeypatch, caplog) -> None:
+def test_a_library_that_cannot_be_loaded_is_compiled_again(cache: Path, monkeypatch, caplog) -> None:
     real = c_backend._loaded
 
     def loaded(library: Path):
@@ -156,7 +156,7 @@ def test_a_library_that_cannot_be_loaded_is_made_for_this_process(cache: Path, m
     assert unused_cache(caplog).code == "compiled-program-not-loaded"
 
 
-def test_without_a_compiler_python_takes_over_with_one_line(cache: Path) -> None:
+def test_without_a_compiler_python_is_used_with_one_warning(cache: Path) -> None:
     robot = f"dyn_core.load_robot({str(RRP)!r})"
     done = run(f"import dyn_core; print(dyn_core.compile_model({robot}).backend)", CC="/no/such/compiler")
     assert (done.returncode, done.stdout) == (0, "python\n"), done.stderr
@@ -174,7 +174,7 @@ COMPILERS = [
 
 
 @pytest.mark.parametrize(("script", "code", "reason"), COMPILERS)
-def test_odd_compilers_are_named_and_python_takes_over(
+def test_unusable_compilers_are_named_and_python_is_used(
     cache: Path, monkeypatch, caplog, script: str | None, code: str, reason: str
 ) -> None:
     compiler = cache.parent / "compiler"
@@ -212,7 +212,7 @@ def test_a_cache_below_a_directory_that_others_can_write_to_is_refused(
         assert c_compiler.prepared_directory() == open_to_all / "cache"
 
 
-def test_programs_that_were_not_used_for_the_longest_time_go(tmp_path: Path) -> None:
+def test_least_recently_used_programs_are_removed(tmp_path: Path) -> None:
     for k in range(5):
         c_compiler.put(tmp_path, f"key{k}", bytes(1000))
         os.utime(tmp_path / f"key{k}.so", (k, k))
@@ -247,7 +247,7 @@ def test_an_interrupt_ends_a_compiler_that_hangs(tmp_path: Path) -> None:
     variables = {**os.environ, "CC": str(compiler), "DYN_CACHE_DIR": str(tmp_path / "cache")}
     code = f"import sys; from dyn_core.cli.main import main; sys.exit(main({words!r}))"
     with started(code, env={**variables, "PYTHONPATH": str(Path(dyn_core.__file__).parents[1])}) as process:
-        assert select.select([reader], [], [], 60.0)[0]  # a compiler has written to the pipe
+        assert select.select([reader], [], [], 60.0)[0]  # a compiler writes to the pipe
         os.close(reader)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

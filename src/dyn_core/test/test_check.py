@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked, and how findings are told; what is suspicious about all bodies together."""
+"""Scope and reporting of checks, and findings about all bodies together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import dyn_core
 from dyn_core import Severity, check_robot
 
 
-def test_par_files_are_checked_as_far_as_they_go() -> None:
+def test_par_files_get_the_checks_that_apply() -> None:
     start = "(* x *) NL = 1 ant = {0} sigma = {0} theta = {t1} G = {0, 9.81, 0} "
     found = check_robot(start + "M = {1} MX = {0.1} XX = {0.02} YY = {0.03} ZZ = {0.1}")
     unbalanced = ("inertia-unbalanced", Severity.WARNING, "link 'link_1'")
@@ -31,13 +31,13 @@ def test_par_files_are_checked_as_far_as_they_go() -> None:
     assert [f.severity for f in found if f.code == "par-state-ignored"] == [Severity.WARNING]
 
 
-def test_a_robot_is_checked_by_what_it_holds() -> None:
+def test_a_loaded_robot_is_checked() -> None:
     robot = dyn_core.load_robot(CLEAN)
     assert check_robot(robot) == ()
     weak = dyn_core.load_robot(replaced(CLEAN, 'effort="60"', 'effort="2"'))
     (found,) = check_robot(weak)
     assert (found.names, found.line) == (("shoulder",), None)
-    # The torque that gravity takes is that of the model.
+    # The gravity torque is that of the model.
     torque = dyn_core.compile_model(weak, backend="python").gravity_torques(found.values["position"])[0]
     assert abs(torque) == pytest.approx(found.values["needed"], rel=1e-12)
     with refused("robot-already-loaded"):
@@ -74,7 +74,7 @@ def test_findings_are_sorted_by_severity_then_in_tree_order() -> None:
         (CLEAN.replace('"4"', '"-4"', 1), "link-mass-negative at error, link 'upper' (line 3), <mass>: -4"),
     ],
 )
-def test_a_robot_that_cannot_be_read_or_not_move_is_one_finding(source: str, expected: str) -> None:
+def test_a_robot_that_cannot_be_read_or_cannot_move_is_one_finding(source: str, expected: str) -> None:
     assert list(map(summary, check_robot(source))) == [expected]
 
 
@@ -113,7 +113,7 @@ def test_thirty_joints_take_less_than_three_seconds() -> None:
     assert time.process_time() - start < 3.0
 
 
-def test_the_parts_of_planar_and_floating_joints_are_not_blamed_for_their_names() -> None:
+def test_names_of_the_parts_of_planar_and_floating_joints_give_no_finding() -> None:
     parts = "".join(f'<link name="{name}">{UPPER_INERTIAL}</link>' for name in "abc")
     parts += (
         '<joint name="plane" type="planar"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
@@ -128,10 +128,10 @@ SNAPS, SCALES = st.sampled_from(["digits", 0, 0.01]), st.sampled_from(["", "e-30
 
 @examples(60)
 @given(st.integers(0, 10**6), st.integers(0, 12), st.booleans(), SNAPS, SCALES)
-def test_random_robots_are_checked_without_complaint(
+def test_checks_of_random_robots_end_without_an_error(
     seed: int, joints: int, leaves: bool, snap: float, scale: str
 ) -> None:
-    """Whatever a robot is, checking it ends in findings."""
+    """Any robot may have findings, but no check may raise."""
     text = random_urdf(seed, joints, leaves)
     text = re.sub(r'(ixx|ixy|ixz|iyy|iyz|izz|value)="([-0-9.]+)(?:e-?\d+)?"', rf'\1="\2{scale}"', text)
     with warnings.catch_warnings(), np.errstate(all="raise"):
@@ -181,7 +181,7 @@ ON_A_MOUNT = """<robot name="r"><link name="base"/><link name="disc"><inertial><
         (5.0, 0.1e3, 0.1, '<cylinder radius="0.2" length="0.1"/>', True),  # g m^2
     ],
 )
-def test_short_robots_may_carry_what_is_wider_than_they_are_long(
+def test_a_short_robot_may_carry_a_wide_body(
     mass: float, inertia: float, mount: float, shape: str, is_found: bool
 ) -> None:
     visual = f"<visual><origin/><geometry>{shape}</geometry></visual>" if shape else ""
@@ -189,7 +189,7 @@ def test_short_robots_may_carry_what_is_wider_than_they_are_long(
     assert [finding.code for finding in check_robot(text)].count("inertia-too-large") == is_found
 
 
-def test_the_mass_of_a_base_counts_where_a_side_file_says_that_it_moves() -> None:
+def test_the_mass_of_a_moving_base_counts() -> None:
     text = CLEAN.replace('<link name="base">', f'<link name="base">{UPPER_INERTIAL}')
     for side, is_found in ((None, True), ({"base": "free"}, False)):
         codes = {finding.code for finding in check_robot(text, side)}
@@ -203,7 +203,7 @@ def test_a_kinematic_model_has_one_error() -> None:
     found = check_robot(replaced(text, *NO_ROTORS))
     errors = [summary(finding) for finding in found if finding.severity is Severity.ERROR]
     assert errors == ["robot-without-mass at error, robot"]
-    assert check_robot(text) == ()  # rotors alone are dynamics, too
+    assert check_robot(text) == ()  # rotors alone are also dynamics
 
 
 BALL = """<robot name="ball"><link name="a"/><link name="b">{between}</link><link name="c"/>
@@ -217,14 +217,14 @@ BALL = """<robot name="ball"><link name="a"/><link name="b">{between}</link><lin
  <limit effort="9" velocity="9"/></joint></robot>"""
 
 
-def test_joints_that_together_move_no_mass_and_an_inertia_matrix_that_no_body_has() -> None:
-    """With the axes of yaw and roll on one line, turning one against the other turns nothing."""
+def test_joint_combinations_without_inertia_and_impossible_inertia_matrices() -> None:
+    """With the axes of yaw and roll on one line, opposite turns of both move no mass."""
     (found,) = (f for f in check_robot(BALL.format(between="")) if f.severity < Severity.NOTE)
     assert (found.severity, set(found.names)) == (Severity.WARNING, {"yaw", "roll"})
     assert found.code in ("inertia-matrix-singular", "inertia-matrix-nearly-singular")
     inertial = f'<inertial><mass value="1"/><inertia {UPPER}/></inertial>'
     assert all(f.severity is Severity.NOTE for f in check_robot(BALL.format(between=inertial)))
-    # A negative moment about the axis of the last joint: accelerating it takes a torque the other way.
+    # The moment about the last axis is negative: a positive torque gives a negative acceleration.
     changes = ('xyz="0.15 0 0"', 'xyz="0 0 0"', SLIDER_INERTIAL, "", 'iyy="0.03"', 'iyy="-0.3"')
     found = check_robot(replaced(CLEAN.replace("<visual/>", ""), *changes))[0]
     assert (found.severity, found.code) == (Severity.ERROR, "inertia-matrix-indefinite")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every check finds its problem in a robot that has no other, and nothing in a robot that is close to it."""
+"""Every check finds its problem in a robot without other problems, and nothing in a very similar robot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robots import ROBOTS
 
 from dyn_core import Finding, Severity, check_robot
 
-# Replacements in the clean robot, from the first column to the second and so on, and what is then found.
+# Replacements in the clean robot (first column by second, and so on), and the expected finding.
 FOUND = rows(
     r"""
 {UPPER} => ixx="0.01" ixy="0.05" ixz="0" iyy="0.06" iyz="0" izz="0.065" =>
@@ -138,7 +138,7 @@ name="tool" => name="/tool" => link="tool" => link="/tool" =>
 """
 )
 
-# Replacements after which nothing is found.
+# Replacements that cause no finding.
 CLOSE = rows(
     r"""
 {UPPER} => ixx="0.01" ixy="0.01" ixz="0" iyy="0.06" iyz="0" izz="0.065"
@@ -213,7 +213,7 @@ def test_finds_it_and_nothing_else(row: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("cells", CLOSE, ids=[cells[1] for cells in CLOSE])
-def test_does_not_find_what_is_close(cells: tuple[str, ...]) -> None:
+def test_values_close_to_suspicious_ones_give_no_finding(cells: tuple[str, ...]) -> None:
     assert findings(cells) == ()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that cannot be closed, or not where they are said to be."""
+"""Checks of loops that cannot be closed, or not in their stated assembly."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_loops(kind: str, x: float, turn: float, axis: str, expected: tuple | No
         assert given == (f"loop-sides-{expected[0]}", *(pytest.approx(x, abs=1e-9) for x in expected[1:]))
 
 
-def test_the_assembly_is_where_loops_are_closed() -> None:
+def test_loops_are_checked_in_their_assembly() -> None:
     """With the shoulder at pi/2 the elbow is 0.4 m below the shoulder (its axis is y)."""
     side = CLOSURE.format(kind="spherical", x=0.0, turn=0.0, axis="0, 1, 0").replace("0.5]", "0.1]")
     shoulder = math.pi / 2
@@ -80,10 +80,10 @@ def of_loops(text: str, side: str) -> list[Finding]:
 
 @pytest.mark.parametrize("name", ["sr400", "akr3000", "palletizer", "five_bar"])
 def test_loops_of_the_examples_work(name: str) -> None:
-    """Nothing but notes; those of the loops say that they are planar."""
+    """Only notes; those about loops say that they are planar."""
     found = check_robot(ROBOTS / f"{name}.urdf", loops=ROBOTS / f"{name}.yaml")
     assert {finding.severity for finding in found} == {Severity.NOTE}
-    (finding,) = (finding for finding in found if finding.kind == "loop")  # however many loops are planar
+    (finding,) = (finding for finding in found if finding.kind == "loop")  # one note for all planar loops
     assert finding.code == "loop-constraints-redundant" + "-each" * (len(finding.names) > 1)
     values = finding.values
     assert (values["independent"], values["constraints"], values["reason"].code) == (2, 5, "loop-planar")
@@ -103,7 +103,7 @@ def test_a_badly_placed_cut_is_noted() -> None:
 
 
 def test_an_assembly_close_to_a_singularity_is_a_warning() -> None:
-    """The fore arms are 1 m together; the elbows are brought almost so far apart."""
+    """The forearms are 1 m together; the elbows are moved almost that far apart."""
     wide = FIVE_BAR.replace("0.3 0.0 0.0", "0.9999996 0.0 0.0")
     up, bent = math.pi / 2, 1.5701
     assembly = f"{{left_shoulder: {up}, left_elbow: {-bent}, right_shoulder: {up}, right_elbow: {bent}}}"
@@ -123,7 +123,7 @@ def test_positions_of_the_assembly_outside_of_limits_are_a_warning() -> None:
 
 
 def test_passive_joints_that_leave_their_limits_are_noted() -> None:
-    """The left elbow, at -1.54 rad in the assembly, within limits that are narrow around that."""
+    """The left elbow is at -1.54 rad in the assembly, and its limits are narrow around that value."""
     code = "passive-joint-leaves-limits"
     (finding,) = (f for f in of_loops(with_elbow_limits("-1.6", "-1.5"), FIVE_BAR_SIDE) if f.code == code)
     assert (finding.severity, finding.element) == (Severity.NOTE, "joint 'left_elbow'")
@@ -131,14 +131,14 @@ def test_passive_joints_that_leave_their_limits_are_noted() -> None:
     assert not any(finding.code == code for finding in of_loops(FIVE_BAR, FIVE_BAR_SIDE))
 
 
-def test_actuators_of_closed_loops_that_cannot_hold_them() -> None:
+def test_actuators_that_cannot_hold_closed_loops_against_gravity() -> None:
     weak = FIVE_BAR.replace('effort="100"', 'effort="0.5"').replace('axis xyz="0 0 1"', 'axis xyz="0 -1 0"')
     side = FIVE_BAR_SIDE.replace("[0.5, 0, 0]},", "[0.5, 0, 0]}, axis: [0, -1, 0],", 1)
     found = [f for f in of_loops(weak, side) if f.code.startswith("effort-limit-below-gravity")]
     assert [finding.names for finding in found] == [("left_shoulder",), ("right_shoulder",)]
 
 
-def test_actuators_of_closed_loops_that_move_no_mass() -> None:
+def test_closed_loops_whose_actuators_move_no_mass() -> None:
     massless = FIVE_BAR.replace('mass value="1.5"', 'mass value="0"')
     massless = massless.replace('ixx="0.01"', 'ixx="0"').replace('="0.02"', '="0"')
     assert "robot-without-mass" in {found.code for found in check_robot(massless, loops=FIVE_BAR_SIDE)}

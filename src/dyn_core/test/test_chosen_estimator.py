@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each estimator by its name, from a log to the result: parameters, deviations, and errors."""
+"""Each estimator, selected by name, from a log to the result: parameters, deviations and errors."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ joints:
   elbow: {position: q2, effort: tau2}
 time: {column: time, unit: s}
 """
-FRICTION = (FrictionModel(v0=0.15),) * 2  # smooth, as simulated friction has to be
-LOGS = {"iv": 1, "oe": 1}  # fewer for estimators that take longer
+FRICTION = (FrictionModel(v0=0.15),) * 2  # smooth, as simulated friction must be
+LOGS = {"iv": 1, "oe": 1}  # fewer samples for slow estimators
 
 
 @cache
 def exact() -> tuple[dyn_core.Signals, Control]:
-    """Return the motion of the robot under a control, and the control."""
+    """Return the motion of the robot under a controller, and the controller."""
     robot = true_robot()
     t, q, qd, _ = excitation(2, 8.0)
     gains = np.array([[1500.0, 400.0], [120.0, 30.0], [190.0, np.inf]])
@@ -56,7 +56,7 @@ def exact() -> tuple[dyn_core.Signals, Control]:
 
 
 def write_log(path: Path, seed: int) -> None:
-    """Write what sensors say, and what was asked for, but for the velocity of the elbow."""
+    """Write sensor signals and the desired motion, without the desired velocity of the elbow."""
     moved, control = exact()
     q, tau = sensed(moved, seed)
     table = np.column_stack([moved.time, q, tau, control.q, control.qd[:, 0], control.feedforward[:, 0]])
@@ -78,7 +78,7 @@ def read(place: Path, mapping: str = CONTROL) -> dyn_core.Log:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_parameters_are_within_their_deviations(tmp_path: Path, estimator: Estimator) -> None:
-    """Of the estimate itself; parameters that bodies can have are next to it."""
+    """Deviations are those of the estimate itself; the physically consistent parameters are close to it."""
     errors, cost = [], []
     expected = true_values(true_robot(), base_columns(true_robot()))
     settings = dyn_core.IdentificationSettings(FRICTION, estimator=estimator, diagnose=False)
@@ -98,7 +98,7 @@ def test_parameters_are_within_their_deviations(tmp_path: Path, estimator: Estim
 
 
 @pytest.mark.parametrize("estimator", ["ols", "iv"])
-def test_files_say_which_estimator_it_was(tmp_path: Path, estimator: Estimator) -> None:
+def test_files_name_the_estimator(tmp_path: Path, estimator: Estimator) -> None:
     write_log(tmp_path / "log.csv", 0)
     assert run(tmp_path, estimator, "--friction", "standard", "--quiet") == 0
     protocol = json.loads((tmp_path / "out" / "result.json").read_text())["protocol"]
@@ -107,8 +107,8 @@ def test_files_say_which_estimator_it_was(tmp_path: Path, estimator: Estimator) 
     assert IN_WORDS[estimator] in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_ordinary_least_squares_know_that_joints_differ() -> None:
-    """40 times the same motion with other noise, much of it in some joints: each spread is known to 11 %."""
+def test_ordinary_least_squares_deviations_account_for_different_noise_of_joints() -> None:
+    """40 runs of one motion with different noise, much of it in some joints: each spread is known to 11 %."""
     robot = with_drives(arm(SIX))
     base, moved = base_columns(robot), exact_motion(robot, 4.0)
     random = np.random.default_rng(1)
@@ -126,7 +126,7 @@ def test_ordinary_least_squares_know_that_joints_differ() -> None:
 
 
 def test_noise_of_positions_biases_total_least_squares_less() -> None:
-    """A filter that lets noise through: what is known of the noise undoes a part of its bias."""
+    """The filter lets some noise through; the known noise removes a part of the bias."""
     robot = with_drives(arm(SIX)).with_parameters({f"Fs{j}": 0.0 for j in range(1, 7)})
     moved = exact_motion(robot, 15.0)
     q, tau = sensed(moved, 0, position_noise=3e-4)
@@ -178,7 +178,7 @@ def test_missing_inputs_of_an_estimator_are_named() -> None:
         (CONTROL.replace("kp: 400, kd: 30", "kp: 4e7, kd: 0"), "simulated-robot-diverges", {}),
     ],
 )
-def test_a_control_that_will_not_do(
+def test_unusable_controllers_are_refused(
     tmp_path: Path, mapping: str, code: str, values: dict, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_log(tmp_path / "log.csv", 0)
@@ -189,8 +189,8 @@ def test_a_control_that_will_not_do(
         assert (error["line"], error["element"]) == (4, "control, joint 'elbow'")
 
 
-def test_what_was_asked_comes_with_the_log(tmp_path: Path) -> None:
-    """Columns under control have the times of the samples, and the ratio of the joint; 0 is no column."""
+def test_desired_motions_are_read_from_the_log(tmp_path: Path) -> None:
+    """Desired motions have the sample times and the joint's ratio; column 0 means none."""
     write_log(tmp_path / "log.csv", 0)
     mapping = CONTROL.replace("effort: tau2}", "effort: tau2, ratio: 2}")
     log = read(tmp_path, mapping.replace("wish 2,", "wish 2, velocity: 0,"))
@@ -204,8 +204,8 @@ def test_what_was_asked_comes_with_the_log(tmp_path: Path) -> None:
     assert len(moved) == len(log.time)
 
 
-def test_standing_says_nothing_of_the_noise_of_columns() -> None:
-    """What a joint does not say while it stands, or at all, has no noise of torques either."""
+def test_joints_at_rest_do_not_change_the_estimated_noise_of_columns() -> None:
+    """Torques of joints at rest, or without torques, are not used; they add no noise."""
     robot = with_drives(arm(SIX))
     base = base_columns(robot)
     moved = measured(exact_motion(robot, 6.0), seed=0, position_noise=1e-4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command: its output, its exit codes, and errors without tracebacks."""
+"""The command: output, exit codes, and errors without tracebacks."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_warnings(dyn: Command) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
 @pytest.mark.parametrize("arguments", [["counts", RRP], ["check", RRP, "--json"], ["emit", "--help"]])
-def test_a_full_disk_ends_in_a_sentence_but_a_reader_that_ends_is_no_error(arguments: list[str]) -> None:
+def test_a_full_disk_is_reported_and_a_closed_pipe_is_not_an_error(arguments: list[str]) -> None:
     assert exit_code_without_reader(*arguments) == 0
     with Path("/dev/full").open("w") as full:
         done = completed(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
@@ -164,7 +164,7 @@ def test_a_full_disk_ends_in_a_sentence_but_a_reader_that_ends_is_no_error(argum
 
 
 @pytest.mark.parametrize("where", ["main._parser", "main._print", "robot_commands.counts.parametrised_robot"])
-def test_an_interrupt_ends_every_command_in_a_sentence(
+def test_an_interrupt_ends_every_command_with_one_sentence(
     where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> None:
@@ -173,14 +173,14 @@ def test_an_interrupt_ends_every_command_in_a_sentence(
     monkeypatch.setattr(f"dyn_core.cli.{where}", interrupted)
     try:
         assert main(["counts", RRP]) == 130
-    except KeyboardInterrupt:  # which would end pytest as well
+    except KeyboardInterrupt:  # would also end pytest
         pytest.fail("the command lets the interrupt through")
     assert capsys.readouterr() == ("", "dyn: interrupted\n")
 
 
 @pytest.mark.parametrize("module", ["dyn_core.cli.main", "numpy", "dyn_core.core.errors"])
 def test_ctrl_c_while_modules_are_imported(module: str) -> None:
-    """Whatever a library makes of the exception during its import, only the sentence is printed."""
+    """A library that is being imported may convert the exception; still only the sentence is printed."""
     code = f"""
 import os, signal, sys
 class Pressed:

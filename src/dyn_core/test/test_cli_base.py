@@ -58,8 +58,8 @@ def test_loops_that_do_not_close_are_refused(dyn: Command) -> None:
     dyn.refused("base", RRP, "--loops", side, code="loops-open-at-zero", robot="rrp")
 
 
-def test_other_commands_group_too(dyn: Command) -> None:
-    """The same values from fewer operations, counted and in source code."""
+def test_other_commands_use_base_parameters(dyn: Command) -> None:
+    """`eval` gives the same values; `counts` and `emit` have fewer operations."""
     state = ["--q", "0.1", "0.2", "0.3", "--qd", "1", "2", "3", "--qdd", "3", "2", "1"]
     (torques, counted, written), (same_torques, counted_less, written_less) = (
         (

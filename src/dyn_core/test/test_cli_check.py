@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `check`, and the options about the robot that all commands have."""
+"""The command `check`, and the robot options of all commands."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def test_findings_and_a_summary(dyn: Command) -> None:
     values = {"lower": 0.1, "upper": 2.5, "unit": "rad"}
     said = {"message": findings[1].message, "code": "limits-without-zero", "values": values}
     assert printed["findings"][1] == place | said
-    # As a process without input and reader.
+    # In a process without standard input, and with a closed output.
     assert exit_code_without_reader("check", weak, "--strict") == 1
 
 
-def test_nothing_suspicious(dyn: Command) -> None:
+def test_a_clean_robot_has_no_findings(dyn: Command) -> None:
     path = dyn.write("clean.urdf", CLEAN)
     assert dyn("check", path, "--strict").out == "clean: nothing suspicious\n"
     assert dyn.json("check", path)["findings"] == []
@@ -96,7 +96,7 @@ def test_every_command_reads_the_side_file(name: str, dyn: Command) -> None:
     side = dyn.write("a: side.yaml", "passive: [turn]\nfriction: {turn: {viscous: 7}}")
     out, err = dyn(*command(name, RRP, "--loops", side))
     assert err == ""
-    # The number of operations does not depend on the value of a friction, and inertias do not at all.
+    # The friction value does not change the number of operations, and has no effect on inertias.
     assert (out == dyn(*command(name, RRP)).out) is (name in ("counts", "base"))
     wrong = dyn.write("wrong.yaml", "passive: [nobody]")
     with refused("side-file-joint-unknown", joint="nobody") as caught:
@@ -108,7 +108,7 @@ def test_every_command_reads_the_side_file(name: str, dyn: Command) -> None:
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "mdh"])
 def test_every_command_takes_gravity(name: str, dyn: Command) -> None:
     assert dyn(*command(name, RRP, "--gravity", "-1e-1", "0", "0")).out != dyn(*command(name, RRP)).out
-    if name != "emit":  # which has no JSON
+    if name != "emit":  # this command has no JSON
         for words, code, values in (
             (("1", "2"), "option-count", {"given": 2, "expected": "three"}),
             (("0", "0", "nan"), "option-not-finite", {"given": "nan"}),
@@ -147,7 +147,7 @@ def test_par_text_from_standard_input() -> None:
         (b"<robot>" + b" " * 20_000_000, "description-input-too-large"),
     ],
 )
-def test_standard_input_without_a_robot(text: bytes, code: str) -> None:
+def test_standard_input_without_a_robot_is_refused(text: bytes, code: str) -> None:
     done = piped(text, "mdh", "-", "--json")
     error = json.loads(done.stdout)["error"]
     assert (done.returncode, error["code"], error["file"]) == (1, code, "standard input")
@@ -160,13 +160,13 @@ def test_standard_input_without_a_robot(text: bytes, code: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_takes_a_tolerance(name: str, dyn: Command) -> None:
+def test_every_command_takes_a_snap_tolerance(name: str, dyn: Command) -> None:
     mount = '<origin xyz="0.4 0 0" rpy="0 0 0"/>'
     path = dyn.write("arm.urdf", replaced(CLEAN, mount, mount.replace("0 0 0", "1.57 0.1 0")))
     options = ([], ["--snap", "digits"], ["--snap", "0"], ["--snap", "0.01"])
     outputs = [dyn(*command(name, path, *given)).out for given in options]
-    assert outputs[0] == outputs[1] == outputs[2]  # 1.57 has too few digits
+    assert outputs[0] == outputs[1] == outputs[2]  # 1.57 has too few digits to be snapped
     assert outputs[3] != outputs[0]
-    if name != "emit":  # which has no JSON
+    if name != "emit":  # this command has no JSON
         for wrong, code, given in (("1", "setting-range", 1.0), ("x", "option-invalid", "x")):
             dyn.refused(*command(name, path, "--snap", wrong), code=code, given=given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands for robots with springs: base parameters, counts, numbers for joints, and what is refused."""
+"""Commands for robots with springs: base parameters, counts, values for joints, and refusals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def robots() -> dict[str, tuple[Robot, ElasticOracle]]:
 @pytest.mark.parametrize("method", ["symbolic", "numeric"])
 @pytest.mark.parametrize("name", robots())
 def test_base_parameters_are_those_of_random_motions(name: str, method: str) -> None:
-    """By a QR decomposition of the regressor, and by torques of Pinocchio less those of the springs."""
+    """By a QR decomposition of the regressor, and by Pinocchio's torques minus the spring torques."""
     robot, oracle = robots()[name]
     found = dyn_core.base_parameters(robot, method, without=always_zero(robot))
     q, qd, qdd = np.random.default_rng(7).uniform(-2.0, 2.0, (3, 60, robot.dof))
@@ -48,7 +48,7 @@ def test_base_parameters_are_those_of_random_motions(name: str, method: str) -> 
     Y = model.regressor(q, qd, qdd).reshape(-1, len(model.parameter_names))
     present = [model.parameter_names.index(parameter) for parameter in found.standard_names]
     kept = Y[:, [model.parameter_names.index(parameter) for parameter in found.kept]]
-    # They are independent, and all others depend on them: no fewer would do, and no more are needed.
+    # The base parameters are independent, and all other parameters depend on them.
     diagonal = np.abs(np.diag(np.linalg.qr(kept / np.linalg.norm(kept, axis=0))[1]))
     assert diagonal.min() > 1e-7
     np.testing.assert_allclose(kept @ found.matrix, Y[:, present], rtol=0.0, atol=1e-9 * np.abs(Y).max())
@@ -60,7 +60,7 @@ def test_base_parameters_are_those_of_random_motions(name: str, method: str) -> 
     np.testing.assert_allclose(torques, by_hand, rtol=0.0, atol=1e-9 * np.abs(by_hand).max())
 
 
-def test_the_arm_has_the_36_of_its_links_and_its_6_rotors(dyn: Command) -> None:
+def test_the_arm_has_36_parameters_of_links_and_6_of_rotors(dyn: Command) -> None:
     lines = dyn("base", *ARM).out.splitlines()
     assert lines[-4] == "42 base parameters of 66: 36 of bodies, 6 of rotors"
     said = "springs: stiffness, damping and rotors of elastic joints are not included"
@@ -71,8 +71,8 @@ def test_the_arm_has_the_36_of_its_links_and_its_6_rotors(dyn: Command) -> None:
     assert dyn("base", *MACHINE).out.splitlines()[-1] == said
 
 
-def test_base_parameters_where_other_parameters_are_0() -> None:
-    """The rotor of a motor is grouped in the inertia of its body, and stands alone where there is no body."""
+def test_rotors_of_motors_are_grouped_where_the_joint_has_a_body() -> None:
+    """A motor's rotor is grouped into the inertia of its body; without a body it is kept."""
     rigid = dyn_core.load_robot(ROBOTS / "rrp.urdf")
     assert always_zero(rigid) == frozenset()
     whole = dyn_core.base_parameters(rigid)
@@ -86,7 +86,7 @@ def test_base_parameters_where_other_parameters_are_0() -> None:
     np.testing.assert_allclose(found.values(standard), np.delete(whole.values(standard), lost), atol=1e-15)
 
 
-def test_counts_have_the_functions_that_users_know(dyn: Command) -> None:
+def test_counts_list_the_documented_functions(dyn: Command) -> None:
     names = list(dyn.json("counts", *ARM)["operations"])
     assert names[-3:] == ["elastic_inverse_dynamics", "spring_torques", "motor_motion"]
     assert not [name for name in names if "loaded" in name or "base_regressor" in name]
@@ -154,7 +154,7 @@ LOADED = ("--log", "log.csv", "--parameters", "p.yaml")
         ("excitation", ["excite", *ARM, "-o", "out.csv", "--duration", "-3", "--start", "1"]),
     ],
 )
-def test_springs_are_refused_before_anything_else(
+def test_springs_are_refused_before_other_checks(
     what: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

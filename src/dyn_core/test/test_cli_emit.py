@@ -101,7 +101,7 @@ LINKS = ["base", "column", "arm", "slider"]
         (["inertia_matrix", "--link", "arm"], "function-without-link", {"option": "--link", "given": "arm"}),
     ],
 )
-def test_mistakes_with_links(words: list[str], code: str, values: dict[str, Any]) -> None:
+def test_wrong_links_are_refused(words: list[str], code: str, values: dict[str, Any]) -> None:
     refused_command(["eval", RRP, *words], code, **values)
     refused_command(["emit", RRP, "--lang", "c", "--function", *words], code, **values)
     refused_command(["counts", RRP, "--reference", "arm"], "option-link-missing", robot="rrp")
@@ -111,7 +111,7 @@ MASSLESS = """<robot name="light"><link name="a"/><link name="b"/><joint name="j
 <parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>"""
 
 
-def test_what_moves_no_mass_ends_in_a_sentence(dyn: Command) -> None:
+def test_forward_dynamics_without_mass_end_with_one_sentence(dyn: Command) -> None:
     path = dyn.write("light.urdf", MASSLESS)
     emit = ("emit", path, "--lang", "c", "--function")
     for command in (("eval", path, "forward_dynamics", "--tau", "1"), (*emit, "forward_dynamics")):
@@ -119,7 +119,7 @@ def test_what_moves_no_mass_ends_in_a_sentence(dyn: Command) -> None:
     assert dyn(*emit, "inverse_dynamics").err == ""
 
 
-def test_rows_below_the_inertia_matrix(dyn: Command) -> None:
+def test_rows_are_named_and_results_that_are_not_finite_are_refused(dyn: Command) -> None:
     command = ("eval", RRP, "inertia_and_bias")
     found = dyn.json(*command)
     assert found["row_names"] == ["turn", "lift", "stretch", "bias_torques"]
@@ -173,7 +173,7 @@ def test_emit(language: str, tmp_path: Path, dyn: Command) -> None:
         ("n" * 300, "file-unwritable", {"reason": "File name too long"}),
     ],
 )
-def test_files_that_cannot_be_written(
+def test_files_that_cannot_be_written_are_refused(
     file: str, code: str, values: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(tmp_path / file)
@@ -183,7 +183,7 @@ def test_files_that_cannot_be_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mistakes_in_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--function", "mass", "--lang", "c"], ["--function", "regressor"]):
         with pytest.raises(SystemExit, match="2"):
             main(["emit", RRP, *words])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn excite``: its output, its files, its errors, and that no half file is left."""
+"""``dyn excite``: output, files, errors, and no partial file after an error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def expected() -> dyn_core.Excitation:
     return dyn_core.excite(dyn_core.load_robot(RRP), dyn_core.ExcitationSettings(**SETTINGS))
 
 
-def test_a_summary_to_read(expected: dyn_core.Excitation, excite: Command) -> None:
+def test_the_printed_summary(expected: dyn_core.Excitation, excite: Command) -> None:
     out, err = excite()
     assert err == "", "no progress where standard error is no terminal"
     lines = out.splitlines()
@@ -63,7 +63,7 @@ def test_a_summary_to_read(expected: dyn_core.Excitation, excite: Command) -> No
     assert lines[-1] == "assumed: the motion begins and ends in the middle of all ranges"
 
 
-def test_hidden_parameters_are_named(excite: Command) -> None:
+def test_parameters_that_the_motion_hides_are_named(excite: Command) -> None:
     lines = excite("--acceleration", "lift=1e-4").out.splitlines()
     line = next(line for line in lines if line.startswith("hardly shown by this motion"))
     assert " MY2" in line
@@ -97,13 +97,13 @@ def test_csv(expected: dyn_core.Excitation, excite: Command) -> None:
     tau = dyn_core.compile_model(dyn_core.load_robot(RRP)).inverse_dynamics(q, qd, qdd)
     moving = np.abs(qd).min(axis=1) > 1e-9
     np.testing.assert_allclose(table[moving, 10:], tau[moving], atol=1e-7)
-    # It is a log that can be read.
+    # The file can be read as a log.
     log = dyn_core.read_log(str(out), robot=dyn_core.load_robot(RRP))
     np.testing.assert_allclose(log.q, q, atol=1e-9)
 
 
 def vectors_of(message: dict[str, Any]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the times of points, and their positions, velocities and accelerations."""
+    """Return the times, positions, velocities and accelerations of trajectory points."""
     points = message["points"]
     stamps = [point["time_from_start"] for point in points]
     names = ("positions", "velocities", "accelerations")
@@ -129,8 +129,10 @@ def test_a_joint_trajectory(expected: dyn_core.Excitation, excite: Command, suff
     assert points[-1]["time_from_start"] == {"sec": 10, "nanosec": 0}
 
 
-def test_the_joint_trajectory_is_one_that_is_followed(expected: dyn_core.Excitation, excite: Command) -> None:
-    """Quintic splines through points at 100 Hz are the motion."""
+def test_splines_through_the_joint_trajectory_give_the_motion(
+    expected: dyn_core.Excitation, excite: Command
+) -> None:
+    """Quintic splines through points at 100 Hz reproduce the motion."""
     excite("-o", str(excite.folder / "motion.yaml"))
     message = yaml.safe_load((excite.folder / "motion.yaml").read_text())
     times, vectors = vectors_of(message)
@@ -151,13 +153,13 @@ def test_a_json_file(expected: dyn_core.Excitation, excite: Command) -> None:
     assert np.shape(found["effort"]) == (101, 3)
 
 
-def test_the_same_file_twice(excite: Command) -> None:
+def test_the_same_arguments_give_the_same_file(excite: Command) -> None:
     for name in ("a.csv", "b.csv"):
         excite("-o", str(excite.folder / name), "--seed=7")
     assert (excite.folder / "a.csv").read_bytes() == (excite.folder / "b.csv").read_bytes()
 
 
-def test_options_do_what_the_settings_do(excite: Command) -> None:
+def test_options_have_the_effect_of_the_settings(excite: Command) -> None:
     boxes = excite.write("boxes.yaml", "boxes: [{name: post, joints: {turn: [1, 1.5]}}]")
     words = (
         "--start 0.5 -1e-1 0.1 --position-scale=0.9 --velocity-scale=0.5 --effort-scale=0.7 --seed=3 "
@@ -210,7 +212,7 @@ def test_options_do_what_the_settings_do(excite: Command) -> None:
         """
     ),
 )
-def test_mistakes(
+def test_wrong_arguments_are_refused(
     words: str,
     found: str,
     capsys: pytest.CaptureFixture[str],
@@ -225,7 +227,7 @@ def test_mistakes(
     assert names_in(tmp_path) == []
 
 
-def test_a_place_that_cannot_be_written_is_refused_before_the_search(
+def test_a_path_that_cannot_be_written_is_refused_before_the_search(
     excite: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "found", lambda *_: pytest.fail("it searched"))
@@ -244,7 +246,7 @@ ENDLESS = ("--duration=30", "--tries=1", "--iterations=100000")
 
 
 def searching(out: Path, *words: str, **options: object) -> subprocess.Popen[str]:
-    """Start a search that goes on for long, and tells on standard output of its first step."""
+    """Start a long search that reports its first step on standard output."""
     code = (
         "import sys\nfrom dyn_core.cli.motion_commands import excite\nfrom dyn_core.cli.main import main\n"
         "found = excite.found\n"
@@ -259,7 +261,7 @@ def searching(out: Path, *words: str, **options: object) -> subprocess.Popen[str
     return started(code, **options)
 
 
-def test_interrupted(tmp_path: Path) -> None:
+def test_an_interrupt_ends_the_search_without_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("before")
     _, err = interrupted(searching(tmp_path / "a.csv"), "step")
     assert err == "dyn: interrupted\n"
@@ -267,7 +269,7 @@ def test_interrupted(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_text() == "before"
 
 
-def test_interrupted_with_the_best_so_far(tmp_path: Path) -> None:
+def test_an_interrupt_can_keep_the_best_so_far(tmp_path: Path) -> None:
     out, err = interrupted(searching(tmp_path / "a.json", "--keep-best"), "step")
     assert err == "dyn: interrupted: this is the best trajectory so far\n"
     assert "condition number" in out
@@ -287,7 +289,7 @@ def test_progress_on_a_terminal(tmp_path: Path, options: tuple[str, ...]) -> Non
     try:
         while piece := os.read(own, 65536):
             shown += piece
-    except OSError:  # this is how the other end of a terminal says that it is closed
+    except OSError:  # how the other end of a terminal reports that it is closed
         pass
     os.close(own)
     text = shown.decode()

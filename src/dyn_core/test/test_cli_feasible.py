@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn feasible``: what it prints and writes, and how it refuses bad files."""
+"""``dyn feasible``: output, files, and refusals of bad files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Feasible(Command):
     """``dyn feasible`` of the RX90."""
 
     def motion(self, rate: float, quantities: tuple[str, ...] = ALL) -> tuple[str, str]:
-        """Write a motion there and back in 2 s over the rate; return the option that names its file."""
+        """Write a motion there and back in 2 s / `rate`; return the option that names its file."""
         t = np.linspace(0.0, 2.0 / rate, 401)
         w = math.pi * rate
         columns = {
@@ -57,7 +57,7 @@ def robot() -> dyn_core.Robot:
 
 
 def table(file: str) -> list[list[str]]:
-    """Cells of the rows of a file; the first row has the names of the columns."""
+    """Cells of the rows of a file; the first row holds the column names."""
     return [line.split(",") for line in Path(file).read_text().splitlines()]
 
 
@@ -83,8 +83,10 @@ def test_a_slow_motion_passes(feasible: Feasible) -> None:
         *(("acceleration", x) for x in (57.3, -57.3)),
     ],
 )
-def test_columns_of_another_motion_are_refused(quantity: str, factor: float, feasible: Feasible) -> None:
-    """As of a stream without velocities, or with another unit or sign."""
+def test_columns_that_contradict_the_positions_are_refused(
+    quantity: str, factor: float, feasible: Feasible
+) -> None:
+    """For example a stream without velocities, or another unit or sign."""
     motion = feasible.motion(0.2)
     head, *rows = table(motion[1])
     column = head.index(f"{quantity}.joint_2")
@@ -102,7 +104,7 @@ def test_columns_of_another_motion_are_refused(quantity: str, factor: float, fea
     assert values["given"] == pytest.approx(factor * values["made"], rel=0.02)
 
 
-def test_a_fast_motion_fails_and_the_slower_one_passes(feasible: Feasible) -> None:
+def test_a_fast_motion_fails_and_its_slowed_copy_passes(feasible: Feasible) -> None:
     motion, report = feasible.motion(4.0), feasible.folder / "report.html"
     out = str(feasible.folder / "slower.csv")
     data = feasible.json(*motion, "--out", out, "--report", str(report), code=1)
@@ -124,7 +126,7 @@ def test_a_fast_motion_fails_and_the_slower_one_passes(feasible: Feasible) -> No
     assert all(word in text for word in ("'joint_1'", "6.283 rad/s", "2.18 rad/s", "4.1 rad/s", "Bearings"))
 
 
-def test_curves_and_powers_of_a_file(feasible: Feasible) -> None:
+def test_curves_and_power_limits_of_a_file_are_used(feasible: Feasible) -> None:
     motion = feasible.motion(1.0)
     feasible(*motion)
     curve = "curve: [[0, 320], [1.0, 320], [3.5, 200]], power: 150"
@@ -139,7 +141,7 @@ def test_curves_and_powers_of_a_file(feasible: Feasible) -> None:
     assert motor["continuous_use"] == pytest.approx(motor["rms_effort"] / 100.0)
 
 
-def test_velocities_and_accelerations_that_are_not_there_are_differences(feasible: Feasible) -> None:
+def test_missing_velocities_and_accelerations_are_differences_of_positions(feasible: Feasible) -> None:
     expected = feasible.json(*feasible.motion(2.0))["time_scaling"]
     for quantities, derived in (
         (("position",), ["velocity", "acceleration"]),
@@ -147,7 +149,9 @@ def test_velocities_and_accelerations_that_are_not_there_are_differences(feasibl
         (("position", "acceleration"), ["velocity"]),
     ):
         motion = feasible.motion(2.0, quantities)
-        if "velocity" in derived and len(quantities) > 1:  # differences of few digits would spoil them
+        if (
+            "velocity" in derived and len(quantities) > 1
+        ):  # differences of positions with few digits would be inaccurate
             head, *rows = table(motion[1])
             rows = [[t, *(f"{float(x):.5f}" for x in row)] for t, *row in rows]
             feasible.write("motion.csv", written([head, *rows]))
@@ -241,7 +245,9 @@ def test_bad_limits(text: str, code: str, values: dict, feasible: Feasible) -> N
         ("joints:\n  joint_2:\n", "limits-of-joint-empty", "joint 'joint_2'", 2),
     ],
 )
-def test_limits_that_say_nothing(text: str, code: str, element: str, line: int, feasible, robot) -> None:
+def test_limits_without_content_are_refused(
+    text: str, code: str, element: str, line: int, feasible, robot
+) -> None:
     limits = feasible.limits(text)
     with pytest.warns(dyn_core.ModelWarning) as caught:
         read_limits(limits[1], robot)
@@ -251,7 +257,7 @@ def test_limits_that_say_nothing(text: str, code: str, element: str, line: int, 
     assert str(warning).startswith(f"{limits[1]}: ")
 
 
-def test_limits_that_no_time_will_keep(feasible: Feasible) -> None:
+def test_limits_that_fail_at_any_duration_are_reported(feasible: Feasible) -> None:
     options = (*feasible.motion(0.2), *feasible.limits("joints: {joint_2: {effort: 30}}"))
     data = feasible.json(*options, code=1)
     assert (data["feasible"], data["time_scaling"]) == (False, None)
@@ -264,8 +270,8 @@ def test_limits_that_no_time_will_keep(feasible: Feasible) -> None:
         assert not out.exists()
 
 
-def test_robots_that_follow_no_motion() -> None:
-    """Passive and elastic joints; and a base that nothing holds, whose motion follows from the joints."""
+def test_robots_that_cannot_follow_a_joint_motion_are_refused() -> None:
+    """With passive or elastic joints, or on a free base, whose motion depends on the joints."""
     urdf = """<robot name="f"><link name="w"/><link name="b"/><link name="a"/>
       <joint name="root" type="floating"><parent link="w"/><child link="b"/></joint>
       <joint name="j" type="continuous"><parent link="b"/><child link="a"/></joint></robot>"""
@@ -277,7 +283,7 @@ def test_robots_that_follow_no_motion() -> None:
 
 
 @pytest.mark.parametrize("nothing", ["none", "null", "~", "None", ".inf", "+.inf", ".Inf"])
-def test_limits_are_lifted(nothing: str, feasible: Feasible, robot: dyn_core.Robot) -> None:
+def test_limits_can_be_removed(nothing: str, feasible: Feasible, robot: dyn_core.Robot) -> None:
     entries = ("velocity", "effort", "power", "braking_power", "continuous_effort")
     infinite = "inf" in nothing.lower()
     _, file = feasible.limits(
@@ -298,8 +304,8 @@ def test_limits_are_lifted(nothing: str, feasible: Feasible, robot: dyn_core.Rob
     assert math.isfinite(found.velocity[1])
 
 
-def test_limits_of_data(feasible: Feasible, robot: dyn_core.Robot) -> None:
-    """They are those of a file with the same entries."""
+def test_limits_from_data_equal_those_from_a_file(feasible: Feasible, robot: dyn_core.Robot) -> None:
+    """Both have the same entries."""
     data = {"joints": {"joint_1": {"curve": [[0.0, 5.0], [1.0, 4.0]], "power": 3.0}}}
     assert read_limits(data, robot) == read_limits(feasible.limits(json.dumps(data))[1], robot)
     found = read_limits({"joints": {"joint_1": {"velocity": None, "position": [-math.inf, 1.0]}}}, robot)
@@ -308,12 +314,12 @@ def test_limits_of_data(feasible: Feasible, robot: dyn_core.Robot) -> None:
         read_limits({"joints": {"joint_2": {}}}, robot)
     (warning,) = (one.message for one in caught)
     assert (warning.code, warning.element) == ("limits-of-joint-empty", "joint 'joint_2'")
-    for effort in ("effort: 60", "effort: none", "curve: [[0, 60], [1, 10]]"):  # with a continuous one alone
+    for effort in ("effort: 60", "effort: none", "curve: [[0, 60], [1, 10]]"):  # with a continuous limit only
         _, file = feasible.limits(f"joints: {{joint_1: {{{effort}, continuous_effort: 60}}}}")
         assert read_limits(file, robot).continuous_effort[0] == 60.0
 
 
-def test_limits_that_are_not_known_are_named(feasible: Feasible) -> None:
+def test_unknown_limits_are_named(feasible: Feasible) -> None:
     motion, page = feasible.motion(4.0), feasible.folder / "report.html"
     nothing = "{position: none, velocity: none, effort: none}"
     options = (*motion, *feasible.limits("joints:\n" + "".join(f"  {j}: {nothing}\n" for j in NAMES)))
@@ -333,8 +339,8 @@ def test_limits_that_are_not_known_are_named(feasible: Feasible) -> None:
     assert feasible(*feasible.motion(0.2)).out.startswith(f"{first}\n{second}\n")
 
 
-def test_continuous_effort_is_judged(feasible: Feasible) -> None:
-    """A motion that the motors can make once, and not again and again."""
+def test_continuous_effort_is_checked(feasible: Feasible) -> None:
+    """The motors can make the motion once, but not repeatedly."""
     motion, page = feasible.motion(0.2), feasible.folder / "report.html"
     data = feasible.json(*motion)
     assert (data["repeatable"], data["overheating"]) == (True, [])
@@ -352,8 +358,8 @@ def test_continuous_effort_is_judged(feasible: Feasible) -> None:
     assert data["overheating"] == [hot]
 
 
-def test_a_limit_of_nothing_has_no_sign(feasible: Feasible) -> None:
-    """Motors that have no torque left at speed, where torques of either sign are needed."""
+def test_a_zero_limit_is_printed_without_a_sign(feasible: Feasible) -> None:
+    """The motors have no torque left at this speed, and the motion needs torques of both signs."""
     nothing = "{curve: [[0, 900], [0.01, 0]], velocity: 9}"
     limits = feasible.limits("joints:\n" + "".join(f"  {joint}: {nothing}\n" for joint in NAMES))
     options = (*feasible.motion(1.0), *limits)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a log to files on the command line, and back."""
+"""From a log to result files and back to predictions on the command line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def predict(robot: Path, out: Path, log: Path, table: Path, *more: str) -> int:
 
 
 def result_of(out: Path) -> Any:
-    """Return result.json, which has no NaN."""
+    """Return result.json, which must not contain NaN."""
     return json.loads((out / "result.json").read_text(), parse_constant=pytest.fail)
 
 
@@ -68,7 +68,7 @@ def values_of(robot: dyn_core.Robot) -> dict[str, float]:
     return dict(zip(robot.parameter_names, robot.parameters, strict=True))
 
 
-def test_four_files_are_there_and_nothing_else(out: Path) -> None:
+def test_exactly_four_files_are_written(out: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
@@ -76,7 +76,7 @@ def test_four_files_are_there_and_nothing_else(out: Path) -> None:
     assert not [path for path in out.parent.iterdir() if path.name.startswith(".")]
 
 
-def test_parameters_are_those_of_the_true_robot(place: Path, out: Path) -> None:
+def test_parameters_agree_with_the_true_robot(place: Path, out: Path) -> None:
     described = dyn_core.load_robot(place / "two.urdf")
     robot = dyn_core.load_parameters(out / "parameters.yaml").applied_to(described)
     states = np.random.default_rng(1).uniform(-1.5, 1.5, (3, 50, 2))
@@ -89,7 +89,7 @@ def test_parameters_are_those_of_the_true_robot(place: Path, out: Path) -> None:
 
 
 def test_identified_urdf_has_the_same_dynamics(out: Path) -> None:
-    """By Pinocchio, whose torques with damping are those of the parameters to 1e-9, and by dyn_core."""
+    """Torques of Pinocchio with damping agree with the parameters to 1e-9, and so do torques of dyn_core."""
     parameters = dyn_core.load_parameters(out / "parameters.yaml")
     robot = parameters.applied_to(dyn_core.load_robot(URDF, snap=0))
     rigid = robot.with_parameters({n: 0.0 for n in robot.parameter_names if n[:2] in ("Ia", "Fs", "Fo")})
@@ -102,7 +102,7 @@ def test_identified_urdf_has_the_same_dynamics(out: Path) -> None:
     expected = {name: value for name, value in parameters.values.items() if not name.startswith("Fo")}
     found = values_of(identified)
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    # With the file of parameters, which is for it too, it has the offsets.
+    # With the parameter file, which fits this URDF, too, it has the offsets.
     assert values_of(parameters.applied_to(identified)) == parameters.values
 
 
@@ -115,7 +115,7 @@ def test_identified_urdf_keeps_everything_else(out: Path) -> None:
     ):
         assert kept in text, kept
     assert '<mass value="4"/>' not in text
-    assert text.count("<inertial>") == 3  # of base, upper and fore: that of the tool is in fore
+    assert text.count("<inertial>") == 3  # base, upper and fore; the tool is merged into fore
 
 
 def test_the_result_as_json(place: Path, out: Path, capsys: Capture) -> None:
@@ -140,7 +140,7 @@ def test_the_result_as_json(place: Path, out: Path, capsys: Capture) -> None:
     assert [p["name"] for p in result["parameters"]["base"]] == [p["name"] for p in base]
 
 
-def test_report_needs_nothing_else_and_says_what_matters(out: Path) -> None:
+def test_the_report_is_self_contained_and_complete(out: Path) -> None:
     text = (out / "report.html").read_text()
     page = Elements(text)
     tags = [tag for tag, _ in page.seen]
@@ -162,10 +162,10 @@ def test_prediction_of_logs(place: Path, out: Path, capsys: Capture) -> None:
     assert table.dtype.names == names
     assert np.isfinite(np.array(table.tolist())).all()
     assert np.std(table["effort.shoulder"] - table["measured.shoulder"]) < 0.1
-    # identified.urdf is for the same file of parameters
+    # identified.urdf goes with the same parameter file
     assert predict(out / "identified.urdf", out, place / "other.csv", file) == 0
     assert "all" in capsys.readouterr().out
-    # The same log has the error of the result.
+    # The prediction of this log has the error of the result.
     assert predict(robot, out, place / "log.csv", file, "--json") == 0
     found = json.loads(capsys.readouterr().out)["identified"]["relative_torque_error"]
     both = [result_of(out)[part]["relative_torque_error"] for part in ("fitted", "held_out")]
@@ -221,7 +221,7 @@ def test_a_wrong_sign_is_reported_and_fails(place: Path, tmp_path: Path, capsys:
     (finding,) = result_of(tmp_path / "out")["findings"]
     assert (finding["code"], finding["names"]) == ("torque-sign-wrong", ["elbow"])
     assert "do not use these parameters" in (tmp_path / "out" / "report.html").read_text()
-    # No robot gets them, unless somebody allows it by hand.
+    # These parameters are refused unless the user allows them.
     file, robot = tmp_path / "out" / "parameters.yaml", dyn_core.load_robot(place / "two.urdf")
     with refused("log-signals-wrong", codes=["torque-sign-wrong"]) as caught:
         dyn_core.load_parameters(file).applied_to(robot)
@@ -258,7 +258,7 @@ def test_refusals_leave_no_file(place: Path, tmp_path: Path, log: str, option: s
 
 
 def test_a_robot_without_inertials(place: Path, tmp_path: Path) -> None:
-    """Small bodies are expected where the description has none; the torques are found all the same."""
+    """Small bodies are the prior without inertials; the torques are still found."""
     (tmp_path / "two.urdf").write_text(re.sub(r"<inertial>.*?</inertial>", "", URDF, flags=re.DOTALL))
     assert run(tmp_path, "--quiet", "--friction", "standard", log=str(place / "log.csv")) == 0
     assert result_of(tmp_path / "out")["held_out"]["relative_torque_error"] < 0.05
@@ -279,8 +279,8 @@ def test_a_description_in_a_par_file(tmp_path: Path) -> None:
     assert found == pytest.approx(truth, rel=1e-9)
 
 
-def test_ctrl_c_leaves_what_was_there(place: Path, tmp_path: Path) -> None:
-    """The run is interrupted as soon as it says that it has begun, and later and later."""
+def test_ctrl_c_leaves_the_old_files(place: Path, tmp_path: Path) -> None:
+    """Interrupt the run when it reports its start, and again at later times."""
     directory = tmp_path / "out"
     assert run(place, "--quiet", "--friction", "standard", out=str(directory)) == 0
     before = {path.name: path.read_bytes() for path in directory.iterdir()}
@@ -301,7 +301,7 @@ def test_ctrl_c_leaves_what_was_there(place: Path, tmp_path: Path) -> None:
 
 
 def test_ur10_from_its_bag(tmp_path: Path) -> None:
-    """The protocol of the data set: at most 7.6 % on what the fit has not seen."""
+    """The protocol of the data set: at most 7.6 % on data that were not used for the fit."""
     bag = dataset("ur10_unisa") / "ur10_exciting_trajectory.db3"
     pytest.importorskip("rosbags")
     paths = [path for path in descriptions() if path.name == "ur10_robot.urdf"]
@@ -316,7 +316,7 @@ def test_ur10_from_its_bag(tmp_path: Path) -> None:
 
 
 def test_emps_from_its_files(tmp_path: Path, capsys: Capture) -> None:
-    """Published parameters by the protocol of the authors; friction that is chosen predicts more."""
+    """Published parameters by the authors' protocol; the selected friction model predicts better."""
     data, urdf = dataset("emps"), tmp_path / "emps.urdf"
     urdf.write_text(EMPS_URDF)
     (tmp_path / "emps.yaml").write_text(json.dumps(EMPS_MAP))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn lagrange``: what it prints computes what the model does."""
+"""``dyn lagrange``: the printed equations give the values of the model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MIMIC = (
     '<joint name="j3" type="prismatic"><parent link="c"/><child link="d"/><origin xyz="0.2 0 0.3"/>'
     '<axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'
 )
-"""A joint that mimics another, an oblique one, and offsets of both kinds."""
+"""A mimic joint, an oblique joint, and offsets of both kinds."""
 
 
 class Lagrange(Command):
@@ -87,7 +87,9 @@ def evaluated(answer: dict, robot: dyn_core.Robot, q: np.ndarray) -> list[np.nda
         *((name, "expanded") for name in ("rrp", "pair")),
     ],
 )
-def test_what_is_printed_is_the_model(name: str, form: str, options: list[str], lagrange: Lagrange) -> None:
+def test_the_printed_equations_have_the_values_of_the_model(
+    name: str, form: str, options: list[str], lagrange: Lagrange
+) -> None:
     options = [*options, "--expanded"] if form == "expanded" else options
     answer, robot = lagrange.json(name, *options), dyn_core.load_robot(lagrange.urdf(name))
     assert (answer["form"], answer["joint_names"]) == (form, list(robot.joint_names))
@@ -114,19 +116,21 @@ def test_expanded_text(lagrange: Lagrange) -> None:
 
 @pytest.mark.parametrize("options", FORMS, ids=" ".join)
 @pytest.mark.parametrize("name", ["rrp", "sdt", "pair"])
-def test_definitions_have_values_that_are_not_0(name: str, options: list[str], lagrange: Lagrange) -> None:
+def test_printed_values_are_not_zero_and_agree_with_their_definitions(
+    name: str, options: list[str], lagrange: Lagrange
+) -> None:
     answer = lagrange.json(name, "--base-parameters", *options)
     values = answer["values"]
     assert 0.0 not in values.values()
     grouped = {symbol: text for symbol, text in answer["definitions"].items() if symbol in values}
     assert grouped
     for symbol, text in grouped.items():
-        # Only what is printed: not the parameters of the robot, of which many are 0.
+        # Only the printed symbols: many parameters of the robot are 0.
         assert eval(text, {}, values) == pytest.approx(values[symbol], rel=1e-9, abs=1e-12)
 
 
-def test_customised_text_has_one_operation_a_line(lagrange: Lagrange) -> None:
-    """And names springs, which are beside the terms."""
+def test_customised_text_has_one_operation_per_line(lagrange: Lagrange) -> None:
+    """It also names the springs, which are not part of the terms."""
     text = lagrange("rx90", "--base-parameters").out
     assert "C2 = cos(q2)" in text.splitlines()
     statements = re.findall(r"^t\d+ = (.*)$", text, re.MULTILINE)
@@ -148,7 +152,7 @@ def test_latex(name: str, options: list[str], lagrange: Lagrange) -> None:
     assert any(line.startswith("% q1: position of joint") for line in lines[:begin])
     assert lines[-1] == r"\end{align*}"
     for line in lines[begin + 1 : -1]:
-        end = "" if line == lines[-2] else r" \\\\"  # at the last one it would begin an empty line
+        end = "" if line == lines[-2] else r" \\\\"  # after the last term it would begin an empty line
         assert re.fullmatch(rf"  (.+ &= .+|&\\quad [+-] .+)(?<!\\){end}", line), line
         assert line.count("{") == line.count("}")
         assert "*" not in line
@@ -160,7 +164,7 @@ def test_latex(name: str, options: list[str], lagrange: Lagrange) -> None:
 
 
 def as_python(latex: str) -> str:
-    """What an expression in LaTeX means, for the LaTeX that is printed."""
+    """Return an expression of the printed LaTeX as Python."""
     for pattern, text in (
         (r"\\mathit\{([A-Z]+[a-z]?)\}", r"\1"),
         (r"\\theta", "th"),
@@ -182,7 +186,7 @@ def as_python(latex: str) -> str:
 @pytest.mark.parametrize("options", [*FORMS, ["--expanded", "--base-parameters"]], ids=" ".join)
 @pytest.mark.parametrize("name", ["rrp", "sdt", "pair"])
 def test_latex_means_the_same_as_the_text(name: str, options: list[str], lagrange: Lagrange) -> None:
-    """Evaluated, with lines put together again; numbers that are printed have six digits."""
+    """Lines are joined and evaluated; printed numbers have six digits."""
     text = lagrange(name, "--latex", *options).out.split(r"\begin{align*}")[1]
     equations = re.sub(r" \\\\\n  &\\quad ", " ", text).split("\n")[1:-2]
     robot, answer, seen = dyn_core.load_robot(lagrange.urdf(name)), lagrange.json(name, *options), 0
@@ -218,7 +222,7 @@ def test_long_sums_are_broken_before_terms() -> None:
     assert third.endswith(r") \sin(q_{1} + q_{2})")
 
 
-def test_mistakes(lagrange: Lagrange, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_arguments_are_refused(lagrange: Lagrange, monkeypatch: pytest.MonkeyPatch) -> None:
     five_bar, rx90, rrp = (lagrange.urdf(name) for name in ("five_bar", "rx90", "rrp"))
     for options in (*FORMS, ["--base-parameters"]):
         command = ["lagrange", five_bar, "--loops", str(ROBOTS / "five_bar.yaml"), *options]
@@ -231,7 +235,7 @@ def test_mistakes(lagrange: Lagrange, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("options", FORMS, ids=" ".join)
-def test_the_tree_of_a_robot_with_loops(options: list[str], lagrange: Lagrange) -> None:
+def test_a_robot_with_loops_has_the_equations_of_its_tree(options: list[str], lagrange: Lagrange) -> None:
     answer = lagrange.json("five_bar", "--loops", str(ROBOTS / "five_bar.yaml"), "--tree", *options)
     robot = loop_robot("five_bar").without_loops()
     assert answer["joint_names"] == list(robot.joint_names)

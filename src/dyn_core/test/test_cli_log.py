@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn log``: its output about good and bad logs, and how it ends."""
+"""``dyn log``: its report about good and bad logs, and its exit codes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_json(log: Command) -> None:
     assert found["findings"][0]["severity"] == "warning"
 
 
-def test_a_log_that_cannot_be_used(log: Command) -> None:
+def test_an_unusable_log_is_refused(log: Command) -> None:
     assert "no such file" in log(code=1).out
     m = motion()
     path = motion_csv(log.folder / "log.csv", replace(m, tau=0.0 * m.tau))
@@ -56,7 +56,7 @@ def test_a_log_that_cannot_be_used(log: Command) -> None:
     assert "joints" not in found
 
 
-def test_maps_and_robots_that_cannot_be_used(log: Command) -> None:
+def test_unusable_maps_and_robots_are_refused(log: Command) -> None:
     motion_csv(log.folder / "log.csv", motion())
     bad = log.write("map.yaml", "joints: [a]")
     log.refused("--map", bad, code="node-not-mapping", file=bad, line=1)
@@ -64,8 +64,8 @@ def test_maps_and_robots_that_cannot_be_used(log: Command) -> None:
     log.refused("--map", str(log.folder / "no.yaml"), code="path-missing")
 
 
-def test_interrupted(tmp_path: Path) -> None:
-    """Ctrl-C while a log that has no end is read."""
+def test_ctrl_c_ends_the_reading(tmp_path: Path) -> None:
+    """Ctrl-C while an endless log is read."""
     pipe = tmp_path / "log"
     code = (
         "import sys; from dyn_core.logs.readers import csv; from dyn_core.cli.main import main\n"

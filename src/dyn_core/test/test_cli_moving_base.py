@@ -28,7 +28,7 @@ SIDE = ("--loops", "side.yaml")
 
 @pytest.fixture
 def dyn(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command ``dyn`` in a folder with robots, and a side file of a free base."""
+    """The command ``dyn`` in a folder with robots and a side file of a free base."""
     monkeypatch.chdir(tmp_path)
     command = Command(tmp_path, capsys)
     light = '<robot name="light"><link name="a"/></robot>'
@@ -91,8 +91,8 @@ def test_eval_with_forces_on_the_base(dyn: Command) -> None:
     np.testing.assert_array_equal(dyn.json(*command, *words((*names, "F")))["values"], expected)
 
 
-def test_which_base_counts(dyn: Command) -> None:
-    """That of the side file, unless another is asked for; a joint at the root is a chain if none is."""
+def test_the_option_base_overrides_the_side_file(dyn: Command) -> None:
+    """A planar joint at the root is a chain of joints unless the option makes it the base."""
     command = ("eval", "arm.urdf", *SIDE, "inertia_matrix")
     assert np.shape(dyn.json(*command)["values"]) == (8, 8)
     assert np.shape(dyn.json(*command, "--base", "planar")["values"]) == (5, 5)
@@ -165,8 +165,8 @@ def test_mistakes(words: str, code: str, values: dict[str, object], dyn: Command
     refused_command([command, *([] if "light.urdf" in options else ["arm.urdf"]), *options], code, **values)
 
 
-def test_which_commands_take_a_base() -> None:
-    """Those that know no moving base can be told that one is held, and the others how it moves."""
+def test_which_commands_have_the_option_base() -> None:
+    """Commands for fixed bases only accept `--base fixed`; the others accept all kinds."""
     commands = {name: called_command([name])[1] for name in COMMANDS}
     kinds = {name: command.base for name, command in commands.items() if command.robot}
     moving = {name for name, kind in kinds.items() if kind == "moving"}
@@ -174,7 +174,9 @@ def test_which_commands_take_a_base() -> None:
     assert {name for name, kind in kinds.items() if kind is None} == {"mdh", "check"}
 
 
-def test_commands_for_fixed_bases_only(dyn: Command, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_for_fixed_bases_refuse_a_moving_base(
+    dyn: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
     motion = dyn.write("motion.csv", "time,j1,j2\n0,0,0\n1,0.1,0.1\n2,0.1,0.1\n")
     for name, *words in (
         *(["lagrange"], ["base"], ["loops"], ["excite"], ["parallel"]),
@@ -189,7 +191,7 @@ def test_commands_for_fixed_bases_only(dyn: Command, capsys: pytest.CaptureFixtu
     assert "invalid choice: 'free'" in capsys.readouterr().err
 
 
-def test_mdh_tells_of_the_base(dyn: Command) -> None:
+def test_mdh_names_the_base(dyn: Command) -> None:
     for command, kind, link, source in (
         (("arm.urdf", *SIDE), "free", "hull", "side file"),
         ((PLANAR,), "planar", "body", "planar joint 'base'"),
@@ -199,7 +201,7 @@ def test_mdh_tells_of_the_base(dyn: Command) -> None:
     assert "base" not in dyn("mdh", "arm.urdf").out
 
 
-def test_check_tells_of_the_base(dyn: Command) -> None:
+def test_check_reports_the_base(dyn: Command) -> None:
     def of_side_file(link: str, line: int = 1) -> tuple[str, str, int]:
         return "base-declared-by-side-file", f"link '{link}'", line
 

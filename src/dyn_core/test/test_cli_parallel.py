@@ -36,7 +36,7 @@ def model(name: str, platform: str = "platform", **options: bool) -> dyn_core.Pa
 
 
 @pytest.mark.parametrize(("name", "freedom", "base"), [("gough_stewart", 6, 88), ("delta", 3, 37)])
-def test_what_a_robot_is_made_of(name: str, freedom: int, base: int, parallel: Command) -> None:
+def test_the_structure_of_the_robot(name: str, freedom: int, base: int, parallel: Command) -> None:
     text = parallel(*files(name), "--no-rotor-inertia").out
     said = parallel.json(*files(name), "--no-rotor-inertia")
     compiled = model(name, rotor_inertia=False)
@@ -64,7 +64,7 @@ def test_grouped_parameters_take_fewer_operations(parallel: Command) -> None:
     assert grouped["add"] < plain["add"]
 
 
-def test_efforts_of_a_motion_and_the_motion_of_efforts(parallel: Command) -> None:
+def test_efforts_of_a_motion_and_their_accelerations(parallel: Command) -> None:
     said = parallel.json(*files("gough_stewart"), *words(MOTION))
     compiled, T = model("gough_stewart"), np.eye(4)
     T[:3, :3], T[:3, 3] = rotation_from_rpy(*MOTION["--rpy"]), MOTION["--xyz"]
@@ -87,14 +87,14 @@ def test_efforts_of_a_motion_and_the_motion_of_efforts(parallel: Command) -> Non
     np.testing.assert_allclose(float(line.split()[4]), tau[2], atol=1e-6)
 
 
-def test_by_itself_the_platform_is_near_the_assembly(parallel: Command) -> None:
+def test_the_platform_is_in_the_assembly_by_default(parallel: Command) -> None:
     said = parallel.json(*files("delta"), "--tau=0,0,0")
     compiled = model("delta")
     home, T = compiled.structure.T_home, np.eye(4)
     T[:3, :3], T[:3, 3] = home.R, home.p
     still = compiled.forward_dynamics(T, np.zeros(6), np.zeros(3))
     np.testing.assert_allclose(said["acceleration"], still, rtol=1e-9, atol=1e-12)
-    assert said["acceleration"][2] < -1.0  # it falls
+    assert said["acceleration"][2] < -1.0  # the platform falls
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_refused_commands(name: str, more: str, code: str, values: dict[str, obj
     refused_command(["parallel", *files(name), *more.split()], code, **values)
 
 
-def test_what_has_no_platform() -> None:
+def test_robots_without_a_platform_are_refused() -> None:
     refused_command(["parallel", str(ROBOTS / "rx90.urdf")], "platform-without-loops", robot="rx90")
     with pytest.raises(dyn_core.DynError) as caught:
         model("gough_stewart", platform="base_link")

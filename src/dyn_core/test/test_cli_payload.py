@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a link holds, from logs, on the command line: truth by Pinocchio and by hand, and mistakes."""
+"""Payloads from logs on the command line, with truth by Pinocchio and by hand, and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SERVICE = "ros2 service call /feedforward/set_payload dyn_msgs/srv/SetPayload "
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A description, logs without and with a payload, and the parameters of the arm alone."""
+    """A description, logs without and with a payload, and the identified parameters of the unloaded arm."""
     directory = tmp_path_factory.mktemp("payload")
     (directory / "two.urdf").write_text(URDF)
     write_log(directory / "empty.csv", true_robot())
@@ -58,7 +58,7 @@ def answered(capsys: Capture) -> dict:
 
 
 def write_six(path: Path, text: str, seed: int, noise: float = 0.005) -> None:
-    """A log of the arm of six joints: bodies by Pinocchio, friction by hand, and what sensors make of it."""
+    """A log of the six-joint arm: bodies by Pinocchio, friction by hand, and simulated sensors."""
     expected = arm(SIX)
     motion = exact_motion(expected, 12.0, seed)
     oracle = Oracle(text, expected.joint_names, expected.gravity)
@@ -69,8 +69,8 @@ def write_six(path: Path, text: str, seed: int, noise: float = 0.005) -> None:
     write_table(path, expected.joint_names, motion.time, *sensed(motion, seed, torque_noise=noise))
 
 
-def test_a_payload_by_pinocchio_is_found_with_all_its_numbers(tmp_path: Path, capsys: Capture) -> None:
-    """Pinocchio has it as a link more, which a fixed joint holds; all ten numbers within 4 deviations."""
+def test_a_payload_by_pinocchio_is_found_with_all_ten_parameters(tmp_path: Path, capsys: Capture) -> None:
+    """Pinocchio has it as another link on a fixed joint; all ten values are within 4 deviations."""
     text = arm_urdf(SIX)
     (tmp_path / "arm.urdf").write_text(text)
     write_six(tmp_path / "empty.csv", text, seed=1)
@@ -86,7 +86,7 @@ def test_a_payload_by_pinocchio_is_found_with_all_its_numbers(tmp_path: Path, ca
     assert found["values"][0]["deviation"] < 0.02 * MASS
     assert found["errors"]["with_payload"]["held_out"]["relative_torque_error"] < 0.02
     assert found["errors"]["without_payload"]["held_out"]["relative_torque_error"] > 0.1
-    # The file is the request, and the command has the same numbers.
+    # The file is a service request with the values that the command prints.
     request = yaml.safe_load((tmp_path / "payload.yaml").read_text())
     assert found["service_call"].startswith(SERVICE)
     assert yaml.safe_load(shlex.split(found["service_call"])[-1]) == request
@@ -97,12 +97,14 @@ def test_a_payload_by_pinocchio_is_found_with_all_its_numbers(tmp_path: Path, ca
     numbers = [body["m"], *body["com"].values(), *moments]
     assert all(isinstance(number, float) for number in numbers)
     assert numbers == pytest.approx([v["value"] for v in found["values"]], rel=1e-11)
-    arm(SIX).with_payload("link_6", numbers[0], numbers[1:4], numbers[4:])  # a possible body
+    arm(SIX).with_payload("link_6", numbers[0], numbers[1:4], numbers[4:])  # a physically possible body
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["pair", "parameters"])
-def test_a_payload_and_what_cannot_be_known_of_it(place: Path, known: bool, capsys: Capture) -> None:
-    """Two parallel axes show the mass, its centre, and the inertia about them alone; it is told which."""
+def test_parameters_of_a_payload_that_cannot_be_identified_are_named(
+    place: Path, known: bool, capsys: Capture
+) -> None:
+    """Two parallel axes show only the mass, its centre, and the inertia about the axes."""
     options = ["--parameters", str(place / "arm" / "parameters.yaml")] if known else []
     assert run(place, *options, "--json", other=None if known else "empty.csv") == 0
     found = answered(capsys)
@@ -121,7 +123,7 @@ def test_a_payload_and_what_cannot_be_known_of_it(place: Path, known: bool, caps
     assert errors["without_payload"]["held_out"]["relative_torque_error"] > 0.15
 
 
-def test_what_is_printed(place: Path, capsys: Capture) -> None:
+def test_the_printed_text(place: Path, capsys: Capture) -> None:
     assert run(place) == 0
     text = capsys.readouterr().out
     for part in ("link 'tool' holds", "the best fit", "the last 35 % of the log, which no fit has seen"):
@@ -143,7 +145,7 @@ PENDULUM = """<robot name="pendulum"><link name="base"/><link name="rod"><inerti
 
 
 def write_pendulum(path: Path, mass: float, seed: int, noise: float = 0.01) -> None:
-    """The log of a rod of 2 kg with a mass at 0.4 m on it, by hand."""
+    """The log of a rod of 2 kg with a mass at 0.4 m, by hand."""
     t, q, qd, qdd = excitation(1, 8.0, seed, speed=2.5)
     J = 0.02 + 2.0 * 0.2**2 + mass * (0.4**2 + 0.001)
     moment = 2.0 * 0.2 + mass * 0.4
@@ -153,7 +155,7 @@ def write_pendulum(path: Path, mass: float, seed: int, noise: float = 0.01) -> N
 
 
 def test_a_pendulum_by_hand(tmp_path: Path, capsys: Capture) -> None:
-    """One axis shows the first moment and the inertia about it: no mass is claimed, and torques are right."""
+    """One axis shows the first moment and the inertia about it; no mass is reported."""
     (tmp_path / "pendulum.urdf").write_text(PENDULUM)
     write_pendulum(tmp_path / "empty.csv", 0.0, 1)
     write_pendulum(tmp_path / "full.csv", 0.5, 2)
@@ -165,17 +167,17 @@ def test_a_pendulum_by_hand(tmp_path: Path, capsys: Capture) -> None:
     assert found["parameters"]["MX"] == pytest.approx(0.2, abs=0.002)
     assert found["parameters"]["YY"] == pytest.approx(0.5 * (0.4**2 + 0.001), abs=0.002)
     assert found["errors"]["with_payload"]["held_out"]["relative_torque_error"] < 0.005
-    # A mass that is not shown is one that a body at that place can have.
+    # The reported mass is one that a body with this centre can have.
     assert 0.1 < found["mass"] < 2.0
-    # Interchanged, it has no mass that is less than nothing, but no body either.
+    # With the logs exchanged, no body explains the difference.
     assert main([*command, "--log", empty, "--unloaded", full]) == 1
     error = printed_refusal(capsys)
     assert error["code"] in ("payload-body-inconsistent", "payload-body-not-found")
     assert error["values"]["link"] == "rod"
 
 
-def test_deviations_are_worth_their_name() -> None:
-    """Of 12 arms with noise: errors of some 1 deviation, and none of the 120 numbers beyond 4."""
+def test_reported_deviations_match_the_errors() -> None:
+    """12 arms with noise: errors of about 1 deviation, and none of the 120 values beyond 4."""
     robot = with_drives(arm(SIX))
     loaded = robot.with_payload("link_6", MASS, CENTRE, INERTIA)
     truth = np.array([MASS, *CENTRE, *INERTIA])
@@ -229,7 +231,7 @@ def mistakes(place: Path) -> Path:
 
 
 def values_of(error: dict) -> tuple[str, dict]:
-    """Return the code and the values of an error; of a motion, those of the cause, and the motion."""
+    """Return the code and the values of an error; for a motion, those of its cause, and which motion."""
     values, found = error["values"], {}
     while isinstance(values.get("cause"), dict):
         found |= {name: value for name, value in values.items() if name in ("motion", "subject")}
@@ -239,7 +241,7 @@ def values_of(error: dict) -> tuple[str, dict]:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_mistakes_are_one_sentence_and_no_file(
+def test_mistakes_give_one_sentence_and_no_file(
     mistakes: Path, tmp_path: Path, case: str, capsys: Capture
 ) -> None:
     files, code, values = REFUSED[case]
@@ -261,15 +263,15 @@ def test_mistakes_are_one_sentence_and_no_file(
     assert (mistakes / "empty.csv").read_bytes() == before
 
 
-def test_the_arm_has_to_be_given(place: Path, capsys: Capture) -> None:
+def test_the_parameters_of_the_unloaded_arm_are_required(place: Path, capsys: Capture) -> None:
     with pytest.raises(SystemExit) as ended:
         run(place, other=None)
     assert ended.value.code == 2
     assert "--unloaded --parameters" in capsys.readouterr().err
 
 
-def test_a_doubtful_payload_is_remarked(place: Path, tmp_path: Path, capsys: Capture) -> None:
-    """Nothing that is held; and another link: the elbow carries what the upper arm is said to hold."""
+def test_a_doubtful_payload_gives_a_remark(place: Path, tmp_path: Path, capsys: Capture) -> None:
+    """No payload; and the wrong link: the elbow carries the payload that is assigned to the upper arm."""
     write_log(tmp_path / "again.csv", true_robot(), seed=7)
     assert run(place, "--json", log=str(tmp_path / "again.csv")) == 0
     found = answered(capsys)
@@ -281,7 +283,7 @@ def test_a_doubtful_payload_is_remarked(place: Path, tmp_path: Path, capsys: Cap
 
 
 def test_a_map_of_its_own_for_each_log(place: Path, tmp_path: Path, capsys: Capture) -> None:
-    """The log without the payload has half of the efforts, and its map says so."""
+    """The unloaded log has half of the efforts, and its map corrects this."""
     table = np.genfromtxt(place / "empty.csv", delimiter=",", names=True, deletechars="")
     q, tau = (np.column_stack([table[f"{what}.{j}"] for j in JOINTS]) for what in ("position", "effort"))
     write_table(tmp_path / "half.csv", JOINTS, table["time"], q, 0.5 * tau)
@@ -292,8 +294,8 @@ def test_a_map_of_its_own_for_each_log(place: Path, tmp_path: Path, capsys: Capt
     assert answered(capsys)["mass"] == pytest.approx(MASS, rel=0.02)
 
 
-def test_ctrl_c_leaves_what_was_there(place: Path, tmp_path: Path) -> None:
-    """Interrupted at its first stage and at a later one, on a terminal of its own."""
+def test_ctrl_c_leaves_the_old_files(place: Path, tmp_path: Path) -> None:
+    """Interrupted at the first stage and at a later one, on a pseudo-terminal."""
     out = tmp_path / "payload.yaml"
     out.write_text("earlier\n")
     files = ["--log", str(place / "full.csv"), "--unloaded", str(place / "empty.csv"), "--out", str(out)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``dyn simulate``: what it writes, what it says of bad files, and that it leaves no half file."""
+"""``dyn simulate``: its output, its messages about bad files, and no partial file after an error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table(path: str | Path) -> dict[str, np.ndarray]:
 
 
 class Simulate(Command):
-    """``dyn simulate`` of the RRP, which writes states.csv."""
+    """``dyn simulate`` of the RRP; it writes states.csv."""
 
     @property
     def out(self) -> Path:
@@ -53,7 +53,7 @@ def efforts(simulate: Simulate) -> tuple[str, str]:
     return simulate.efforts("\n".join(["time,lift,turn", *rows]))
 
 
-def test_states_are_those_of_the_efforts(simulate: Simulate, efforts: tuple[str, str]) -> None:
+def test_states_follow_the_efforts(simulate: Simulate, efforts: tuple[str, str]) -> None:
     printed, states = simulate(*efforts, "--q", "0.1", "0.2", "0.1", "--step=1e-3"), table(simulate.out)
     assert printed.out == ""
     for part in (f"dyn: warning: {efforts[1]}: ", "'stretch'", "dyn: 0.2 s simulated in ", "x real time"):
@@ -62,11 +62,11 @@ def test_states_are_those_of_the_efforts(simulate: Simulate, efforts: tuple[str,
     kinds = ("position", "velocity", "acceleration", "effort")
     assert list(states) == ["time", *(f"{kind}.{name}" for kind in kinds for name in names)]
     np.testing.assert_allclose(states["time"], np.arange(201) * 1e-3, atol=1e-12)
-    # The efforts of the file, each for its two steps.
+    # Each row of efforts of the file is used for two steps.
     for name, given in ({"stretch": np.zeros(101)} | table(efforts[1])).items():
         if name != "time":
             np.testing.assert_allclose(states[f"effort.{name}"], np.repeat(given, 2)[:201], rtol=1e-11)
-    # Where all joints move freely the model needs these efforts for this motion.
+    # Where all joints move freely, the inverse dynamics of this motion give these efforts.
     q, qd, qdd, effort = (np.array([states[f"{kind}.{name}"] for name in names]).T for kind in kinds)
     robot = dyn_core.load_robot(RRP)
     lower, upper = np.array([(joint.limits.lower, joint.limits.upper) for joint in robot.joints]).T
@@ -90,7 +90,7 @@ def test_without_efforts_a_robot_falls(simulate: Simulate) -> None:
     assert last == pytest.approx(summary["position"], rel=1e-11)
 
 
-def test_options_do_what_the_settings_do(simulate: Simulate, efforts: tuple[str, str]) -> None:
+def test_options_have_the_effect_of_the_settings(simulate: Simulate, efforts: tuple[str, str]) -> None:
     link = dyn_core.load_robot(RRP).link_names[-1]
     noise, resolution = "--noise=1e-3,1e-3,0.1 --seed 4", "--resolution 0.01,0.1,1"
     results = []
@@ -154,7 +154,7 @@ def test_efforts_that_cannot_be_read(simulate: Simulate, monkeypatch: pytest.Mon
         simulate.refused("--effort", path, code=code, file=path, **values)
 
 
-def test_joints_that_take_no_efforts(simulate: Simulate) -> None:
+def test_joints_without_actuator_take_no_efforts(simulate: Simulate) -> None:
     side = ("--loops", simulate.write("side.yaml", "passive: [lift]\n"))
     simulate(*simulate.efforts("time,lift\n0,0\n0.01,0\n"), *side)
     moved, code = simulate.efforts("time,lift\n0,0\n0.01,1\n"), "effort-column-of-passive-joint"
@@ -204,7 +204,7 @@ def test_states_that_cannot_be_written(simulate: Simulate, efforts: tuple[str, s
         simulate.refused("--duration=1", "--out", path, code=code, path=path)
 
 
-def test_ctrl_c_leaves_no_half_file(simulate: Simulate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_no_partial_file(simulate: Simulate, monkeypatch: pytest.MonkeyPatch) -> None:
     """A real signal, after a hundred states."""
     whole, written = states_csv.Lines.line, []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dyn simulate` of robots whose base moves."""
+"""`dyn simulate` of robots on a moving base."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read(simulate: Command) -> tuple[list[str], np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", ["free", "planar"])
-def test_it_is_the_simulation_of_python(kind: str, simulate: Command) -> None:
-    """States, efforts that change, a force on the base, a payload, and what is written of them."""
+def test_the_command_gives_the_states_of_the_python_simulator(kind: str, simulate: Command) -> None:
+    """With efforts that change, a force on the base, a payload, and the columns of the file."""
     efforts = simulate.write("efforts.csv", "time,j2,j1\n2,0.5,1\n2.05,-0.5,0\n2.1,0,0\n")
     k, m = (6, 7) if kind == "free" else (3, 3)
     pose, V, F = STATE.pose[:m], STATE.V[:k], STATE.F[:k]
@@ -69,13 +69,13 @@ def test_it_is_the_simulation_of_python(kind: str, simulate: Command) -> None:
 
 
 def test_forces_on_the_base_over_time(simulate: Command) -> None:
-    """A push along y for 0.1 s, and then none: the momentum is that of the push."""
+    """A push along y for 0.1 s: afterwards the momentum is the impulse of the push."""
     efforts = simulate.write("efforts.csv", "F.force_y,time,j1,j2\n12,0,0,0\n0,0.1,0,0\n0,0.2,0,0\n")
     planar, of_file = ("--base", "planar"), ("--effort", efforts)
     end = simulate.json(*planar, *of_file)
     model = dyn_core.compile_moving_base(dyn_core.load_robot(PUSHED), "planar", backend="python")
     momentum = model.momentum(end["pose"], end["V"], end["position"], end["velocity"])
-    assert np.hypot(*momentum[:2]) == pytest.approx(1.2, rel=1e-3)  # the force turns a little with the base
+    assert np.hypot(*momentum[:2]) == pytest.approx(1.2, rel=1e-3)  # the force turns slightly with the base
     simulate.refused(*planar, *of_file, "--F", "1", "0", "0", code="base-forces-repeated", path=efforts)
     of_plane = ["F.force_x", "F.force_y", "F.moment"]
     of_space = [f"F.{part}_{axis}" for part in ("force", "moment") for axis in "xyz"]
@@ -86,8 +86,8 @@ def test_forces_on_the_base_over_time(simulate: Command) -> None:
         simulate.refused(*options, code="effort-or-force-column-unknown", **expected)
 
 
-def test_what_the_side_file_says(simulate: Command) -> None:
-    """By default its base counts, and falls; one that is held does not."""
+def test_the_base_of_the_side_file_is_the_default(simulate: Command) -> None:
+    """This base falls; a fixed one does not."""
     options = ("--loops", simulate.write("side.yaml", "base: free\n"), "--duration", "0.1", "--every", "100")
     simulate(*options)
     heights = table(simulate.folder / "out.csv")["pose.z"]
@@ -96,17 +96,17 @@ def test_what_the_side_file_says(simulate: Command) -> None:
     assert read(simulate)[0] == ["time", *JOINTS]
 
 
-def test_joints_beyond_their_limits_are_told_of(simulate: Command) -> None:
+def test_joints_beyond_their_limits_are_reported(simulate: Command) -> None:
     efforts = simulate.write("efforts.csv", "time,j1,j2\n0,0,50\n")
     options = ("--base", "free", "--effort", efforts, "--duration", "1", "--q", "0", "0.9")
     warnings = [line for line in simulate(*options).err.splitlines() if line.startswith("dyn: warning: ")]
     assert all("'j2'" in line for line in warnings)
     times = [re.search(r"([\d.]+) s$", line.rstrip(".")) for line in warnings]
-    assert [float(time[1]) for time in times if time] == [0.0, 0.069, 0.166]  # effort, speed, position
+    assert [float(time[1]) for time in times if time] == [0.0, 0.069, 0.166]  # effort, speed and position
 
 
-def test_sensors_and_errors_of_the_model(simulate: Command) -> None:
-    """Noise and resolution are of the joints; the mass of the base is off, too."""
+def test_sensor_noise_and_model_errors_have_an_effect(simulate: Command) -> None:
+    """Noise and resolution apply to joints; the mass of the base has an error, too."""
     options = ["--base", "free", "--duration", "0.01", "--gravity=0,0,0", "--F=1,0,0,0,0,0"]
     (names, exact), (_, noisy), (_, other) = (
         (simulate(*options, *more.split()), read(simulate))[1]

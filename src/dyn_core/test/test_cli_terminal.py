@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command on a terminal: the same words, with styles; and completion in shells."""
+"""The command on a terminal: the same words with styles, and completion in shells."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 def on_terminal(*arguments: str, **variables: str) -> tuple[int, str]:
-    """Run the command on a terminal, and return its exit code and what is shown there."""
+    """Run the command on a terminal; return its exit code and the text on the terminal."""
     own, theirs = pty.openpty()
     pipes = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
     command = [sys.executable, "-m", "dyn_core", *arguments]
@@ -49,7 +49,7 @@ def elsewhere(*arguments: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, without styles and lines of tables."""
+    """Return the words of a text, without styles and table lines."""
     return re.sub(r"[\u2500\u2501\u2574-\u2577 ]+", " ", ESCAPES.sub("", text)).split()
 
 
@@ -61,13 +61,13 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_a_terminal_shows_the_same_words(arguments: list[str]) -> None:
+def test_a_terminal_shows_the_same_words_as_a_pipe(arguments: list[str]) -> None:
     _, shown = on_terminal(*arguments)
     assert words(shown) == words(elsewhere(*arguments))
     assert words(shown)
 
 
-def test_heads_of_tables_are_bold_and_errors_are_red() -> None:
+def test_table_heads_are_bold_and_errors_are_red() -> None:
     assert "\x1b[1moperations" in on_terminal("parallel", *DELTA)[1]
     code, shown = on_terminal("mdh", "no-such.urdf")
     assert code == 1
@@ -79,7 +79,7 @@ def test_heads_of_tables_are_bold_and_errors_are_red() -> None:
         _, shown = on_terminal("check", "no-such.urdf", **variables)
         assert not re.search(r"\x1b\[[\d;]*3\d", shown)
         assert shown.startswith(beginning)
-    # The terminal itself breaks long lines; nothing is cut off.
+    # The terminal itself wraps long lines; no text is cut.
     _, shown = on_terminal("mdh", "x" * 200)
     assert sentence("path-or-text-unknown", NO_FILE | {"path": "x" * 200}) in ESCAPES.sub("", shown)
 
@@ -95,7 +95,7 @@ def test_long_commands_show_their_progress(tmp_path: Path) -> None:
 
 
 def completed(line: str, directory: Path) -> list[str]:
-    """Return the completions of a line."""
+    """Return the completions of a command line."""
     choices = directory / "choices"
     given = {
         "": "1",
@@ -121,6 +121,6 @@ def test_shells_complete_commands_options_and_files(tmp_path: Path) -> None:
     assert set(completed("dyn log --robot a", tmp_path)) == {"arm.urdf", "arm.par", "arms/"}
     assert "arm.csv" in completed("dyn log a", tmp_path)
     assert completed("dyn eval arm.urdf grav", tmp_path) == ["gravity_torques"]
-    # Shells look for this in the program.
+    # Shells search the program for this text.
     program = Path(dyn_core.__file__).parents[1] / "dyn_command.py"
     assert b"PYTHON_ARGCOMPLETE_OK" in program.read_bytes()[:1024]

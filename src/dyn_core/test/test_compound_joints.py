@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planar and floating joints: their parts, and that they move as URDF says.
+"""Planar and floating joints: their simple parts, and their motion as URDF defines it.
 
-The oracle is Pinocchio, twice: with the joints spelled out as simple ones, and with its own planar and
-free-flying joints, whose velocities are those of the child in its own frame.
+Two Pinocchio models are the reference: one with the joints replaced by simple ones, one with Pinocchio's
+planar and free-flying joints, whose velocities are those of the child in its own frame.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AXES = ("0 0 1", "0 0 -1", "1 0 0", "-2 0 0", "0 1 0", "0 -3 0", "0.3 -0.4 0.5",
 
 
 def chain(*joints: str) -> str:
-    """Return a URDF of links with mass, a joint between each and the next: its type and what it holds."""
+    """Return a URDF of links with mass in a row, and joints between them given by type and content."""
     links = "".join(f'<link name="l{k}">{INERTIAL}</link>' for k in range(len(joints) + 1))
     parts = "\n".join(
         f'<joint name="j{k}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>'
@@ -67,7 +67,7 @@ CHAINS = MIXED | {axis: chain("revolute", planar(axis), "revolute") for axis in 
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_dynamics_are_those_of_the_simple_joints(name: str) -> None:
+def test_dynamics_agree_with_simple_joints(name: str) -> None:
     assert_agrees(CHAINS[name], seed=3, samples=10)
 
 
@@ -80,7 +80,7 @@ def test_random_trees(seed: int, joints: int) -> None:
 @examples(100)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 6), snap=st.sampled_from([0, "digits"]))
 def test_written_robots_are_the_same(seed: int, joints: int, snap: float) -> None:
-    """URDF and .par text has simple joints of the same names."""
+    """The written URDF and .par text has simple joints of the same names."""
     robot = dyn_core.load_robot(random_urdf(seed, joints, compound=True), snap=snap)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dyn_core.ModelWarning)
@@ -96,7 +96,7 @@ def test_written_robots_are_the_same(seed: int, joints: int, snap: float) -> Non
 class NativeJoints:
     """Pinocchio's own planar and free-flying joints, in terms of the coordinates of dyn_core.
 
-    Its velocities are ``v = E(q) qd``. The derivative of E along the motion is had by a complex step.
+    Its velocities are ``v = E(q) qd``. The derivative of E along the motion is computed by a complex step.
     """
 
     def __init__(self, urdf: str, robot: dyn_core.Robot) -> None:
@@ -138,7 +138,7 @@ class NativeJoints:
 
 
 def free_flyer_rates(roll: complex, pitch: complex, yaw: complex) -> np.ndarray:
-    """Velocity of the child in its own frame, [linear; angular], a column a coordinate of dyn_core."""
+    """Velocity of the child in its frame, [linear; angular]; one column for each coordinate of dyn_core."""
     R = rotation([roll, pitch, yaw])
     rates = np.zeros((6, 6), dtype=R.dtype)
     rates[:3, :3] = R.T
@@ -147,7 +147,7 @@ def free_flyer_rates(roll: complex, pitch: complex, yaw: complex) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", MIXED)
-def test_dynamics_are_those_of_native_joints(name: str) -> None:
+def test_dynamics_agree_with_native_joints(name: str) -> None:
     """Poses, kinetic energy, inertia matrix, generalised forces, and accelerations from them."""
     random = np.random.default_rng(7)
     robot = dyn_core.load_robot(MIXED[name], gravity=(1.0, -2.0, -9.0), snap=0)
@@ -177,7 +177,7 @@ def test_dynamics_are_those_of_native_joints(name: str) -> None:
         np.testing.assert_allclose(again, qdd, rtol=0.0, atol=1e-13 * np.linalg.cond(A))
 
 
-def test_names() -> None:
+def test_names_of_the_simple_joints() -> None:
     robot = dyn_core.load_robot(chain(planar("0 0 1"), "floating", "revolute"))
     parts = [f"j0/{part}" for part in ("x", "y", "theta")]
     parts += [f"j1/{part}" for part in ("trans_x", "trans_y", "trans_z", "yaw", "pitch", "roll")]
@@ -188,7 +188,7 @@ def test_names() -> None:
     assert robot.limits["j0/x"] == robot.limits["j1/yaw"] == Limits()
 
 
-def test_the_axis_is_x_where_none_is_given_and_a_rounding_of_it_is_snapped() -> None:
+def test_the_default_axis_is_x_and_a_rounded_axis_is_snapped() -> None:
     assert_same_robot(*(dyn_core.load_robot(chain(text)) for text in ("planar", planar("1 0 0"))))
     snapped = dyn_core.load_robot(chain(planar("0.7071 0.7071 1e-05")))
     assert [(one.element, one.parameter) for one in snapped.snapped] == [("joint 'j0'", "axis xyz[2]")]
@@ -206,8 +206,8 @@ DIRECTIONS = {
 
 
 @pytest.mark.parametrize("axis", DIRECTIONS)
-def test_directions_in_the_plane(axis: str) -> None:
-    """By hand: the axis that z turns into takes x and y with it."""
+def test_directions_in_the_plane_follow_the_smallest_rotation(axis: str) -> None:
+    """By hand: the rotation from z to the axis also turns x and y."""
     x, y = DIRECTIONS[axis]
     robot = dyn_core.load_robot(chain(planar(axis)).replace('rpy="0.4 -0.5 0.6"', ""), snap=0)
     positions = ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, math.pi / 2])
@@ -248,7 +248,9 @@ UNUSED = (
 
 
 @pytest.mark.parametrize(("joint", "more", "code", "values"), UNUSED)
-def test_elements_that_urdf_does_not_define(joint: str, more: str, code: str, values: dict) -> None:
+def test_elements_that_urdf_does_not_define_give_a_warning(
+    joint: str, more: str, code: str, values: dict
+) -> None:
     with pytest.warns(dyn_core.ModelWarning) as caught:
         robot = dyn_core.load_robot(chain(joint).replace("</robot>", f"{more}</robot>"))
     (warning,) = (warning.message for warning in caught)
@@ -264,8 +266,8 @@ def test_zeros_give_no_warning() -> None:
         dyn_core.load_robot(chain('floating <limit effort="0" velocity="0.0"/><dynamics damping="0"/>'))
 
 
-def test_frames_of_loops() -> None:
-    """A loop may end on the child of a compound joint, on links fixed to it, and within the chain."""
+def test_loops_may_end_on_compound_joints() -> None:
+    """On the child, on links fixed to it, and within the chain of simple joints."""
     urdf = chain("floating", "revolute", "fixed", planar("0 1 0"))
     loop = {"type": "spherical", "parent": {"link": "l0"}, "child": {"link": "l3", "xyz": [1, 2, 3]}}
     inner = {"type": "revolute", "parent": {"link": "l1"}, "child": {"link": "j3/x_link"}}
@@ -275,7 +277,7 @@ def test_frames_of_loops() -> None:
 
 
 def test_yaw_pitch_roll_are_those_of_urdf() -> None:
-    """At these positions the child is where an <origin> of the same numbers would put it."""
+    """The child is where an <origin> with the same numbers would put it."""
     robot = dyn_core.load_robot(chain("floating").replace("rpy=", "none="), snap=0)
     origin = 'xyz="0.7 -0.5 0.4" rpy="1.1 -0.4 0.3"'
     fixed = dyn_core.load_robot(chain("fixed").replace('xyz="0.2 0.1 -0.3" rpy="0.4 -0.5 0.6"', origin))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Physically consistent parameters are possible, the best of those, and expected where nothing is known."""
+"""Consistent parameters are physically possible, optimal, and equal to the prior where data show nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POINTS = st.lists(POINT.map(np.array), min_size=5, max_size=8)
 
 
 def of_points(points: list[np.ndarray]) -> np.ndarray:
-    """Ten parameters of some masses at points."""
+    """Ten parameters of some point masses."""
     J = sum(m * (np.dot(r, r) * np.eye(3) - np.outer(r, r)) for *r, m in points)
     MS = sum(m * np.array(r) for *r, m in points)
     return np.array([J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2], *MS, sum(p[3] for p in points)])
@@ -36,7 +36,7 @@ def of_points(points: list[np.ndarray]) -> np.ndarray:
 
 @given(POINTS)
 @settings(max_examples=50, deadline=None)
-def test_pseudo_inertia_of_masses(points: list[np.ndarray]) -> None:
+def test_pseudo_inertia_of_point_masses(points: list[np.ndarray]) -> None:
     k = of_points(points)
     P = pseudo_inertia(k)
     expected = sum(m * np.outer((*r, 1.0), (*r, 1.0)) for *r, m in points)
@@ -64,15 +64,15 @@ BALL = [0.1, 0.0, 0.0, 0.1, 0.0, 0.1, 0.0, 0.0, 0.0, 2.0]
         ([0.0, 0.0, 0.0, 0.02, 0.0, 0.02, 0.2, 0.0, 0.0, 2.0], False, True),  # a rod
         ([0.0] * 9 + [2.0], False, True),  # a point
         ([0.0] * 10, False, True),
-        ([*BALL[:9], -2.0], False, False),  # mass
+        ([*BALL[:9], -2.0], False, False),  # negative mass
         ([-0.001, *BALL[1:]], False, False),
-        ([0.3, *BALL[1:]], False, False),  # triangle inequality
+        ([0.3, *BALL[1:]], False, False),  # violates the triangle inequality
         ([0.1, 0.15, *BALL[2:]], False, False),  # not positive definite
         ([*BALL[:6], 5.0, *BALL[7:]], False, False),  # centre of mass too far out
         ([*BALL[:9], np.nan], False, False),
     ],
 )
-def test_possible_bodies_and_those_at_the_border(body: list[float], possible: bool, nearly: bool) -> None:
+def test_possible_bodies_and_bodies_at_the_boundary(body: list[float], possible: bool, nearly: bool) -> None:
     assert is_possible(np.array(body)) == possible
     assert physical.is_nearly_possible(np.array(body)) == nearly
     if np.isfinite(body).all():
@@ -98,7 +98,7 @@ EXPECTED, REAL = arm(SIX), with_drives(arm(SIX))
 
 
 def test_truth_is_found_and_possible() -> None:
-    """What is not shown is as expected: the mass of the first link of an arm on the floor moves nothing."""
+    """Unidentifiable parameters keep the prior, as the mass of the first link of an arm on the floor."""
     base, data, solution, found = identified(EXPECTED, measured(exact_motion(REAL, 12.0), seed=0))
     assert np.all(found.x[len(base.kept) :].reshape(6, 3)[:, :2] >= 0.0)
     z = (found.x - true_values(REAL, base)) / solution.deviations
@@ -109,19 +109,19 @@ def test_truth_is_found_and_possible() -> None:
     bodies, impossible = expected_bodies(EXPECTED)
     assert impossible == ()
     np.testing.assert_allclose(found.standard[0, 9], bodies[0, 9], rtol=0.35)
-    assert found.informed[0, 9] < 0.2  # of M1
-    assert found.informed[5, 6] > 0.9  # of MX6
+    assert found.informed[0, 9] < 0.2  # for M1
+    assert found.informed[5, 6] > 0.9  # for MX6
 
 
 def test_impossible_estimates_become_possible() -> None:
-    """Torques so noisy that least squares have bodies that cannot be, and rotors that drive."""
+    """With very noisy torques, least squares give impossible bodies and rotors with negative inertia."""
     noisy = measured(exact_motion(REAL, 6.0), seed=1, torque_noise=3.0)
     base, _, solution, _ = identified(EXPECTED, noisy)
     assert min(x for name, x in zip(base.kept, solution.x, strict=False) if name.startswith("Ia")) < 0.0
 
 
 def test_impossible_descriptions_are_repaired() -> None:
-    """A link without mass is no mistake."""
+    """A link without mass is allowed."""
     values = np.array(EXPECTED.parameters).reshape(6, 14)
     values[3, :10] = 0.0
     assert of_impossible(EXPECTED.with_parameters(values.ravel())) == ()
@@ -138,11 +138,11 @@ def test_impossible_descriptions_are_repaired() -> None:
     assert (two.code, two.values["joints"]) == ("described-bodies-impossible", ("joint_3", "joint_5"))
 
 
-@example(3400, -2.96875)  # whose objective has no digits left to descend by
+@example(3400, -2.96875)  # noise for which the objective has too few digits to descend further
 @given(st.integers(0, 10_000), st.floats(-3.0, 3.0))
 @settings(max_examples=40, deadline=None)
-def test_it_is_the_minimum(seed: int, exponent: float) -> None:
-    """No possible parameters nearby are better; there is one minimum, so none far away is either."""
+def test_the_result_is_the_minimum(seed: int, exponent: float) -> None:
+    """No possible parameters nearby are better. The problem is convex, so there is no other minimum."""
     random = np.random.default_rng(seed)
     body = of_points([np.append(random.normal(size=3), random.uniform(0.2, 1.0)) for _ in range(6)])
     W = random.normal(size=(6, 12))
@@ -170,7 +170,7 @@ def test_it_is_the_minimum(seed: int, exponent: float) -> None:
         assert cost(found.x + step) >= least - 1e-5 * max(1.0, abs(least)) * 1e-3 - 2e-6
 
 
-def test_the_weight_of_the_description_matters_where_little_is_measured() -> None:
+def test_the_weight_of_the_prior_matters_where_little_is_measured() -> None:
     moved = measured(exact_motion(REAL, 6.0), seed=3, torque_noise=0.2)
     found = [identified(EXPECTED, replace(moved), weight)[3].standard for weight in (1e-2, 1e2)]
     far = [np.abs(bodies - expected_bodies(EXPECTED)[0]).mean() for bodies in found]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrist whose motors move two joints: one command from what drives say to all that there is.
+"""A wrist whose motors move two joints: from drive signals to all result files with one command.
 
-The log is made by Pinocchio, with rotors and friction of the motors on their side, and without dyn_core.
+Pinocchio makes the log, with rotors and friction on the motor side; dyn_core is not used for it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from dyn_core.cli.main import main
 JOINTS = ("shoulder", "wrist_1", "wrist_2")
 RATIO = np.array([80.0, 50.0, -40.0])
 C = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.5, -0.5]])
-"""q = C q_a: the motors of the wrist turn alike to bend it, and against each other to turn it."""
-ROTOR = np.array([4e-5, 2e-5, 3e-5])  # Inertias of the motors (kg m^2), on their side
+"""q = C q_a: the wrist motors turn in the same direction to bend it, in opposite directions to turn it."""
+ROTOR = np.array([4e-5, 2e-5, 3e-5])  # Inertias of the motors (kg m^2), motor side
 VISCOUS, COULOMB = np.array([5e-4, 3e-4, 4e-4]), np.array([0.04, 0.02, 0.03])
-"""Friction of the motors (N m s/rad, N m), on their side."""
+"""Friction of the motors (N m s/rad, N m), motor side."""
 
 MAP = """
 time: {column: time, unit: s}
@@ -37,7 +37,7 @@ coupling:
 
 
 def urdf(mass: float) -> str:
-    """An arm, whose tool has a mass (kg)."""
+    """An arm whose tool has a mass (kg)."""
     axes, places = ("0 1 0", "0 1 0", "1 0 0"), ("0 0 0.3", "0.4 0 0", "0.1 0 0")
     text, before = '<robot name="bent"><link name="base"/>', "base"
     for name, axis, xyz, m in zip(JOINTS, axes, places, (5.0, 1.0, mass), strict=True):
@@ -53,7 +53,7 @@ def urdf(mass: float) -> str:
 
 
 def write_log(path: Path, mass: float = 1.5, seed: int = 0) -> None:
-    """Write what encoders and torque sensors of the motors say, with noise."""
+    """Write noisy signals of motor encoders and motor torque sensors."""
     random = np.random.default_rng(seed)
     t = np.arange(12_000) * 1e-3
     w = 2.0 * np.pi * 0.12 * np.arange(1, 6)
@@ -64,7 +64,7 @@ def write_log(path: Path, mass: float = 1.5, seed: int = 0) -> None:
     qdd = -sines @ (a * w[:, None] ** 2) - cosines @ (b * w[:, None] ** 2)
     oracle = Oracle(urdf(mass), JOINTS, (0.0, 0.0, -9.81))
     rigid = np.array([oracle.inverse_dynamics(*state, {}) for state in zip(q, qd, qdd, strict=True)])
-    # q = C theta / N of the motors' angles theta; the power of both sides is the same.
+    # q = C theta / N with the motor angles theta; the power is the same on both sides.
     to_motor = RATIO[:, None] * np.linalg.inv(C)
     theta, omega, alpha = (x @ to_motor.T for x in (q, qd, qdd))
     motor = rigid @ np.linalg.inv(to_motor) + ROTOR * alpha + VISCOUS * omega + COULOMB * np.sign(omega)
@@ -98,7 +98,7 @@ def identified(place: Path) -> Path:
 def test_rotors_and_friction_of_the_motors_are_found(place: Path, identified: Path, capsys) -> None:
     result = json.loads((identified / "result.json").read_text())
     for k, number in ((1, "2"), (2, "3")):
-        # Of the joint's side: the motor's angle divided by the ratio.
+        # On the joint side: the motor angle divided by the ratio.
         expected = [ROTOR[k] * RATIO[k] ** 2, VISCOUS[k] * RATIO[k] ** 2, COULOMB[k] * abs(RATIO[k])]
         motor = result["motors"][number]
         assert set(motor["joints"]) == {"wrist_1", "wrist_2"}
@@ -109,7 +109,8 @@ def test_rotors_and_friction_of_the_motors_are_found(place: Path, identified: Pa
     assert "no motors that move several joints" in report
     assert "1 shoulder, 2 wrist_1, 3 wrist_2" in report
     assert "XX (kg m^2)" in report
-    # The file has it all: predictions are as good, and those of nodes, which have no such motors, nearly so.
+    # The file has everything. Predictions are as good; those of nodes, which have no such motors, almost as
+    # good.
     capsys.readouterr()
     out = ["--parameters", str(identified / "parameters.yaml"), "--out", str(place / "tau.csv")]
     assert run(place, "predict", "log.csv", "--json", *out) == 0
@@ -119,7 +120,7 @@ def test_rotors_and_friction_of_the_motors_are_found(place: Path, identified: Pa
 
 
 def test_without_the_coupling_the_friction_is_not_explained(place: Path) -> None:
-    """The same signals on the side of the joints, with the coupling and without."""
+    """The same joint-side signals, with the coupling and without."""
     log = dyn_core.read_log(place / "log.csv", place / "map.yaml")
     write_table(place / "joints.csv", JOINTS, log.time, log.q, log.tau, "%.12g")
     robot = dyn_core.load_robot(place / "arm.urdf")
@@ -137,7 +138,7 @@ def test_without_the_coupling_the_friction_is_not_explained(place: Path) -> None
 
 @pytest.mark.parametrize("known", [False, True], ids=["pair", "parameters"])
 def test_payload_of_a_coupled_wrist(place: Path, identified: Path, known: bool, capsys) -> None:
-    """A tool of 2.1 kg in the place of 1.5 kg is a payload of 0.6 kg, without rotors and friction."""
+    """Replacing a tool of 1.5 kg by one of 2.1 kg is a payload of 0.6 kg, without rotors and friction."""
     write_log(place / "full.csv", mass=2.1, seed=1)
     beside = ["--unloaded", str(place / "log.csv"), "--friction", "standard"]
     beside = ["--parameters", str(identified / "parameters.yaml")] if known else beside

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two frames of each cut joint, as SYMORO+ 2003, sec. 1.5, has them and tables 1.3 and 1.4 print them."""
+"""The two frames of each cut joint, as in SYMORO+ 2003, sec. 1.5 and tables 1.3 and 1.4."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SR400_TABLE = """
 9   8  loop_1 (revolute)  0  0  0     0  0      0.95   t9  0
 10  3  loop_1 (revolute)  0  2  Pi/2  0  0      -0.4   0   0
 """
-"""SYMORO+ 2003, table 1.3, with lengths of ours."""
+"""SYMORO+ 2003, table 1.3, with our own lengths."""
 
 AKR_TABLE = """
 1   0  joint_1            1  0  0    0  0      0     t1   0
@@ -56,11 +56,11 @@ AKR_TABLE = """
 13  7  loop_1 (revolute)  0  2  -1.43824   0  0  0.302655  0  0
 14  2  loop_2 (revolute)  0  2  -0.291457  0  0  0.417612  0  0
 """
-"""SYMORO+ 2003, table 1.4, with numbers of ours."""
+"""SYMORO+ 2003, table 1.4, with our own numbers."""
 
 
 def cells(table: str) -> list[list[str]]:
-    """Return the cells of a table, without its head; names of cut joints in one cell."""
+    """Return the cells of a table without its head; the name of a cut joint is one cell."""
     text = re.sub(r" \((\w+)\)", r"_(\1)", table).replace(" + ", "+").replace(" - ", "-")
     return [line.split() for line in text.strip().splitlines() if not line.startswith("j ")]
 
@@ -69,7 +69,7 @@ TABLES = [(SR400_PAR, SR400_TABLE), (AKR3000, AKR_TABLE)]
 
 
 @pytest.mark.parametrize(("text", "table"), TABLES, ids=["SR400", "AKR-3000"])
-def test_the_tables_of_the_book_are_printed(text: str, table: str) -> None:
+def test_the_printed_tables_are_those_of_the_book(text: str, table: str) -> None:
     robot = dyn.load_robot(text)
     assert cells(robot.mdh_table()) == cells(table)
     assert dyn.load_robot(dyn.write_par(robot)).mdh_table() == robot.mdh_table()
@@ -85,7 +85,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def closed_at(kind: str, q: list[float], seed: int) -> Robot:
-    """A robot of two branches with a cut joint anywhere, which is closed and at 0 at some positions."""
+    """A robot of two branches with a cut joint anywhere, closed with variable 0 at the given positions."""
     random = np.random.default_rng(seed)
     T = link_placements(TREE, q)
     bodies = (2, len(TREE.joints))
@@ -105,8 +105,8 @@ def closed_at(kind: str, q: list[float], seed: int) -> Robot:
 
 @pytest.mark.parametrize("kind", [kind.value for kind in LoopType])
 @pytest.mark.parametrize("seed", range(4))
-def test_both_frames_are_one_frame_where_the_loop_is_closed(kind: str, seed: int) -> None:
-    """What the type of the joint fixes is the same in frames k and k+B, which are on the bodies they name."""
+def test_both_cut_frames_coincide_where_the_loop_is_closed(kind: str, seed: int) -> None:
+    """They agree in what the joint type constrains, and are on the bodies that they name."""
     q = np.random.default_rng(100 + seed).uniform(-1.0, 1.0, TREE.dof).tolist()
     robot = closed_at(kind, q, seed)
     (loop,) = robot.loops
@@ -136,8 +136,8 @@ def test_both_frames_are_one_frame_where_the_loop_is_closed(kind: str, seed: int
     assert (f"R{n + 1}" == rows[0][10]) == (kind in ("prismatic", "cylindrical"))
 
 
-def test_the_axis_of_a_cut_joint_follows_the_last_joint_of_its_branch() -> None:
-    """x of the last frame points to the cut joint, so that gamma of frames k and k+B is 0 there."""
+def test_gamma_of_a_cut_frame_is_zero_where_the_axes_are_parallel() -> None:
+    """x of the last frame points to the cut joint."""
     robot = dyn.load_robot(FIVE_BAR, FIVE_BAR_SIDE.replace("[0.5, 0, 0]", "[0.3, 0.4, 0]"))
     (loop,) = robot.loops
     assert loop.frames is not None
@@ -145,7 +145,7 @@ def test_the_axis_of_a_cut_joint_follows_the_last_joint_of_its_branch() -> None:
         assert (frame.mdh.gamma, frame.mdh.d) == (0.0, pytest.approx(0.5, abs=1e-15))
 
 
-def test_a_par_file_that_cuts_an_actuated_joint() -> None:
+def test_a_par_file_that_cuts_an_actuated_joint_is_refused() -> None:
     with refused("loop-cut-at-actuator", loop=1, line_number=2, frame=9):
         dyn.load_robot(SR400_PAR.replace("1,0,0,0}\nTheta", "1,0,1,0}\nTheta"))
     without = re.sub(r"Mu = \{[^}]*\}", "", SR400_PAR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A side file that says that the base moves, and all that takes a base as standing still."""
+"""Side files that declare a moving base, and functions that need a fixed base."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ USES: dict[str, tuple[Callable[[dyn_core.Robot], object], str]] = {
 
 
 @pytest.mark.parametrize("what", USES)
-def test_what_takes_a_base_as_standing_still_refuses_one_that_moves(what: str) -> None:
+def test_functions_for_fixed_bases_refuse_a_moving_base(what: str) -> None:
     use, instead = USES[what]
     code, values = ("misplaced", {"alternative": instead}) if instead else ("unsupported", {})
     with refused(f"moving-base-{code}", operation=what, robot="arm", base="free", **values):
         use(FREE)
 
 
-def test_a_base_that_is_held() -> None:
-    """It is that of the robot without the word, for all uses, and its parameters on a moving base are had."""
+def test_with_fixed_base_removes_the_declaration() -> None:
+    """Parameters for a moving base are still available."""
     held = FREE.with_fixed_base()
     assert held == STANDING
     assert held.with_fixed_base() == held
@@ -54,7 +54,7 @@ def test_a_base_that_is_held() -> None:
     assert dyn_core.compile_model(of_moving.base.robot, backend="python").joint_names == ("j1", "j2")
 
 
-def test_how_the_base_is_declared() -> None:
+def test_declarations_of_the_base() -> None:
     floating, given = dyn_core.load_robot(root("floating")), {"base": "given"}
     rubbing = {"friction": {"root/x": {"viscous": 1.0}}}
     for robot, expected in (
@@ -66,7 +66,7 @@ def test_how_the_base_is_declared() -> None:
     ):
         found = declared_base(robot)
         assert (None if found is None else tuple(found)) == expected
-    # A joint at the root stays one of a chain.
+    # Without a declaration, a joint at the root belongs to the chain.
     assert floating.base is None
     assert dyn_core.compile_model(floating, backend="python").joint_names[0] == "root/trans_x"
     assert dyn_core.Simulator(floating).joint_names[0] == "root/trans_x"
@@ -86,19 +86,19 @@ SHOWN = ((3, "3"), (-2, "-2"), (3.5, "3.5"), (True, "true"), ("Free", "Free"), (
         ("# a base\nbase: 3", "unknown at base (line 2): 3, "),
     ],
 )
-def test_unknown_kinds_of_base(side: object, expected: str) -> None:
+def test_unknown_kinds_of_base_are_refused(side: object, expected: str) -> None:
     assert refusal(dyn_core.load_robot, ARM, loops=side) == f"base-kind-{expected}[free, planar, given]"
 
 
-def test_other_numbers_and_words_in_the_data() -> None:
+def test_wrong_values_in_the_data_are_refused() -> None:
     for given, shown in ((True, "true"), (10**400, "inf")):
         said = refusal(dyn_core.load_robot, ARM, loops={"rotor_inertia": {"j1": given}})
         assert said == f"node-not-finite at rotor_inertia of joint 'j1': a finite number, {shown}"
     assert dyn_core.load_robot(ARM, loops={"rotor_inertia": {"j1": np.int64(2)}}).joints[0].Ia == 2.0
 
 
-def test_springs_and_loops_beside_a_moving_base(tmp_path: Path) -> None:
-    """They are refused when the robot is loaded, with the names of both, and the file."""
+def test_springs_and_loops_with_a_moving_base_are_refused(tmp_path: Path) -> None:
+    """Loading fails with the names of both, and the file."""
     path = tmp_path / "side.yaml"
     path.write_text("base: free\nelastic: {j1: {stiffness: 100}}\n")
     for side, file in ((path, str(path)), (path.read_text(), None)):
@@ -116,15 +116,15 @@ def test_springs_and_loops_beside_a_moving_base(tmp_path: Path) -> None:
         dyn_core.load_robot(urdf(constraint), loops={"base": "free"})
 
 
-def test_what_a_root_joint_of_a_base_does_not_have() -> None:
+def test_properties_of_a_root_joint_that_is_the_base_are_refused() -> None:
     friction, rotor = {"friction": {"root/x": {"coulomb": 1.0}}}, {"rotor_inertia": {"root/x": 1.0}}
     for side, what in ((friction, "friction"), (rotor, "a rotor inertia")):
         said = refusal(dyn_core.compile_moving_base, dyn_core.load_robot(root("planar"), loops=side))
         assert said == f"base-joint-property: root, planar, root/x, {what}, arm"
 
 
-def test_values_by_name() -> None:
-    """Of joints, as `Simulator` takes them: those that are not named are 0."""
+def test_values_by_name_default_to_zero() -> None:
+    """Joint values as for `Simulator`."""
     named = MovingBaseSimulator(STANDING, "free", SETTINGS, q={"j2": 0.2}, qd={"j1": 1.0})
     plain = MovingBaseSimulator(STANDING, "free", SETTINGS, q=[0.0, 0.2], qd=[1.0, 0.0])
     named.set_effort({"j1": 0.7})
@@ -157,14 +157,14 @@ def test_efforts_of_passive_joints_and_efforts_and_states_beyond_limits_are_repo
     simulator.reset()
     np.testing.assert_array_equal(simulator.command, [0.0, 0.0])
 
-    # Limits that nothing enforces
+    # Limits that are not enforced
     simulator = MovingBaseSimulator(STANDING, "free", SETTINGS, q=[7.0, 1.5], qd=[20.0, -10.0])
     assert (simulator.beyond_limits, simulator.too_fast) == (("j2",), ("j2",))
     simulator.set_state(simulator.state.pose, simulator.state.V, [0.0, -1.0], [0.0, 9.0])
     assert (simulator.beyond_limits, simulator.too_fast) == ((), ())
 
 
-def test_what_a_simulator_refuses() -> None:
+def test_wrong_simulator_arguments_are_refused() -> None:
     with refused("robot-type", given="str"):
         MovingBaseSimulator("arm.urdf", "free")  # type: ignore[arg-type]
     with refused("argument-type", argument="settings", expected="MovingBaseSettings"):
@@ -192,7 +192,7 @@ def test_what_a_simulator_refuses() -> None:
             MovingBaseSimulator(STANDING, kind, SETTINGS, V=[speed] * n, qd=[1e3, 0.0]).step()
 
 
-def test_what_a_driven_base_refuses() -> None:
+def test_wrong_driven_base_arguments_are_refused() -> None:
     model = dyn_core.compile_moving_base(FREE, backend="python")
     with refused("model-type", given="MovingBaseModel"):
         dyn_core.DrivenBase(model)  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filters of measured signals: their gains, their derivatives, and the times that they accept."""
+"""Filters of measured signals: gains, derivatives, and accepted times."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def derivatives(filter_: DerivativeFilter, times, signal) -> np.ndarray:
 
 
 @pytest.mark.parametrize("second", [False, True])
-def test_a_ramp_from_rest_as_the_closed_form_says(second: bool) -> None:
+def test_a_ramp_from_rest_agrees_with_the_closed_form(second: bool) -> None:
     """For u = r t from x = 0: velocity r (1 - e^-wt (1 + wt [+ (wt)^2 / 2]))."""
     filter_ = made(second)
     w, r = filter_.corner, 0.7
@@ -44,8 +44,8 @@ def test_a_ramp_from_rest_as_the_closed_form_says(second: bool) -> None:
 
 
 @pytest.mark.parametrize("second", [False, True])
-def test_irregular_samples_as_an_integration_of_the_equation(second: bool) -> None:
-    """Runge-Kutta 4 with small steps over the straight lines between samples."""
+def test_irregular_samples_agree_with_an_integration_of_the_equation(second: bool) -> None:
+    """Runge-Kutta 4 with small steps along the straight lines between samples."""
     filter_ = made(second, cutoff=8.0)
     w, m = filter_.corner, filter_.order
     times = np.concatenate(([0.0], irregular_times(60, period=4e-3, seed=2)))
@@ -74,27 +74,27 @@ def test_irregular_samples_as_an_integration_of_the_equation(second: bool) -> No
 
 @pytest.mark.parametrize("second", [False, True])
 @pytest.mark.parametrize("frequency", [0.5, 5.0, 20.0, 60.0])
-def test_a_sine_as_the_transfer_function_says(second: bool, frequency: float) -> None:
+def test_a_sine_agrees_with_the_transfer_function(second: bool, frequency: float) -> None:
     filter_ = made(second)
     w, m, s = filter_.corner, filter_.order, 2j * math.pi * frequency
     gain = 1.0 / (1.0 + s / w) ** m
     times = np.concatenate(([0.0], irregular_times(9000, period=1e-4)))
     got = derivatives(filter_, times, lambda t: math.sin(2.0 * math.pi * frequency * t))
-    late = times > 0.4  # what was at the beginning has died away
+    late = times > 0.4  # the initial transient has decayed
     for k in range(m - 1):
         expected = (gain * s ** (k + 1) * np.exp(s * times)).imag
-        # Straight lines between samples lose (s T)^2 / 12 of a sine.
+        # Straight lines between samples reduce a sine by the fraction (s T)^2 / 12.
         np.testing.assert_allclose(got[late, k, 0], expected[late], atol=3e-3 * abs(gain * s ** (k + 1)))
 
 
 @pytest.mark.parametrize("second", [False, True])
-def test_cutoff_and_delay_are_what_they_are_called(second: bool) -> None:
+def test_cutoff_and_delay_agree_with_their_definitions(second: bool) -> None:
     filter_ = made(second, cutoff=30.0)
     w, m = filter_.corner, filter_.order
     assert abs(1.0 / (1.0 + 2j * math.pi * 30.0 / w) ** m) == pytest.approx(math.sqrt(0.5))
     assert filter_.delay == pytest.approx(m / w)
-    # A signal with constant acceleration: its velocity comes late by the delay, once the start has died away.
-    # The straight lines between samples have no acceleration: what is left of their corners shrinks with w T.
+    # With constant acceleration, the velocity lags by the delay once the initial transient has decayed.
+    # The straight lines between samples have no acceleration; the error of their corners falls with w T.
     times = np.arange(0.0, 0.5, 1e-4)
     got = derivatives(filter_, times, lambda t: 0.5 * 4.0 * t * t)
     assert got[-1, 0, 0] == pytest.approx(4.0 * (times[-1] - filter_.delay), rel=1e-5)
@@ -103,18 +103,18 @@ def test_cutoff_and_delay_are_what_they_are_called(second: bool) -> None:
 
 
 @pytest.mark.parametrize("second", [False, True])
-def test_noise_gain(second: bool) -> None:
+def test_noise_gain_agrees_with_the_formula(second: bool) -> None:
     period, sigma = 1e-4, 1e-3
     filter_ = DerivativeFilter([str(j) for j in range(50)], 20.0, second=second)
     noise = np.random.default_rng(5).normal(0.0, sigma, (6000, 50))
     got = np.array([filter_.update(k * period, sample) for k, sample in enumerate(noise)])[1500:]
     measured = got.std(axis=(0, 2)) / sigma
-    # The formulas are for w T << 1, which here is 0.025; some 1e4 independent values give 1 %.
+    # The formulas hold for w T << 1, here 0.025; some 1e4 independent values give 1 %.
     np.testing.assert_allclose(measured, filter_.noise_gain(period), rtol=0.05)
 
 
 @pytest.mark.parametrize("second", [False, True])
-def test_the_first_sample_does_not_kick(second: bool) -> None:
+def test_the_first_sample_causes_no_transient(second: bool) -> None:
     filter_ = made(second)
     assert filter_.started is None
     for t in (5.0, 5.001, 5.0015, 5.01):
@@ -123,7 +123,7 @@ def test_the_first_sample_does_not_kick(second: bool) -> None:
 
 
 @pytest.mark.parametrize("jump_in_time", [0.11, -0.001, -50.0, 1000.0])
-def test_gaps_and_times_that_go_back_start_anew(jump_in_time: float) -> None:
+def test_gaps_and_times_that_go_back_restart_the_filter(jump_in_time: float) -> None:
     filter_ = made(second=True, max_gap=0.1)
     derivatives(filter_, np.arange(0.0, 0.5, 1e-3), lambda t: math.sin(9.0 * t))
     t = 0.499 + jump_in_time
@@ -136,7 +136,7 @@ def test_gaps_and_times_that_go_back_start_anew(jump_in_time: float) -> None:
         np.testing.assert_array_equal(filter_.update(now, sample), fresh.update(now, sample))
 
 
-def test_a_gap_within_the_limit_is_a_straight_line_and_a_reset_starts_anew() -> None:
+def test_a_short_gap_is_a_straight_line_and_a_reset_restarts_the_filter() -> None:
     filter_ = made(second=False, max_gap=0.1)
     filter_.update(0.0, np.zeros(2))
     (qd,) = filter_.update(0.1, np.array([0.1, 0.2]))
@@ -148,8 +148,8 @@ def test_a_gap_within_the_limit_is_a_straight_line_and_a_reset_starts_anew() -> 
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_the_state_is_changed_by_new_samples_alone(bad: float) -> None:
-    """Not by numbers that are not finite, by a time that comes twice, or by vectors that are written to."""
+def test_only_new_valid_samples_change_the_state(bad: float) -> None:
+    """Non-finite numbers, repeated times, and later writes to the input vectors have no effect."""
     filter_, other = made(second=True), made(second=True)
     for k in range(10):
         t, sample = 1e-3 * k, np.array([k**2, -k], dtype=float)
@@ -175,7 +175,7 @@ def test_periods_of_a_nanosecond() -> None:
     np.testing.assert_allclose(qdd, 3.0 * filter_.corner * 0.5 * x**2, atol=1e-6)
 
 
-def test_wrong_settings() -> None:
+def test_wrong_settings_are_refused() -> None:
     cutoff, gap = "the cutoff of a derivative filter (Hz)", "the longest gap of a derivative filter (s)"
     for options, setting, given in (
         *(({"cutoff": value}, cutoff, value) for value in (0.0, math.nan)),
@@ -185,7 +185,7 @@ def test_wrong_settings() -> None:
             DerivativeFilter(NAMES, **options)
 
 
-# The filter of both sides keeps what is slow, takes what is fast, and differentiates.
+# The zero-phase filter keeps slow signals, removes fast ones, and differentiates.
 
 
 def sines(frequency: float, count: int = 4000) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +194,7 @@ def sines(frequency: float, count: int = 4000) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("factor", [2, 5, 10, 40])
-def test_slow_waves_stay(factor: int) -> None:
+def test_slow_waves_pass(factor: int) -> None:
     decimation = Decimation(factor)
     value, slope = sines(0.2 / factor)
     kept = slice(decimation.reach, decimation.reach + factor * decimation.count(4000), factor)
@@ -203,15 +203,15 @@ def test_slow_waves_stay(factor: int) -> None:
 
 
 @pytest.mark.parametrize("factor", [5, 10, 40])
-def test_both_filters_are_one(factor: int) -> None:
-    """The derivative of what is filtered is the filtered derivative, to many digits."""
+def test_differentiation_and_filtering_commute(factor: int) -> None:
+    """The derivative of the filtered signal is the filtered derivative, to many digits."""
     decimation = Decimation(factor)
     value, slope = sines(0.3 / factor)
     difference = decimation.derivative(value) - decimation.of(slope)
     assert np.abs(difference).max() < 2e-4 * np.abs(slope).max()
 
 
-def test_fast_waves_go_and_lines_are_exact() -> None:
+def test_fast_waves_are_removed_and_lines_are_exact() -> None:
     decimation = Decimation(10)
     assert np.abs(decimation.of(sines(0.08)[0])).max() < 5e-3
     line = np.arange(500.0)
@@ -235,11 +235,11 @@ def test_counts() -> None:
 
 
 @pytest.mark.parametrize("factor", [1, 2, 5, 20])
-def test_memory_is_that_of_white_noise(factor: int) -> None:
-    """The variance of sums of samples that are kept, beside that of as many independent ones."""
+def test_the_memory_of_the_filter_agrees_with_white_noise(factor: int) -> None:
+    """The variance of sums of kept samples, compared with sums of as many independent samples."""
     decimation = Decimation(factor)
     noise = np.random.default_rng(0).normal(size=(1000, 100 * factor + 2 * decimation.reach))
     left = decimation.of(noise.T)
     ratio = left.sum(axis=0).var() / (len(left) * left.var())
-    # The variance of 1000 sums is known to some 4.5 %.
+    # The variance of 1000 sums is known to about 4.5 %.
     assert ratio == pytest.approx(decimation.memory, rel=0.15)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the signals of a motion is named, and nothing where nothing is wrong."""
+"""Wrong signals of a motion are named; correct signals give no finding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Case = tuple[BaseColumns, Signals]
 
 @cache
 def of_arm(name: str) -> Case:
-    """What was measured is right: what is done to the signals afterwards is not."""
+    """Return correct signals of an arm; the tests change them afterwards."""
     robot = with_drives(arm(ARMS[name]))
     return base_columns(robot), measured(exact_motion(robot, 10.0), seed=0)
 
@@ -43,7 +43,7 @@ def found_in(base: BaseColumns, moved: Signals) -> tuple[Finding, ...]:
 
 
 def only(findings: Sequence[Finding], joints: Sequence[int], code: str) -> Finding:
-    """Return the only finding, an error about joints by place."""
+    """Return the only finding, an error about these joints (by index)."""
     (finding,) = findings
     assert finding.names == tuple(f"joint_{joint + 1}" for joint in joints)
     assert (finding.code, finding.severity) == (code, Severity.ERROR)
@@ -51,7 +51,7 @@ def only(findings: Sequence[Finding], joints: Sequence[int], code: str) -> Findi
 
 
 def numbered(findings: Sequence[Finding]) -> list[tuple[int, str]]:
-    """Return the number of the joint, counted from 1, and the code of each finding."""
+    """Return joint number, counted from 1, and code of each finding."""
     return [(int(finding.names[0].removeprefix("joint_")), finding.code) for finding in findings]
 
 
@@ -62,7 +62,7 @@ def with_torque(moved: Signals, joint: int, change: Callable[[np.ndarray], np.nd
 
 
 def at(joint: int, value: float, dof: int, otherwise: float = 1.0) -> np.ndarray:
-    """Return an array of one value at a joint, and another elsewhere."""
+    """Return an array with one value at a joint and another elsewhere."""
     return np.where(np.arange(dof) == joint, value, otherwise)
 
 
@@ -75,7 +75,7 @@ def test_wrong_signs(name: str) -> None:
         only(found_in(base, wrong), [joint], "torque-sign-wrong")
 
 
-def test_wrong_signs_of_several(case: Case) -> None:
+def test_wrong_signs_of_several_torques(case: Case) -> None:
     base, moved = case
     tau = moved.tau.copy()
     tau[:, [1, 4]] *= -1.0
@@ -90,7 +90,7 @@ def test_wrong_signs_of_several(case: Case) -> None:
 
 @pytest.mark.parametrize("torque", [1.0, -1.0], ids=["position", "position and torque"])
 def test_wrong_signs_of_positions(case: Case, torque: float) -> None:
-    """Of each joint; with that of the torque as well, friction brakes as it should."""
+    """Of each joint. If the torque has the wrong sign, too, friction still opposes the motion."""
     base, moved = case
     code, first = ("position-sign-wrong", 1) if torque > 0.0 else ("axis-sign-wrong", 5)
     for joint in each(range(moved.dof), first):
@@ -98,8 +98,8 @@ def test_wrong_signs_of_positions(case: Case, torque: float) -> None:
         only(found_in(base, wrong), [joint], code)
 
 
-def test_several_mistakes_at_once() -> None:
-    """Signs of different kinds; gains and a zero."""
+def test_several_mistakes_are_found_together() -> None:
+    """Signs of different kinds; gains together with a zero."""
     base, moved = of_arm("six")
     turns, factors = np.array([1, -1, 1, -1, 1, 1.0]), np.array([1, -1, 1, 1, -1, 1.0])
     expected = [(2, "axis-sign-wrong"), (4, "position-sign-wrong"), (5, "torque-sign-wrong")]
@@ -111,7 +111,7 @@ def test_several_mistakes_at_once() -> None:
 
 
 def with_signs(moved: Signals, turns: np.ndarray, factors: np.ndarray) -> Signals:
-    """What is recorded if positions and torques have other signs."""
+    """Return the signals that are recorded with other signs of positions and torques."""
     q, qd, qdd = (values * turns for values in (moved.q, moved.qd, moved.qdd))
     return replace(moved, q=q, qd=qd, qdd=qdd, tau=moved.tau * factors)
 
@@ -140,8 +140,8 @@ def test_saturated_torques(case: Case) -> None:
 
 
 @pytest.mark.parametrize("milliseconds", some([5, -5, 2, 20], -5, 2, 20))
-def test_delays(case: Case, milliseconds: int) -> None:
-    """Torques that are recorded later than the positions, by a number of samples."""
+def test_common_delays_of_torques(case: Case, milliseconds: int) -> None:
+    """Torques that are recorded some samples later than the positions."""
     base, moved = case
     late = replace(moved, tau=np.roll(moved.tau, milliseconds, axis=0))
     (finding,) = found_in(base, late)
@@ -153,7 +153,7 @@ def test_delays(case: Case, milliseconds: int) -> None:
 
 
 @pytest.mark.parametrize("milliseconds", [-5, 5, 20])
-def test_one_joint_that_is_late_is_named(milliseconds: int) -> None:
+def test_one_late_joint_is_named(milliseconds: int) -> None:
     base, moved = of_arm("six")
     for joint in each(range(moved.dof), {-5: 0, 5: 3, 20: 5}[milliseconds]):
         late = with_torque(moved, joint, partial(np.roll, shift=milliseconds))
@@ -162,7 +162,7 @@ def test_one_joint_that_is_late_is_named(milliseconds: int) -> None:
         assert finding.values["delay"] == pytest.approx(1e-3 * milliseconds, abs=1e-3)
 
 
-def test_two_joints_that_are_late_are_named() -> None:
+def test_two_late_joints_are_named() -> None:
     base, moved = of_arm("six")
     late = with_torque(moved, 1, partial(np.roll, shift=8))
     found = found_in(base, with_torque(late, 4, partial(np.roll, shift=-8)))
@@ -171,7 +171,7 @@ def test_two_joints_that_are_late_are_named() -> None:
 
 
 def test_a_delay_that_explains_little_is_a_warning() -> None:
-    """Where something else is wrong by far more, as torques of a spring that nobody knows of."""
+    """A much larger error hides the delay: the torques of a spring that is not in the model."""
     base, moved = of_arm("six")
     tau = np.roll(moved.tau, 5, axis=0)
     tau += 0.05 * np.abs(tau).max(axis=0) * np.sign(np.sin(7.0 * moved.q))
@@ -180,20 +180,20 @@ def test_a_delay_that_explains_little_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize("gain", [0.5, 1.3, 1000.0])
-def test_gain_of_one_torque(case: Case, gain: float) -> None:
+def test_wrong_gain_of_one_torque(case: Case, gain: float) -> None:
     base, moved = case
     first = {0.5: 0, 1.3: 1, 1000.0: 2}[gain]
     for joint in each(range(first, moved.dof, 3), first):
         findings = found_in(base, replace(moved, tau=moved.tau * at(joint, gain, moved.dof)))
         assert {f.names for f in findings} == {(f"joint_{joint + 1}",)}
-        # Before the last one, that the torque is beyond its limit.
+        # An earlier finding may say that the torque exceeds its limit.
         finding = only(findings[-1:], [joint], "torque-gain-wrong")
         assert finding.values["ratio"] == pytest.approx(gain, rel=0.02)
 
 
 @pytest.mark.parametrize("degrees", [90.0, -20.0, 6.0])
-def test_zero_of_one_position(case: Case, degrees: float) -> None:
-    """The first axis is vertical, and that of the last joint turns its body: no log shows their zeros."""
+def test_wrong_zero_of_one_position(case: Case, degrees: float) -> None:
+    """The first axis is vertical and the last axis only turns its own body: no log shows their zeros."""
     base, moved = case
     first = {90.0: 1, -20.0: 2, 6.0: 3}[degrees]
     for joint in each(range(first, moved.dof - 1, 3), first):
@@ -206,8 +206,8 @@ UNITS = {1e3: "unit-millinewton-metre", 1e2: "unit-newton-centimetre", 1e-3: "un
 
 
 @pytest.mark.parametrize("factor", UNITS, ids=["mN m", "N cm", "kN m"])
-def test_unit_of_all_torques(case: Case, factor: float) -> None:
-    """Nothing but the description says so."""
+def test_wrong_unit_of_all_torques(case: Case, factor: float) -> None:
+    """Only the description shows it."""
     base, moved = case
     code = "torque-unit-wrong-beyond-limits" if factor > 1.0 else "torque-unit-wrong"
     finding = only(found_in(base, replace(moved, tau=factor * moved.tau)), [], code)
@@ -215,20 +215,20 @@ def test_unit_of_all_torques(case: Case, factor: float) -> None:
 
 
 def scale_findings(robot: dyn_core.Robot, factor: float = 1.0) -> list[Finding]:
-    """Return what is said of the unit of the torques of a robot with drives."""
+    """Return the findings about the torque unit of a robot with drives."""
     moved = measured(exact_motion(with_drives(robot), 5.0), seed=0)
     return effort_scale_findings(Equations(replace(moved, tau=factor * moved.tau), base_columns(robot)))
 
 
-def test_unit_of_torques_where_no_limits_are_known() -> None:
+def test_wrong_unit_of_torques_without_known_limits() -> None:
     text = re.sub(r"<limit[^>]*/>", "", arm_urdf(SIX)).replace("revolute", "continuous")
     finding = only(scale_findings(dyn_core.load_robot(text), 1e3), [], "torque-unit-wrong")
     assert finding.values["suspected"].code == "unit-millinewton-metre"
     assert scale_findings(dyn_core.load_robot(text)) == []
 
 
-def test_limits_and_masses_that_are_wrong_are_warnings() -> None:
-    """Where masses and torques agree, it is the limits that are made up; within the limits, the masses."""
+def test_wrong_limits_and_wrong_masses_are_warnings() -> None:
+    """First the limits contradict masses and torques, then masses contradict torques within the limits."""
     (finding,) = scale_findings(dyn_core.load_robot(arm_urdf(SIX).replace('effort="300"', 'effort="1"')))
     assert (finding.code, finding.severity) == ("torques-beyond-limits", Severity.WARNING)
     moved = measured(exact_motion(with_drives(arm(SIX)), 5.0), seed=0)
@@ -237,8 +237,8 @@ def test_limits_and_masses_that_are_wrong_are_warnings() -> None:
     assert (finding.code, finding.severity) == ("torques-unlike-masses", Severity.WARNING)
 
 
-def test_friction_is_no_unit() -> None:
-    """A robot whose torques are nearly all friction."""
+def test_large_friction_is_not_a_wrong_unit() -> None:
+    """A robot whose torques are almost only friction."""
     robot = arm(SIX)
     values = np.array(with_drives(robot).parameters).reshape(-1, 14).copy()
     values[:, 11:13] *= 300.0
@@ -247,15 +247,15 @@ def test_friction_is_no_unit() -> None:
     assert {f.code for f in findings} <= {"torques-beyond-limits"}
 
 
-def test_what_no_log_shows(case: Case) -> None:
-    """Zeros of the first vertical axis and of the last joint, and one factor of all torques."""
+def test_errors_that_no_log_shows_give_no_finding(case: Case) -> None:
+    """Zeros of the first (vertical) axis and of the last joint, and one factor for all torques."""
     base, moved = case
     for joint in (0, moved.dof - 1):
         assert found_in(base, replace(moved, q=moved.q + at(joint, 1.0, moved.dof, 0.0))) == ()
     assert found_in(base, replace(moved, tau=2.0 * moved.tau)) == ()
 
 
-def test_earlier_motion_is_the_motion_earlier() -> None:
+def test_earlier_shifts_the_motion_in_time() -> None:
     moved = exact_motion(with_drives(arm(SIX)), 4.0)
     shifted = earlier(moved, 0.0125)
     for found, exact, atol in ((shifted.q, moved.q, 1e-6), (shifted.qd, moved.qd, 1e-5)):
@@ -263,8 +263,8 @@ def test_earlier_motion_is_the_motion_earlier() -> None:
     assert earlier(moved, 0.0) is moved
 
 
-def test_standing_hides_nothing() -> None:
-    """The torque of a joint that stands for a part of the time says nothing then, be it ever so great."""
+def test_joints_at_rest_do_not_hide_wrong_signals() -> None:
+    """While a joint rests, stiction makes its torque arbitrary, so these samples are not used."""
     robot = with_drives(arm(SIX))
     exact = exact_motion(robot, 10.0)
     stands = np.zeros(exact.q.shape, dtype=bool)
@@ -284,7 +284,7 @@ def test_standing_hides_nothing() -> None:
         only(found_in(base, replace(moved, tau=moved.tau * at(joint, factor, 6))), [joint], code)
 
 
-def test_a_joint_that_stands_all_the_time_knows_no_delay(case: Case) -> None:
+def test_a_joint_that_rests_all_the_time_has_no_known_delay(case: Case) -> None:
     base, moved = case
     q, qd, qdd = moved.q.copy(), moved.qd.copy(), moved.qdd.copy()
     q[:, 3], qd[:, 3], qdd[:, 3] = 0.4, 0.0, 0.0

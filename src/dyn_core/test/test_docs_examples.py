@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of the pages run as they are, one after the other, in a directory with the logs they name."""
+"""The examples of the documentation run as printed, in order, in a directory with the logs that they name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def needs(page: str) -> None:
 
 
 def maker() -> str:
-    """Return the example that makes the logs of all others."""
+    """Return the example that makes the logs for all others."""
     (found,) = (code for code in examples("logs.md", "python") if "np.savetxt" in code)
     return found
 
@@ -58,7 +58,7 @@ def identified(place: Path) -> Path:
 
 
 def commands(page: str) -> int:
-    """Run the commands of a page that begin with dyn; return how many there were."""
+    """Run the commands of a page that begin with dyn; return their number."""
     variables, run = {"PWD": str(Path.cwd())}, 0
     for line in "".join(examples(page, "sh")).splitlines():
         words = shlex.split(Template(line).safe_substitute(variables), comments=True)
@@ -71,7 +71,7 @@ def commands(page: str) -> int:
 
 
 def python(page: str) -> dict[str, Any]:
-    """Run the code of a page, and return its names."""
+    """Run the Python code of a page, and return its names."""
     names: dict[str, Any] = {}
     for code in examples(page, "python"):
         if code != maker():
@@ -87,7 +87,7 @@ def test_logs(place: Path) -> None:
 
 
 def test_results_on_the_page_of_the_lagrange_form(tmp_path: Path, capsys) -> None:
-    """Entries of a planar arm, all of them, and some of the robot `rrp`."""
+    """All entries for a planar arm, and some for the robot `rrp`."""
     pytest.importorskip("sympy", reason="SymPy is not installed")
     needs("lagrange.md")
     planar = tmp_path / "planar.urdf"

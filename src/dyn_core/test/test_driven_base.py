@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of an arm on a vehicle, from what the vehicle feels."""
+"""Torques of an arm on a vehicle, from the measured motion of the vehicle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rotation(pose: np.ndarray) -> np.ndarray:
 
 @examples(40)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 8))
-def test_terms_are_those_of_a_base_of_given_motion(seed: int, joints: int) -> None:
+def test_terms_agree_with_a_base_of_given_motion(seed: int, joints: int) -> None:
     case = free_case(seed, joints)
     s = case.state
     if case.robot.dof == 0:
@@ -74,8 +74,8 @@ def test_parameters_and_backends() -> None:
 
 @examples(30)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_what_units_show_is_what_the_root_feels(seed: int) -> None:
-    """Wherever an inertial measurement unit or an odometry is fixed to the base."""
+def test_imu_and_odometry_anywhere_on_the_base_give_the_motion_of_the_root(seed: int) -> None:
+    """Inertial measurement units and odometries may be fixed at any place of the base."""
     random = np.random.default_rng(seed)
     urdf = heavy_base(random_urdf(seed, 5, massless_leaves=False))
     xyz, rpy = (" ".join(map(str, values)) for values in random.normal(size=(2, 3)))
@@ -95,7 +95,7 @@ def test_what_units_show_is_what_the_root_feels(seed: int) -> None:
     T = mount(robot, "unit")
     exact = BaseMotionFilter(0.0, 1.0).at_root(T, w, wd, placed.T @ (a[:3] - GRAVITY))
     np.testing.assert_allclose(exact, expected, atol=1e-12 * max(1.0, np.abs(expected).max()))
-    # Without filters, the angular acceleration is taken for 0, and so is what it does at the root.
+    # Without filters, the angular acceleration and its effect at the root are neglected.
     felt = BaseMotionFilter(0.0, 1.0).of_imu(T, 0.0, w, placed.T @ (a[:3] - GRAVITY))
     lever = np.cross(s.Vd[3:], np.array(T.p))
     np.testing.assert_allclose(felt[:3] - lever, expected[:3], atol=1e-10 * np.abs(expected).max())
@@ -103,8 +103,8 @@ def test_what_units_show_is_what_the_root_feels(seed: int) -> None:
     np.testing.assert_array_equal(felt[6:], 0.0)
 
 
-def test_accelerations_that_are_derived() -> None:
-    """A vehicle that drives a circle faster and faster: odometry and unit show the same."""
+def test_accelerations_are_derived_from_measurements() -> None:
+    """A vehicle accelerates on a circle: odometry and inertial measurement unit agree."""
     odometry, unit = BaseMotionFilter(5.0, 0.1), BaseMotionFilter(5.0, 0.1)
     alpha, radius = 0.4, 3.0
     for t in 0.01 * np.arange(400):

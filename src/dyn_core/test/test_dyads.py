@@ -26,7 +26,7 @@ from dyn_core.symbolic.transform import apply
 
 
 def in_plane(joints: Sequence, assembly: str, kind: str, parent: str, child: str, axis="0, 0, 1") -> Robot:
-    """Return a mechanism of which the crank, or the stroke, is driven."""
+    """Return a mechanism whose crank or stroke is actuated."""
     passive = ", ".join(name for name, *_ in joints if name not in ("crank", "stroke"))
     cut = f"name: cut, type: {kind}, parent: {{link: {parent}}}, child: {{link: {child}}}, axis: [{axis}]"
     side = f"loops: [{{{cut}}}]\npassive: [{passive}]\nassembly: {{{assembly}}}"
@@ -48,7 +48,7 @@ EYE = ("eye", "revolute", "rod", "boom", (0.3, 0.0, 0.0), "0 0 -1")
 
 YOKE = (CRANK, PIN, SLIDE), "crank: 0.8, slide: -0.2, pin: -0.8", "prismatic"
 MECHANISMS = {
-    # The piston before the rod: the first of the two unknown joints slides.
+    # The piston comes before the rod: the first of the two unknown joints is prismatic.
     "slider first": (
         *("PRR", (PISTON, WRIST, CRANK), "crank: 0.8, slide: 0.73, wrist: -0.15"),
         *("revolute", "crank_arm, xyz: [0.2, 0, 0]", "rod, xyz: [-0.6, 0, 0]"),
@@ -58,14 +58,15 @@ MECHANISMS = {
         *("RRP", (CRANK, PIN, LEVER), "crank: 0.8, pin: -0.7, lever: 0.0"),
         *("prismatic", "block", "lever_arm, xyz: [0, 0.02, 0]", "1, 0, 0"),
     ),
-    # A pin in a slot across a slide: two prismatic joints and a revolute one, one of which is cut.
+    # A pin in a slot across a slide: two prismatic joints and one revolute joint; one of them is cut.
     "scotch yoke, pin cut": (
         *("PPR", (CRANK, SLIDE, SLOT), "crank: 0.8, slide: -0.2, slot: 0.1"),
         *("revolute", "crank_arm, xyz: [0.2, 0, 0]", "block"),
     ),
     "scotch yoke, slot cut": ("RPP", *YOKE, "block", "yoke", "0.2, 1, 0"),
     "scotch yoke, slot cut backwards": ("PRP", *YOKE, "yoke", "block", "0.2, 1, 0"),
-    # A ram that a passive crank pushes: both unknown joints on one branch, the slide between them driven.
+    # A ram that a passive crank pushes: both unknown joints are on one branch, with the actuated slide
+    # between.
     "ram": (
         *("RRR", (FOOT, STROKE, EYE), "foot: 0.0, stroke: 0.0, eye: 1.8"),
         *("revolute", "base, xyz: [0.6, -0.3, 0]", "boom, xyz: [0.5, 0.1, 0]"),
@@ -83,8 +84,8 @@ ROBOTS = {
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_closed_forms_are_the_iteration(name: str) -> None:
-    """In closed positions around the assembly, one by one and as a batch."""
+def test_closed_forms_agree_with_the_iteration(name: str) -> None:
+    """In closed positions around the assembly, as single samples and as a batch."""
     kinds, make = ROBOTS[name]
     robot = make()
     assert sorted(dyad.kind for dyad in dyads(robot)) == kinds
@@ -108,7 +109,7 @@ def test_the_two_assembly_modes_differ() -> None:
     assert np.abs(np.subtract(a, b)).min() > 0.5
 
 
-def test_out_of_reach_is_no_number() -> None:
+def test_positions_out_of_reach_give_nan() -> None:
     assert np.isnan(explicit_positions(ROBOTS["five-bar"][1](), [np.pi, 0.0])).all()
 
 
@@ -119,7 +120,7 @@ def test_spatial_loops_have_no_closed_form() -> None:
         explicit_positions(robot, [0.8])
 
 
-# Closed forms of legs, on all branches, with axes in all directions: they undo the placement of the end.
+# Closed forms of legs, on all branches and with axes in all directions, invert the placement of the end.
 
 
 Joint = tuple[str, Sequence[float], Sequence[float], Sequence[float]]  # Type, position, angles and axis
@@ -160,7 +161,7 @@ def end_in_last_body(robot: Robot, point: Sequence[float]) -> tuple[float, float
 
 
 def undone(robot: Robot, point, q: Sequence[float]) -> list[float]:
-    """Joint positions from where the end is at q, on the branch of q."""
+    """Joint positions from the placement of the end at q, on the branch of q."""
     form = closed_form(robot, point, q)
     assert form is not None
     end = apply(body_placements(robot, q)[-1], point)
@@ -169,13 +170,13 @@ def undone(robot: Robot, point, q: Sequence[float]) -> list[float]:
 
 
 def same(found: Sequence[float], expected: Sequence[float]) -> bool:
-    """Whether positions are the same, angles but for whole turns."""
+    """Whether positions are equal; angles may differ by whole turns."""
     return all(abs(math.remainder(a - b, math.tau)) < 1e-9 for a, b in zip(found, expected, strict=True))
 
 
 @pytest.mark.parametrize("name", [*SLIDES, *ARMS])
 def test_positions_of_legs(name: str) -> None:
-    """A universal joint and a slide, and an arm and a forearm."""
+    """A universal joint with a slide, and an upper arm with a forearm."""
     slides, robot, random = name in SLIDES, (SLIDES | ARMS)[name], np.random.default_rng(1)
     point = end_in_last_body(robot, ENDS.get(name, NONE))
     for _ in range(40):
@@ -186,7 +187,7 @@ def test_positions_of_legs(name: str) -> None:
         assert same(undone(robot, point, q), q)
 
 
-def test_other_legs_have_none() -> None:
+def test_other_legs_have_no_closed_form() -> None:
     q = [0.1, 0.2, 0.5]
     for robot in SLIDES.values():
         assert closed_form(robot, end_in_last_body(robot, (0.01, 0, 0)), q) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every dynamics algorithm on random trees, against Pinocchio and against one another."""
+"""Every dynamics algorithm on random trees, against Pinocchio and against the other algorithms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ trees = given(case=st.builds(random_case, seeds, joints, st.booleans()))
 
 
 def all_torques(case: Case, qdd: list[float]) -> np.ndarray:
-    """Torques of the actuators: Khalil 2010, eq. (31)."""
+    """Actuator torques: Khalil 2010, eq. (31)."""
     robot = case.robot
     rigid = newton_euler.inverse_dynamics(robot, case.q, case.qd, qdd, robot.gravity_0, case.external)
     return np.add(rigid, newton_euler.drive_torques(robot.joints, case.qd, qdd))
@@ -70,7 +70,7 @@ def test_parameters_have_names_and_go_back_into_the_robot() -> None:
 @few
 @given(case=st.builds(random_case, seeds, joints, st.booleans(), st.just(False)))
 def test_direct_dynamics(case: Case) -> None:
-    """Both recursions give Pinocchio's accelerations, and undo the inverse dynamics."""
+    """Both recursions give Pinocchio's accelerations and invert the inverse dynamics."""
     robot = case.robot
     A = np.array(newton_euler.inertia_matrix(robot, case.q)).reshape(robot.dof, robot.dof)
     hypothesis.assume(robot.dof == 0 or np.linalg.cond(A) < 1e5)
@@ -85,7 +85,7 @@ def test_direct_dynamics(case: Case) -> None:
 
 @few
 @trees
-def test_joint_reactions(case: Case) -> None:
+def test_joint_reactions_agree_with_pinocchio(case: Case) -> None:
     robot, args = case.robot, (case.q, case.qd, case.qdd)
     reactions = newton_euler.joint_reactions(robot, *args, robot.gravity_0, case.external)
     case.oracle.inverse_dynamics(*args, case.wrenches)
@@ -98,8 +98,8 @@ def test_joint_reactions(case: Case) -> None:
     assert_close(ours, expected)
 
 
-def test_ground_carries_the_weight() -> None:
-    """At rest, the ground pushes the base up with the weight of the robot."""
+def test_the_ground_reaction_is_the_weight() -> None:
+    """At rest."""
     robot = example("two_branch")
     rest = [0.0] * robot.dof
     ground = newton_euler.joint_reactions(robot, rest, rest, rest, robot.gravity_0, {})[0]
@@ -107,7 +107,7 @@ def test_ground_carries_the_weight() -> None:
     np.testing.assert_allclose(np.array(robot.T_root_0.R) @ ground.force, (0.0, 0.0, 9.81 * mass), atol=1e-10)
 
 
-def test_branches_do_not_fill_the_factors_and_coupled_joints_may() -> None:
+def test_the_factors_keep_zeros_between_branches_except_for_coupled_joints() -> None:
     robot = example("two_branch")
     q = np.random.default_rng(2).uniform(-1.0, 1.0, robot.dof).tolist()
     A = newton_euler.inertia_matrix(robot, q)
@@ -121,7 +121,7 @@ def test_branches_do_not_fill_the_factors_and_coupled_joints_may() -> None:
     assert left not in factors.L[right]
     x = np.random.default_rng(2).normal(size=robot.dof)
     np.testing.assert_allclose(newton_euler.solved(factors, (np.array(A) @ x).tolist()), x, rtol=1e-11)
-    # Coupled joints can fill what is 0 in a tree: the factorisation finds where.
+    # Coupled joints can fill entries that are 0 in a tree; the factorisation must find them.
     A = np.diag([5.0, 6.0, 7.0, 8.0])
     nonzero = [set(), set(), {0}, {0, 1, 2}]
     for k, columns in enumerate(nonzero):
@@ -133,7 +133,7 @@ def test_branches_do_not_fill_the_factors_and_coupled_joints_may() -> None:
 
 
 @pytest.mark.parametrize("direct", DIRECT)
-def test_a_joint_that_moves_nothing_has_no_finite_acceleration(direct) -> None:
+def test_a_joint_without_inertia_has_no_finite_acceleration(direct) -> None:
     joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
     robot = dyn_core.load_robot(f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
     for zero, torque in ((0.0, 1.0), (np.zeros(2), np.ones(2))):
@@ -147,7 +147,7 @@ def test_numbers_arrays_and_symbols_agree(name: str) -> None:
     states = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 4, robot.dof))
 
     def whole(q, qd, qdd) -> list:
-        """All functions, one after the other."""
+        """Compute all functions in sequence."""
         at = (robot, q, qd, qdd, robot.gravity_0)
         return [
             *(x for direct in DIRECT for x in direct(*at, {})),

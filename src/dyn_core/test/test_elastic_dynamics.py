@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamics of robots with elastic joints, by Pinocchio and springs by hand; and what it costs."""
+"""Dynamics and operation counts of robots with elastic joints; the reference is Pinocchio with springs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def states(seed: int, n: int, count: int = 5) -> np.ndarray:
 
 
 def assert_agrees(robot: Robot, oracle: ElasticOracle, model: dyn_core.Model, seed: int) -> None:
-    """All functions with springs, with wrenches and without."""
+    """Compare all functions with springs, with wrenches and without."""
     assert model.joint_names == oracle.names
     rigid, elastic = rigid_and_elastic(robot)
     assert [model.joint_names[k] for k in rigid] == list(model.rigid_joint_names)
@@ -77,12 +77,12 @@ def test_random_trees(seed: int) -> None:
     assert_agrees(robot, oracle, dyn_core.compile_model(robot, backend="python", **options), seed)
 
 
-def test_one_pass_has_springs_too() -> None:
+def test_inertia_and_bias_include_springs() -> None:
     robot, oracle = random_elastic(5, 4)
     assert_agrees(robot, oracle, dyn_core.compile_model(robot, backend="python", method="mrnea"), seed=5)
 
 
-def test_the_random_trees_have_it_all() -> None:
+def test_the_random_trees_cover_all_kinds_of_springs() -> None:
     found = Counter()
     for seed in range(24):
         robot, _ = random_elastic(seed, 2 + seed % 9, chain=seed % 4 == 0)
@@ -104,7 +104,7 @@ def test_the_random_trees_have_it_all() -> None:
 def test_example_robots(name: str, parameters: str) -> None:
     robot, oracle = example(name, TILTED)
     model = dyn_core.compile_model(robot, parameters, "auto")
-    if parameters == "runtime":  # of another robot, until they are set
+    if parameters == "runtime":  # parameters of another robot until they are set
         loaded = example(name)[0].with_payload(robot.link_names[-1], 4.0, (0.1, 0.0, 0.2))
         model = dyn_core.compile_model(loaded, parameters, "auto")
         model.set_parameters(robot.parameters, gravity=TILTED)
@@ -112,9 +112,9 @@ def test_example_robots(name: str, parameters: str) -> None:
 
 
 @pytest.mark.parametrize("seed", some(range(8), 0, 1, 2))
-def test_the_recursions_and_the_inertia_matrix_say_the_same(seed: int) -> None:
+def test_the_recursions_and_the_inertia_matrix_agree(seed: int) -> None:
     robot, _ = random_elastic(100 + seed, 7)
-    robot = replace(robot, joints=tuple(replace(j, Ia=j.Ia + 0.3) for j in robot.joints))  # rotors everywhere
+    robot = replace(robot, joints=tuple(replace(j, Ia=j.Ia + 0.3) for j in robot.joints))  # all with rotors
     algorithms = elastic_algorithms(robot, _inverse_dynamics)
     assert len(algorithms) == 2
     rigid, _ = rigid_and_elastic(robot)
@@ -124,8 +124,8 @@ def test_the_recursions_and_the_inertia_matrix_say_the_same(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_friction_rotors_and_mimics(seed: int) -> None:
-    """What the functions say of one motion fits together, where Pinocchio has no such joints."""
+def test_functions_agree_with_friction_rotors_and_mimic_joints(seed: int) -> None:
+    """Compare the functions with each other for one motion, as Pinocchio has no such joints."""
     urdf = re.sub(r' armature="[^"]*"', "", random_driven_urdf(seed, 8))
     names = dyn_core.load_robot(urdf, snap=0, gravity=TILTED).joint_names
     springs = random_springs(names, seed)
@@ -151,7 +151,7 @@ def machine(request: pytest.FixtureRequest) -> dyn_core.Model:
     return dyn_core.compile_model(dyn_core.load_robot(*RX90), parameters, backend)
 
 
-def test_batches_and_places_for_results(machine: dyn_core.Model) -> None:
+def test_batches_and_output_arrays(machine: dyn_core.Model) -> None:
     function = machine.elastic_inverse_dynamics
     q, qd, qdd = np.moveaxis(states(2, 12, 33), 1, 0)
     qdd = np.ascontiguousarray(qdd[:, :6])
@@ -169,7 +169,7 @@ def test_batches_and_places_for_results(machine: dyn_core.Model) -> None:
 
 
 @pytest.mark.parametrize(("which", "bad"), product(range(3), (np.nan, np.inf)))
-def test_what_is_not_finite_gives_nan(machine: dyn_core.Model, which: int, bad: float) -> None:
+def test_values_that_are_not_finite_give_nan(machine: dyn_core.Model, which: int, bad: float) -> None:
     q, qd, qdd = np.moveaxis(states(3, 12, 3), 1, 0).copy()
     vectors = [q, qd, np.ascontiguousarray(qdd[:, :6])]
     vectors[which][1, 3] = bad
@@ -208,14 +208,14 @@ MASSLESS = """<robot name="light"><link name="a"/><link name="b"/><link name="c"
 
 
 @pytest.mark.parametrize("parameters", ["baked", "runtime"])
-def test_a_spring_that_moves_no_mass(parameters: str) -> None:
+def test_a_spring_that_moves_no_mass_is_refused(parameters: str) -> None:
     zero = np.zeros(3)
     robots = (dyn_core.load_robot(MASSLESS, {"elastic": {j: {"stiffness": 5.0}}}) for j in ("j3", "j2"))
     third, second = (dyn_core.compile_model(robot, parameters, "python") for robot in robots)
     for function, x in ((third.forward_dynamics, zero), (third.elastic_inverse_dynamics, zero[:2])):
         with refused("joint-without-inertia", robot="light", joints=["j3"]):
             function(zero, zero, x)
-    # What only a rigid joint lacks does not matter, as its acceleration is given.
+    # A rigid joint without inertia does not matter, as its acceleration is given.
     args = ([0.0, 0.1, 0.0], zero, [0.0, 0.0])
     np.testing.assert_allclose(second.elastic_inverse_dynamics(*args), [0.0, 0.0, -0.5], atol=1e-12)
     if parameters == "runtime":
@@ -223,7 +223,7 @@ def test_a_spring_that_moves_no_mass(parameters: str) -> None:
         np.testing.assert_allclose(second.elastic_inverse_dynamics(*args), [0.0, 0.0, -0.25], atol=1e-12)
 
 
-def test_functions_that_do_not_take_springs() -> None:
+def test_functions_that_do_not_support_springs_refuse_them() -> None:
     robot = dyn_core.load_robot(*RX90)
     model = dyn_core.compile_model(robot, backend="python")
     for operation, function, given in (
@@ -241,7 +241,7 @@ def elastic(robot: Robot, q: list, qd: list, qdd: list) -> list:
 
 
 def sprung(n: int, which: str) -> Robot:
-    """A chain of which joints have springs: every second one, or all but the first."""
+    """A chain with springs in every second joint, or in all joints but the first."""
     robot = chain(n)
     joints = list(robot.joints)
     for k in range(1, n, 2 if which == "half" else 1):
@@ -252,11 +252,11 @@ def sprung(n: int, which: str) -> Robot:
 @pytest.mark.parametrize("which", ["half", "most"])
 def test_operations_grow_linearly(which: str) -> None:
     robots = partial(sprung, which=which)
-    # Never dearer than direct dynamics, which free all joints.
+    # Never more than direct dynamics, where all joints are free.
     assert growth(robots, elastic) <= growth(robots, FUNCTIONS["articulated"]) + 3
 
 
-def test_the_one_with_the_fewest_operations_is_taken() -> None:
+def test_the_algorithm_with_the_fewest_operations_is_used() -> None:
     for name in EXAMPLES:
         robot, _ = example(name)
         kind = kinds(robot)["elastic_inverse_dynamics"]
@@ -270,7 +270,7 @@ def cost(program: Program) -> int:
     return counts["mul"] + counts["add"] + 4 * counts["div"]
 
 
-def test_compiled_programs_are_those_of_python() -> None:
+def test_compiled_programs_agree_with_python() -> None:
     robot, _ = example("high_speed_machine", TILTED)
     q, qd, qdd = np.moveaxis(states(6, 12, 9), 1, 0).copy()
     qdd = np.ascontiguousarray(qdd[:, :2])

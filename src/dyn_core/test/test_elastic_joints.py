@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Springs of side files: what robots become with them, and what is refused."""
+"""Springs in side files: the resulting robots, and refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SIDE = "elastic:\n  j1: {stiffness: 2e4, rest: 0.1, damping: 3}\n"
 SIDE += "  j3: {stiffness: 1000, motor: {inertia: 1e-3, gear: -20}}\n"
 
 
-def test_a_spring_in_the_place_of_an_actuator_and_one_behind_a_motor() -> None:
+def test_a_passive_spring_and_a_spring_behind_a_motor() -> None:
     rigid, robot = dyn_core.load_robot(urdf()), dyn_core.load_robot(urdf(), loops=SIDE)
     assert robot.joint_names == ("j1", "j2", "j3", "j3_motor")
     assert robot.actuated_joint_names == robot.rigid_joint_names == ("j2", "j3_motor")
@@ -52,7 +52,7 @@ def test_a_spring_in_the_place_of_an_actuator_and_one_behind_a_motor() -> None:
     assert link.elastic == Elasticity(1000.0, motor=4, gear=-20.0)
     for field in ("antecedent", "sigma", "mdh", "origin"):
         assert getattr(motor, field) == getattr(link, field)
-    # What belongs to the drive goes over to its side of the spring (SYMORO+ 2003, sec. 3.3.2.5).
+    # The parameters of the drive move to the motor side of the spring (SYMORO+ 2003, sec. 3.3.2.5).
     assert (link.Ia, motor.Ia) == (0.0, pytest.approx(0.4, rel=1e-15))
     assert (link.friction, motor.friction) == (Friction(), Friction(Fv=1.0, Fs=2.0))
     assert (link.limits, motor.limits) == (Limits(-1.0, 1.0, 3.0), Limits(None, None, 3.0, 40.0))
@@ -71,8 +71,8 @@ def test_the_rotor_inertia_of_the_joint_is_that_of_its_motor() -> None:
     assert dyn_core.load_robot(urdf(), loops=side | {"rotor_inertia": {"j2": 0.7}}).joints == robot.joints
 
 
-def test_without_springs_nothing_changes(tmp_path: Path) -> None:
-    """A file with nothing below the entry gets a warning."""
+def test_a_side_file_without_springs_changes_nothing(tmp_path: Path) -> None:
+    """An empty entry gives a warning."""
     for side in (None, "elastic: {}", {"elastic": None}):
         assert dyn_core.load_robot(urdf(), loops=side) == dyn_core.load_robot(urdf())
     path = tmp_path / "side.yaml"
@@ -125,18 +125,18 @@ LOOP@{stiffness: 1} => spring-beside-loops at @ (line 4): c
 LOOPelastic:\n  c: {stiffness: 1} => cut-joint-elastic: c
 """
 )
-"""Side files, where @ and LOOP are parts of several, and what is wrong with them."""
+"""Side files (@ and LOOP stand for parts that several of them share) and their errors."""
 
 
 @pytest.mark.parametrize(("side", "expected"), CASES, ids=[expected for _, expected in CASES])
-def test_mistakes(side: str, expected: str) -> None:
+def test_wrong_side_files_are_refused(side: str, expected: str) -> None:
     loop = "loops:\n- {name: c, type: spherical, parent: {link: l0}, child: {link: l3}}\n"
     side = side.replace("@", "elastic:\n  j2: ").replace("LOOP", loop)
     expected = expected.replace("@", "elastic of joint 'j2'").replace("NUMBER", NUMBER)
     assert refusal(dyn_core.load_robot, urdf(), loops=side) == expected
 
 
-def test_mistakes_in_python() -> None:
+def test_wrong_data_in_python_are_refused() -> None:
     place = f"at elastic of joint 'j2', stiffness: {NUMBER}"
     for value, expected in (
         (True, f"node-not-finite {place}, true"),
@@ -156,7 +156,7 @@ ACTUATED = (
 )
 
 
-def test_springs_that_the_urdf_does_not_allow() -> None:
+def test_springs_that_contradict_the_urdf_are_refused() -> None:
     axis = '<axis xyz="0 1 1"/>'
     mimic = replaced(urdf(), f'{axis}<origin xyz="0.5 0 0"/>', f'{axis}<mimic joint="j2"/>')
     taken, motor = urdf().replace('"j1"', '"j2_motor"'), "stiffness: 1, motor: {inertia: 0.1}"
@@ -171,7 +171,7 @@ def test_springs_that_the_urdf_does_not_allow() -> None:
         assert "j2_motor" in dyn_core.load_robot(urdf(more), loops=spring(motor)).actuated_joint_names
 
 
-def test_springs_are_not_written() -> None:
+def test_springs_are_not_written_to_urdf() -> None:
     side = SIDE.replace("inertia: 1e-3, ", "")
     robot = dyn_core.load_robot(urdf(), loops=side + "rotor_inertia: {j3: 2}")
     for write, code in ((dyn_core.write_par, "par-parts-lost"), (dyn_core.write_urdf, "urdf-parts-lost")):
@@ -181,14 +181,17 @@ def test_springs_are_not_written() -> None:
         lost = "the spring of joint 'j1', the spring of joint 'j3'"
         assert (warning.code, warning.values["lost"]) == (code, lost)
         assert dyn_core.load_robot(text).joint_names == ("j1", "j2", "j3")
-    assert_same_robot(dyn_core.load_robot(text, loops=side), robot)  # the URDF takes the side file again
+    assert_same_robot(dyn_core.load_robot(text, loops=side), robot)  # the URDF loads with the same side file
 
 
-def test_the_machine_is_that_of_the_table() -> None:
-    """SYMORO+ 2003, table 1.5; where its angles are slips, see the URDF. Lines of sliding joints are free."""
+def test_the_machine_agrees_with_the_table_of_the_book() -> None:
+    """SYMORO+ 2003, table 1.5; the URDF says where we correct its angles.
+
+    The axes of prismatic joints may be shifted.
+    """
     robot = dyn_core.load_robot(*MACHINE)
     rows = [line.split() for line in robot.mdh_table().split("\n\n")[0].splitlines()[1:]]
-    assert [(row[1], row[4]) for row in rows] == [  # a(j) and sigma, without the frame 12
+    assert [(row[1], row[4]) for row in rows] == [  # a(j) and sigma, without frame 12
         *(("0", "0"), ("1", "1"), ("2", "1"), ("3", "1"), ("4", "1"), ("5", "0"), ("6", "1"), ("7", "1")),
         *(("8", "1"), ("9", "1"), ("10", "1"), ("5", "1")),
     ]
@@ -214,7 +217,7 @@ def test_the_table_shows_springs(capsys: pytest.CaptureFixture[str]) -> None:
     assert (frames[0]["elastic"], "elastic" in frames[4]) == (spring, False)
 
 
-def test_check_finds_in_drives_behind_springs_what_it_finds_in_others() -> None:
+def test_check_treats_drives_behind_springs_like_others() -> None:
     changes = ('effort="40"', 'effort="1"', 'effort="40"', 'effort="0"', 'velocity="3"', 'velocity="90"')
     text = replaced(urdf(armature="0.5"), *changes)
     inertias = "rotor_inertia: {j1: 0.5, j3: 0.5}\n"
@@ -227,7 +230,7 @@ def test_check_finds_in_drives_behind_springs_what_it_finds_in_others() -> None:
     assert (others, len(found)) == (list(rigid), len(rigid) + 2)
 
 
-def test_check_tells_of_springs() -> None:
+def test_check_reports_springs() -> None:
     names = "joints 'base_yaw', 'base_y', 'base_x', 'secondary' and 6 more"
     assert list(map(summary, dyn_core.check_robot(*MACHINE))) == [
         "spring-oscillation at note, robot: 797.7",

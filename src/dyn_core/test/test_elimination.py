@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbols: expressions, angles, and linear equations by elimination."""
+"""Symbolic expressions, angles, and linear equations solved by elimination."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(of: Program, A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
-def test_solutions_are_those_of_numpy(n: int) -> None:
+def test_solutions_agree_with_numpy(n: int) -> None:
     random = np.random.default_rng(n)
     A, b = random.standard_normal((30, n, n)), random.standard_normal((30, n))
     expected = np.linalg.solve(A, b[..., None])[..., 0]
@@ -45,8 +45,8 @@ def test_solutions_are_those_of_numpy(n: int) -> None:
     np.testing.assert_allclose(inverse(A[0].tolist()), np.linalg.inv(A[0]), rtol=1e-9, atol=1e-12)
 
 
-def test_zeros_are_no_pivots_and_cost_nothing() -> None:
-    """Numbers that are 0, or almost, where the program did not know it."""
+def test_zeros_are_not_used_as_pivots_and_cost_nothing() -> None:
+    """Values that are 0 or almost 0 at run time, unknown when the program is made."""
     random = np.random.default_rng(1)
     for least in (0.0, 1e-17, 1e-9):
         A, b = random.standard_normal((50, 6, 6)), random.standard_normal((50, 6))
@@ -57,13 +57,13 @@ def test_zeros_are_no_pivots_and_cost_nothing() -> None:
 
     A = np.array([[1.0, 2.0], [2.0, 4.0]])
     assert not np.all(np.isfinite(run(program(2), A, np.array([1.0, 1.0]))))  # singular
-    # (15) of Khalil-Guegan 2004: each equation has one unknown, and costs nothing to eliminate.
+    # (15) of Khalil-Guegan 2004: each equation has one unknown, so its elimination costs nothing.
     counts = program(3, {(0, 0), (0, 2), (1, 1), (1, 2), (2, 0), (2, 1)}).operation_counts
     assert counts == {"mul": 3, "add": 0, "div": 3, "trig": 0, "sqrt": 0}
 
 
 @pytest.mark.parametrize("offset", [0.0, math.pi / 2, -math.pi, 0.3, 7.0])
-def test_a_known_angle_is_the_angle(offset: float) -> None:
+def test_a_known_sine_and_cosine_give_the_angle(offset: float) -> None:
     known, angle = KnownAngle(math.cos(0.8), math.sin(0.8), offset), 0.8 + offset
     for found, expected in ((known, angle), (-known, -angle), (known + 0.2, angle + 0.2)):
         assert cos(found) == pytest.approx(math.cos(expected), abs=1e-15)
@@ -76,7 +76,7 @@ def test_a_known_angle_is_the_angle(offset: float) -> None:
     assert sum(trace("angle", cancelled, {"v": 2}, (2,)).operation_counts.values()) == 0
 
 
-# Expressions simplify themselves as they are built, and are built once.
+# Expressions are simplified when they are built, and equal expressions are built only once.
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def xyz() -> tuple[Expr, Expr, Expr]:
     return graph.input("x"), graph.input("y"), graph.input("z")
 
 
-def test_what_changes_nothing_is_dropped(xyz) -> None:
+def test_operations_without_effect_are_dropped(xyz) -> None:
     x, y, _ = xyz
     for same in (x + 0.0, 0.0 + x, x - 0.0, x * 1.0, 1 * x, x / 1.0, (x + y) - 0):
         assert same in (x, x + y)
@@ -94,7 +94,7 @@ def test_what_changes_nothing_is_dropped(xyz) -> None:
     assert x / x == 1.0
 
 
-def test_an_expression_exists_once_with_signs_outside_products_and_inside_sums(xyz) -> None:
+def test_equal_expressions_are_one_object_with_signs_outside_products_and_inside_sums(xyz) -> None:
     x, y, z = xyz
     opposite = -x
     pairs = (
@@ -108,7 +108,7 @@ def test_an_expression_exists_once_with_signs_outside_products_and_inside_sums(x
         assert one is same, number
 
 
-def test_values_are_those_of_the_operations(xyz) -> None:
+def test_values_agree_with_the_operations(xyz) -> None:
     x, y, z = xyz
     results = (
         *(x - y, y - x, 2.0 * x - 3.0 * (y - x), -x / y, 1.0 / z, x.sign(), z.sqrt(), abs(x), 4.0 - x, 2.5),
@@ -126,7 +126,7 @@ def test_values_are_those_of_the_operations(xyz) -> None:
     assert space["f"]((a, b, c)) == pytest.approx(expected, rel=1e-15)
 
 
-def test_only_what_is_needed_is_counted_and_changes_of_sign_are_free(xyz) -> None:
+def test_only_needed_operations_are_counted_and_sign_changes_are_free(xyz) -> None:
     x, y, z = xyz
     unused = x * y * z
     counts = operation_counts([-(x * y), x * y + z, (x * y).sin(), 1.0 / x, z.sqrt(), 3.0])
@@ -137,7 +137,7 @@ def test_only_what_is_needed_is_counted_and_changes_of_sign_are_free(xyz) -> Non
     assert all(place[argument] < place[node] for node in order for argument in node.args)
 
 
-# Systems without pivots, their blocks, and solutions that are kept on one branch.
+# Systems without pivots, their blocks, and solutions that stay on one branch.
 
 
 SCALES = Scales((1.0,), (1.0,))
@@ -148,7 +148,7 @@ def rows_of(A: np.ndarray) -> list[dict[int, float]]:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 2), (3, 3), (6, 6), (12, 12), (5, 3), (7, 2)])
-def test_blocks_are_solved_both_ways(rows: int, columns: int) -> None:
+def test_blocks_are_solved_by_both_methods(rows: int, columns: int) -> None:
     random = np.random.default_rng(rows + 10 * columns)
     for _ in range(50):
         A = random.normal(size=(rows, columns))
@@ -163,7 +163,7 @@ def test_blocks_are_solved_both_ways(rows: int, columns: int) -> None:
 
 
 def test_a_large_block_is_as_accurate_as_its_condition_allows() -> None:
-    """Gram-Schmidt by projections of the given column alone would lose the square of the condition number."""
+    """Gram-Schmidt with projections of the original column would lose the square of the condition number."""
     random = np.random.default_rng(4)
     U, _, V = np.linalg.svd(random.normal(size=(8, 8)))
     A = U @ np.diag(np.logspace(0, -7, 8)) @ V
@@ -173,13 +173,13 @@ def test_a_large_block_is_as_accurate_as_its_condition_allows() -> None:
     assert factors.solve_transposed((A.T @ y).tolist()) == pytest.approx(y.tolist(), abs=1e-7)
 
 
-def test_blocks_come_in_an_order_in_which_they_can_be_solved() -> None:
+def test_blocks_are_ordered_for_their_solution() -> None:
     random = np.random.default_rng(7)
     for _ in range(100):
         n = int(random.integers(2, 12))
         sizes: list[int] = []
         pattern = np.zeros((n, n), dtype=bool)
-        while (first := sum(sizes)) < n:  # full blocks on the diagonal, anything before them
+        while (first := sum(sizes)) < n:  # full blocks on the diagonal, any entries before them
             sizes.append(size := int(random.integers(1, min(4, n - first) + 1)))
             pattern[first : first + size, first : first + size] = True
             pattern[first : first + size, :first] = random.random((size, first)) < 0.3
@@ -199,13 +199,13 @@ def test_blocks_come_in_an_order_in_which_they_can_be_solved() -> None:
 
 
 def circle_step(given: Sequence[float], x: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Newton's step for the angle x of a crank of length 1 at the height given: two branches."""
+    """Newton's step for the angle x of a crank of length 1 at the given height, which has two branches."""
     (height,), (angle,) = given, x
     slope = math.cos(angle)
     return [(height - math.sin(angle)) / slope if slope else math.inf], []
 
 
-def test_a_branch_is_kept_and_where_it_ends_there_is_no_solution() -> None:
+def test_a_solution_stays_on_its_branch_and_ends_with_it() -> None:
     for height in (-0.999, -0.5, 0.0, 0.7, 0.999999):
         angle = math.asin(height)
         for start, expected in ((0.1, angle), (math.pi - 0.1, math.pi - angle)):
@@ -215,7 +215,7 @@ def test_a_branch_is_kept_and_where_it_ends_there_is_no_solution() -> None:
         assert follow(circle_step, ([0.0], [0.0]), [height], SCALES) is None
 
 
-def test_corrections_are_small_beside_the_step_that_they_correct_and_leave_no_residual() -> None:
+def test_newton_corrections_are_small_and_leave_no_residual() -> None:
     def unsatisfied(given: Sequence[float], x: Sequence[float]) -> tuple[list[float], list[float]]:
         return circle_step(given, x)[0], [0.1]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emitted functions of robots with loops: with the iteration that their heads describe they are the model."""
+"""Emitted functions for robots with loops agree with the model when iterated as their heads describe."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def start(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("language", CALLS)
-def test_an_iteration_around_the_functions_is_the_model(language: str, name: str, tmp_path: Path) -> None:
-    """As the head says: from the known configuration, in small steps of q, to samples that follow another."""
+def test_iterating_the_emitted_functions_agrees_with_the_model(
+    language: str, name: str, tmp_path: Path
+) -> None:
+    """As the head says: small steps of q from the known configuration; samples follow one after the other."""
     robot = robot_of(name)
     programs = {"newton_step": newton_program(robot), **{name: traced(robot, name) for name in kinds(robot)}}
     programs = {name: with_unknowns(program) for name, program in programs.items()}
@@ -81,14 +83,14 @@ def test_the_head_names_the_passive_joints(language: str) -> None:
     assert "results of newton_step(q, x)" in head_of(program, robot, language)
 
 
-def test_explicit_robots_take_no_x() -> None:
+def test_robots_with_explicit_loops_take_no_x() -> None:
     robot = robot_of("sr400")
     program = traced(robot, "inverse_dynamics")
     assert with_unknowns(program) is program
     assert "x (" not in emitted(program, robot, "c")
 
 
-def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_counts_and_emit(capsys: pytest.CaptureFixture[str]) -> None:
     command, newton = Command(ROBOTS, capsys), ("--function", "newton_step", "--lang", "c")
     robot, *loops = str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml")
     prototype = "void five_bar_newton_step(const double *q, const double *x, double *out)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emitted functions of robots on a moving base compute what the model computes."""
+"""Emitted functions of robots on a moving base give the values of the model."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def expected(model: Model, name: str, values: dict[str, np.ndarray]) -> np.ndarr
 
 
 @pytest.mark.parametrize("language", CALLS)
-def test_emitted_functions_are_those_of_the_model(language: str, model: Model, tmp_path: Path) -> None:
+def test_emitted_functions_agree_with_the_model(language: str, model: Model, tmp_path: Path) -> None:
     base, found, values = model.base, sources(model.base), state(model.base)
     call = CALLS[language](base.robot, tmp_path, list(found.values()))
     for name, program in found.items():
@@ -74,7 +74,7 @@ def test_emitted_functions_are_those_of_the_model(language: str, model: Model, t
 
 
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran", "python"])
-def test_a_quaternion_of_another_length(language: str, tmp_path: Path) -> None:
+def test_a_quaternion_that_is_not_of_length_1(language: str, tmp_path: Path) -> None:
     found, values = sources(FREE), state(FREE)
     call = CALLS[language](FREE.robot, tmp_path, list(found.values()))
     values["pose"] = values["pose"] * np.array([1, 1, 1, 1.1, 1.1, 1.1, 1.1])
@@ -85,7 +85,7 @@ def test_a_quaternion_of_another_length(language: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_a_file_says(language: str) -> None:
+def test_the_file_head(language: str) -> None:
     added = "free base 'hull': what wrenches that links exert add to forces on the base and torques"
     wrenches = ("1 hull (w 1 to 6)", "2 upper (w 7 to 12)", "3 slide (w 13 to 18)")
     pose = "pose (7): position (m) of link 'hull' in the world, and its orientation, a quaternion"
@@ -99,7 +99,7 @@ def test_what_a_file_says(language: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["free", "planar", "given"])
-def test_the_head_has_the_operations_of_the_model_and_those_of_the_look_at_the_quaternion(kind: str) -> None:
+def test_the_head_has_the_operation_counts_of_the_model_and_of_the_quaternion_check(kind: str) -> None:
     base = moving_base(dyn_core.load_robot(ARM), kind)
     plain = {name: base_program(base, name) for name in base_kinds(base)}
     plain |= {name: base_link_program(base, name, "slide") for name in OF_BASE_LINK}
@@ -116,7 +116,7 @@ def test_the_head_has_the_operations_of_the_model_and_those_of_the_look_at_the_q
 
 
 def test_names_and_arguments() -> None:
-    """Names are not those of a base that stands; the command knows what each function takes."""
+    """Names differ from those for a fixed base; the command knows the arguments of each function."""
     names = [program.name for program in sources(FREE).values()]
     assert all(re.fullmatch(r"free_base_\w+", name) for name in names)
     assert "free_base_jacobian_slide" in names

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators beside NumPy, algebra and repeated measurements."""
+"""Estimators against NumPy, algebra and repeated measurements."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def case() -> tuple[dyn_core.Robot, BaseColumns, Signals]:
 
 
 def rows_of(case: tuple, factor: int = 20, moved: Signals | None = None) -> Rows:
-    """Return the equations of the motion of the case, or another one, with standard friction."""
+    """Return the equations of the given motion, by default that of the case, with standard friction."""
     moved = replace(moved or case[2], decimate=factor)
     return Rows(Equations(moved, case[1]), (STANDARD,) * 6)
 
@@ -54,7 +54,7 @@ def stacked(rows: Rows, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(blocks), np.concatenate(right)
 
 
-def test_ordinary_least_squares_are_numpys(case: tuple) -> None:
+def test_ordinary_least_squares_agree_with_numpy(case: tuple) -> None:
     rows = rows_of(case)
     W, tau = stacked(rows, np.ones(6))
     found = ordinary(factors(rows))
@@ -65,7 +65,7 @@ def test_ordinary_least_squares_are_numpys(case: tuple) -> None:
     assert found.condition == pytest.approx(np.linalg.cond(W / np.linalg.norm(W, axis=0)), rel=1e-6)
 
 
-def test_weighted_least_squares_are_numpys_with_the_weights_that_were_found(case: tuple) -> None:
+def test_weighted_least_squares_agree_with_numpy_for_the_found_weights(case: tuple) -> None:
     rows = rows_of(case)
     found = weighted(factors(rows))
     W, tau = stacked(rows, found.sigma)
@@ -75,7 +75,7 @@ def test_weighted_least_squares_are_numpys_with_the_weights_that_were_found(case
     assert ((part > 0.9) & (part < 1.0)).all()
 
 
-def test_pieces_do_not_matter(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_pieces_does_not_matter(case: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     one = weighted(factors(rows_of(case)))
     monkeypatch.setattr(motion, "PIECE", 2000)
     monkeypatch.setattr(motion, "KEPT", 0)
@@ -88,7 +88,7 @@ def test_pieces_do_not_matter(case: tuple, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_segments_are_not_filtered_together(case: tuple) -> None:
-    """Two halves of a motion with a gap give the equations of each, and none across the gap."""
+    """Two halves of a motion with a gap give the equations of each half, and none across the gap."""
     _, base, moved = case
     half = len(moved) // 2
     gap = replace(moved, segments=((0, half), (half, len(moved))))
@@ -103,7 +103,7 @@ def test_segments_are_not_filtered_together(case: tuple) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_columns_that_cannot_be_told_apart_are_said() -> None:
+def test_dependent_columns_are_reported() -> None:
     random = np.random.default_rng(0)
     W = random.normal(size=(200, 4))
     W[:, 2] = W[:, 0] - 2.0 * W[:, 1]
@@ -114,8 +114,8 @@ def test_columns_that_cannot_be_told_apart_are_said() -> None:
     assert np.isinf(found.deviations[2])
 
 
-def test_deviations_are_those_of_repeated_measurements(case: tuple) -> None:
-    """60 times the same motion with other noise of the torques: each spread is known to some 9 %."""
+def test_deviations_agree_with_repeated_measurements(case: tuple) -> None:
+    """60 runs of one motion with different torque noise: each spread is known to about 9 %."""
     exact = exact_motion(case[0], 6.0)
     noise = 0.01 * np.abs(exact.tau).max(axis=0)
     random = np.random.default_rng(1)
@@ -125,7 +125,7 @@ def test_deviations_are_those_of_repeated_measurements(case: tuple) -> None:
         rows = rows_of(case, 40, replace(exact, tau=tau))
         found.append(weighted(factors(rows)))
     spread = np.std([one.x for one in found], axis=0)
-    # The filter of both sides leaves noise that resembles that of the sample before.
+    # The zero-phase filter correlates the noise of successive samples.
     memory = rows.equations.decimation.memory
     claimed = np.sqrt(memory) * np.mean([one.deviations for one in found], axis=0)
     np.testing.assert_allclose(spread, claimed, rtol=0.35)
@@ -136,7 +136,7 @@ def test_deviations_are_those_of_repeated_measurements(case: tuple) -> None:
     )
 
 
-def test_residuals_that_remember_raise_the_deviations(case: tuple) -> None:
+def test_correlated_residuals_raise_the_deviations(case: tuple) -> None:
     exact = exact_motion(case[0], 8.0)
     random = np.random.default_rng(2)
     slow = np.zeros_like(exact.tau)
@@ -153,7 +153,7 @@ def test_residuals_that_remember_raise_the_deviations(case: tuple) -> None:
     np.testing.assert_allclose(residuals(random.normal(size=(2000, 3))).effective, 2000, rtol=0.3)
 
 
-def test_outliers_count_less(case: tuple) -> None:
+def test_outliers_get_small_weights(case: tuple) -> None:
     robot, base, moved = case
     hit = np.random.default_rng(3).random(moved.tau.shape) < 0.002
     rows = rows_of(case, 1, replace(moved, tau=moved.tau + 300.0 * hit))
@@ -166,8 +166,8 @@ def test_outliers_count_less(case: tuple) -> None:
 
 
 @pytest.mark.parametrize("outliers", [0.0, 0.05])
-def test_deviations_of_robust_estimates_are_those_of_repeated_measurements(outliers: float) -> None:
-    """3000 times the robust mean of 200 numbers, of which some may be wrong."""
+def test_deviations_of_robust_estimates_agree_with_repeated_measurements(outliers: float) -> None:
+    """3000 robust means of 200 numbers with some outliers."""
     random = np.random.default_rng(7)
     numbers = random.normal(size=(200, 3000))
     numbers += 10.0 * random.normal(size=numbers.shape) * (random.random(numbers.shape) < outliers)
@@ -188,7 +188,7 @@ def test_deviations_of_robust_estimates_are_those_of_repeated_measurements(outli
     assert 0.8 < curvature < 1.0
 
 
-def test_total_least_squares_undo_noise_of_columns() -> None:
+def test_total_least_squares_reduce_the_bias_of_noisy_columns() -> None:
     random = np.random.default_rng(4)
     x = np.array([1.0, 2.0, -3.0])
     W = random.normal(size=(200_000, 3))
@@ -204,10 +204,10 @@ def test_total_least_squares_undo_noise_of_columns() -> None:
         total_least_squares(rows, np.zeros((4, 4)))
 
 
-def test_instruments_undo_noise_of_positions(case: tuple) -> None:
-    """Positions with much noise bias least squares; the motion that was asked for is not biased."""
+def test_instrumental_variables_remove_the_bias_of_noisy_positions(case: tuple) -> None:
+    """Noisy positions bias least squares; the desired motion does not."""
     robot, base, _ = case
-    robot = robot.with_parameters({f"Fs{j}": 0.0 for j in range(1, 7)})  # of a sign, noise has another effect
+    robot = robot.with_parameters({f"Fs{j}": 0.0 for j in range(1, 7)})  # noise biases a sign differently
     exact = exact_motion(robot, 20.0)
     noisy = measured(exact, seed=5, position_noise=1e-3, cutoff=40.0)
     inner = slice(250, -250)
@@ -223,7 +223,7 @@ def test_instruments_undo_noise_of_positions(case: tuple) -> None:
         instrumental(rows, rows_of(case), plain.sigma, plain.identifiable)
 
 
-def test_essential_parameters_are_those_that_matter(case: tuple) -> None:
+def test_essential_parameters_are_those_with_an_effect(case: tuple) -> None:
     solution = weighted(factors(rows_of(case)))
     needed = standard_deviations.essential(solution, np.ones(len(solution.x)))
     size = np.abs(true_values(*case[:2])) / solution.deviations
@@ -231,7 +231,7 @@ def test_essential_parameters_are_those_that_matter(case: tuple) -> None:
     assert not needed[size < 0.1].any()
 
 
-def test_recursive_estimate_is_that_of_all_samples(case: tuple) -> None:
+def test_the_recursive_estimate_equals_that_of_all_samples(case: tuple) -> None:
     robot, base, _ = case
     t, q, qd, qdd = excitation(6, 12.0, seed=6)
     tau = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd)
@@ -256,7 +256,7 @@ def fed(estimator: RecursiveEstimator, *samples: np.ndarray) -> RecursiveEstimat
 
 
 def test_recursive_estimate_forgets(case: tuple) -> None:
-    """A payload that comes in the middle is what a short memory sees."""
+    """With a short memory, a payload that is added halfway is found."""
     robot, base, _ = case
     loaded = robot.with_payload("link_6", 2.0, (0.0, 0.0, 0.1))
     t, q, qd, qdd = excitation(6, 20.0, seed=7)
@@ -298,8 +298,8 @@ def test_invalid_arrays_of_a_motion(t: Any, arrays: tuple, code: str, values: di
         signals_of_arrays("ab", np.array(t, dtype=float), *arrays)
 
 
-def test_dependent_columns_take_nothing_from_those_behind_them() -> None:
-    """Nine rows of rank 5, the first columns of which are 0 or alike: all 5 are found."""
+def test_dependent_columns_do_not_affect_the_columns_after_them() -> None:
+    """Nine rows of rank 5 whose first columns are 0 or equal: all 5 are found."""
     random = np.random.default_rng(8)
     a = random.normal(size=(9, 5))
     zero = np.zeros(9)
@@ -312,12 +312,12 @@ def test_dependent_columns_take_nothing_from_those_behind_them() -> None:
     np.testing.assert_allclose(found.x, x, atol=1e-12)
 
 
-# Products of scores over lags are those of all equations, in whatever pieces these come.
+# Products of scores over lags do not depend on the pieces in which the equations come.
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Equations of one joint, in pieces as of `Rows`."""
+    """Equations of one joint, in pieces as in `Rows`."""
 
     table: np.ndarray
     lengths: tuple[int, ...]
@@ -330,7 +330,7 @@ class Pieces:
 
 @pytest.mark.parametrize("lengths", [(30,), (1, 29), (2, 1, 27), (10, 1, 1, 18), (29, 1), (1,) * 30])
 @pytest.mark.parametrize("lag", [0, 1, 5, 12])
-def test_pieces_that_are_shorter_than_the_lag(lengths: tuple[int, ...], lag: int) -> None:
+def test_pieces_shorter_than_the_lag(lengths: tuple[int, ...], lag: int) -> None:
     table, errors = np.hsplit(np.random.default_rng(0).normal(size=(30, 5)), [4])
     rows: Any = Pieces(table, lengths)
     found = standard_deviations.score_products(rows, np.array([2.0]), errors, lag, np.zeros(3))
@@ -340,17 +340,17 @@ def test_pieces_that_are_shorter_than_the_lag(lengths: tuple[int, ...], lag: int
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-# Residuals of white noise are told from those of a model that lacks something, behind any filter.
+# White residuals are distinguished from those of an incomplete model, after any filter.
 
 
 def white(left: np.ndarray, decimation: Decimation) -> np.ndarray:
-    """Return the whiteness of residuals, all of which are used, in one stretch."""
+    """Return the whiteness of residuals in one stretch, all used."""
     return whiteness(left, np.ones(left.shape, dtype=bool), decimation, [(0, len(left))])
 
 
 @pytest.mark.parametrize("factor", [1, 2, 5, 20])
 def test_white_noise_is_white_behind_the_filter(factor: int) -> None:
-    """Probabilities are even between 0 and 1: each quarter has 50 of 200 with a deviation of 6."""
+    """p-values are uniform between 0 and 1: each quarter has 50 of 200, with a standard deviation of 6."""
     decimation = Decimation(factor)
     noise = np.random.default_rng(factor).normal(size=(600 * factor, 200))
     counts, _ = np.histogram(white(decimation.of(noise), decimation), bins=4, range=(0.0, 1.0))
@@ -359,7 +359,7 @@ def test_white_noise_is_white_behind_the_filter(factor: int) -> None:
 
 
 @pytest.mark.parametrize("factor", [1, 5])
-def test_what_a_model_lacks_is_seen(factor: int) -> None:
+def test_an_incomplete_model_is_detected(factor: int) -> None:
     decimation = Decimation(factor)
     noise = np.random.default_rng(0).normal(size=(600 * factor, 20))
     slow = np.sin(2.0 * np.pi * np.arange(len(noise)) / (40.0 * factor))[:, None]
@@ -367,8 +367,8 @@ def test_what_a_model_lacks_is_seen(factor: int) -> None:
     assert np.all(white(left, decimation) < 1e-3)
 
 
-def test_gaps_and_joints_that_stand_are_no_memory() -> None:
-    """Zeros in the place of equations that there are not, and another level behind a gap, say nothing."""
+def test_gaps_and_resting_joints_are_not_taken_for_correlation() -> None:
+    """Zeros where equations are missing, and another level after a gap, have no effect."""
     decimation = Decimation(5)
     left = decimation.of(np.random.default_rng(0).normal(size=(5000, 50)))
     used = np.ones(left.shape, dtype=bool)
@@ -378,7 +378,7 @@ def test_gaps_and_joints_that_stand_are_no_memory() -> None:
     assert np.median(found) == pytest.approx(0.5, abs=0.2)
 
 
-def test_too_few_residuals_say_nothing() -> None:
+def test_too_few_residuals_give_no_result() -> None:
     left = Decimation(5).of(np.random.default_rng(0).normal(size=(600, 2)))
     assert np.isnan(white(left, Decimation(5))).all()
     assert np.isnan(white(0.0 * left, Decimation(1))).all()

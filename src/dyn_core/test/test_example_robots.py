@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All functions of every robot of example-robot-data, and of our own, agree with Pinocchio.
+"""All functions of every robot of example-robot-data and of config/robots agree with Pinocchio.
 
-`make exact` makes the same comparison, and compiles, in an environment that has the package. Every
+`make exact` makes the same comparison with compiled programs, in an environment that has the package. Every
+robot is checked by `check_robot`, too.
 robot is checked, too.
 """
 
@@ -64,8 +65,8 @@ ACCELERATED = {"inverse_dynamics", "inertia_matrix", "forward_dynamics", "torque
 @pytest.mark.parametrize(
     ("parameter", "missed"), [("M", {*ACCELERATED, "bias_torques"}), ("ZZ", ACCELERATED)]
 )
-def test_another_robot_is_found_out(parameter: str, missed: set[str]) -> None:
-    """A ten-millionth more mass, or inertia, of one body."""
+def test_a_small_change_of_the_robot_is_detected(parameter: str, missed: set[str]) -> None:
+    """1e-7 more mass or inertia of one body."""
     robot = example("rx90", snap=0)
     body = robot.bodies[4]
     heavier = replace(body, **{parameter: getattr(body, parameter) + 1e-7})
@@ -74,7 +75,7 @@ def test_another_robot_is_found_out(parameter: str, missed: set[str]) -> None:
     assert {finding.function for finding in found if finding.missed} >= missed
 
 
-def test_what_is_missed_and_what_conditioning_excuses() -> None:
+def test_a_missed_bar_and_an_error_excused_by_conditioning() -> None:
     assert Finding("f", "c", np.nan, 1.0).missed
     assert not Finding("f", "c", 1.0, 1.0).missed
     for against, bar in (("pinocchio", 1e-9), ("c", 1e-12), ("floats", 1e-12)):
@@ -83,7 +84,7 @@ def test_what_is_missed_and_what_conditioning_excuses() -> None:
         assert not Finding("f", against, 1e-6, 1e-7).excused
 
 
-# Robots of example-robot-data on a free base agree with Pinocchio; `make exact` looks at all of them.
+# Robots of example-robot-data on a free base agree with Pinocchio; `make exact` compares all of them.
 FLYERS = [path for path in FILES if path.name in ("solo12.urdf", "anymal.urdf", "a1.urdf")]
 
 
@@ -97,7 +98,7 @@ def test_on_a_free_base(path: Path) -> None:
     assert [finding for finding in found if finding.missed or finding.excused] == []
 
 
-def test_a_body_without_joints_flies_too() -> None:
+def test_a_body_without_joints_agrees_on_a_free_base() -> None:
     text = (
         '<robot name="drone"><link name="body"><inertial><origin xyz="0.1 0 0.02"/><mass value="2"/>'
         '<inertia ixx="0.1" ixy="0.01" ixz="0" iyy="0.2" iyz="0" izz="0.15"/></inertial></link></robot>'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories that show parameters: limits, boxes, rest, condition numbers, and the same result twice."""
+"""Exciting trajectories: limits, boxes, rest, condition numbers, and reproducible results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def quick(robot: dyn_core.Robot, **settings: object) -> dyn_core.Excitation:
 
 
 def kept(robot: dyn_core.Robot, **settings: object) -> dyn_core.Excitation:
-    """Return what a quick search finds, which keeps all limits."""
+    """Return the result of a quick search, and check that it keeps all limits."""
     excitation = quick(robot, **settings)
     assert_keeps_limits(excitation)
     return excitation
@@ -51,22 +51,22 @@ def arm_excitation(arm: dyn_core.Robot) -> dyn_core.Excitation:
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
-def test_limits_are_kept_on_a_grid_of_its_own(name: str) -> None:
+def test_limits_are_kept_on_an_independent_grid(name: str) -> None:
     excitation = kept(example(name))
     assert excitation.condition < excitation.initial_condition
     assert excitation.complete
-    # The limits are used: some joint is near its limit of position, velocity or acceleration.
+    # The motion uses the limits: some joint is near its limit of position, velocity or acceleration.
     assert min(margin.room for margin in excitation.margins) < 0.05
 
 
-def test_the_motion_is_slow_where_little_of_the_limits_is_used() -> None:
+def test_a_small_fraction_of_the_limits_gives_a_slow_motion() -> None:
     scales = {"position_scale": 0.2, "velocity_scale": 0.1, "acceleration_scale": 0.5, "effort_scale": 0.9}
     excitation = kept(example("rrp"), accelerations={"turn": 0.1}, **scales)
     _, _, qdd = excitation.trajectory.at_many(np.linspace(0.0, 10.0, 2001))
     assert 0.02 < np.abs(qdd[:, 0]).max() <= 0.05
 
 
-def test_an_effort_limit_that_matters_is_kept() -> None:
+def test_an_active_effort_limit_is_kept() -> None:
     """80 % of 12 and 3.5 N m."""
     robot = robot_of(joint(1, rest=limit(effort=12.0)), joint(2, rest=limit(effort=3.5)))
     kept(robot)
@@ -76,7 +76,7 @@ def test_an_effort_limit_that_matters_is_kept() -> None:
 
 
 def test_coulomb_friction_counts_in_both_directions() -> None:
-    """A joint about a vertical axis: of its torque 3 N m are Coulomb friction, the rest is inertia."""
+    """A vertical joint axis: 3 N m of the torque are Coulomb friction, the rest is inertia."""
     rest = limit(velocity=20.0, effort=3.5) + '<dynamics friction="3"/>'
     robot = robot_of(joint(1, axis="0 0 1", rest=rest), gravity=(0, 0, 0))
     excitation = quick(robot, accelerations={"j1": 1e3}, effort_scale=1.0)
@@ -85,7 +85,7 @@ def test_coulomb_friction_counts_in_both_directions() -> None:
     assert 0.35 < np.abs(torques).max() <= 0.5
 
 
-def test_it_begins_and_ends_at_rest_at_the_start() -> None:
+def test_the_motion_begins_and_ends_at_rest_at_the_start() -> None:
     start = [0.4, -0.2, 0.1]
     excitation = quick(example("rrp"), start=start)
     q, *rates = excitation.trajectory.at_many(np.array([-1.0, 0.0, 10.0, 12.0]))
@@ -93,12 +93,12 @@ def test_it_begins_and_ends_at_rest_at_the_start() -> None:
     np.testing.assert_allclose(rates, 0.0, atol=1e-12)
     by_name = quick(example("rrp"), start={"lift": -0.2, "turn": 0.4, "stretch": 0.1})
     np.testing.assert_array_equal(by_name.trajectory.amplitudes, excitation.trajectory.amplitudes)
-    one = quick(example("rrp"), start={"lift": -0.2})  # the others in their middle
+    one = quick(example("rrp"), start={"lift": -0.2})  # the others start in the middle of their range
     np.testing.assert_allclose(one.trajectory.at(0.0).q, [0.0, -0.2, 0.175])
 
 
 def test_positions_velocities_and_accelerations_are_continuous() -> None:
-    """From one sample to the next none changes by more than its derivative says, and all are derivatives."""
+    """No sample changes by more than its derivative allows, and the derivatives agree with differences."""
     excitation = quick(example("rrp"), start=[0.9, 0.1, 0.3], periods=2)
     t = np.linspace(-0.5, 10.5, 110001)
     h = t[1] - t[0]
@@ -127,8 +127,8 @@ def test_the_same_arguments_give_the_same_trajectory() -> None:
     assert np.abs(different.trajectory.amplitudes - one.trajectory.amplitudes).max() > 1e-3
 
 
-def test_one_thread_is_enough() -> None:
-    """Several wait for each other, busily: on a machine that others use, twenty times as long."""
+def test_the_search_uses_one_thread() -> None:
+    """Several threads that wait for each other in busy loops take twenty times as long on a busy machine."""
     threads: list[int] = []
 
     def report(_: Progress) -> None:
@@ -153,14 +153,17 @@ def test_another_process_gives_the_same_trajectory() -> None:
 
 
 def test_seven_joints_in_few_iterations(arm_excitation: dyn_core.Excitation) -> None:
-    """43 base parameters, 5 rotors that are not grouped, and friction: the bar is 100."""
+    """43 base parameters, 5 rotors that are not grouped, and friction; the bar is 100."""
     assert (len(arm_excitation.parameter_names), arm_excitation.left_out) == (43 + 5 + 21, ())
     assert arm_excitation.condition < 20.0
     assert {"ZZR1", "Fv1", "Fs7", "Fo7", "Ia7"} <= set(arm_excitation.parameter_names)
 
 
 def test_condition_number_by_pinocchio(arm: dyn_core.Robot, arm_excitation: dyn_core.Excitation) -> None:
-    """Its regressor with columns of rotors and friction; a QR decomposition keeps what is independent."""
+    """Pinocchio's regressor with columns of rotors and friction.
+
+    A QR decomposition keeps independent columns.
+    """
     pin = pytest.importorskip("pinocchio")
     model = pin.buildModelFromXML(dyn_core.write_urdf(simulated_truth.arm(simulated_truth.SEVEN)))
     data = model.createData()
@@ -176,7 +179,7 @@ def test_condition_number_by_pinocchio(arm: dyn_core.Robot, arm_excitation: dyn_
     W /= np.linalg.norm(W, axis=0)
     kept = np.abs(np.diag(np.linalg.qr(W, mode="r"))) > 1e-8
     assert kept.sum() == len(arm_excitation.parameter_names)
-    # Its parameters are about centres and its columns in another order, so others stand for the groups.
+    # Its parameters are about centres of mass and in another order, so other columns represent the groups.
     assert np.linalg.cond(W[:, kept]) == pytest.approx(arm_excitation.condition, rel=1.0)  # below 20
 
 
@@ -190,15 +193,15 @@ def test_condition_number_by_the_regressor(arm: dyn_core.Robot, arm_excitation: 
     assert np.linalg.cond(W) == pytest.approx(arm_excitation.condition, rel=0.01)
 
 
-def test_an_offset_that_is_no_other_than_a_weight_is_left_out() -> None:
-    """A mass that is pushed up a slope: M (qdd + g) and Ia qdd make the constant."""
+def test_an_offset_that_equals_a_weight_is_left_out() -> None:
+    """A mass on a slope: the terms M (qdd + g) and Ia qdd combine to a constant."""
     excitation = kept(robot_of(joint(1, "prismatic", "0 0 1", limit(-1.0, 1.0, 1.0, 500.0))))
     assert excitation.left_out == ("Fo1",)
     assert excitation.parameter_names == ("M1", "Ia1", "Fv1", "Fs1")
 
 
-def test_what_a_motion_within_narrow_limits_hides_is_named() -> None:
-    """The second joint hardly moves: its body and that of the first are told from nothing."""
+def test_parameters_that_narrow_limits_hide_are_named() -> None:
+    """The second joint hardly moves, so its body cannot be separated from the first one."""
     excitation = quick(example("rrp"), accelerations={"lift": 1e-4})
     assert excitation.condition > 1e3
     assert set(excitation.hidden) < set(excitation.parameter_names)
@@ -247,13 +250,13 @@ def test_a_box_of_one_joint_cuts_its_range() -> None:
     assert kept(two_links(), boxes=(box,), start=[1.0, 0.0]).limits.lower[0] == pytest.approx(0.601)
 
 
-def test_the_start_evades_boxes_where_none_is_given() -> None:
+def test_the_default_start_is_outside_of_boxes() -> None:
     box = ForbiddenBox("middle", {"j1": (-0.3, 0.3), "j2": (-0.3, 0.3)})
     assert "start-at-random" in map(summary, kept(two_links(), boxes=(box,)).limits.notes)
 
 
-def test_joints_that_mimic_others_keep_their_limits_and_boxes() -> None:
-    """j2 goes at -2 times the speed of j1, from 0.1 on: its limits are narrower than those of j1."""
+def test_limits_and_boxes_of_mimic_joints_are_kept() -> None:
+    """j2 moves at -2 times the speed of j1, from 0.1 on, and its limits are narrower than those of j1."""
     mimic = '<mimic joint="j1" multiplier="-2" offset="0.1"/>' + limit(-0.9, 1.1, velocity=1.0)
     robot = robot_of(joint(1, rest=limit()), joint(2, rest=mimic), joint(3, rest=limit()))
     box = ForbiddenBox("box", {"j2": (0.5, 5.0), "j3": (0.2, 5.0)})
@@ -267,7 +270,7 @@ def test_joints_that_mimic_others_keep_their_limits_and_boxes() -> None:
     assert excitation.limits.upper[0] == pytest.approx(0.475)
 
 
-def test_defaults_of_joints_without_limits_are_stated() -> None:
+def test_assumed_limits_of_joints_without_limits_are_reported() -> None:
     excitation = kept(robot_of(joint(1, "continuous"), joint(2, "prismatic")))
     assert [*map(summary, excitation.limits.notes)] == [
         *("position-range-assumed: pi rad, [j1]", "position-range-assumed: 0.25 m, [j2]"),
@@ -299,7 +302,7 @@ def test_a_start_at_the_end_of_a_range() -> None:
     assert (np.ptp(positions(excitation, 100), axis=0) > 1.0).all()
 
 
-def test_a_report_can_end_the_search() -> None:
+def test_a_progress_callback_can_end_the_search() -> None:
     seen: list[Progress] = []
 
     def report(progress: Progress) -> bool:
@@ -313,7 +316,7 @@ def test_a_report_can_end_the_search() -> None:
     assert [progress.part for progress in seen] == sorted(progress.part for progress in seen)
 
 
-def test_progress_goes_to_the_end() -> None:
+def test_progress_ends_at_the_last_iteration() -> None:
     seen: list[Progress] = []
     excitation = excite(two_links(), ExcitationSettings(**QUICK), seen.append)
     assert all(0.0 < progress.part <= 1.0 for progress in seen)

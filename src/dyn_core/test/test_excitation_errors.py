@@ -21,7 +21,7 @@ WEIGHT = joint(1, "prismatic", "0 0 1", limit(-1.0, 1.0, effort=20.0))
 TABLE = ForbiddenBox("table", {"j1": (0.1, 0.5), "j2": (-1.0, 1.0)})
 WORLD = ForbiddenBox("world", {"j1": (-2.0, 2.0), "j2": (-9.0, 9.0)})
 HALVES = ForbiddenBox("left", {"j1": (-9.0, 0.1)}), ForbiddenBox("right", {"j1": (0.1, 9.0)})
-# So near to the start that the robot could not even begin to move
+# So close to the start that the robot could not begin to move
 NEAR = tuple(ForbiddenBox("near", {"j1": j1, "j2": (-9.0, 9.0)}) for j1 in ((-2.0, -1e-3), (1e-3, 2.0)))
 TWO = two_links()
 CASES = [
@@ -64,7 +64,7 @@ def test_no_trajectory_exists(case: tuple[Any, ...], expected: str) -> None:
     assert (summary(caught.value), caught.value.element) == (expected, element)
 
 
-def test_a_follower_that_cannot_move_where_its_leader_can() -> None:
+def test_a_follower_that_blocks_its_leader_is_refused() -> None:
     with refused("joint-range-closed", joint="j1") as caught:
         excite(robot_of(joint(1, rest=limit()), joint(2, rest=MIMIC)), ExcitationSettings(**QUICK))
     assert "'j2'" in caught.value.values["ranges"]
@@ -72,8 +72,8 @@ def test_a_follower_that_cannot_move_where_its_leader_can() -> None:
 
 
 @pytest.mark.parametrize("start", [None, [0.0]])
-def test_a_weight_that_cannot_be_held(start: list[float] | None) -> None:
-    """2 kg * 9.81 m/s^2 * cos(0.4) = 18.07 N, and 80 % of 20 N are used."""
+def test_a_weight_above_the_effort_limit_is_refused(start: list[float] | None) -> None:
+    """2 kg * 9.81 m/s^2 * cos(0.4) = 18.07 N, above 80 % of 20 N."""
     with pytest.raises(DynError) as caught:
         excite(robot_of(WEIGHT), ExcitationSettings(start=start, **QUICK))
     assert caught.value.element == "joint 'j1'"

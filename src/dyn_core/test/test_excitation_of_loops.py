@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exciting trajectories of robots with loops, of random robots, and what is identified along them."""
+"""Exciting trajectories of robots with loops and of random robots, and identification along them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from dyn_core.identification.regressor.base_columns import base_columns
 SHORT = ExcitationSettings(tries=1, iterations=12)
 UNSHOWN = {"akr3000": {"MX9", "MX10", "Fv2", "Fs2"}, "delta": set(), "five_bar": set()}
 UNSHOWN |= {"gough_stewart": set(), "palletizer": {"MY7"}, "sr400": set()}
-"""Some of what these robots cannot show: of the jacks of akr3000, which tilt by some degrees only, the weight
-looks like an offset of their force."""
+"""Some parameters that these robots cannot show.
+
+The jacks of akr3000 tilt by some degrees only, so their weight looks like an offset of their force.
+"""
 
 
 @pytest.mark.parametrize("name", some(UNSHOWN, "five_bar", "palletizer"))
@@ -38,8 +40,8 @@ def test_a_short_search_finds_a_finite_condition_number(name: str) -> None:
     assert sorted(names) == sorted([*base_columns(robot).names, *friction])
 
 
-def test_what_is_left_out_is_made_of_the_rest_wherever_the_robot_may_be() -> None:
-    """With states of its own: each column but for a thousandth, and with it the smallest part vanishes."""
+def test_left_out_columns_depend_on_the_others_in_all_states() -> None:
+    """In independent states: each left-out column is a combination of the others to a thousandth."""
     robot, settings = loop_robot("akr3000"), ExcitationSettings()
     loops = loop_limits(robot, settings)
     assert loops is not None
@@ -63,17 +65,17 @@ def test_what_is_left_out_is_made_of_the_rest_wherever_the_robot_may_be() -> Non
     assert np.linalg.cond(W) < 1e5
 
 
-# From a description to a trajectory, to a log of another, simulated robot, and from that to the truth.
+# From a description to a trajectory, a log of another, simulated robot, and its true parameters.
 
 STEP_S = 2e-3
 GAINS = 1e4, 200.0
-"""Of positions and velocities, in accelerations (1/s^2, 1/s)."""
+"""Gains of positions and velocities, as accelerations (1/s^2, 1/s)."""
 
 
 def log_along(
     excitation: dyn_core.Excitation, real: dyn_core.Robot, sensors: dyn_core.SensorSettings
 ) -> dyn_core.Log:
-    """Return what sensors say of a robot that follows the trajectory, by computed torque."""
+    """Return sensor signals of a robot that follows the trajectory by computed torque."""
     model = dyn_core.compile_model(excitation.robot)
     settings = dyn_core.SimulationSettings(step=STEP_S, integrator="rk4")
     times = np.arange(0.0, excitation.duration, STEP_S)
@@ -91,14 +93,14 @@ def log_along(
 
 
 def test_a_log_along_the_trajectory_gives_all_base_parameters() -> None:
-    """The real robot has other masses, and rotors and friction, of which the description says nothing."""
+    """The true robot has other masses than the description, and has rotors and friction."""
     description = simulated_truth.arm(simulated_truth.SIX)
     real = simulated_truth.with_drives(description)
     settings = ExcitationSettings(duration=16.0, blend=1.5, tries=1, iterations=40, velocity_scale=0.6)
     excitation = excite(description, settings)
     sensors = dyn_core.SensorSettings(position_noise=1e-5, effort_noise=0.05, seed=1)
     signals = dyn_core.condition(log_along(excitation, real, sensors), dyn_core.Protocol(cutoff=15.0))
-    # An effort acts from its sample to the next, half a step late: the diagnosis would tell of it.
+    # An effort acts from its sample to the next, so it is half a step late; the diagnosis would report this.
     found = dyn_core.identify(description, signals, dyn_core.IdentificationSettings(diagnose=False))
     parameters = [*found.base, *(one for joint in found.friction for one in joint.parameters[:3])]
     assert all(one.identifiable for one in parameters)
@@ -110,13 +112,15 @@ def test_a_log_along_the_trajectory_gives_all_base_parameters() -> None:
     assert found.errors.held_out.relative < 0.02
 
 
-# Random robots: a trajectory that keeps all limits, or an error that says why there is none.
+# Random robots: a trajectory that keeps all limits, or an error with the reason.
 
 
 @examples(3)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.booleans())
-def test_random_robots(seed: int, joints: int, boxed: bool) -> None:
-    """Trees with branches, sliders, joints that mimic others, friction, rotors, and few newton metres."""
+def test_random_robots_get_a_trajectory_within_limits_or_an_error(
+    seed: int, joints: int, boxed: bool
+) -> None:
+    """Trees with branches, prismatic and mimic joints, friction, rotors, and low effort limits."""
     random = np.random.default_rng(seed)
     robot = dyn_core.load_robot(random_driven_urdf(seed, joints), snap=0)
     names = robot.joint_names

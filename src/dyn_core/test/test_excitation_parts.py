@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the search for trajectories, each alone."""
+"""Unit tests of the parts of the trajectory search."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def random_coefficients(task: Problem, seed: int, size: float = 1.0) -> np.ndarr
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("power", [1.0, 12.0])
-def test_slopes_of_the_spread(seed: int, power: float) -> None:
+def test_gradients_of_the_spread(seed: int, power: float) -> None:
     random = np.random.default_rng(seed)
     W = random.normal(size=(12, 4)) * [1.0, 100.0, 1e-3, 5.0]
     direction = random.normal(size=W.shape) * [1.0, 100.0, 1e-3, 5.0]
@@ -64,7 +64,7 @@ def test_the_spread_is_at_least_the_logarithm_of_the_condition_number() -> None:
     assert scaled_condition(W.T @ W) == pytest.approx(condition)
 
 
-def test_no_condition_number_where_a_column_is_zero_or_there_twice() -> None:
+def test_zero_and_repeated_columns_have_no_condition_number() -> None:
     W = np.random.default_rng(0).normal(size=(20, 2))[:, [0, 1, 0]]
     assert scaled_condition(np.diag([1.0, 0.0, 1.0])) == scaled_condition(W.T @ W) == np.inf
 
@@ -94,8 +94,8 @@ def test_bounds_of_derivatives_hold(task: Problem, seed: int) -> None:
         assert (greatest > bound / 20.0).all(), "a bound that is of use"
 
 
-def test_slopes_of_the_problem(task: Problem) -> None:
-    """Beyond all kinds of limits, and within both boxes."""
+def test_gradients_of_the_penalties(task: Problem) -> None:
+    """For motions beyond all kinds of limits and inside both boxes."""
     x = (random_coefficients(task, 12, 1.5) / task.scales).ravel()
     value, slopes, _ = task.value(x, 3.0, 50.0)
     q = task.series.at(task.fine, x.reshape(task.scales.shape) * task.scales).q
@@ -119,7 +119,7 @@ def margins_of(robot: dyn_core.Robot, task: Problem, coefficients: np.ndarray) -
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
-def test_motions_are_made_to_keep_limits(robot, task: Problem, seed: int, size: float) -> None:
+def test_motions_beyond_limits_are_changed_to_keep_them(robot, task: Problem, seed: int, size: float) -> None:
     kept = Keeper(task).kept(random_coefficients(task, seed, size))
     assert kept is not None
     found = margins_of(robot, task, kept)
@@ -128,7 +128,7 @@ def test_motions_are_made_to_keep_limits(robot, task: Problem, seed: int, size: 
     assert {margin.kind for margin in found} == {"position", "velocity", "acceleration", "effort", "box"}
 
 
-def test_what_keeps_limits_stays_as_it_is(task: Problem) -> None:
+def test_motions_within_limits_are_unchanged(task: Problem) -> None:
     coefficients = random_coefficients(task, 1, 1e-3)
     np.testing.assert_array_equal(Keeper(task).kept(coefficients), coefficients)
 
@@ -141,7 +141,7 @@ def test_a_motion_beyond_limits_is_refused(robot: dyn_core.Robot, task: Problem)
         refuse_beyond(margins_of(robot, task, coefficients))
 
 
-def test_nothing_passes_through_a_box_between_samples() -> None:
+def test_paths_through_a_box_between_samples_are_found() -> None:
     box = CoordinateBox("thin", np.array([0, 2]), np.array([0.4999, -1.0]), np.array([0.5, 1.0]))
     q = np.array([[0.0, 9.0, 0.0], [0.4, 9.0, 0.0], [0.6, 9.0, 0.0], [0.9, 9.0, 0.0]])
     assert not any(box.holds(one) for one in q)
@@ -154,8 +154,8 @@ def test_nothing_passes_through_a_box_between_samples() -> None:
     assert box.first_entered(q, np.array([0.11, 0.0, 0.0])) == 0, "it may bulge into the box"
 
 
-def test_all_of_a_visit_leaves_a_box_through_one_face(task: Problem) -> None:
-    """A way through a box along j1 is pushed out of it along j3, all samples to the same side."""
+def test_all_samples_of_a_visit_leave_a_box_through_one_face(task: Problem) -> None:
+    """A path through a box along j1 is moved out along j3, all samples to the same side."""
     x = np.zeros_like(task.scales)
     x[0] = [0.0, 0.6]
     x[1, 0] = 2.0
@@ -184,7 +184,7 @@ def test_boxes_of_joints_that_mimic_others() -> None:
         coordinate_boxes(robot, [ForbiddenBox("always", {"j3": (0.0, 1.0)})])
 
 
-def test_torques_are_those_of_the_model(robot: dyn_core.Robot) -> None:
+def test_torques_agree_with_the_model(robot: dyn_core.Robot) -> None:
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, 20, 2))
     torques = drive_torques(robot)
     expected = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd)
@@ -194,8 +194,8 @@ def test_torques_are_those_of_the_model(robot: dyn_core.Robot) -> None:
     assert (torques.needed(q, qd, qdd) >= np.abs(expected) - 1e-12).all()
 
 
-def test_columns_are_those_of_the_regressor(robot: dyn_core.Robot, task: Problem) -> None:
-    """With the parameters of the robot, in groups, they give its torques."""
+def test_columns_agree_with_the_regressor(robot: dyn_core.Robot, task: Problem) -> None:
+    """Multiplied by the grouped parameters of the robot, they give its torques."""
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, 20, 2))
     columns = task.columns
     W = columns.at(q, qd, qdd)

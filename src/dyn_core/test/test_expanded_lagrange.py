@@ -26,12 +26,12 @@ sympy = pytest.importorskip("sympy", reason="SymPy is not installed")
 mpmath = pytest.importorskip("mpmath", reason="mpmath, which SymPy needs, is not installed")
 
 FORMS = [(False, False), (True, False), (False, True), (True, True)]
-AXES = {"b": ("base", "1 1 0"), "c": ("b", "0 1 1")}  # of prismatic joints that are oblique to each other
+AXES = {"b": ("base", "1 1 0"), "c": ("b", "0 1 1")}  # prismatic joints, oblique to each other
 SLIDES = urdf("slides", [(n, "prismatic", on, n, (0.0, 0.0, 0.0), axis) for n, (on, axis) in AXES.items()])
 
 
 def planar_arm(joints: int = 2) -> dyn_core.Robot:
-    """Links in a row that turn about z, with their centres of mass on the row; x is level, y up."""
+    """A planar arm about z with centres of mass on the lines of its links; x is horizontal, y up."""
     return dyn_core.load_robot(planar_urdf(joints), gravity=(0.0, -9.81, 0.0))
 
 
@@ -40,7 +40,7 @@ def s(names: str):
 
 
 def same(matrix, rows, values: dict) -> bool:
-    """Whether a matrix is that of the rows, with values for symbols by their names."""
+    """Whether a matrix has these rows, with values for the symbols by name."""
     own = matrix.subs({s(name): value for name, value in values.items()})
     return sympy.expand(own - sympy.Matrix(rows)).is_zero_matrix
 
@@ -49,8 +49,8 @@ def matrices(form: dyn_core.ExpandedLagrange) -> tuple:
     return form.A, form.B, form.C, form.Q
 
 
-def test_planar_arm_with_two_joints_is_that_of_every_textbook() -> None:
-    """As Spong, Hutchinson, Vidyasagar: Robot Modeling and Control, 2006, sec. 7.4, print it."""
+def test_a_planar_arm_with_two_joints_agrees_with_the_textbook() -> None:
+    """As printed in Spong, Hutchinson, Vidyasagar: Robot Modeling and Control, 2006, sec. 7.4."""
     form = dyn_core.expanded_lagrange(planar_arm())
     q1, q2, qd1, qd2, g = s("q1 q2 qd1 qd2 g")
     m1, m2, l1, lc1, lc2, I1, I2 = s("m1 m2 l1 lc1 lc2 I1 I2")
@@ -67,8 +67,8 @@ def test_planar_arm_with_two_joints_is_that_of_every_textbook() -> None:
     assert same(form.coriolis_matrix, [[h * qd2, h * qd1 + h * qd2], [-h * qd1, 0]], point)
 
 
-def test_planar_arm_with_point_masses_is_that_of_craig() -> None:
-    """As Craig: Introduction to Robotics, 2005, sec. 6.7, prints it: masses at the ends of links."""
+def test_a_planar_arm_with_point_masses_agrees_with_craig() -> None:
+    """As printed in Craig: Introduction to Robotics, 2005, sec. 6.7, with masses at the ends of the links."""
     massive = "".join(
         f'<link name="link{j}"><inertial><origin xyz="{length} 0 0"/><mass value="{mass}"/>'
         '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>'
@@ -89,8 +89,8 @@ def test_planar_arm_with_point_masses_is_that_of_craig() -> None:
     assert all(same(*pair, point) for pair in zip(matrices(form), printed, strict=True))
 
 
-def test_sums_of_angles_appear() -> None:
-    """As text, of an arm with three joints and base parameters: no product of sines is left to add up."""
+def test_products_of_sines_become_sums_of_angles() -> None:
+    """Text for an arm with three joints and base parameters has no product of sines."""
     form = dyn_core.expanded_lagrange(planar_arm(3), base_parameters=True)
     assert list(map(str, (form.Q[2], form.Q[0], form.A[0, 2], form.A[0, 1], form.B[0, 2]))) == [
         "MX3*g*cos(q1 + q2 + q3)",
@@ -107,7 +107,7 @@ def test_sums_of_angles_appear() -> None:
     assert set(form.values) == {*grouped, *of_links, "d2", "d3", "g"}
 
 
-def test_squares_are_written_as_squares_and_what_multiplies_them_is_gathered() -> None:
+def test_squares_and_their_factors_are_collected() -> None:
     form = dyn_core.expanded_lagrange(example("rrp"), base_parameters=True)
     inertia = "(M3*q3**2 + 2*MZ3*q3 + XXR2)"
     found = list(map(str, (form.A[0, 0], form.B[0, 0], form.C[1, 0], form.C[2, 1], form.Q[1])))
@@ -115,8 +115,8 @@ def test_squares_are_written_as_squares_and_what_multiplies_them_is_gathered() -
     assert found[2:] == [f"{inertia}*sin(2*q2)/2", "-M3*q3 - MZ3", "g*(M3*q3 - MY2 + MZ3)*cos(q2)"]
 
 
-def test_numbers_are_gathered() -> None:
-    """Whole numbers are written as such, and none is left beside what it was taken out of."""
+def test_numbers_are_factored_out() -> None:
+    """Integers are printed as integers."""
     form = dyn_core.expanded_lagrange(example("sdt"), numbers=True)
     assert not [number for number in form.A.atoms(sympy.Float) if abs(number - round(number)) < 1e-9]
     tilted = dyn_core.expanded_lagrange(dyn_core.load_robot(planar_urdf(2), gravity=(3.0, 0.0, -4.0)))
@@ -126,8 +126,8 @@ def test_numbers_are_gathered() -> None:
 
 
 @pytest.mark.parametrize("name", ["rrp", "planar"])
-def test_sympy_finds_nothing_shorter(name: str) -> None:
-    """Its own search for simpler trigonometry leaves as many operations, or more."""
+def test_sympy_finds_no_shorter_form(name: str) -> None:
+    """SymPy's trigonometric simplification leaves as many operations, or more."""
     form = dyn_core.expanded_lagrange(planar_arm(3) if name == "planar" else example(name))
     entries = [entry for matrix in matrices(form) for entry in matrix]
     found = [sympy.trigsimp(sympy.expand(entry)) for entry in entries]
@@ -135,7 +135,7 @@ def test_sympy_finds_nothing_shorter(name: str) -> None:
 
 
 def values(form: dyn_core.ExpandedLagrange, robot: dyn_core.Robot, q: np.ndarray) -> dict:
-    """Numbers for the symbols at a position, definitions among them."""
+    """Values of the symbols at a position, with definitions."""
     found = {f"q{j}": float(x) for j, x in zip(form.coordinates, q, strict=True)} | dict(form.values)
     standard = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     for name, text in form.definitions:
@@ -147,8 +147,8 @@ def values(form: dyn_core.ExpandedLagrange, robot: dyn_core.Robot, q: np.ndarray
 @pytest.mark.parametrize(("base_parameters", "numbers"), FORMS)
 @examples(25, 8)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_values_are_those_of_the_model(base_parameters: bool, numbers: bool, seed: int) -> None:
-    """Of random trees of at most three joints, some of which mimic others."""
+def test_values_agree_with_the_model(base_parameters: bool, numbers: bool, seed: int) -> None:
+    """Random trees with at most three joints, some of them mimic joints."""
     robot = dyn_core.load_robot((random_urdf if seed % 2 else random_driven_urdf)(seed, 3))
     hypothesis.assume(robot.dof > 0)
     assert_same_values(robot, base_parameters, numbers, seed)
@@ -159,14 +159,14 @@ def test_chains(joints: int) -> None:
     assert_same_values(dyn_core.load_robot(random_urdf(7, joints, chain=True)), True, False, 0)
 
 
-EXAMPLES = ("five_bar", "rrp", "sdt")  # The example robots with at most four joints; of the first the tree
+EXAMPLES = ("five_bar", "rrp", "sdt")  # Example robots of at most four joints; five_bar without its loop
 
 
 @pytest.mark.parametrize(("base_parameters", "numbers"), FORMS)
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (1.0, 2.0, -3.0)])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_torques_of_the_example_robots_with_30_digits(name, gravity, base_parameters, numbers) -> None:
-    """Evaluated by mpmath, they are those of the inverse dynamics to 1e-10 N m."""
+    """Evaluated by mpmath, they agree with inverse dynamics to 1e-10 N m."""
     robot = example(name, gravity=gravity)
     form = dyn_core.expanded_lagrange(robot, base_parameters, numbers)
     q, qd, qdd = np.random.default_rng(5).uniform(-2.0, 2.0, (3, robot.dof))
@@ -202,7 +202,7 @@ def assert_same_values(robot: dyn_core.Robot, base_parameters: bool, numbers: bo
 
 @pytest.mark.parametrize("name", ["rrp", "planar"])
 def test_coefficients_are_derivatives_of_the_inertia_matrix(name: str) -> None:
-    """(A2.2), (A2.3) and dA/dt - 2 H by SymPy's own derivatives and simplification."""
+    """(A2.2), (A2.3) and dA/dt - 2 H by SymPy's derivatives and simplification."""
     form = dyn_core.expanded_lagrange(planar_arm(3) if name == "planar" else example(name))
     q, qd, n = s("q1 q2 q3"), s("qd1 qd2 qd3"), range(3)
     A = form.A
@@ -220,15 +220,15 @@ def test_coefficients_are_derivatives_of_the_inertia_matrix(name: str) -> None:
     assert all(zero(entry) for entry in skew + skew.T)
 
 
-def test_offsets_have_names() -> None:
-    """An angle that is not 0 at q = 0 is one symbol, and not a sum of sines with odd numbers."""
+def test_angle_offsets_are_symbols() -> None:
+    """An angle that is not 0 at q = 0 is one symbol instead of a sum of sines with numeric factors."""
     text = planar_urdf(3).replace('xyz="0.7 0 0"', 'xyz="0.7 0.4 0"')
     form = dyn_core.expanded_lagrange(dyn_core.load_robot(text, gravity=(0.0, -9.81, 0.0)), True)
     assert form.definitions[0] == ("th2", f"q2 + {math.atan2(0.4, 0.7):.15g}")
     assert str(form.Q[2]) == "MX3*g*cos(q1 + q3 + th2) - MY3*g*sin(q1 + q3 + th2)"
 
 
-def test_what_cannot_be_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_robots_that_cannot_be_expanded_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with refused("expanded-form-too-large", robot="rx90", count=6):
         dyn_core.expanded_lagrange(example("rx90"))
     monkeypatch.setitem(sys.modules, "sympy", None)
@@ -241,7 +241,7 @@ def value_of(product: Product, at: dict[str, float]) -> float:
     return product.coefficient * math.prod(getattr(math, kind)(angle) for kind, angle in factors)
 
 
-def test_products_have_the_value_of_the_sum() -> None:
+def test_expanded_products_have_the_value_of_the_sum() -> None:
     """Random sums of products of up to three cosines and sines of three angles."""
     random = Random(3)
     at = {name: random.uniform(-3.0, 3.0) for name in "abc"}
@@ -269,7 +269,7 @@ ONE_PRODUCT = (
 
 
 @pytest.mark.parametrize("text", [*ONE_PRODUCT, "cos(a) + cos(b)", "sin(a) + cos(a)"])
-def test_products_are_few(text: str) -> None:
+def test_few_products_remain(text: str) -> None:
     names = {name: variable(name) for name in "abc"}
     waves = {kind: methodcaller(kind) for kind in ("cos", "sin")}
     assert len(by_power(eval(text, waves | names), 1e-12)[()]) == (1 if text in ONE_PRODUCT else 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole motions: time scaling beside a search, motor and bearing loads beside Pinocchio."""
+"""Whole motions: time scaling against a search, motor and bearing loads against Pinocchio."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dyn_core.feasibility.limit_violations import RatedTorques, greatest_rate
 
 RX90 = ROBOTS / "rx90.urdf"
 AXES = (2, 1, 1, 2, 1, 2)
-"""Which axis of its link each joint of RX90.urdf turns about, either way."""
+"""Axis of its link that each joint of RX90.urdf turns about, in either direction."""
 AMPLITUDES = np.array([1.0, 0.5, 0.5, 1.0, 1.0, 2.0])
 
 
@@ -32,7 +32,7 @@ def there_and_back(start, size, duration: float, samples: int = 301) -> SampledM
 
 
 def motion(rate: float = 1.0) -> SampledMotion:
-    """A motion there and back of all joints, with 2 s at the rate 1."""
+    """A motion there and back of all joints, in 2 s at rate 1."""
     return there_and_back(0.3, AMPLITUDES, 2.0 / rate)
 
 
@@ -51,13 +51,13 @@ def needed(model: dyn_core.Model, motion: SampledMotion) -> np.ndarray:
 
 
 def within(limits: ActuatorLimits, qd: np.ndarray, u: np.ndarray, room: float = 1e-9) -> bool:
-    """Whether all limits are kept, written once more."""
+    """Whether all limits are kept, by independent code."""
     more, slow = 1.0 + room, np.abs(qd) <= limits.velocity * (1.0 + room)
     loads = ((np.abs(u), efforts(limits, qd)), (u * qd, limits.power), (-u * qd, limits.braking_power))
     return bool(slow.all()) and all((load <= limit * more + room).all() for load, limit in loads)
 
 
-def test_the_smallest_scaling_is_the_smallest(robot: Robot, fast: Assessment) -> None:
+def test_the_time_scaling_is_the_smallest_feasible_one(robot: Robot, fast: Assessment) -> None:
     slow = assess_motion(robot, motion(0.2))
     assert (slow.feasible, slow.factor, slow.failures) == (True, 1.0, ())
     assert fast.factor > 1.2
@@ -78,8 +78,8 @@ HURRIED = (1e2, 1e4, 1e6)
 
 
 @pytest.mark.parametrize("hurry", HURRIED)
-def test_the_scaling_is_the_same_of_motions_that_are_much_too_fast(robot: Robot, hurry: float) -> None:
-    """What gravity and Coulomb friction ask for is not lost in torques that are `hurry`^2 as large."""
+def test_the_scaled_motion_does_not_depend_on_the_initial_duration(robot: Robot, hurry: float) -> None:
+    """Torques that are `hurry`^2 as large do not hide gravity and Coulomb friction."""
     curve = TorqueSpeedCurve((0.0, 1.0, 3.0), (320.0, 300.0, 120.0))
     by_hand = {
         "joint_1": replace(described_limit(robot, "joint_1"), power=150.0, braking_power=90.0),
@@ -96,8 +96,8 @@ def test_the_scaling_is_the_same_of_motions_that_are_much_too_fast(robot: Robot,
         assert within(limits, found.slower.qd, torques)
 
 
-def test_the_torques_of_a_motion_that_is_much_too_fast_are_those_of_the_model(robot: Robot) -> None:
-    """Where it is fast, and where it turns and hardly moves."""
+def test_torques_of_a_much_too_fast_motion_agree_with_the_model(robot: Robot) -> None:
+    """Both at high speed and where it reverses and hardly moves."""
     wild = motion(4.0).slower(1e-6)
     wild.qdd[0] = 0.0
     expected = needed(dyn_core.compile_model(robot), wild)
@@ -105,8 +105,8 @@ def test_the_torques_of_a_motion_that_is_much_too_fast_are_those_of_the_model(ro
 
 
 @pytest.mark.parametrize("seed", some(range(60), *range(0, 60, 5)))
-def test_the_greatest_rate_beside_a_search_for_random_torques_and_limits(seed: int) -> None:
-    """Torques that fall and rise with the rate, curves with steps down, and limits of power."""
+def test_the_greatest_rate_agrees_with_a_search(seed: int) -> None:
+    """Random torques that fall and rise with the rate, curves with steps down, and power limits."""
     random = np.random.default_rng(seed)
     m, n = 8, 3
     qd = random.normal(size=(m, n)) * random.choice([0.0, 1.0], (m, n), p=[0.1, 0.9])
@@ -131,17 +131,17 @@ def test_the_greatest_rate_beside_a_search_for_random_torques_and_limits(seed: i
     if found:
         assert within(limits, found * qd, rated.at(found), 3e-9)
     assert best <= found * (1.0 + 1e-9)
-    # What lies between two rates of the search, the search does not see.
+    # The search cannot see changes between two of its rates.
     assert found - best < 1.01 * (rates[1] - rates[0]) or not best or isolated(limits, qd, rated, found)
 
 
 def isolated(limits: ActuatorLimits, qd: np.ndarray, rated: RatedTorques, rate: float) -> bool:
-    """Whether some rates next below one that will do will not: a search may have stepped over it."""
+    """Whether rates just below a feasible one are infeasible, so that a search may have missed it."""
     below = rate - np.linspace(0.0, 1e-4, 200)
     return not all(within(limits, r * qd, rated.at(r), 1e-9) for r in below)
 
 
-def test_failures_say_where_and_by_how_much(robot: Robot, fast: Assessment) -> None:
+def test_failures_have_joint_time_and_excess(robot: Robot, fast: Assessment) -> None:
     torque = np.abs(needed(dyn_core.compile_model(robot), fast.motion)[:, 0])
     first = next(f for f in fast.failures if (f.excess.joint, f.excess.quantity) == ("joint_1", "effort"))
     begin = int(np.flatnonzero(torque > 320.0)[0])
@@ -153,7 +153,7 @@ def test_failures_say_where_and_by_how_much(robot: Robot, fast: Assessment) -> N
     assert "'joint_1'" in first.sentence
 
 
-def test_motor_loads_are_those_of_the_torques(robot: Robot, fast: Assessment) -> None:
+def test_motor_loads_agree_with_the_torques(robot: Robot, fast: Assessment) -> None:
     times = fast.motion.times
     for j, load in enumerate(fast.motors):
         torque, speed = fast.torques[:, j], fast.motion.qd[:, j]
@@ -170,7 +170,7 @@ def test_motor_loads_are_those_of_the_torques(robot: Robot, fast: Assessment) ->
     assert rms(t, np.sin(t)[:, None])[0] == pytest.approx(math.sqrt(0.5), rel=1e-4)
 
 
-def test_bearing_loads_are_those_of_pinocchio(robot: Robot, fast: Assessment) -> None:
+def test_bearing_loads_agree_with_pinocchio(robot: Robot, fast: Assessment) -> None:
     oracle, wrenches = Oracle(RX90.read_text(), robot.joint_names, (0.0, 0.0, -9.81)), []
     for q, qd, qdd in zip(fast.motion.q, fast.motion.qd, fast.motion.qdd, strict=True):
         oracle.inverse_dynamics(q, qd, qdd, {})
@@ -187,7 +187,7 @@ def test_bearing_loads_are_those_of_pinocchio(robot: Robot, fast: Assessment) ->
         assert load.time == fast.motion.times[np.linalg.norm(force, axis=1).argmax()]
 
 
-def test_wrenches_count_and_the_actuator_of_a_prismatic_joint_takes_the_force_along_it(robot: Robot) -> None:
+def test_bearing_loads_include_wrenches_but_not_the_force_along_a_prismatic_joint(robot: Robot) -> None:
     still, of_three = (SampledMotion(np.arange(3.0), *(np.zeros((3, n)) for _ in range(3))) for n in (6, 3))
     wrench = {robot.link_names[-1]: [0.0, 0.0, 500.0, 0.0, 0.0, 0.0]}
     found = assess_motion(robot, still, wrenches=wrench)
@@ -198,7 +198,7 @@ def test_wrenches_count_and_the_actuator_of_a_prismatic_joint_takes_the_force_al
         assert (load.axial_force == 0.0) == (joint.sigma == 1) or load.axial_force < 1e-9
 
 
-def test_no_time_will_do_where_the_motion_leaves_the_range_or_gravity_wins(robot: Robot) -> None:
+def test_no_duration_helps_outside_the_range_or_against_gravity(robot: Robot) -> None:
     out = motion(0.2)
     far = replace(out, q=out.q + np.array([3.0, 0, 0, 0, 0, 0]))
     weak = actuator_limits(robot, {"joint_2": ActuatorLimit(curve=TorqueSpeedCurve.constant(40.0))})
@@ -211,8 +211,8 @@ def test_no_time_will_do_where_the_motion_leaves_the_range_or_gravity_wins(robot
 
 
 @pytest.mark.parametrize("name", some(["sr400", "five_bar"], "five_bar"))
-def test_loops(name: str) -> None:
-    """Torques at any rate are those of the model at that rate; passive joints have bearings, too."""
+def test_robots_with_loops_agree_with_the_model(name: str) -> None:
+    """Torques at any rate agree with the model; passive joints have bearing loads, too."""
     loops = loop_robot(name)
     model = dyn_core.compile_model(loops)
     start = np.array(dyn_core.Simulator(loops).state.q)  # in the assembly

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that actuators can make: limits kept, beside Pinocchio; the fastest of a search; no better by LP."""
+"""Feasible steps.
+
+Limits kept (by Pinocchio), fastest step (by a search), nearest torques (by linear programs).
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,15 @@ from dyn_core import (
 from dyn_core.feasibility.actuator_limits import described_limit
 
 BEYOND = 1e-9
-"""By how much a limit may be exceeded, of the size of what is limited."""
+"""Largest allowed excess of a limit, relative to the limited quantity."""
 LIMITS, STATES = 20, number(125, 75)
-"""Random limits of each robot, and random states for each of these: in all 10 000 for four robots."""
+"""Random limits of each robot, and random states for each of these: 10 000 in total for four robots."""
 SEEDS = ((1, 2), (2, 4), (3, 6), (5, 6))
 ZERO = np.zeros(6)
 
 
 class Given(NamedTuple):
-    """A state and a wish."""
+    """A state and a desired next state."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -65,7 +68,7 @@ class Torques:
 
 
 def random_limits(random: np.random.Generator, case: Case, points: int = 0) -> ActuatorLimits:
-    """Limits of which some joints have none, some curves of as many points, some limits of power."""
+    """Random limits: some joints have none, some have curves of equal length, some have power limits."""
 
     def maybe(probability: float, low: float, high: float) -> float:
         return float(random.uniform(low, high)) if random.random() < probability else math.inf
@@ -88,7 +91,7 @@ def random_limits(random: np.random.Generator, case: Case, points: int = 0) -> A
 
 
 def random_given(random: np.random.Generator, limits: ActuatorLimits) -> Given:
-    """States in the range and outside of it, slow and fast, and wishes near and far."""
+    """States inside and outside of the range, slow and fast, with desired states near and far."""
     n = len(limits.joint_names)
     q = random.uniform(np.maximum(limits.lower, -3.0), np.minimum(limits.upper, 3.0))
     if random.random() < 0.1:
@@ -104,13 +107,13 @@ def random_given(random: np.random.Generator, limits: ActuatorLimits) -> Given:
 
 
 def efforts(limits: ActuatorLimits, qd: np.ndarray) -> np.ndarray:
-    """The greatest torques at velocities (..., n), written once more."""
+    """The greatest torques at velocities (..., n), by independent code."""
     curves = [(limit.curve.speeds, limit.curve.efforts) for limit in limits.of_joints]
     return np.stack([np.interp(np.abs(qd[..., j]), *curve) for j, curve in enumerate(curves)], axis=-1)
 
 
 def worst(limits: ActuatorLimits, torques: Torques, given: Given, step: FeasibleStep) -> tuple[float, float]:
-    """By how much torques and powers are exceeded, and positions and speeds, in parts of their sizes."""
+    """Excess of torques and powers, and of positions and speeds, relative to their sizes."""
     u = torques(given.q, given.qd, step.qdd)
     power = u * given.qd
     acting = (np.abs(u) - efforts(limits, given.qd), power - limits.power, -power - limits.braking_power)
@@ -147,7 +150,7 @@ def steps(case: Case) -> Feasibility:
     return Feasibility(case.robot, random_limits(np.random.default_rng(7), case, points=3))
 
 
-def test_limits_are_kept_and_a_feasible_wish_is_unchanged(case: Case, steps: Feasibility) -> None:
+def test_limits_are_kept_and_a_feasible_desired_state_is_unchanged(case: Case, steps: Feasibility) -> None:
     random, torques = np.random.default_rng(11), Torques(case)
     seen = {"feasible": 0, "all": 0, "impossible": 0, "path": 0, "no path": 0}
     for _ in range(LIMITS):
@@ -181,8 +184,8 @@ def test_limits_are_kept_and_a_feasible_wish_is_unchanged(case: Case, steps: Fea
     assert all(count > 20 for count in seen.values()), seen
 
 
-def test_the_step_along_the_path_is_the_fastest_of_a_search(case: Case, steps: Feasibility) -> None:
-    """The part is at least that of a search through all parts, and a little more is too much."""
+def test_the_step_along_the_path_is_the_fastest_feasible_one(case: Case, steps: Feasibility) -> None:
+    """A search finds no larger feasible part; a slightly larger part is infeasible."""
     random, torques = np.random.default_rng(12), Torques(case)
     parts, found = np.linspace(0.0, 1.0, 4001), 0
     for _ in range(number(800, 650)):
@@ -202,14 +205,14 @@ def test_the_step_along_the_path_is_the_fastest_of_a_search(case: Case, steps: F
         found += 1
         assert best <= step.part + 1e-9
         assert step.part <= 1.0
-        # Up to the next of the search: the interval may be shorter than the distance between two of them.
+        # Compared with the next value of the search, as the feasible interval may be shorter than its step.
         assert step.part - best < 1.01 / 4000 or not allowed.any()
         np.testing.assert_allclose(step.qd, step.part * given.qd_next, rtol=0, atol=1e-12)
     assert found > 30
 
 
-def test_no_step_keeps_all_limits_where_it_says_so(case: Case, steps: Feasibility) -> None:
-    """Linear programming finds none either; where there are some, it is the nearest of all torques."""
+def test_no_step_keeps_all_limits_where_none_is_reported(case: Case, steps: Feasibility) -> None:
+    """Linear programming finds none either. Where there are some, the result has the nearest torques."""
     random, torques = np.random.default_rng(13), Torques(case)
     none = moved = 0
     while none + moved < 60:
@@ -253,7 +256,7 @@ def arm() -> Feasibility:
     return Feasibility(example("rx90"))
 
 
-def test_it_says_which_joint_asks_for_how_much_of_what(arm: Feasibility) -> None:
+def test_excess_names_joint_quantity_and_amount(arm: Feasibility) -> None:
     wish = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
     step = arm.nearest(ZERO, ZERO, ZERO, wish, 1e-3)
     needed = dyn_core.compile_model(arm.robot).inverse_dynamics(ZERO, ZERO, wish / 1e-3)[0]
@@ -267,8 +270,8 @@ def test_it_says_which_joint_asks_for_how_much_of_what(arm: Feasibility) -> None
         step.qd[0] = 0.0
 
 
-def test_positions_that_velocities_do_not_lead_to(case: Case, steps: Feasibility) -> None:
-    """They can be had where the joints can accelerate half of the time towards them, and brake as long."""
+def test_positions_that_do_not_match_velocities(case: Case, steps: Feasibility) -> None:
+    """They are feasible if joints can accelerate towards them for half of the time, and then brake."""
     random, torques = np.random.default_rng(14), Torques(case)
     seen = {True: 0, False: 0}
     for _ in range(number(2000, 1300)):
@@ -283,7 +286,7 @@ def test_positions_that_velocities_do_not_lead_to(case: Case, steps: Feasibility
         step = steps.with_limits(limits).nearest(*asked, catch_up=catch_up)
         M, low, high, _ = polyhedron(limits, torques, given)
         n = len(x)
-        # Ranges and speeds are not those of the two halves, but of the whole step.
+        # Ranges and speeds apply to the whole step, not to its two halves.
         halves = [M[:n] @ (given.wished + sign * 4.0 * x / catch_up**2) for sign in (1.0, -1.0)]
         room = [min((half - low[:n]).min(), (high[:n] - half).min()) for half in halves]
         fastest = np.maximum(limits.velocity, np.abs(given.qd))
@@ -305,8 +308,8 @@ def test_positions_that_velocities_do_not_lead_to(case: Case, steps: Feasibility
 
 
 @pytest.mark.parametrize("dt", [1e-4, 1e-3, 1e-2])
-def test_a_position_that_jumps_is_not_feasible(arm: Feasibility, dt: float) -> None:
-    """Velocities of 0, or in another unit, hide no jump."""
+def test_a_position_jump_is_not_feasible(arm: Feasibility, dt: float) -> None:
+    """Velocities of 0, or in another unit, do not hide a jump."""
     jump = (ZERO, ZERO, np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0]), ZERO, dt)
     for step in (arm.nearest(*jump), arm.on_path(*jump)):
         assert (step.feasible, step.possible) == (False, True)
@@ -321,7 +324,7 @@ def test_a_position_that_jumps_is_not_feasible(arm: Feasibility, dt: float) -> N
 
 
 @pytest.mark.parametrize("place", [0.0, 0.5, 1.0], ids=["explicit", "constant acceleration", "semi-implicit"])
-def test_positions_by_all_usual_rules_belong_to_their_velocities(arm: Feasibility, place: float) -> None:
+def test_positions_by_common_integration_rules_match_their_velocities(arm: Feasibility, place: float) -> None:
     random, dt = np.random.default_rng(15), 1e-3
     for _ in range(50):
         q, qd = 0.3 * random.normal(size=(2, 6))
@@ -329,8 +332,8 @@ def test_positions_by_all_usual_rules_belong_to_their_velocities(arm: Feasibilit
         assert arm.nearest(q, qd, q + dt * ((1.0 - place) * qd + place * qd_next), qd_next, dt).feasible
 
 
-def test_wrenches_of_any_link_and_kind(arm: Feasibility) -> None:
-    """Arrays of child links take another way than lists, and links that are fixed to others."""
+def test_wrenches_on_any_link_and_of_any_type(arm: Feasibility) -> None:
+    """Arrays for child links, lists, and links fixed to others are converted by different code."""
     robot, random = arm.robot, np.random.default_rng(16)
     q, qd, dt = random.normal(size=6), 0.1 * random.normal(size=6), 1e-3
     model, step = dyn_core.compile_model(robot), (q, qd, q + dt * qd, qd, dt)
@@ -346,8 +349,8 @@ def test_wrenches_of_any_link_and_kind(arm: Feasibility) -> None:
         arm.nearest(*step, {"nowhere": np.zeros(6)})
 
 
-def test_a_joint_outside_of_its_limits_goes_no_further(arm: Feasibility) -> None:
-    """The stated reaction to a start outside: back is allowed, further out is not."""
+def test_a_joint_outside_of_its_limits_moves_no_further_out(arm: Feasibility) -> None:
+    """The documented reaction to a start outside: motion back is allowed, motion further out is not."""
     dt, wish = 4e-3, 0.02 * np.eye(6)[2]
     q = np.eye(6)[2] * (arm.limits.upper[2] + 0.1)
     further = arm.on_path(q, ZERO, q + 0.5 * dt * wish, wish, dt)
@@ -361,7 +364,7 @@ def test_a_joint_outside_of_its_limits_goes_no_further(arm: Feasibility) -> None
     slower = arm.nearest(ZERO, fast, fast * dt, fast - 0.01, dt)
     assert {excess.quantity for excess in slower.outside} == {"velocity"}
     assert slower.qd[0] <= fast[0]
-    # Here the wished position is within the range; the one that the velocities lead to is not.
+    # Here the desired position is within the range; the position that follows from the velocities is not.
     first, upper = np.eye(6)[0], arm.limits.upper[0]
     step = arm.nearest(first * (upper - 2e-5), 0.02 * first, first * upper, 0.04 * first, 1e-3)
     assert not step.feasible
@@ -369,7 +372,7 @@ def test_a_joint_outside_of_its_limits_goes_no_further(arm: Feasibility) -> None
     assert step.asked[0].amount == pytest.approx(1e-5, rel=1e-6)
 
 
-def test_an_arm_that_cannot_hold_itself_falls_and_says_so(arm: Feasibility) -> None:
+def test_an_arm_that_cannot_hold_itself_moves_at_the_torque_limit_and_reports_it(arm: Feasibility) -> None:
     weak = replace(described_limit(arm.robot, "joint_2"), curve=TorqueSpeedCurve.constant(50.0))
     q = 1.5 * np.eye(6)[2]
     step = arm.with_limits(actuator_limits(arm.robot, {"joint_2": weak})).on_path(q, ZERO, q, ZERO, 1e-3)
@@ -379,7 +382,7 @@ def test_an_arm_that_cannot_hold_itself_falls_and_says_so(arm: Feasibility) -> N
     assert step.qdd[1] != 0.0
 
 
-def test_arguments_that_cannot_be_used(arm: Feasibility) -> None:
+def test_unusable_arguments_are_refused(arm: Feasibility) -> None:
     assert refusal(arm.nearest, ZERO, ZERO, ZERO[:5], ZERO, 1e-3) == "argument-shape: q_next, [6], [5]"
     assert refusal(arm.nearest, ZERO, ZERO, ZERO, ZERO, 0.0) == "argument-time-not-positive: dt, 0"
     with refused("joint-value-not-finite", quantity="qd", joint="joint_4"):
@@ -390,7 +393,7 @@ def test_arguments_that_cannot_be_used(arm: Feasibility) -> None:
     for exerted in (blind, np.array(blind), [0.0, 0, math.inf, 0, 0, 0]):
         with refused("argument-numbers-not-finite", argument=f"wrenches['{link}']"):
             arm.nearest(ZERO, ZERO, ZERO, ZERO, 0.01, {link: exerted})
-    step = arm.on_path([0.0] * 6, [0.0] * 6, [0.0] * 6, [1e-3] * 6, 1e-3)  # lists do as well
+    step = arm.on_path([0.0] * 6, [0.0] * 6, [0.0] * 6, [1e-3] * 6, 1e-3)  # lists are accepted as well
     assert (step.feasible, step.qd.tolist()) == (True, [1e-3] * 6)
 
 

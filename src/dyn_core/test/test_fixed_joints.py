@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that stand all the time are fixed: Pinocchio is the truth, with the same joints held."""
+"""Joints that never move in a log are treated as fixed.
+
+The reference is Pinocchio with the same joints held.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from dyn_core.identification.fixed_joints import with_fixed_joints
 
 MOVING = ("a", "b", "c")
 HELD = {"wheel": 0.3, "head": -0.7, "hand": 0.6, "finger": 0.02}
-"""Where they stand (rad or m)."""
+"""Their constant positions (rad or m)."""
 MIMIC = '<mimic joint="finger" multiplier="0.5" offset="0.01"/>'
 LIMIT = '<limit lower="-3" upper="3" effort="100" velocity="5"/>'
 
@@ -52,7 +55,7 @@ ROBOT = dyn_core.load_robot(URDF)
 
 
 def _truth() -> pin.Model:
-    """Return the robot with bodies that are up to a third heavier than the description says."""
+    """Return the true robot; its bodies are up to a third heavier than in the description."""
     model = pin.buildModelFromXML(URDF)
     rng = np.random.default_rng(2)
     for j in range(1, model.njoints):
@@ -73,7 +76,7 @@ def _motion(seed: int, duration: float, rate: float = 200.0) -> tuple[Array, Arr
 
 
 def _torques(q: Array, qd: Array, qdd: Array) -> Array:
-    """Torques of the joints that move, with friction, while the others are held."""
+    """Torques of the moving joints, with friction, while the other joints are held."""
     model = _truth()
     data = model.createData()
     at = dict(HELD, thumb=0.5 * HELD["finger"] + 0.01)
@@ -93,7 +96,7 @@ def _csv(path: Path, *, with_held: bool) -> Path:
     if with_held:
         names = (*MOVING, *HELD)
         q = np.hstack([q, np.tile(list(HELD.values()), (len(t), 1))])
-        tau = np.hstack([tau, rng.normal(size=(len(t), len(HELD))) + 3.0])  # anything within stiction
+        tau = np.hstack([tau, rng.normal(size=(len(t), len(HELD))) + 3.0])  # any torque within stiction
     return write_table(path, names, t, q + 1e-5 * rng.normal(size=q.shape), tau)
 
 
@@ -103,12 +106,12 @@ def _identified(path: Path, mapping: dict[str, object] | None = None) -> Identif
 
 @pytest.fixture(scope="module", params=[True, False], ids=["in the log", "held"])
 def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Identified:
-    """The result of a log with the joints that stand, or without, and a map that says where they are."""
+    """Results of a log with the fixed joints, and of a log without them whose map gives their positions."""
     path = _csv(tmp_path_factory.mktemp("fixed") / "log.csv", with_held=request.param)
     return _identified(path, None if request.param else {"held": HELD})
 
 
-def test_other_motions_are_as_pinocchio_says(found: Identified) -> None:
+def test_other_motions_agree_with_pinocchio(found: Identified) -> None:
     _, q, qd, qdd = _motion(7, 5.0, 50.0)
     places = [ROBOT.joint_names.index(name) for name in MOVING]
     full = np.zeros((3, len(q), ROBOT.dof))
@@ -123,7 +126,7 @@ def test_other_motions_are_as_pinocchio_says(found: Identified) -> None:
     assert np.linalg.norm(described) > 0.1 * np.linalg.norm(truth)
 
 
-def test_joints_that_stand_need_no_columns_and_are_named(found: Identified) -> None:
+def test_fixed_joints_need_no_columns_and_are_named(found: Identified) -> None:
     robot, arm = ROBOT, with_fixed_joints(ROBOT, HELD)
     assert arm.joint_names == MOVING
     assert [p.name for p in found.base] == list(dyn_core.base_parameters(arm).names)
@@ -143,7 +146,7 @@ def test_joints_that_stand_need_no_columns_and_are_named(found: Identified) -> N
     assert all(is_possible(body) for body in bodies)
 
 
-def test_files_are_those_of_the_whole_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_describe_the_whole_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = _csv(tmp_path / "log.csv", with_held=True)
     urdf, out = tmp_path / "mobile.urdf", tmp_path / "out"
     urdf.write_text(URDF)
@@ -158,7 +161,7 @@ def test_files_are_those_of_the_whole_robot(tmp_path: Path, capsys: pytest.Captu
     assert ours == pytest.approx(theirs, abs=1e-9)
 
 
-def test_a_robot_that_stands_is_refused(tmp_path: Path) -> None:
+def test_a_robot_that_never_moves_is_refused(tmp_path: Path) -> None:
     t, names = np.arange(0.0, 5.0, 0.01), [*MOVING, *HELD]
     q = 0.1 + 1e-6 * np.random.default_rng(0).normal(size=(len(t), len(names)))
     path = write_table(tmp_path / "log.csv", names, t, q, np.tile(t[:, None] + 1, len(names)))

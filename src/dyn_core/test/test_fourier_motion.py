@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Smooth motions: their derivatives, their ends, and their limits."""
+"""Smooth Fourier motions: their derivatives, ends and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dyn_core.control.trajectories.piecewise_polynomials import Motion
 
 
 def lift(*limits: float) -> dyn_core.Model:
-    """Return a load of 2 kg on a slope, with a range, a speed and an effort."""
+    """Return a load of 2 kg on a slope, with a range, a speed limit and an effort limit."""
     return dyn_core.compile_model(robot_of(joint(1, "prismatic", "0 0 1", limit(*limits))), backend="python")
 
 
@@ -26,8 +26,8 @@ def motion() -> FourierMotion:
     return FourierMotion(5.0, np.array([0.3, -1.0]), draw(0.1, 0.4, (3, 2)), draw(0.0, 6.0, (3, 2)))
 
 
-def test_derivatives_are_those_of_the_position(motion: FourierMotion) -> None:
-    """Also across the ends and the places where the window changes."""
+def test_derivatives_agree_with_the_position(motion: FourierMotion) -> None:
+    """Also across the ends and where the window changes."""
     t = np.linspace(-0.5, 5.5, 1201)
     h = 1e-5
     before, here, after = (motion.at_many(t + s) for s in (-h, 0.0, h))
@@ -36,14 +36,14 @@ def test_derivatives_are_those_of_the_position(motion: FourierMotion) -> None:
 
 
 def test_one_harmonic_by_hand() -> None:
-    """In the middle the window is 1: there it is 0.5 + 0.2 sin(2 pi t / 4 + 0.1)."""
+    """In the middle the window is 1, and the position is 0.5 + 0.2 sin(2 pi t / 4 + 0.1)."""
     motion = FourierMotion(4.0, np.array([0.5]), np.array([[0.2]]), np.array([[0.1]]))
     w, s, c = np.pi / 2, 0.2 * np.sin(np.pi + 0.1), 0.2 * np.cos(np.pi + 0.1)
     np.testing.assert_allclose(motion.at(2.0), [[0.5 + s], [w * c], [-w * w * s]], rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("t", [-3.0, 0.0, 5.0, 7.5])
-def test_it_stands_at_the_centre_before_and_after(motion: FourierMotion, t: float) -> None:
+def test_the_motion_rests_at_the_centre_before_and_after(motion: FourierMotion, t: float) -> None:
     q, qd, qdd = motion.at(t)
     np.testing.assert_allclose(q, motion.centre, atol=1e-15)
     np.testing.assert_allclose((qd, qdd), 0.0, atol=1e-12)
@@ -60,7 +60,7 @@ def test_scaled_joint_by_joint(motion: FourierMotion) -> None:
 def test_a_rich_motion_is_within_all_limits(name: str, duration: float) -> None:
     robot = example(name)
     model = dyn_core.compile_model(robot)
-    t = np.linspace(0.0, duration, 3001)  # and not where the limits were looked at: 1 % may be between
+    t = np.linspace(0.0, duration, 3001)  # other times than those of the limit check: 1 % may be between them
     motion = rich_motion(model, duration).at_many(t)
     torques = model.inverse_dynamics(*motion)
     for j, limits in enumerate(one.limits for one in robot.independent_joints):
@@ -88,8 +88,8 @@ def test_a_rich_motion_keeps_loops_closed_and_passive_joints_within_limits(name:
     assert (np.abs(model.inverse_dynamics(*motion)).max(axis=0) <= 0.707 * limits).all()
 
 
-def test_a_five_bar_that_cannot_move_far_moves_less_far() -> None:
-    """The left elbow has a range of 0.5 rad instead of 2.7."""
+def test_a_five_bar_with_narrow_limits_moves_less() -> None:
+    """The left elbow has a range of 0.5 rad instead of 2.7 rad."""
     text = (ROBOTS / "five_bar.urdf").read_text()
 
     def bar(lower: str, upper: str) -> dyn_core.Model:
@@ -109,7 +109,7 @@ def test_a_five_bar_that_cannot_move_far_moves_less_far() -> None:
 
 
 def ratios(name: str, duration: float, **parts: float) -> np.ndarray:
-    """How much smaller the ways of the joints are because of limits."""
+    """Ratios of the amplitudes of the joints because of limits."""
     model = dyn_core.compile_model(example(name))
     free = rich_motion(model, duration, part_of_speed=100.0, part_of_effort=100.0)
     bounded = rich_motion(model, duration, **{"part_of_speed": 100.0, "part_of_effort": 100.0, **parts})
@@ -118,12 +118,12 @@ def ratios(name: str, duration: float, **parts: float) -> np.ndarray:
     return ratio[0]
 
 
-def test_a_speed_limit_shortens_the_way_of_its_joint() -> None:
+def test_a_speed_limit_reduces_the_amplitude_of_its_joint() -> None:
     ratio = ratios("two_branch", 12.0, part_of_speed=0.5)
     assert ratio.min() < 0.9 < ratio.max() == 1.0
 
 
-def test_an_effort_limit_shortens_the_ways_of_all_joints_alike() -> None:
+def test_an_effort_limit_reduces_all_amplitudes_alike() -> None:
     ratio = ratios("rx90", 4.0, part_of_effort=0.7)
     np.testing.assert_allclose(ratio, ratio[0])
     assert 0.05 < ratio[0] < 0.9
@@ -136,18 +136,18 @@ def test_the_centre_is_near_zero_within_the_range() -> None:
     assert farthest == pytest.approx(0.45 * 0.2, rel=1e-3)
 
 
-def test_a_joint_that_cannot_carry_itself_is_named() -> None:
-    """18.07 N are needed where 70 % of 22 N are to be used."""
+def test_a_joint_that_cannot_hold_its_weight_is_named() -> None:
+    """18.07 N are needed, and 70 % of 22 N are allowed."""
     with refused("effort-limits-too-low", joint="j1", unit="N", limit=22.0):
         rich_motion(lift(-1.0, 1.0, 1.0, 22.0), 4.0)
 
 
-def test_limits_of_zero_are_none() -> None:
+def test_limits_of_zero_mean_no_limit() -> None:
     motion = rich_motion(lift(-1.0, 1.0, 0.0, 0.0), 4.0)
     assert np.abs(motion.at_many(np.linspace(0.0, 4.0, 400)).q).max() > 0.1
 
 
-def test_a_motion_is_carried_with_its_acceleration() -> None:
+def test_a_motion_is_extrapolated_with_its_acceleration() -> None:
     motion = Motion(np.array([1.0]), np.array([2.0]), np.array([-4.0]))
     for dt in (0.5, -0.5):
         q, qd, qdd = motion.carried(dt)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of friction compute what they say, and the one that data need is chosen."""
+"""Friction models: their formulas, and the selection of the model that the data need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REAL = with_drives(arm(SIX))
 ALL = FrictionModel(TERMS, v0=0.1, vt=0.2, vx=0.3)
 
 
-def test_terms_are_what_they_say() -> None:
+def test_terms_agree_with_their_formulas() -> None:
     random = np.random.default_rng(0)
     values = random.normal(size=len(TERMS))
     x = {friction_model.SYMBOLS[term]: value for term, value in zip(ALL.terms, values, strict=True)}
@@ -78,7 +78,7 @@ def test_units() -> None:
 
 @pytest.mark.parametrize("v0", [0.0, 0.1])
 def test_nearest_standard_model(v0: float) -> None:
-    """Parameters of standard friction, and the velocity of its transition, are found."""
+    """The parameters of standard friction and its transition velocity are found."""
     t = np.arange(20_000) * 1e-3
     qd = np.sin(2.0 * np.pi * 0.2 * t)
     random = np.random.default_rng(0)
@@ -97,13 +97,13 @@ def test_nearest_standard_model(v0: float) -> None:
     assert nearest_standard(loaded, signals, 0, load, (0.0,)).v0 == 0.0
     unknown = replace(signals, tau=np.full_like(signals.tau, np.nan))
     assert nearest_standard(own, unknown, 0, load) == own.standard()
-    # What brakes is not negative.
+    # Parameters that brake are not negative.
     driving = replace(signals, tau=signals.tau - 8.0 * signals.qd)
     assert nearest_standard(loaded, driving, 0, load).values[0] == 0.0
 
 
 def moved_with(model: FrictionModel, x: list[float], joint: int, load: bool = False) -> Signals:
-    """A measured motion in which a joint has this friction instead of the standard one."""
+    """A measured motion in which a joint has this friction instead of standard friction."""
     exact = exact_motion(REAL, 24.0)
     qd = exact.qd[:, joint]
     known = REAL.parameters[14 * joint + 11 : 14 * joint + 14]
@@ -128,8 +128,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", some(CASES, "asymmetric", "stribeck", "loaded"))
-def test_friction_that_is_there_is_chosen(name: str) -> None:
-    """What is chosen predicts what was held out as well as the true model; the standard model does not."""
+def test_the_true_friction_model_is_selected(name: str) -> None:
+    """It predicts held-out data as well as the true model; the standard model does not."""
     model, x = CASES[name]
     moved = moved_with(model, x, joint=1, load=name == "loaded")
     standard = (FrictionModel(),) * 6
@@ -142,13 +142,13 @@ def test_friction_that_is_there_is_chosen(name: str) -> None:
     assert chosen.tried[-1][0] == chosen.model.description
 
 
-def test_standard_friction_stays_standard() -> None:
-    """Nothing is added where there is nothing to gain."""
+def test_standard_friction_is_kept_where_it_is_true() -> None:
+    """No term is added where none improves the prediction."""
     found = of(measured(exact_motion(REAL, 24.0), seed=1, decimate=10), None)
     assert [friction.model for friction in found.friction] == [FrictionModel()] * 6
 
 
-def test_load_is_what_bodies_exert() -> None:
+def test_the_load_is_the_torque_of_the_bodies() -> None:
     exact, base = exact_motion(REAL, 2.0), base_columns(REAL)
     model = dyn_core.compile_model(REAL, backend="python", friction=False)
     expected = model.inverse_dynamics(exact.q, exact.qd, exact.qdd)

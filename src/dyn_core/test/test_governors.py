@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories and streams of references that are made feasible: the path is kept, and the limits are."""
+"""Trajectories and reference streams that governors make feasible: path and limits are kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dyn_core.feasibility.trajectory_governor import TrajectoryGovernor, scaled_
 GOAL = np.array([1.0, 0.4, -0.3, 0.5, 0.5, 1.0])
 ZERO = np.zeros(6)
 OUT = np.array([2.9, 0.0, 0.0, 0.0, 0.0, 0.0])
-"""Positions of which the first is out of its range."""
+"""Positions; the first one is out of range."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def through(robot: Robot, times, q, qd=None, qdd=None) -> TrajectoryPoints:
 
 
 def quintic(robot: Robot, duration: float, velocities: bool = True) -> TrajectoryPoints:
-    """From rest at 0 over the middle to rest at GOAL."""
+    """From rest at 0 through the middle to rest at GOAL."""
     times = np.array([0.0, 0.5, 1.0]) * duration
     given = ([ZERO, 1.875 * GOAL / duration, ZERO], np.zeros((3, 6))) if velocities else ()
     return through(robot, times, [ZERO, 0.5 * GOAL, GOAL], *given)
@@ -56,7 +56,7 @@ def kept(robot: Robot, limits: ActuatorLimits, trajectory, room: float) -> bool:
     return bool(slow.all() and (np.abs(torques) <= limits.effort(samples.qd) * (1.0 + room)).all())
 
 
-def test_a_feasible_trajectory_is_left_as_it_is(robot: Robot, governor: TrajectoryGovernor) -> None:
+def test_a_feasible_trajectory_is_unchanged(robot: Robot, governor: TrajectoryGovernor) -> None:
     """Points with positions only get velocities."""
     points = quintic(robot, 4.0)
     governed = governor.governed(points, 10.0)
@@ -68,7 +68,9 @@ def test_a_feasible_trajectory_is_left_as_it_is(robot: Robot, governor: Trajecto
     np.testing.assert_array_equal(governed.points.qd[[0, -1]], 0.0)
 
 
-def test_one_that_is_too_fast_is_slower_on_the_same_path(robot: Robot, governor: TrajectoryGovernor) -> None:
+def test_a_trajectory_that_is_too_fast_is_slower_on_the_same_path(
+    robot: Robot, governor: TrajectoryGovernor
+) -> None:
     points = quintic(robot, 0.4)
     governed = governor.governed(points, 0.0, start=Motion.at_rest(ZERO))
     assert governed.factor > 1.0
@@ -76,7 +78,7 @@ def test_one_that_is_too_fast_is_slower_on_the_same_path(robot: Robot, governor:
     assert {failure.excess.joint for failure in governed.failures} >= {"joint_1"}
     trajectory = governed.trajectory
     assert kept(robot, governor.limits, trajectory, 2e-3)
-    # No more than it has to: a little faster is too fast.
+    # No slower than necessary: a slightly faster one is infeasible.
     faster = governor.governed(scaled_points(points, governed.factor * 0.99), 0.0)
     assert faster.factor == pytest.approx(1.0 / 0.99, rel=1e-6)
     straight = governor.governed(quintic(robot, 4.0), 0.0).trajectory
@@ -84,7 +86,9 @@ def test_one_that_is_too_fast_is_slower_on_the_same_path(robot: Robot, governor:
     np.testing.assert_allclose(ours, wished, atol=1e-9)
 
 
-def test_one_that_replaces_a_running_one_begins_in_motion(robot: Robot, governor: TrajectoryGovernor) -> None:
+def test_a_replacement_of_a_running_trajectory_begins_in_motion(
+    robot: Robot, governor: TrajectoryGovernor
+) -> None:
     running = governor.governed(quintic(robot, 3.0), 0.0).trajectory
     back = through(robot, [0.3], *np.zeros((3, 1, 6)))
     governed = governor.governed(back, 1.5, running=running)
@@ -93,7 +97,9 @@ def test_one_that_replaces_a_running_one_begins_in_motion(robot: Robot, governor
     assert kept(robot, governor.limits, governed.trajectory, 2e-3)
 
 
-def test_what_no_time_will_mend(robot: Robot, governor: TrajectoryGovernor) -> None:
+def test_trajectories_that_no_duration_makes_feasible_are_refused(
+    robot: Robot, governor: TrajectoryGovernor
+) -> None:
     some = quintic(robot, 2.0)
     with refused("trajectory-path-infeasible") as caught:
         governor.governed(replace(some, q=np.array([ZERO, 0.5 * GOAL, 5.0 * GOAL])), 0.0)
@@ -107,19 +113,21 @@ def test_what_no_time_will_mend(robot: Robot, governor: TrajectoryGovernor) -> N
         governor.governed(replace(some, qd=qd, qdd=np.full((3, 6), math.nan)), 0.0)
 
 
-def test_one_that_is_much_too_fast_is_said_to_be_so(robot: Robot, governor: TrajectoryGovernor) -> None:
-    """The joints can hold themselves; it is the time that is too short."""
+def test_a_trajectory_that_needs_too_much_slowing_is_refused(
+    robot: Robot, governor: TrajectoryGovernor
+) -> None:
+    """The joints can hold their weight; only the duration is too short."""
     patient = TrajectoryGovernor(DriveTorques(robot), governor.limits, most=1e9)
     expected = governor.governed(quintic(robot, 0.4), 0.0).factor * 0.4
     for duration in (4e-3, 1e-3, 1e-5):
         with refused("trajectory-slowdown-exceeded", factor=100.0):
             governor.governed(quintic(robot, duration), 0.0)
-        # Samples are as many whatever the factor, and a short trajectory has few.
+        # The number of samples does not depend on the factor, and a short trajectory has few.
         found = patient.governed(quintic(robot, duration), 0.0).factor * duration
         assert found == pytest.approx(expected, rel=0.05)
 
 
-def test_settings_that_will_not_do(robot: Robot, governor: TrajectoryGovernor) -> None:
+def test_wrong_settings_are_refused(robot: Robot, governor: TrajectoryGovernor) -> None:
     wrong = [("period", given, "argument-time-not-positive") for given in (0.0, -1.0, math.nan)]
     for argument, given, code in (
         *wrong,
@@ -129,8 +137,10 @@ def test_settings_that_will_not_do(robot: Robot, governor: TrajectoryGovernor) -
             TrajectoryGovernor(DriveTorques(robot), governor.limits, **{argument: given})
 
 
-def test_a_motion_that_begins_from_nowhere(robot: Robot, governor: TrajectoryGovernor) -> None:
-    """All points have velocities; it is the motion that the joints have at the beginning that is missing."""
+def test_a_trajectory_that_begins_in_motion_is_refused_for_a_robot_at_rest(
+    robot: Robot, governor: TrajectoryGovernor
+) -> None:
+    """All points have velocities, but the present motion of the joints is missing."""
     points = quintic(robot, 4.0)
     with refused("trajectory-joined-moving", joint="joint_1", before=0.0, after=0.46875, late=2.0):
         governor.governed(points, 12.0, stamp=10.0)
@@ -145,7 +155,7 @@ def test_a_motion_that_begins_from_nowhere(robot: Robot, governor: TrajectoryGov
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("period", [0.005, 0.1])
 def test_speeds_are_kept_between_samples(seed: int, period: float, robot: Robot) -> None:
-    """At the extremes of each piece, found by NumPy's roots, however far the samples are from each other."""
+    """At the extremes of each polynomial piece, found by NumPy's roots, however long the sample period is."""
     random, names = np.random.default_rng(seed), robot.coordinate_names
     given = {
         name: replace(described_limit(robot, name), velocity=v, curve=TorqueSpeedCurve.constant(1e5))
@@ -159,10 +169,10 @@ def test_speeds_are_kept_between_samples(seed: int, period: float, robot: Robot)
     points = through(robot, times, q, qd, qdd if seed % 2 else None)
     governed = TrajectoryGovernor(DriveTorques(robot), limits, period=period).governed(points, 0.0)
     assert governed.factor > 1.0
-    # No faster than it may be, and no slower than it has to be.
+    # Neither faster than allowed nor slower than necessary.
     part = max(extremes(governed.trajectory.rows[:, 6:12]) / limits.velocity)
     assert part == pytest.approx(1.0, rel=2e-9)
-    # What is said of the wish is its greatest speed, not that of the nearest sample.
+    # The report has the greatest desired speed, not that of the nearest sample.
     wished = extremes(planned(points, 0.0).rows[:, 6:12])
     for name, limit, speed in zip(names, limits.velocity, wished, strict=True):
         said = [abs(f.excess.value) for f in governed.failures if f.excess.joint == name]
@@ -170,7 +180,7 @@ def test_speeds_are_kept_between_samples(seed: int, period: float, robot: Robot)
 
 
 def extremes(rows: np.ndarray) -> np.ndarray:
-    """Greatest size of polynomials (k, n, powers) for u from 0 to 1, over the pieces, (n,)."""
+    """Greatest absolute value of polynomials (k, n, powers) for u from 0 to 1, over the pieces, (n,)."""
     found = np.zeros(rows.shape[:2])
     for place in np.ndindex(found.shape):
         polynomial = np.polynomial.Polynomial(rows[place])
@@ -181,16 +191,16 @@ def extremes(rows: np.ndarray) -> np.ndarray:
 
 
 def test_positions_are_kept_between_samples(robot: Robot, governor: TrajectoryGovernor) -> None:
-    """A swing beyond the range that is over before the next sample; the limit that is named is the real one.
+    """A swing beyond the range that ends before the next sample is found, and the report has the true limit.
 
-    What is let pass beyond it, as splines overshoot, and where the joint begins, is another matter.
+    The tolerance for spline overshoot, and starts outside of the range, are separate.
     """
     limits = actuator_limits(robot)
     coarse = TrajectoryGovernor(DriveTorques(robot), limits, period=0.5)
     upper = limits.upper[0]
     q, qd = np.zeros((4, 6)), np.zeros((4, 6))
     q[1:3, 0], qd[1:3, 0] = upper - 0.002, (0.1, -0.1)
-    # The cubic of 0.2 s between these goes on by 0.1 * 0.2 / 4 = 0.005 rad.
+    # The cubic of 0.2 s between these points overshoots by 0.1 * 0.2 / 4 = 0.005 rad.
     swing = through(robot, [0.0, 5.0, 5.2, 10.0], q, qd)
     ends = np.zeros((2, 6))
     ends[:, 0] = upper + 0.05, upper + 0.1
@@ -227,8 +237,8 @@ def smooth(t: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("dt", [0.001, 0.004])
-def test_a_feasible_stream_goes_through_bit_by_bit(steps: Feasibility, dt: float) -> None:
-    """Also with noise: velocities late by a filter, stamps off by 20 us, numbers with six digits."""
+def test_feasible_references_are_unchanged_to_the_last_bit(steps: Feasibility, dt: float) -> None:
+    """Also with velocities that lag by a filter, stamps with errors of 20 us, and numbers with six digits."""
     random = np.random.default_rng(21)
     exact, late, stamped, rounded = (Kept(steps) for _ in range(4))
     for k in range(round(4.0 / dt)):
@@ -244,12 +254,12 @@ def test_a_feasible_stream_goes_through_bit_by_bit(steps: Feasibility, dt: float
     assert exact.governor.lag == 0.0
 
 
-def test_a_stream_that_is_too_fast_keeps_its_path_and_its_limits(steps: Feasibility) -> None:
-    """Twice as fast as the actuators can, then at rest until the path has been run through."""
+def test_references_that_are_too_fast_keep_path_and_limits(steps: Feasibility) -> None:
+    """Twice as fast as the actuators allow, then at rest until the end of the path is reached."""
     kept = Kept(steps)
     for k in range(1501):
         kept.take(k * 0.002, *smooth(k * 0.002, 0.35))
-        # All joints go along one line, so that the path is that line.
+        # All joints move along one line, so the path is that line.
         part = kept.out.q / GOAL
         np.testing.assert_allclose(part, part[0], atol=1e-3)
     assert kept.furthest < 1e-9
@@ -258,7 +268,7 @@ def test_a_stream_that_is_too_fast_keeps_its_path_and_its_limits(steps: Feasibil
     assert (kept.governor.lag, kept.out.unchanged) == (0.0, True)
 
 
-def test_it_goes_on_without_references_until_the_path_ends(steps: Feasibility) -> None:
+def test_the_path_is_completed_without_further_references(steps: Feasibility) -> None:
     governor, dt, count = ReferenceGovernor(steps), 0.002, 151
     for k in range(count):
         governor.take(k * dt, *smooth(k * dt, 0.3))
@@ -272,8 +282,8 @@ def test_it_goes_on_without_references_until_the_path_ends(steps: Feasibility) -
     np.testing.assert_allclose(out.q, GOAL, atol=1e-9)
 
 
-def test_a_path_that_cannot_be_kept_is_said_and_joined_again(steps: Feasibility) -> None:
-    """A velocity that stops at once: torques stay within limits, the joint goes too far, and comes back."""
+def test_a_path_that_cannot_be_kept_is_reported_and_joined_again(steps: Feasibility) -> None:
+    """The velocity stops at once: torques stay within limits, the joint overshoots and returns."""
     governor, dt, q, worst = ReferenceGovernor(steps), 0.002, ZERO, 0.0
     for k in range(5000):
         qd = np.eye(6)[0] * (min(k / 200, 1.0) if k < 500 else 0.0)
@@ -291,12 +301,12 @@ def test_a_stream_that_begins_too_fast_or_out_of_range(steps: Feasibility) -> No
     np.testing.assert_allclose(out.qd, steps.limits.velocity)
     assert {excess.quantity for excess in out.asked} == {"velocity"}
     assert refusal(governor.take, 0.01, OUT, ZERO) == "reference-out-of-range: joint_1, -2.79, 2.9, rad, 2.79"
-    # Where the robot is found there, references may be there, too.
+    # If the robot is measured out of range, references may begin there.
     assert ReferenceGovernor(steps).take(0.0, OUT, ZERO, measured=OUT).unchanged
 
 
-def test_what_is_too_late_is_refused(steps: Feasibility) -> None:
-    """A stream that never rests: twice as fast as joint 1 for ever."""
+def test_a_stream_that_lags_too_much_is_refused(steps: Feasibility) -> None:
+    """An endless stream that is twice as fast as joint 1."""
     governor, dt, first = ReferenceGovernor(steps, most=0.3), 0.004, np.eye(6)[0]
     speed = 2.0 * steps.limits.velocity[0]
 
@@ -308,7 +318,7 @@ def test_what_is_too_late_is_refused(steps: Feasibility) -> None:
     assert refusal(take_all) == "reference-lag-exceeded: 0.304, 0.3"
 
 
-def test_whatever_the_stream_is_what_goes_out_is_finite(steps: Feasibility) -> None:
+def test_output_is_finite_and_within_speed_limits_for_random_references(steps: Feasibility) -> None:
     random = np.random.default_rng(3)
     governor, t = ReferenceGovernor(steps), 0.0
     for _ in range(600):
@@ -321,8 +331,8 @@ def test_whatever_the_stream_is_what_goes_out_is_finite(steps: Feasibility) -> N
 
 
 @pytest.mark.parametrize("later", [0.0, -0.05])
-def test_a_time_that_is_not_after_the_last_is_refused(steps: Feasibility, later: float) -> None:
-    """It would be a stream that begins anywhere, as one after a gap does."""
+def test_a_time_that_is_not_later_is_refused(steps: Feasibility, later: float) -> None:
+    """Otherwise it would be the start of a new stream, as after a gap."""
     governor = ReferenceGovernor(steps, timeout=0.1)
     governor.take(1.0, ZERO, ZERO)
     with refused("reference-not-later", last=1.0):
@@ -334,7 +344,7 @@ def test_a_time_that_is_not_after_the_last_is_refused(steps: Feasibility, later:
 
 
 class Kept:
-    """What goes out of a governor, beside the limits."""
+    """Output of a governor, compared with the limits."""
 
     def __init__(self, steps: Feasibility) -> None:
         self.governor = ReferenceGovernor(steps)
@@ -355,13 +365,13 @@ class Kept:
         torques = self.model.inverse_dynamics(before.q, before.qd, (out.qd - before.qd) / dt)
         assert (np.abs(torques) <= self.limits.effort(before.qd) * (1.0 + 1e-9) + 1e-6).all()
         assert (np.abs(out.qd) <= self.limits.velocity + 1e-9).all()
-        # Positions go no faster than velocities say, but for what a cubic is beside a parabola.
+        # Positions move no faster than the velocities, apart from the difference of a cubic and a parabola.
         assert (np.abs(out.q - before.q) <= 1.01 * dt * self.limits.velocity).all()
 
 
 @pytest.mark.parametrize("dt", [0.001, 0.002, 0.01, 0.04])
-def test_positions_that_jump_become_a_motion(steps: Feasibility, dt: float) -> None:
-    """As a step response of who thinks in goals: velocities of 0, positions now here, then there."""
+def test_positions_that_jump_at_rest_become_a_motion(steps: Feasibility, dt: float) -> None:
+    """A step input: velocities of 0, one position now and another from the next reference on."""
     kept = Kept(steps)
     for k in range(round(2.0 / dt)):
         kept.take(k * dt, ZERO if k * dt < 0.1 else 0.5 * GOAL, ZERO)
@@ -376,16 +386,16 @@ def test_positions_that_jump_become_a_motion(steps: Feasibility, dt: float) -> N
 
 
 @pytest.mark.parametrize("dt", [0.002, 0.01])
-def test_positions_that_jump_in_motion_or_go_on_while_velocities_say_0(steps: Feasibility, dt: float) -> None:
+def test_jumps_in_motion_and_moving_positions_with_zero_velocities(steps: Feasibility, dt: float) -> None:
     jumping, slow, fast = (Kept(steps) for _ in range(3))
     for k in range(round(6.0 / dt)):
         q, qd = smooth(k * dt, 3.0)
         jumping.take(k * dt, q + (0.2 * GOAL if k * dt > 1.5 else 0.0), qd)
-    # Nothing can follow a jump: the joints brake, come back beyond the jump, and go on from there.
+    # A jump cannot be followed: the joints brake, return beyond the jump, and continue from there.
     assert jumping.furthest > 0.01
     np.testing.assert_array_equal(jumping.out.q, GOAL + 0.2 * GOAL)
     assert jumping.out.unchanged
-    # A slow beginning is fine; one at 2 rad/s is not, and is run through from reference to reference.
+    # A slow start is feasible; a start at 2 rad/s is not, and the references are followed one by one.
     for k in range(round(3.5 / dt)):
         slow.take(k * dt, smooth(k * dt, 3.0)[0], ZERO)
     assert slow.unchanged
@@ -396,8 +406,8 @@ def test_positions_that_jump_in_motion_or_go_on_while_velocities_say_0(steps: Fe
 
 
 @pytest.mark.parametrize("dt", [0.001, 0.004])
-def test_noise_of_stamps_does_not_take_a_stream_off_its_path(steps: Feasibility, dt: float) -> None:
-    """Twice as fast as it can be, with stamps off by 20 us."""
+def test_stamp_noise_does_not_change_the_path(steps: Feasibility, dt: float) -> None:
+    """The stream is twice as fast as possible, and its stamps have errors of 20 us."""
     random = np.random.default_rng(22)
     kept, exact = Kept(steps), Kept(steps)
     for k in range(round(1.5 / dt)):
@@ -415,8 +425,8 @@ def check_infeasible(governor: ReferenceGovernor, t: float, q: np.ndarray, qd: n
     assert (caught.value.excess.joint, caught.value.excess.quantity) == ("joint_1", "velocity")
 
 
-def test_refused_in_the_place_of_slowed(steps: Feasibility) -> None:
-    """What comes after a jump is refused as well: it would be the jump, a period later."""
+def test_infeasible_references_are_refused_where_slowing_is_off(steps: Feasibility) -> None:
+    """References after a jump are refused, too: accepting one would be the jump, a period later."""
     governor, there = ReferenceGovernor(steps, timeout=0.1, slow=False), 0.5 * GOAL
     assert governor.take(0.0, ZERO, ZERO).unchanged
     assert governor.take(0.01, ZERO, ZERO).unchanged
@@ -431,7 +441,9 @@ def test_refused_in_the_place_of_slowed(steps: Feasibility) -> None:
 
 
 @pytest.mark.parametrize("slow", [True, False])
-def test_after_positions_out_of_range_it_goes_on_where_it_was(steps: Feasibility, slow: bool) -> None:
+def test_after_positions_out_of_range_the_output_continues_from_the_last_good_one(
+    steps: Feasibility, slow: bool
+) -> None:
     governor = ReferenceGovernor(steps, timeout=0.05, slow=slow)
     governor.take(0.0, ZERO, ZERO)
     for k in range(1, 20):
@@ -445,8 +457,8 @@ def test_after_positions_out_of_range_it_goes_on_where_it_was(steps: Feasibility
 
 
 @pytest.mark.parametrize(("off", "passes"), [(1e-4, True), (0.02, False)])
-def test_a_position_that_is_off_once_is_seen(steps: Feasibility, off: float, passes: bool) -> None:
-    """By more than a joint could go in one step, and back."""
+def test_a_single_wrong_position_is_detected(steps: Feasibility, off: float, passes: bool) -> None:
+    """It differs by more than a joint can move in one step."""
     kept = Kept(steps)
     for k in range(300):
         q, qd = smooth(0.004 * k, 3.0)
@@ -455,7 +467,7 @@ def test_a_position_that_is_off_once_is_seen(steps: Feasibility, off: float, pas
     assert kept.unchanged == passes
 
 
-def test_what_a_governor_is_given_is_checked(steps: Feasibility) -> None:
+def test_invalid_arguments_of_the_governor_are_refused(steps: Feasibility) -> None:
     blind, governor = np.array([0.0, math.nan, 0.0, 0.0, 0.0, 0.0]), ReferenceGovernor(steps)
     for q, qd, quantity, joint in (
         (blind, ZERO, "q", "joint_2"),

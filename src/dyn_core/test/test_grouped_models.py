@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models and robots with base parameters: the same results, from fewer operations."""
+"""Models and robots with base parameters: the same results with fewer operations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def values_of(robot: Robot) -> dict[str, float]:
 
 @KINDS
 @pytest.mark.parametrize("name", some(TABLES, "rx90", "6R"))
-def test_the_same_from_fewer_operations(name: str, kind: str) -> None:
+def test_grouped_models_give_the_same_values_with_fewer_operations(name: str, kind: str) -> None:
     plain, grouped = models(robot_of(TABLES[name]), kind)
     assert_same_functions(plain, grouped)
     for function in ("inverse_dynamics", "bias_torques", "coriolis_torques"):
@@ -58,7 +58,7 @@ def test_the_same_from_fewer_operations(name: str, kind: str) -> None:
 
 @KINDS
 @pytest.mark.parametrize("name", some(["rrp", "rx90", "two_branch"], "rx90"))
-def test_our_robots_compiled(name: str, kind: str) -> None:
+def test_compiled_grouped_models_of_the_example_robots(name: str, kind: str) -> None:
     robot = example(name)
     plain, grouped = models(robot, kind, "auto")
     assert_same_functions(plain, grouped)
@@ -68,15 +68,15 @@ def test_our_robots_compiled(name: str, kind: str) -> None:
     np.testing.assert_array_equal(grouped.parameters, plain.parameters)
 
 
-def test_forward_dynamics_of_bodies_that_cannot_be() -> None:
-    """Grouped bodies are none that exist, but have the inertia matrix of the robot."""
+def test_forward_dynamics_of_grouped_bodies() -> None:
+    """Grouped bodies are physically impossible, but have the inertia matrix of the robot."""
     robot = example("rx90")
     lighter = dyn_core.with_base_parameters(robot)
     assert lighter.bodies[6].M == 0.0
     compiled = (dyn_core.compile_model(each, backend="python") for each in (robot, lighter))
     one, other = (model.forward_dynamics(*states(robot.dof)) for model in compiled)
     np.testing.assert_allclose(other, one, atol=1e-9 * np.abs(one).max())
-    # What SYMORO+ writes as "robot-namebase.par" (sec. 5.8.1)
+    # SYMORO+ writes these as "robot-namebase.par" (sec. 5.8.1)
     again = dyn_core.load_robot(dyn_core.write_par(lighter))
     np.testing.assert_array_equal(again.parameters, lighter.parameters)
     with refused("urdf-mass-missing"):
@@ -97,8 +97,8 @@ def test_a_robot_with_base_parameters(name: str) -> None:
     assert_same_functions(*(dyn_core.compile_model(each, backend="python") for each in (robot, lighter)))
 
 
-def test_parameters_gravity_and_payload_that_are_set() -> None:
-    """Standard parameters go in and come out; grouping holds for any direction of gravity."""
+def test_set_parameters_gravity_and_payload_of_grouped_models() -> None:
+    """Users set and get standard parameters; the grouping holds for any direction of gravity."""
     robot = example("rx90")
     plain, grouped = models(robot, "runtime")
     for other in (with_random_parameters(robot, 3), robot.with_payload("tool0", 3.0, (0.0, 0.1, 0.2))):
@@ -115,7 +115,7 @@ def test_parameters_gravity_and_payload_that_are_set() -> None:
 
 
 @KINDS
-def test_wrenches_through_joints_are_those_of_the_robot(kind: str) -> None:
+def test_wrenches_through_joints_are_unchanged(kind: str) -> None:
     robot = example("rx90")
     plain, grouped = models(robot, kind)
     motion = states(robot.dof)
@@ -128,7 +128,7 @@ def test_wrenches_through_joints_are_those_of_the_robot(kind: str) -> None:
 
 
 @KINDS
-def test_pickled(kind: str) -> None:
+def test_a_grouped_model_can_be_pickled(kind: str) -> None:
     _, grouped = models(example("rrp"), kind)
     again = pickle.loads(pickle.dumps(grouped))
     assert again.base_parameters
@@ -143,8 +143,8 @@ def test_without_rotors_and_friction() -> None:
         grouped.set_parameters({"Ia1": 1.0})
 
 
-def test_nothing_is_left_of_what_cancels() -> None:
-    """A round body: XX - YY is 0, and costs nothing."""
+def test_terms_that_cancel_cost_no_operations() -> None:
+    """A round body: XX - YY is 0."""
     robot = robot_of(RX90)
     names = [name for name in robot.parameter_names if name[:2] not in ("M6", "ZZ")]
     round_ = robot.with_parameters(dict.fromkeys(names, 0.0) | {"XX6": 0.1, "YY6": 0.1 + 1e-18})

@@ -19,18 +19,18 @@ import dyn_core
 ANGLE = math.pi / 2
 FIRST: Row = (0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SKEW: list[Row] = [FIRST, (1, 0, 0.4, 0.1, 1.1, 0.2, 0.0, 0.3), (2, 0, -0.7, 0.2, 0.5, 0.3, 0.0, -0.1)]
-"""Three revolute joints in general position: behind them only the general relations hold."""
+"""Three revolute joints in general position: only the general relations hold for the bodies after them."""
 
 
 class Grouping:
-    """The base parameters of a robot of a table, asked for parameters by name."""
+    """The base parameters of a robot from a table, by standard parameters."""
 
     def __init__(self, rows: list[Row], gravity: tuple[float, float, float] = DOWN) -> None:
         self.robot = robot_of(rows, gravity)
         self.found = dyn_core.base_parameters(self.robot)
 
     def of(self, parameters: dict[str, float]) -> np.ndarray:
-        """Base parameters of these standard parameters, the others 0."""
+        """Base parameters for these standard parameters, with all others 0."""
         return self.found.values(dict.fromkeys(self.found.standard_names, 0.0) | parameters)
 
     def assert_replaced(self, name: str, by: dict[str, float]) -> None:
@@ -49,7 +49,7 @@ def of_body(i: int, *values: float) -> dict[str, float]:
     "row",
     [
         *((antecedent, 0, 0.6, -0.2, 0.9, 0.25, 0.0, 0.35) for antecedent in (1, 2, 3)),
-        (3, 0, 0.0, 0.0, 0.8, 0.3, 0.0, -0.2),  # of a chain: eq. (3.91)
+        (3, 0, 0.0, 0.0, 0.8, 0.3, 0.0, -0.2),  # for a chain: eq. (3.91)
     ],
 )
 def test_theorem_1(row: Row) -> None:
@@ -79,7 +79,7 @@ def test_theorem_1(row: Row) -> None:
     "row",
     [
         *((antecedent, 1, 0.6, -0.2, 0.9, 0.25, 0.4, 0.0) for antecedent in (2, 3)),
-        (3, 1, 0.0, 0.0, 0.9, 0.25, 0.4, 0.0),  # of a chain: theorem 2 of 3.5.2.2
+        (3, 1, 0.0, 0.0, 0.9, 0.25, 0.4, 0.0),  # for a chain: theorem 2 of 3.5.2.2
     ],
 )
 def test_theorem_2(row: Row) -> None:
@@ -104,17 +104,17 @@ def test_theorem_2(row: Row) -> None:
     ("alpha", "theta", "eliminated"),
     [
         (0.7, 0.4, "MZ3"),  # the axis of joint 1 has a component along z_3
-        (ANGLE, 0.4, "MY3"),  # none along z_3
+        (ANGLE, 0.4, "MY3"),  # no component along z_3
         (ANGLE, 0.0, "MY3"),  # along y_3
         (ANGLE, ANGLE, "MX3"),  # along x_3
     ],
 )
 @pytest.mark.parametrize("gravity", [DOWN, (3.0, 4.0, 5.0)])
 def test_theorem_3a(alpha: float, theta: float, eliminated: str, gravity: tuple[float, float, float]) -> None:
-    """Eqs. (3.92), (4.17), tables 3.2 and 4.1: a slide between r1 and r2 that is not parallel to r1."""
+    """Eqs. (3.92), (4.17), tables 3.2 and 4.1: a prismatic joint between r1 and r2, not parallel to r1."""
     revolute: list[Row] = [(1, 0, 0.2, 0.0, 0.0, 0.3, 0.0, 0.1), (3, 0, 0.1, 0.0, 0.8, 0.1, 0.0, 0.0)]
     grouping = Grouping([FIRST, revolute[0], (2, 1, 0.5, 0.1, alpha, 0.2, theta, 0.0), revolute[1]], gravity)
-    a = (sin(theta) * sin(alpha), cos(theta) * sin(alpha), cos(alpha))  # of r1, in frame 3
+    a = (sin(theta) * sin(alpha), cos(theta) * sin(alpha), cos(alpha))  # axis of r1 in frame 3
     named = dict(zip(("MX3", "MY3", "MZ3"), a, strict=True))
     np.testing.assert_allclose(grouping.of(named), 0.0, atol=1e-12)
     assert eliminated not in grouping.found.kept
@@ -126,9 +126,9 @@ def test_theorem_3a(alpha: float, theta: float, eliminated: str, gravity: tuple[
 
 
 def test_theorem_3b() -> None:
-    """Eqs. (3.94) and (4.18): slides that are parallel to r1, behind one that is and one that is not.
+    """Eqs. (3.94) and (4.18): prismatic joints parallel to r1, behind a parallel and a not parallel one.
 
-    In (4.18) the term of b in the last coefficient has the other sign than printed:
+    In (4.18) the term of b in the last coefficient is printed with the wrong sign; it is
     ``2 (- d sin(theta) + b cos(theta) sin(alpha))``, which is twice the distance along y_j.
     """
     g, b, alpha, d, theta = 0.5, 0.1, -0.7, 0.2, 0.4
@@ -176,14 +176,17 @@ def test_theorem_4(alpha: float, left: set[str]) -> None:
 
 
 def test_rotors_of_a_cross_slide() -> None:
-    """No theorem: two slides in a level plane move M1 + M2 and M2; the rotors go with these."""
+    """Without a theorem: two horizontal prismatic joints move M1 + M2 and M2.
+
+    The rotors are grouped with these.
+    """
     rows = chain((1, ANGLE, 0.0, 0.0), (1, ANGLE, 0.0, 0.0), (0, ANGLE, 0.1, 0.0))
     expressions = Grouping(rows, (0.0, 0.0, 0.0)).found.expressions
     assert {"MR2 = M2 + Ia2 + M3", "MR1 = M1 + Ia1 - Ia2"} <= {*expressions}
 
 
 def test_a_pendulum() -> None:
-    """The bounds of theorems 4 and 5 allow two parameters; across gravity there are three."""
+    """The bounds of theorems 4 and 5 allow two parameters; a pendulum across gravity has three."""
     across = Grouping(chain((0, 0.0, 0.0, 0.0)), (9.81, 0.0, 0.0))
     assert across.found.expressions == ("ZZR1 = ZZ1 + Ia1", "MX1 = MX1", "MY1 = MY1")
     assert Grouping(chain((0, 0.0, 0.0, 0.0))).found.expressions == ("ZZR1 = ZZ1 + Ia1",)

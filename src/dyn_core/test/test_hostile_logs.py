@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files whose declared sizes, types or contents would take all memory or all time."""
+"""Small files whose declared sizes, types or contents would need excessive memory or time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identification models: their equations, few operations, and the parameters of motions by Pinocchio."""
+"""Identification models: equations, operation counts, and parameters of motions by Pinocchio."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OF_MOTOR = {"Iamw": 0.05, "Fvmw": 0.6, "Fsmw": 0.9}
 def moved(
     axes: Sequence, motor: bool = False, decimate: int = 10, coulomb: float = 2.0
 ) -> tuple[dyn_core.Robot, dyn_core.Signals, dict[str, float]]:
-    """An arm, a motion of it by Pinocchio with rotors and friction by hand, and its parameters."""
+    """An arm, a motion with torques by Pinocchio (rotors and friction by hand), and its parameters."""
     robot = arm(axes)
     n = robot.dof
     t, q, qd, qdd = excitation(n, 12.0)
@@ -76,8 +76,13 @@ def truth(model: dyn_core.IdentificationModel, known: dict[str, float]) -> np.nd
         *(("energy", 2.0, 2e-2), ("power", 2.0, 2e-2)),
     ],
 )
-def test_a_model_gives_the_parameters(kind: str, coulomb: float, tolerance: float, axes: Sequence) -> None:
-    """To what the jumps of Coulomb friction leave of integrals and differences; the dynamic one exactly."""
+def test_every_model_finds_the_parameters(
+    kind: str, coulomb: float, tolerance: float, axes: Sequence
+) -> None:
+    """The dynamic model exactly.
+
+    The others up to the effect of Coulomb steps on integrals and differences.
+    """
     robot, signals, known = moved(axes, coulomb=coulomb, decimate=10 if coulomb else 20)
     model = dyn_core.identification_model(robot, signals, kind)
     base = dyn_core.base_parameters(robot)
@@ -101,7 +106,7 @@ def test_a_model_gives_the_parameters(kind: str, coulomb: float, tolerance: floa
 @pytest.mark.parametrize(("kind", "tolerance"), [("dynamic", 1e-7), ("filtered", 2e-2)])
 @EACH_ARM
 def test_link_by_link(kind: str, tolerance: float, axes: Sequence) -> None:
-    """The equations are triangular: the last joint knows nothing of the links before it."""
+    """The equations are triangular: those of the last joint have no parameters of earlier links."""
     robot, signals, known = moved(axes)
     model = dyn_core.identification_model(robot, signals, kind)
     counts = model.structure.sum(axis=1).tolist()
@@ -157,12 +162,12 @@ def test_refused_models() -> None:
 
 
 def test_public_names_are_in_the_documentation() -> None:
-    """Each has its place in docs/api.md."""
+    """Each name is in docs/api.md."""
     text = (ROBOTS.parents[1] / "docs" / "api.md").read_text()
     assert set(dyn_core.__all__) <= set(re.findall(r":: dyn_core\.(\w+)$", text, re.MULTILINE))
 
 
-# Models without accelerations: regressor, inertia matrix and Pinocchio
+# Models without accelerations, against the regressor, the inertia matrix and Pinocchio
 
 PUMA = {"Sigma": "0,0,0,0,0,0", "d": "0,0,0.4318,0.0203,0,0", "R": "0,0,0.15005,0.4318,0,0"}
 PUMA |= {"Alpha": "0,-Pi/2,0,-Pi/2,Pi/2,-Pi/2", "Theta": "t1,t2,t3,t4,t5,t6"}
@@ -190,12 +195,12 @@ def evaluated(program: Program, *state: np.ndarray) -> np.ndarray:
 
 
 def slope(values: Sequence[np.ndarray], h: float) -> np.ndarray:
-    """Return the derivative by values at -2 h, -h, h and 2 h."""
+    """Return the derivative from values at -2 h, -h, h and 2 h."""
     return (8.0 * (values[2] - values[1]) - (values[3] - values[0])) / (12.0 * h)
 
 
 def around(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: float = 1e-3) -> list[tuple]:
-    """Return the states of a motion at these times."""
+    """Return the states of a motion at the times -2 h, -h, h and 2 h."""
     return [(q + s * qd + 0.5 * s * s * qdd, qd + s * qdd) for s in (-2 * h, -h, h, 2 * h)]
 
 
@@ -213,10 +218,10 @@ def test_models_take_fewer_operations_than_symoro(
 
 
 @pytest.mark.parametrize(("table", "mul", "add"), [(PUMA, 498, 283), (STANFORD, 430, 234)])
-def test_operations_of_the_filtered_model_are_told(
+def test_operation_counts_of_the_filtered_model_are_reported(
     table: dict, mul: int, add: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By `dyn counts`, of the rigid bodies alone, and in the head of what `dyn emit` writes."""
+    """By `dyn counts` for the rigid bodies alone, and in the head of the files of `dyn emit`."""
     from_par(table, tmp_path)
     words = str(tmp_path / "robot.par"), "--no-friction", "--no-rotor-inertia"
     counts = Command(tmp_path, capsys, "counts").json(*words)["operations"]["filtered_model"]
@@ -227,7 +232,7 @@ def test_operations_of_the_filtered_model_are_told(
 
 @EACH_ROBOT
 def test_emitted_models_have_named_columns(path: Path) -> None:
-    """What the emitted Python computes, times the parameters that it names: torques and energies."""
+    """Emitted Python, multiplied by the parameters that it names, gives torques and energies."""
     robot = with_drives(dyn_core.load_robot(path))
     base = dyn_core.base_parameters(robot)
     known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
@@ -260,8 +265,8 @@ def test_emitted_models_have_named_columns(path: Path) -> None:
 
 
 @EACH_ROBOT
-def test_filtered_and_energy_model_are_regressor_and_inertia_matrix(path: Path) -> None:
-    """d/dt D1 along a motion, plus D2, in every column; momenta ``A qd`` and kinetic energy."""
+def test_filtered_and_energy_models_agree_with_regressor_and_inertia_matrix(path: Path) -> None:
+    """d/dt D1 along a motion plus D2, in every column; momenta ``A qd`` and kinetic energy."""
     robot = dyn_core.load_robot(path)
     whole = dyn_core.compile_model(robot, backend="python")
     model = dyn_core.compile_model(robot, backend="python", friction=False)
@@ -280,8 +285,8 @@ def test_filtered_and_energy_model_are_regressor_and_inertia_matrix(path: Path) 
 
 
 @EACH_ROBOT
-def test_energy_is_pinocchios(path: Path) -> None:
-    """The columns by Pinocchio's energy regressors, in its own parameters."""
+def test_energy_columns_agree_with_pinocchio(path: Path) -> None:
+    """With Pinocchio's energy regressors in its own parameters."""
     robot = dyn_core.load_robot(path, snap=0)
     full = pin.buildModelFromXML(path.read_text())
     if not all(map(full.existJointName, robot.joint_names)):
@@ -306,22 +311,22 @@ def test_energy_is_pinocchios(path: Path) -> None:
         kinetic = np.array(pin.computeKineticEnergyRegressor(full, data, theirs_q, theirs_v))
         by_joint = (kinetic + pin.computePotentialEnergyRegressor(full, data, theirs_q)).reshape(-1, 10)
         rows.append(own - by_joint[[joint - 1 for joint in order]].ravel())
-    # The potential energy of a mass counts from the origin of frame 0 here, from the root link there.
+    # Potential energy counts from the origin of frame 0 here, from the root link in Pinocchio.
     differences = np.array(rows)
     assert differences.shape[1] == len(robot.parameter_names) // PER_JOINT * len(INERTIAL)
     np.testing.assert_allclose(differences - differences[0], 0.0, atol=1e-9)
 
 
 def test_structure_is_triangular() -> None:
-    """SYMORO+ 2003, eq. (3.108): what a joint does not carry has no part in its torque."""
+    """SYMORO+ 2003, eq. (3.108): bodies that a joint does not carry have no effect on its torque."""
     for path in ROBOTS.glob("*.urdf"):
         base = base_columns(dyn_core.load_robot(path))
         motion = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 40, base.robot.dof))
         assert not np.any(base.columns(*motion)[:, ~structure(base)])
 
 
-def test_filtered_matrices_are_those_of_floats() -> None:
-    """The traced program and the algorithm on floats are one text."""
+def test_filtered_matrices_agree_with_the_algorithm_on_floats() -> None:
+    """The traced program and the algorithm on floats share their code."""
     robot = example("rx90")
     q, qd = np.random.default_rng(4).uniform(-1.0, 1.0, (2, 6))
     on_floats = filtered_model(robot, q.tolist(), qd.tolist(), robot.gravity_0)

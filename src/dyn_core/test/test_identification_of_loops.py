@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identification of robots with loops: simulated truth in actuated torques, models, files, trajectories."""
+"""Identification of robots with loops.
+
+Simulated truth in actuated torques, models, files and trajectories.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,11 @@ from dyn_core.logs.conditioning.signals import Signals, signals_of_arrays
 from dyn_core.robot.robot import Robot
 
 REACH = {"five_bar": 0.4, "sr400": 0.6}
-"""Part of the usual motion (rad), so that loops stay closed, far from singularities."""
+"""Fraction of the usual motion (rad) that keeps loops closed and far from singularities."""
 
 
 def truth(robot: Robot, seed: int = 1) -> Robot:
-    """The robot with other bodies and rotors than its description says, and friction in all joints.
+    """The true robot: other bodies and rotors than in its description, and friction in all joints.
 
     Passive joints have bearings: little friction, and no offset.
     """
@@ -51,7 +54,7 @@ def truth(robot: Robot, seed: int = 1) -> Robot:
 
 
 def moved(robot: Robot, part: float | np.ndarray, seed: int = 0, duration: float = 30.0) -> Signals:
-    """What happens when the actuated joints of a robot move about its assembly."""
+    """Exact signals of a robot whose actuated joints move about its assembly."""
     t, *motion = excitation(robot.dof, duration, seed)
     q, qd, qdd = (part * values for values in motion)
     q += assembly(robot)
@@ -60,7 +63,7 @@ def moved(robot: Robot, part: float | np.ndarray, seed: int = 0, duration: float
 
 
 def relative_error(robot: Robot, motion: Signals) -> float:
-    """Return the error of the torques of a robot along a motion, every 500th sample."""
+    """Return the torque error of a robot along a motion, at every 500th sample."""
     q, qd, qdd, tau = (a[::500] for a in (motion.q, motion.qd, motion.qdd, motion.tau))
     found = dyn_core.compile_model(robot, backend="python").inverse_dynamics(q, qd, qdd)
     return float(np.linalg.norm(found - tau) / np.linalg.norm(tau))
@@ -68,13 +71,13 @@ def relative_error(robot: Robot, motion: Signals) -> float:
 
 @pytest.mark.parametrize("name", REACH)
 def test_parameters_of_a_simulated_robot(name: str) -> None:
-    """Noise of 1 % of the greatest torque: what is left of it behind the filter, and true parameters."""
+    """Noise is 1 % of the greatest torque: check what is left of it after the filter, and the parameters."""
     robot = loop_robot(name)
     true = truth(robot)
     exact = moved(true, REACH[name])
     found = identify(robot, measured(exact, seed=3))
     assert not found.findings
-    assert found.errors.held_out.relative < 0.006  # noise alone makes 0.0034 and 0.0046
+    assert found.errors.held_out.relative < 0.006  # noise alone gives 0.0034 and 0.0046
     assert found.consistent_errors.held_out.relative < 1.02 * found.errors.held_out.relative
     base = base_columns(robot)
     parameters = [*found.base, *(p for friction in found.friction for p in friction.parameters)]
@@ -83,15 +86,15 @@ def test_parameters_of_a_simulated_robot(name: str) -> None:
         assert known or abs(parameter.value - value) < 4.5 * parameter.deviation
     identified = robot.with_parameters(found.parameters)
     assert all(is_possible(np.array(body.values)) for body in identified.bodies[1:])
-    # Friction of passive joints is there, and shows in the torques of a motion that was not measured.
+    # Friction of passive joints is identified: it matters for the torques of another motion.
     passive = [value for n, value in found.parameters.items() if n[:2] in ("Fv", "Fs") and n in base.passive]
     assert min(passive) > 0.0
     assert relative_error(identified, moved(true, 0.8 * REACH[name], seed=4)) < 0.005
 
 
 @pytest.mark.parametrize("name", ["five_bar", "sr400", "palletizer"])
-def test_columns_are_those_of_the_torques(name: str) -> None:
-    """Base columns times base parameters are the torques without friction but that of passive joints."""
+def test_base_columns_give_the_torques(name: str) -> None:
+    """Without friction, apart from that of passive joints."""
     robot = truth(loop_robot(name))
     base = base_columns(robot)
     own = {f"{term}{j}": 0.0 for j in robot.coordinates for term in ("Fv", "Fs", "Fo")}
@@ -104,7 +107,7 @@ def test_columns_are_those_of_the_torques(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["five_bar", "sr400"])
 def test_momenta_and_energy(name: str) -> None:
-    """``torques = d/dt D1 K + D2 K``, where joints follow others by factors that change; power is dE/dt."""
+    """``torques = d/dt D1 K + D2 K``, where coupling factors change with the position; power is dE/dt."""
     robot = loop_robot(name)
     base = base_columns(robot)
     exact = moved(robot, 0.4)
@@ -123,29 +126,29 @@ def test_momenta_and_energy(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dynamic", "filtered", "energy", "power"])
-def test_models_of_a_motion(kind: str) -> None:
-    """All four say the same of the five-bar: its torques."""
+def test_all_models_agree_on_the_torques(kind: str) -> None:
+    """All four identification models of the five-bar."""
     true = truth(loop_robot("five_bar"))
     signals = measured(moved(true, REACH["five_bar"]), 3, torque_noise=1e-4, position_noise=0.0, cutoff=40.0)
     found = identification_model(true, signals, kind)
     base = found.base
     left = found.columns @ true_values(true, base) - found.measured
-    # Steps of the encoders, and signs of velocities that change between two samples, leave 2.2e-3.
+    # Encoder steps, and velocity signs that change between two samples, leave 2.2e-3.
     assert np.linalg.norm(left) < 4e-3 * np.linalg.norm(found.measured)
     if kind == "dynamic":
         assert found.structure[:, : len(base.kept)].all()
         assert len(found.link_by_link().values) == len(found.names)
 
 
-def test_estimators_that_simulate_need_the_control() -> None:
+def test_estimators_that_simulate_require_the_controller() -> None:
     robot = loop_robot("five_bar")
     with refused("control-unknown"):
         check_signals(robot, measured(moved(robot, 0.3), 3), IdentificationSettings(estimator="iv"))
 
 
 @pytest.mark.parametrize("name", ["five_bar", "sr400"])
-def test_a_joint_that_stands(name: str) -> None:
-    """An actuated joint that never moves is fixed: the loops have a degree of freedom less."""
+def test_a_resting_actuated_joint_is_fixed(name: str) -> None:
+    """The loops then have one degree of freedom less."""
     robot = loop_robot(name)
     part = np.array([0.4] * (robot.dof - 1) + [0.0])
     found = identify(robot, measured(moved(truth(robot), part, duration=20.0), 3))
@@ -154,7 +157,7 @@ def test_a_joint_that_stands(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["five_bar", "sr400"])
-def test_a_trajectory_keeps_what_loops_allow(name: str) -> None:
+def test_a_trajectory_keeps_the_limits_of_loops(name: str) -> None:
     robot = loop_robot(name)
     settings = ExcitationSettings(duration=12.0, blend=1.0, tries=1, iterations=20)
     found, again = excite(robot, settings), excite(robot, settings)
@@ -170,8 +173,8 @@ def test_a_trajectory_keeps_what_loops_allow(name: str) -> None:
     np.testing.assert_array_equal(again.trajectory.at(3.0).q, found.trajectory.at(3.0).q)
 
 
-def test_positions_where_loops_do_not_close_are_drawn_in() -> None:
-    """A jack of the AKR-3000 that is 3 m longer reaches nothing."""
+def test_ranges_are_reduced_where_loops_do_not_close() -> None:
+    """A jack of the AKR-3000 that is 3 m longer cannot close its loop."""
     robot = loop_robot("akr3000")
     limits = loop_limits(robot, ExcitationSettings())
     longer = np.array([3.0 if n == "joint_5" else 0.0 for n in robot.coordinate_names])
@@ -183,7 +186,7 @@ def test_positions_where_loops_do_not_close_are_drawn_in() -> None:
     np.testing.assert_array_equal(far[1], limits.centre + longer)
 
 
-def test_a_platform_that_floats_has_no_friction() -> None:
+def test_a_floating_platform_has_no_friction() -> None:
     robot = loop_robot("delta")
     of = {robot.joints[int(name[2:]) - 1].name for name in base_columns(robot).passive}
     assert of == {f"{part}_{leg}" for part in ("elbow", "sway") for leg in (1, 2, 3)}
@@ -195,8 +198,8 @@ def test_boxes_of_passive_joints_are_refused() -> None:
         excite(loop_robot("five_bar"), ExcitationSettings(boxes=(box,)))
 
 
-def test_a_payload_and_online_estimates() -> None:
-    """What else is made of the columns: a payload on a distal link, and recursive estimation."""
+def test_payload_and_online_estimates_of_a_robot_with_loops() -> None:
+    """A payload on a distal link, and recursive estimation, use the same columns."""
     robot = loop_robot("five_bar")
     true = truth(robot)
     exact = moved(true, REACH["five_bar"])
@@ -214,7 +217,7 @@ def test_a_payload_and_online_estimates() -> None:
     assert relative_error(identified, exact) < 1e-3
 
 
-def test_no_room_around_an_assembly() -> None:
+def test_an_assembly_at_its_limits_is_refused() -> None:
     limits = loop_robot("five_bar").joint("left_elbow").limits
     text = (ROBOTS / "five_bar.urdf").read_text()
     narrow = replaced(text, f'lower="{limits.lower:g}"', 'lower="2.0"')
@@ -223,8 +226,8 @@ def test_no_room_around_an_assembly() -> None:
     assert "left_elbow" in str(caught.value.values["cause"])
 
 
-def test_from_a_log_to_torques(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The commands: a log of the actuated joints, with positions of passive joints that nobody needs."""
+def test_commands_from_a_log_to_torques(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The log of the actuated joints also has positions of passive joints, which are not used."""
     robot = loop_robot("five_bar")
     true, model = truth(robot), dyn_core.compile_model(robot, backend="python")
     arm = [str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml")]
@@ -259,10 +262,10 @@ def test_from_a_log_to_torques(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert one.friction.Fv == pytest.approx(other.friction.Fv, rel=1e-6, abs=1e-9)
 
 
-def test_wrong_signals_where_loops_would_be_open() -> None:
-    """Zeros and signs that no closed loop could have are not what is wrong; a torque with a wrong sign is.
+def test_wrong_signals_are_not_sought_where_loops_would_open() -> None:
+    """Zeros and signs that open the loops are not suspected; a torque with a wrong sign is found.
 
-    The jacks of the AKR-3000 move by little, and turned or shifted they do not close its loops.
+    The jacks of the AKR-3000 move by little; with another sign or zero they do not close its loops.
     """
     robot = loop_robot("akr3000")
     signals = measured(moved(truth(robot), 0.06), 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a result says of itself, computed again."""
+"""The contents of a result, checked by independent computation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dyn_core.robot.robot_files import read_robot
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log of the true robot whose Coulomb friction changes its sign over 0.05 rad/s."""
+    """A log of the true robot; its Coulomb friction changes sign over 0.05 rad/s."""
     robot = true_robot()
     path = write_log(tmp_path_factory.mktemp("result") / "log.csv", robot)
     lines = path.read_text().splitlines()
@@ -46,7 +46,7 @@ def result(log: Path) -> Result:
     return found
 
 
-def test_errors_are_those_of_the_predictions(result: Result) -> None:
+def test_errors_agree_with_the_predictions(result: Result) -> None:
     errors = result.identified.consistent_errors
     for part, error in zip(result.signals.split(), (errors.fitted, errors.held_out), strict=True):
         torques = predicted(result.loaded.robot, result.parameters, part.q, part.qd, part.qdd)
@@ -55,7 +55,7 @@ def test_errors_are_those_of_the_predictions(result: Result) -> None:
             assert getattr(found, name) == pytest.approx(getattr(error, name), rel=1e-6)
 
 
-def test_standard_friction_is_what_models_have(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_friction_is_the_friction_of_models(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = result.loaded.robot
     q, qd, qdd = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 40, 2))
     applied = result.parameters.applied_to(robot)
@@ -64,7 +64,7 @@ def test_standard_friction_is_what_models_have(result: Result, monkeypatch: pyte
     expected += SmoothFriction(model, result.parameters.coulomb_velocity).torques(qd)
     whole = predicted(robot, result.parameters, q, qd, qdd)
     assert whole.standard == pytest.approx(expected, rel=1e-9)
-    monkeypatch.setattr(prediction, "BLOCK", 7)  # blocks do not show
+    monkeypatch.setattr(prediction, "BLOCK", 7)  # the effect of blocks is not visible
     parts = predicted(robot, result.parameters, q, qd, qdd)
     for name in ("tau", "standard", "load"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-12)
@@ -76,7 +76,7 @@ def test_the_coulomb_velocity_is_found(result: Result) -> None:
     assert result.standard_errors.held_out.relative < 0.8 * result.at_once_errors.held_out.relative
 
 
-def test_the_comparison_is_the_held_out_part(result: Result) -> None:
+def test_the_comparison_shows_the_held_out_part(result: Result) -> None:
     compared, held = result.comparison, result.identified.consistent_errors.held_out
     assert compared.is_held_out
     time = compared.time[np.isfinite(compared.time)]
@@ -85,7 +85,7 @@ def test_the_comparison_is_the_held_out_part(result: Result) -> None:
     assert rms == pytest.approx(held.rms, rel=1e-6)
 
 
-def test_friction_curves_and_words(result: Result) -> None:
+def test_friction_curves_verdict_and_notices(result: Result) -> None:
     for curves in result.friction:
         known = np.isfinite(curves.measured)
         assert known.sum() > 200
@@ -98,13 +98,13 @@ def test_friction_curves_and_words(result: Result) -> None:
 
 
 def of_log(path: Path, lines: Iterable[str]) -> Result:
-    """Return the result, with standard friction, of a log of these lines."""
+    """Return the result, with standard friction, of a log with these lines."""
     path.write_text("\n".join(lines))
     settings = dyn_core.IdentificationSettings(friction=(dyn_core.FrictionModel(),) * 2)
     return make_result(read_robot(URDF), path, "a test", settings=settings)
 
 
-def test_a_gap_in_the_log_is_one_in_the_plots(log: Path, tmp_path: Path) -> None:
+def test_a_gap_in_the_log_is_a_gap_in_the_plots(log: Path, tmp_path: Path) -> None:
     lines = log.read_text().splitlines()
     found = of_log(tmp_path / "cut.csv", lines[:6500] + lines[6800:])
     assert np.isnan(found.comparison.measured).any(axis=1).sum() == 1

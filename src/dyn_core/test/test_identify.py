@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a motion to parameters that can be trusted."""
+"""From the signals of a motion to parameters and their deviations."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_every_parameter_has_its_value_unit_and_prior(seven: tuple) -> None:
     assert found.condition < 200.0
 
 
-def test_errors_are_those_of_the_noise(seven: tuple) -> None:
-    """About 1 % of noise, of which the filter leaves a fifth; consistent parameters cost next to nothing."""
+def test_errors_agree_with_the_noise(seven: tuple) -> None:
+    """The filter leaves a fifth of 1 % of noise; consistent parameters hardly increase the error."""
     errors, consistent = seven[2].errors, seven[2].consistent_errors
     assert errors.held_out.relative < 0.01
     assert consistent.held_out.relative < errors.held_out.relative + 5e-4
@@ -94,7 +94,7 @@ def test_a_torque_that_was_not_measured_is_left_out() -> None:
 
 
 def still(joint: int, position: float, duration: float) -> Signals:
-    """Return the exact motion of an arm of which a joint stands."""
+    """Return the exact motion of an arm with one joint at rest."""
     robot = with_drives(arm(SIX))
     exact = exact_motion(robot, duration)
     exact.q[:, joint], exact.qd[:, joint], exact.qdd[:, joint] = position, 0.0, 0.0
@@ -102,7 +102,7 @@ def still(joint: int, position: float, duration: float) -> Signals:
     return replace(exact, tau=tau)
 
 
-def test_a_joint_that_stands_still_is_named() -> None:
+def test_a_resting_joint_is_named() -> None:
     found = identify(arm(SIX), measured(still(4, 0.3, 12.0), seed=4, position_noise=0.0), SETTINGS)
     assert Message("joint-taken-as-fixed", joints=("joint_5",)) in found.remarks
     assert "joint_5" in found.fixed
@@ -126,7 +126,7 @@ def test_refused_motions_and_settings(change, settings: dict, code: str, values:
         identify(arm(SIX), change(moved), replace(SETTINGS, **settings))
 
 
-def test_friction_of_a_joint_that_stood_is_that_of_the_description() -> None:
+def test_friction_of_a_resting_joint_is_that_of_the_description() -> None:
     robot = with_drives(arm(SIX))
     found = identify(robot, still(3, 0.3, 20.0), SETTINGS)
     known = robot.joints[3].friction
@@ -139,7 +139,7 @@ def test_friction_of_a_joint_that_stood_is_that_of_the_description() -> None:
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_motion_without_noise(sign: float) -> None:
-    """Residuals of nothing, and bodies that would have to be negative: a minimum is found nevertheless."""
+    """Residuals are 0, and the unconstrained bodies would be negative; a minimum is still found."""
     robot = arm(SIX)
     moved = exact_motion(robot, 20.0)
     found = identify(robot, replace(moved, tau=sign * moved.tau), SETTINGS)
@@ -147,7 +147,7 @@ def test_a_motion_without_noise(sign: float) -> None:
     assert ("bodies-fit-badly" in [remark.code for remark in found.remarks]) == (sign < 0.0)
 
 
-# A short form of `make truth`: from logs of arms whose parameters are known, with no setting given.
+# A short form of `make truth`: logs of arms with known parameters, with default settings.
 
 SEEDS = each(range(3), 0, 1)
 
@@ -163,7 +163,7 @@ def test_essential_parameters_are_within_three_deviations(case: Arm) -> None:
     assert min(one.essential.mean() for one in runs) > 0.8
     errors = np.concatenate([one.errors[one.essential] for one in runs])
     assert np.abs(errors).max() <= 3.0
-    # Deviations that are far too large are worth as little as such that are too small.
+    # Deviations that are far too large are as wrong as too small ones.
     assert 0.6 < np.sqrt(np.mean(errors**2)) < 1.1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics beside Pinocchio, an arm by hand, and the same algorithms with numbers, arrays and symbols."""
+"""Kinematics against Pinocchio and a hand-written arm, with numbers, arrays and symbols."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ trees = given(case=st.builds(random_case, st.integers(0, 2**32 - 1), st.integers
 
 
 def axes_of(case: Case, frame: LinkFrame) -> np.ndarray:
-    """Rotation that takes components on the axes of the root link to those of a frame."""
+    """Rotation from the axes of the root link to those of a frame."""
     return np.array(case.oracle.link_placement(case.q, frame.name)[0]).T
 
 
@@ -49,7 +49,7 @@ def test_any_frame_in_any_other(case: Case) -> None:
 @few
 @trees
 def test_link_motion_and_jacobian(case: Case) -> None:
-    """The acceleration is J qdd + Jdot qd, and Jdot qd is the difference of J along the motion."""
+    """The acceleration is J qdd + Jdot qd, and Jdot qd agrees with differences of J along the motion."""
     robot, q, qd, qdd = case.robot, case.q, case.qd, case.qdd
     frame, root, other = robot.link_frame(case.link), robot.link_frames[0], robot.link_frames[-1]
     velocity, acceleration = case.oracle.link_motion(q, qd, qdd, case.link)
@@ -88,8 +88,8 @@ def test_merging_parallel_axes_keeps_the_placement() -> None:
             np.testing.assert_allclose(found.p, expected.p, atol=1e-15)
 
 
-def test_common_joints_cost_nothing() -> None:
-    """Between neighbours far from the base, only the joint between them is computed."""
+def test_common_joints_of_two_frames_cost_nothing() -> None:
+    """For neighbouring links far from the base, only the joint between them is computed."""
     robot = random_case(3, 18).robot
     graph, last = Graph(), robot.dof
     own = LinkFrame("own", last, IDENTITY)
@@ -161,7 +161,7 @@ def test_linear_algebra_agrees_with_numpy() -> None:
     assert transform.compose(T_a_b, transform.inverse(T_a_b)) == transform.IDENTITY
 
 
-# The RRP arm against its equations of motion, written by hand.
+# The RRP arm against its equations of motion, derived by hand.
 
 
 M1, M2, M3 = 2.0, 3.0, 1.5  # kg
@@ -176,7 +176,7 @@ STATES = [
 
 
 @pytest.mark.parametrize(("q", "qd", "qdd"), STATES)
-def test_every_part_and_the_whole(q, qd, qdd) -> None:
+def test_each_term_and_the_total_torque(q, qd, qdd) -> None:
     c, sn, rho = math.cos(q[1]), math.sin(q[1]), L3 + q[2]
     turn, lift, stretch = qd
     about_lift = M2 * L2**2 + M3 * rho**2
@@ -202,7 +202,7 @@ def test_every_part_and_the_whole(q, qd, qdd) -> None:
 
 
 def test_force_on_the_environment_needs_torque() -> None:
-    """Pushing down with 10 N at the tip, level arm: the arm must be driven down by 10 N times reach."""
+    """Pushing down with 10 N at the tip of a level arm needs a downward torque of 10 N times the reach."""
     model = dyn_core.compile_model(example("rrp", gravity=(0.0, 0.0, 0.0)))
     wrench = {"slider": (0.0, 0.0, -10.0, 0.0, 10.0 * L3, 0.0)}
     torques = model.inverse_dynamics(*np.zeros((3, 3)), wrenches=wrench)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Lagrange form: against Pinocchio, against inverse dynamics, and its skew-symmetric matrix."""
+"""The Lagrange form against Pinocchio and inverse dynamics, and its skew-symmetric matrix."""
 
 from __future__ import annotations
 
@@ -26,22 +26,25 @@ from dyn_core.symbolic.scalar import Jet, jet
 
 NAMES = sorted(path.stem for path in ROBOTS.glob("*.urdf"))
 BAR = 1e-10
-"""In SI units, N m, N, kg m^2, kg m^2/s ..., where the greatest entry is 2e4: near what numbers hold."""
+"""Absolute tolerance in SI units (N m, N, kg m^2 ...).
+
+The greatest entry is 2e4, close to the accuracy of floats.
+"""
 
 
 def example(name: str) -> dyn_core.Robot:
-    """An example robot with its side file; of one with loops the tree."""
+    """An example robot with its side file; of a robot with loops, its tree."""
     side = ROBOTS / f"{name}.yaml"
     return dyn_core.load_robot(ROBOTS / f"{name}.urdf", side if side.is_file() else None).without_loops()
 
 
 def without_springs(robot: dyn_core.Robot) -> dyn_core.Robot:
-    """The same robot with rigid joints: torques of springs far from rest would hide those of the links."""
+    """The same robot with rigid joints: spring torques far from rest would hide those of the links."""
     return replace(robot, joints=tuple(replace(joint, elastic=None) for joint in robot.joints))
 
 
 def rate_of_inertia(robot: dyn_core.Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """dA/dt of a batch, by the chain rule through the algorithm that computes A from composite links."""
+    """dA/dt of a batch, by the chain rule through the composite-body algorithm for A."""
     A = inertia_matrix(robot, joint_positions(robot, [Jet(x, v) for x, v in zip(q.T, qd.T, strict=True)]))
     rows = coordinate_inertia(robot, A) if any(joint.mimic for joint in robot.joints) else A
     rates = [[np.broadcast_to(jet(entry).d, len(q)) for entry in row] for row in rows]
@@ -49,7 +52,7 @@ def rate_of_inertia(robot: dyn_core.Robot, q: np.ndarray, qd: np.ndarray) -> np.
 
 
 def assert_skew_symmetric(robot: dyn_core.Robot, C: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
-    """Of dA/dt - 2 C, in SI units, whatever the size of the robot."""
+    """Check dA/dt - 2 C in SI units, independent of the size of the robot."""
     skew = rate_of_inertia(robot, q, qd) - 2.0 * C
     assert np.abs(skew + skew.transpose(0, 2, 1)).max(initial=0.0) <= BAR
 
@@ -101,7 +104,7 @@ def test_torques_of_the_example_robots(name, backend, parameters, base_parameter
         np.testing.assert_allclose(ours, expected, rtol=0, atol=BAR)
 
 
-def test_springs_are_beside_the_terms() -> None:
+def test_springs_are_separate_from_the_terms() -> None:
     robot = example("high_speed_machine")
     model, rigid = (dyn_core.compile_model(r, backend="python") for r in (robot, without_springs(robot)))
     q, qd = np.random.default_rng(6).uniform(-1.0, 1.0, (2, 5, robot.dof))
@@ -132,7 +135,7 @@ def test_joints_that_mimic_others(seed: int, joints: int) -> None:
 
 
 @pytest.mark.parametrize("backend", ["c", "python"])
-def test_calls_are_those_of_every_function(backend: str) -> None:
+def test_calls_behave_like_those_of_other_functions(backend: str) -> None:
     model = dyn_core.compile_model(example("rrp"), backend=backend)
     q, qd = np.random.default_rng(9).uniform(-1.0, 1.0, (2, 5, 3))
     whole, C = np.full((5, 3, 10), np.nan), np.full((5, 3, 3), np.nan)
@@ -152,7 +155,7 @@ def test_calls_are_those_of_every_function(backend: str) -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).coriolis_matrix(q, qd), C)
 
 
-def test_counts_and_loops() -> None:
+def test_operation_counts_and_loops() -> None:
     model = dyn_core.compile_model(example("rrp"), backend="python")
     assert model.operation_counts("lagrange_terms")["trig"] == 2
     with refused("function-unknown", function="lagrange"):
@@ -162,7 +165,7 @@ def test_counts_and_loops() -> None:
             program(loop_robot("five_bar"))
 
 
-def test_emitted_code_gives_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_emitted_code_gives_the_same_values(capsys: pytest.CaptureFixture[str]) -> None:
     robot = example("two_branch")
     program = OF_LAGRANGE["lagrange_terms"](robot)
     call: dict = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranges and speeds of joints that mimic others, as limits of the joints that they follow."""
+"""Ranges and speeds of mimic joints (followers) as limits of the joints that they follow (leaders)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INERTIAL = (
 
 
 def chain(*joints: str) -> str:
-    """The URDF of a chain of revolute joints a, b, c ... with these elements each."""
+    """The URDF of a chain of revolute joints a, b, c ... with these elements in each."""
     text = '<robot name="chain"><link name="base"/>'
     for parent, name, inside in zip(["base", *"abcd"], "abcde", joints, strict=False):
         text += (
@@ -50,7 +50,7 @@ def mimic(leader: str, multiplier: float, offset: float) -> str:
 
 
 HELD = limit(-2, 2, 3), mimic("a", -2, 0.1) + limit(-0.9, 1.1, 1.0)
-"""b turns -2 times as far as a, from 0.1 on, and may turn 0.9 back and 1.1 ahead at 1 rad/s."""
+"""b turns -2 times as far as a, with offset 0.1; its range is -0.9 to 1.1 at 1 rad/s."""
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +66,8 @@ def test_range_and_speed_of_a_follower_limit_its_leader(gripper: Robot) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_chains_beside_a_search(seed: int) -> None:
-    """Within the limits, and only there, all joints are within their own: b to e mimic each other."""
+def test_limits_of_random_chains_agree_with_a_search(seed: int) -> None:
+    """All joints are within their limits exactly where the leader is within the computed limits."""
     random = np.random.default_rng(seed)
     own = [
         (*sorted(random.uniform(-3, 3, 2)), float(random.choice([0.0, random.uniform(0.1, 5)])))
@@ -78,7 +78,7 @@ def test_random_chains_beside_a_search(seed: int) -> None:
     follows = [0, *(int(random.integers(0, k)) for k in range(1, 5))]
     inside = [limit(*own[0])] + [mimic("abcde"[follows[k]], m[k], c[k]) + limit(*own[k]) for k in range(1, 5)]
     robot = robot_of(*inside)
-    # As an affine map of the position of a, joint by joint.
+    # Each joint position as an affine function of the position of a.
     slope, shift = [1.0], [0.0]
     for k in range(1, 5):
         slope.append(m[k] * slope[follows[k]])
@@ -97,7 +97,7 @@ def test_random_chains_beside_a_search(seed: int) -> None:
 
 
 def test_followers_without_limits_and_leaders_without_limits() -> None:
-    """Also a follower that stands still."""
+    """Also a follower that cannot move."""
     free = robot_of(limit(-2, 2, 3), mimic("a", -2, 0.1) + limit(0, 0, 0))
     still = robot_of(limit(-1, 1), mimic("a", 0, 0.4) + limit(0.1, 0.4, 0.1))
     for robot in (free, still):
@@ -135,11 +135,11 @@ def test_files_name_followers(gripper: Robot) -> None:
     assert (of_a.lower_of, of_a.upper_of, of_a.velocity_of) == ("", "b", "b")
     both = read_limits({"joints": {"a": {"velocity": 0.2}, "b": {"velocity": None}}}, gripper)
     assert both.velocity[0] == 0.2
-    # What the leader has does not take away what its follower has.
+    # Limits of the leader do not remove the limits of its follower.
     assert read_limits({"joints": {"a": {"velocity": 9.0, "position": None}}}, gripper).velocity[0] == 0.5
 
 
-def test_followers_have_no_actuator_and_unknown_joints_are_told_all_names(gripper: Robot) -> None:
+def test_followers_have_no_actuator_and_errors_list_all_joints(gripper: Robot) -> None:
     for entry in ("effort", "curve", "power", "braking_power", "continuous_effort"):
         said = refusal(read_limits, {"joints": {"b": {entry: 5.0}}}, gripper)
         assert said == f"limits-without-actuator at joint 'b': {entry}, mimics joint 'a'"
@@ -169,7 +169,7 @@ def test_failures_name_leader_and_follower(gripper: Robot) -> None:
     assert all(part in far.blocked for part in ("joint 'a'", "0.6 rad", "0.1 rad", "0.5 rad", "joint 'b'"))
 
 
-def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_names_both_joints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     motion, page = swing(0.4, 2.0), tmp_path / "r.html"
     rows = np.column_stack([motion.times, motion.q, motion.qd, motion.qdd]).tolist()
     table = "\n".join(["time,position.a,velocity.a,acceleration.a", *(str(row)[1:-1] for row in rows), ""])
@@ -182,7 +182,7 @@ def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "joint 'b'" in feasible(*options, code=1).out
 
 
-def test_governors_keep_them(gripper: Robot) -> None:
+def test_governors_keep_limits_of_followers(gripper: Robot) -> None:
     limits, names = actuator_limits(gripper), gripper.coordinate_names
     points = trajectory_points(names, names, [0.0, 0.6], [[0.0], [0.4]], [[0.0], [0.0]])
     governor = TrajectoryGovernor(DriveTorques(gripper), limits)

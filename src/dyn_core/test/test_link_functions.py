@@ -18,7 +18,7 @@ import dyn_core
 SAMPLES = 4
 VECTORS = {"forward_kinematics": 1, "jacobian": 1, "link_velocity": 2, "link_acceleration": 3}
 VECTORS["jacobian_dot_qd"] = 2
-"""Number of vectors that each function takes."""
+"""Number of input vectors of each function."""
 
 
 @pytest.fixture(scope="module", params=[*(f"{seed}-python" for seed in range(5)), "5-c"])
@@ -89,7 +89,7 @@ def test_reaction_with_wrenches_and_with_parameters_that_change() -> None:
         assert part @ axis / np.linalg.norm(axis) == pytest.approx(torque, rel=1e-9, abs=1e-9)
 
 
-def test_links_named_in_advance_are_compiled_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_of_links_named_in_advance_are_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = example("rrp")
     tip = robot.link_names[-1]
     model = dyn_core.compile_model(robot, links=[tip])
@@ -101,7 +101,7 @@ def test_links_named_in_advance_are_compiled_in_advance(monkeypatch: pytest.Monk
         dyn_core.compile_model(robot, links=["nose"])
 
 
-def test_wrong_arguments() -> None:
+def test_wrong_arguments_are_refused() -> None:
     model = dyn_core.compile_model(example("rrp"), backend="python")
     zeros, tip = np.zeros(3), model.robot.link_names[-1]
     for call in (model.forward_kinematics, model.jacobian):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a robot keeps of its URDF."""
+"""Contents of a robot that is loaded from URDF."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_fixed_joints_merge_and_keep_their_frames() -> None:
     base, arm = merged.bodies
     assert (merged.dof, base.M) == (1, 7.0)
     expected = {"M": 3.0, "MX": 2.0, "MY": 2.0, "MZ": 3.0}
-    # the point masses' own moments, those of the arm, and of the tool with x and y exchanged
+    # the moments of the point masses, of the arm, and of the tool with x and y exchanged
     expected |= {"XX": 0.0 + 13.0 + 0.1 + 0.2, "YY": 2.0 + 9.0 + 0.1 + 0.1}
     expected |= {"ZZ": 2.0 + 4.0 + 0.1 + 0.25, "XY": 0.0, "XZ": 0.0, "YZ": -6.0}
     assert {name: getattr(arm, name) for name in expected} == pytest.approx(expected, abs=1e-15)
@@ -112,7 +112,7 @@ def test_fixed_joints_merge_and_keep_their_frames() -> None:
     assert (tool.body, tool.T_body_link.p) == (1, (0.0, 2.0, 3.0))
 
 
-def test_without_joints_and_what_is_not_motion_or_mass() -> None:
+def test_robots_without_joints_and_elements_without_dynamics() -> None:
     rock = robot(link("rock", inertial(1.0, (1, 0, 0, 1, 0, 1))))
     assert (rock.dof, rock.link_names) == (0, ("rock",))
     model = dyn_core.compile_model(rock)
@@ -153,7 +153,7 @@ def test_impossible_inertia_warns(mass: float, moments: tuple[float, ...], expec
 
 
 def test_warnings_become_errors_on_request_and_name_caller_and_file(tmp_path: Path) -> None:
-    """As docs/robots.md says."""
+    """As docs/robots.md describes."""
     path = tmp_path / "r.urdf"
     path.write_text(f'<robot name="r">{link("a", inertial(1.0, (1, 0, 0, 1, 0, 9)))}</robot>')
     with warnings.catch_warnings():
@@ -196,13 +196,13 @@ PART = "inertial-part-missing at link 'a', <inertial>"
         (link("a") + link("b") + MIMIC, ["mimic-leader-unknown at joint 'j', <mimic> (line 1): k"]),
     ],
 )
-def test_guesses_are_remarked(text: str, expected: list[str]) -> None:
+def test_assumed_values_give_a_warning(text: str, expected: list[str]) -> None:
     with pytest.warns(dyn_core.ModelWarning) as caught:
         assert all(joint.mimic is None for joint in robot(text).joints)
     assert summaries(caught) == expected
 
 
-def test_a_robot_without_a_name_has_that_of_its_file(tmp_path: Path) -> None:
+def test_a_robot_without_a_name_gets_that_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "arm.v2.urdf"
     path.write_text("<robot name=' '><link name='a'/></robot>")
     for source, name in ((path, "arm.v2"), ("<robot><link name='a'/></robot>", "robot")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every bad input ends in one sentence that names the place, the value and the remedy."""
+"""Every bad input gives one error with the place, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ TEXTS += [(replaced(ROBOT, *changes), expected) for *changes, expected in CHANGE
 
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS, ids=[expected for _, expected in TEXTS])
-def test_texts(text: str, expected: str) -> None:
+def test_bad_texts_are_refused(text: str, expected: str) -> None:
     assert refusal(dyn_core.load_robot, text) == expected
 
 
@@ -141,7 +141,7 @@ def test_file_is_named(tmp_path: Path) -> None:
         (b"name: r", "xml-malformed: 1, syntax error"),
     ],
 )
-def test_file(tmp_path: Path, content: bytes, expected: str) -> None:
+def test_bad_files_are_refused(tmp_path: Path, content: bytes, expected: str) -> None:
     path = tmp_path / "robot.urdf"
     with refused("path-or-text-unknown", path=str(path), alternative="XML text"):
         dyn_core.load_robot(str(path))
@@ -155,7 +155,7 @@ def test_file(tmp_path: Path, content: bytes, expected: str) -> None:
     "content",
     [ROBOT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + ROBOT.encode(), ROBOT.encode() + b"\n "],
 )
-def test_files_of_other_systems(tmp_path: Path, content: bytes) -> None:
+def test_files_of_other_formats_are_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "robot.urdf"
     path.write_bytes(content)
     good = dyn_core.load_robot(ROBOT)
@@ -177,7 +177,7 @@ def test_directories_devices_and_files(tmp_path: Path, monkeypatch: pytest.Monke
         dyn_core.load_robot("/dev/null")
     with refused("path-or-text-unknown", path="none.yaml", alternative="YAML text"):
         dyn_core.load_robot(ROBOT, loops="none.yaml")
-    # A path is meant as one, even where it looks like text.
+    # A Path object is always a path, even where it looks like text.
     with refused("path-missing", path="{base: free}", form="YAML"):
         dyn_core.load_robot(ROBOT, loops=Path("{base: free}"))
     with refused("path-missing", path="none.urdf", form="URDF"):
@@ -207,14 +207,14 @@ SOURCES: dict[str, tuple[object, ...]] = {
 
 
 @pytest.mark.parametrize("code", SOURCES)
-def test_neither_a_file_nor_text(code: str) -> None:
+def test_an_input_that_is_neither_a_file_nor_text_is_refused(code: str) -> None:
     for source in SOURCES[code]:
         with refused(code, **({"path": source} if code == "path-is-url" else {})) as caught:
             dyn_core.load_robot(source)
         assert "\n" not in str(caught.value)
 
 
-def test_other_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_wrong_arguments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for gravity in ((0, 0), (0, 0, float("nan")), 9.81, ("a", "b", "c")):
         with refused("setting-range", setting="gravity"):
             dyn_core.load_robot(ROBOT, gravity=gravity)

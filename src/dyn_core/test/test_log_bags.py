@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs in ROS 2 bags of both storages, whole and cut."""
+"""Logs in ROS 2 bags of both storage formats, complete and truncated."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ M = motion()
 
 
 def of_type(kind: str, stamp: int | None = None, /, **fields: Any) -> Any:
-    """Return a message; a stamp (ns) makes a header."""
+    """Return a message; a stamp (ns) adds a header."""
     if stamp is not None:
         time = of_type("builtin_interfaces/msg/Time", sec=stamp // SECOND, nanosec=stamp % SECOND)
         fields["header"] = of_type("std_msgs/msg/Header", stamp=time, frame_id="")
@@ -62,19 +62,19 @@ def joint_state(stamp: int, joints: Sequence[str], *signals: Sequence[float]) ->
 
 
 def each(m: Motion, message: Callable[[int, int], Any]) -> Items:
-    """Return messages with the times when they came; a function makes them of stamp and sample."""
+    """Return messages with their receive times; a function makes them from stamp and sample."""
     stamps = [EPOCH + round(t * SECOND) for t in m.time]
     return [(stamp, message(stamp, k)) for k, stamp in enumerate(stamps)]
 
 
 def joint_states(m: Motion, part: slice = slice(None)) -> Items:
-    """Return a motion, or a part of its joints, as messages."""
+    """Return a motion, or only some of its joints, as messages."""
     arrays = (m.q[:, part], m.qd[:, part], m.tau[:, part])
     return each(m, lambda stamp, k: joint_state(stamp, m.joints[part], *(array[k] for array in arrays)))
 
 
 def write_bag(path: Path, topics: dict[str, Items], storage: str = "mcap") -> Path:
-    """Write messages, each with the time when it came (ns), by topic."""
+    """Write messages, each with its receive time (ns), by topic."""
     with rosbags2.Writer(path, version=9, storage_plugin=STORAGES[storage]) as writer:
         entries = []
         for topic, items in topics.items():
@@ -146,7 +146,7 @@ def long_bag(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def cut(file: Path, part: float, m: Motion, path: Path) -> Log:
-    """Return the log in the first part of a bag: nearly all samples that are in it."""
+    """Return the log of the first part of a bag, and check that almost all samples in it are read."""
     data = file.read_bytes()
     path.write_bytes(data[: int(part * len(data))])
     log = dyn_core.read_log(path)
@@ -157,7 +157,7 @@ def cut(file: Path, part: float, m: Motion, path: Path) -> Log:
 
 
 @pytest.mark.parametrize("part", [0.4, 0.7, 0.99])
-def test_a_bag_that_was_cut(long_bag: tuple[Path, Motion], part: float, tmp_path: Path) -> None:
+def test_a_truncated_bag_is_read(long_bag: tuple[Path, Motion], part: float, tmp_path: Path) -> None:
     file, m = long_bag
     log = cut(file, part, m, tmp_path / f"cut{file.suffix}")
     found(log, "bag-cut", count=len(log.time))
@@ -165,16 +165,16 @@ def test_a_bag_that_was_cut(long_bag: tuple[Path, Motion], part: float, tmp_path
 
 @pytest.mark.parametrize("part", [0.3, 0.5, 0.6, 0.75, 0.9])
 @pytest.mark.parametrize("letters", [4, 200, 900])
-def test_an_sqlite_bag_that_was_cut_anywhere(letters: int, part: float, tmp_path: Path) -> None:
-    """Rows on one page or several, trees of two or three levels, roots that point beyond the end."""
+def test_an_sqlite_bag_can_be_truncated_anywhere(letters: int, part: float, tmp_path: Path) -> None:
+    """Rows on one page or several, trees of two or three levels, and root pages that point beyond the end."""
     m = motion(joints=7, duration=8.0, rate=250.0)
     m = replace(m, joints=tuple(f"{name:_<{letters}}" for name in m.joints))
     file = bag_file(motion_bag(tmp_path / "bag", "sqlite3", m))
     assert "bag-cut" in codes(cut(file, part, m, file))
 
 
-def test_an_sqlite_bag_with_a_hole(tmp_path: Path) -> None:
-    """Behind pages that were overwritten, messages go on."""
+def test_an_sqlite_bag_with_overwritten_pages(tmp_path: Path) -> None:
+    """Messages after the overwritten pages are read."""
     m = motion(joints=6, duration=4.0, rate=500.0)
     file = bag_file(motion_bag(tmp_path / "bag", "sqlite3", m))
     data = bytearray(file.read_bytes())
@@ -195,7 +195,9 @@ def test_an_sqlite_bag_with_a_hole(tmp_path: Path) -> None:
         *((1000, "log-too-short", "bag-damaged"), (5000, "log-too-short", "bag-damaged")),
     ],
 )
-def test_a_bag_of_which_nothing_is_left(size: int, mcap: str, sqlite3: str, tmp_path: Path) -> None:
+def test_a_bag_without_readable_messages_is_refused(
+    size: int, mcap: str, sqlite3: str, tmp_path: Path
+) -> None:
     for storage, code in (("mcap", mcap), ("sqlite3", sqlite3)):
         file = bag_file(motion_bag(tmp_path / storage, storage, M))
         file.write_bytes(file.read_bytes()[:size])
@@ -225,13 +227,13 @@ def test_joints_of_two_publishers(tmp_path: Path) -> None:
     late = motion(time=M.time + 0.0013)
     items = [*joint_states(M, slice(2)), *joint_states(late, slice(2, None))[::2]]
     log = dyn_core.read_log(write_bag(tmp_path / "bag", {"/joint_states": items}, "sqlite3"))
-    # The first sample, and the last, have no value of the wrist, which is recorded at half the rate.
+    # The first and last samples have no value of the wrist, which is recorded at half the rate.
     assert len(log.time) == len(M.time) - 2
     np.testing.assert_allclose(log.q, motion(time=log.time + M.time[1]).q, atol=2e-3)
     assert "topic-interpolated" in codes(log)
 
 
-def test_the_topic_that_is_taken(record: Record) -> None:
+def test_the_selected_topic(record: Record) -> None:
     states, other = joint_states(M), joint_states(motion(seed=5))
     text = [(EPOCH, of_type("std_msgs/msg/String", data="hello"))]
     bag = record({"/joint_states": states, "/dynamic/joint_states_2": other, "/rosout": text})
@@ -294,19 +296,19 @@ def test_states_of_controllers(record: Record) -> None:
     assert_same(dyn_core.read_log(record({"/dynamic_joint_states": each(M, dynamic)})), M)
 
 
-def test_messages_that_do_not_fit(record: Record) -> None:
+def test_malformed_messages_are_left_out(record: Record) -> None:
     items = joint_states(M)
     items[100][1].position = items[100][1].position[:2]
     items[200] = (items[200][0], joint_state(EPOCH + SECOND, ["elbow"] * 2, [0, 0], [0, 0], [0, 0]))
     log = dyn_core.read_log(record({"/joint_states": items}))
     assert len(log.time) == len(M.time) - 2
     found(log, "topic-messages-malformed", count=2, total=1600)
-    # Messages without stamps have the time of the recorder.
+    # Messages without stamps get the receive time.
     items = each(M, lambda _, k: joint_state(0, M.joints, M.q[k], M.qd[k], M.tau[k]))
     assert_same(dyn_core.read_log(record({"/joint_states": items})), M)
 
 
-def test_a_bag_that_is_larger_than_what_is_read(record: Record) -> None:
+def test_a_bag_above_the_size_limit_is_read_in_part(record: Record) -> None:
     log = dyn_core.read_log(record({"/joint_states": joint_states(M)}), max_values=9000)
     assert len(log.time) == 1000
     found(log, "bag-too-large", count=1000)

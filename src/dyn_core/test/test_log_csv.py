@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs in CSV, as people and programs write them."""
+"""Logs in CSV, in the dialects of people and programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ M = motion()
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """Return a function that writes a table, below lines of text, and reads it as a log."""
+    """Return a function that writes a table with leading text lines and reads it as a log."""
 
     def log(
         table: np.ndarray,
@@ -43,12 +43,12 @@ def read(tmp_path: Path) -> Read:
 
 
 def names_of(pattern: str, joints: Sequence[str] = M.joints) -> list[str]:
-    """Return the names of the time and of all signals, by quantity and joint."""
+    """Return the names of the time column and of all signals, by quantity and joint."""
     numbered = [(what, k, joint) for what in QUANTITIES for k, joint in enumerate(joints, start=1)]
     return ["time", *(pattern.format(what=w, joint=j, JOINT=j.upper(), n=k) for w, k, j in numbered)]
 
 
-def test_a_clean_log_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_a_clean_log_is_unchanged(tmp_path: Path) -> None:
     log = dyn_core.read_log(motion_csv(tmp_path / "log.csv", M))
     assert_same(log, M)
     assert log.qd is not None
@@ -78,7 +78,7 @@ WAYS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_ways_to_write(way: str, tmp_path: Path) -> None:
+def test_dialects(way: str, tmp_path: Path) -> None:
     path = motion_csv(tmp_path / "log.csv", M)
     path.write_bytes(WAYS[way](path.read_text()).encode())
     assert_same(dyn_core.read_log(path), M)
@@ -144,7 +144,7 @@ def test_numbered_columns_of_another_count(read: Read) -> None:
         read(M.table, ["t", *(f"{what}{k}" for what in ("q", "qd", "tau") for k in (1, 2, 3))], robot=robot)
 
 
-def test_columns_of_the_tool_are_none_of_joints(read: Read) -> None:
+def test_columns_of_the_tool_are_not_taken_for_joints(read: Read) -> None:
     names = ["timestamp", *(f"actual_{what}_{k}" for what in ("q", "qd", "effort") for k in range(3))]
     others = ("actual_TCP_speed_0", "actual_TCP_force_0", "pose.position.x", "wrench.force.z")
     table = np.column_stack([M.table, np.zeros((len(M.time), 5))])
@@ -211,7 +211,7 @@ def test_torques_in_small_units(unit: str, factor: float, second_line: bool, rea
 
 
 @pytest.mark.parametrize("second_line", [False, True])
-def test_units_that_nobody_knows_are_refused(second_line: bool, read: Read) -> None:
+def test_unknown_units_are_refused(second_line: bool, read: Read) -> None:
     head = with_units(second_line, "s", "rad", "rad/s", "kgf cm")
     with refused("column-unit-unknown", joint="shoulder", quantity="effort", given="kgf cm"):
         read(M.table, head)
@@ -219,7 +219,7 @@ def test_units_that_nobody_knows_are_refused(second_line: bool, read: Read) -> N
 
 
 def test_other_columns_beside_those_of_signals(read: Read) -> None:
-    """Commands, currents, stamps of headers, remarks in brackets, and a column that is there twice."""
+    """Commands, currents, header stamps, remarks in brackets, and a repeated column."""
     names = [*M.names, *(f"{what}_{joint}" for what in ("target_position", "tau_cmd") for joint in M.joints)]
     table = np.column_stack([M.table, M.q + 0.1, M.tau + 1.0])
     assert_same(read(table, names), M)
@@ -236,7 +236,7 @@ def test_other_columns_beside_those_of_signals(read: Read) -> None:
         read(np.column_stack([M.table, M.q[:, 0]]), [*M.names, M.names[1]])
 
 
-def test_lines_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_lines_are_left_out(tmp_path: Path) -> None:
     path = motion_csv(tmp_path / "log.csv", M)
     lines = path.read_text().splitlines()
     lines[100] = lines[100].rsplit(",", 2)[0]
@@ -285,7 +285,7 @@ def test_joint_states_as_ros2_topic_echo_writes_them(tmp_path: Path) -> None:
 
 
 def counted(names: str) -> str:
-    """Return a table of these columns, with the number of the line in each."""
+    """Return a table of these columns; each value contains its line number."""
     lines = (",".join([str(k)] * len(names.split(","))) for k in range(200))
     return "\n".join([names, *lines, ""])
 
@@ -310,7 +310,7 @@ def counted(names: str) -> str:
         ("t,q,tau\n" + "".join(f"{k / 100},1,2\n" for k in range(200)), "efforts-constant"),
     ],
 )
-def test_files_that_are_no_logs(text: str, found: str, tmp_path: Path) -> None:
+def test_files_that_are_not_logs_are_refused(text: str, found: str, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(text)
     with pytest.raises(DynError) as caught:
@@ -321,7 +321,7 @@ def test_files_that_are_no_logs(text: str, found: str, tmp_path: Path) -> None:
     assert report.findings[0].severity is Severity.ERROR
 
 
-def test_paths_without_a_log(tmp_path: Path) -> None:
+def test_paths_without_a_log_are_refused(tmp_path: Path) -> None:
     path = motion_csv(tmp_path / "log.csv", M)
     path.write_bytes(path.read_text().encode("utf-16"))
     cases = ((tmp_path / "no.csv", "log-missing"), (path, "file-utf-16"), ("a\0b", "path-with-null"))
@@ -333,14 +333,14 @@ def test_paths_without_a_log(tmp_path: Path) -> None:
         dyn_core.read_log(tmp_path)
 
 
-def test_columns_without_names_are_known_by_their_numbers(read: Read) -> None:
+def test_columns_without_names_are_numbered(read: Read) -> None:
     with refused("log-columns-numbered", known=[str(k) for k in range(1, 11)], joint="elbow"):
         read(M.table, "")
     joints = {joint: {"position": str(k + 2), "effort": str(k + 8)} for k, joint in enumerate(M.joints)}
     assert_same(read(M.table, "", {"time": {"column": "1", "unit": "s"}, "joints": joints}), M)
 
 
-def test_a_column_of_a_joint_that_mimics_another(read: Read) -> None:
+def test_a_column_of_a_mimic_joint(read: Read) -> None:
     end = "</joint></robot>"
     text = arm(("finger_1", "finger_2")).replace(end, f'<mimic joint="finger_1"/>{end}')
     robot = dyn_core.load_robot(text)

@@ -25,7 +25,7 @@ M = motion()
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """Return a function that writes contents as a file of a form, and reads it as a log."""
+    """Return a function that writes contents as a file of a format and reads it as a log."""
 
     def log(form: str, contents: Any, *options: object, **named: object) -> Log:
         return dyn_core.read_log(written(tmp_path / f"log.{form}", contents), *options, **named)
@@ -34,7 +34,7 @@ def read(tmp_path: Path) -> Read:
 
 
 def written(path: Path, contents: Any) -> Path:
-    """Write contents in the form of the suffix."""
+    """Write contents in the format of the suffix."""
     if path.suffix == ".npz":
         np.savez(path, **contents)
     elif path.suffix == ".npy":
@@ -68,7 +68,7 @@ def test_npz(read: Read, tmp_path: Path) -> None:
 
 
 def test_npz_with_objects_runs_no_code(read: Read) -> None:
-    """Without names that are objects, columns would be taken for joints by their numbers."""
+    """Joint names as objects are refused: without them, columns would be taken for joints by number."""
     log = read("npz", {**arrays(M), "settings": np.array([{"a": 1}], dtype=object)})
     assert_same(log, M)
     found(log, "array-objects-left-out", arrays=("settings",))
@@ -107,7 +107,7 @@ def test_matlab(read: Read) -> None:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_variables_of_matlab_are_those_that_scipy_reads(compressed: bool) -> None:
+def test_variables_of_matlab_agree_with_scipy(compressed: bool) -> None:
     generator = np.random.default_rng(0)
     arrays = {"table": generator.standard_normal((5, 3)), "cube": generator.standard_normal((2, 3, 4))}
     integers = {"short": np.arange(7, dtype=np.int16), "long": np.arange(3, dtype=np.uint64)}
@@ -151,7 +151,7 @@ def test_damaged_files_of_matlab_are_refused_or_read(tmp_path: Path) -> None:
             path.write_bytes(data)
             report = dyn_core.examine_log(path)
             assert (report.log is None) == any(str(f.severity) == "error" for f in report.findings)
-    # The version that is HDF5.
+    # Version 7.3, which is HDF5.
     header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM"
     path.write_bytes(header + b"\x89HDF\r\n\x1a\n" * 100)
     with refused("matlab-version-unsupported"):
@@ -194,7 +194,7 @@ def test_parquet_with_lists(kind: str, read: Read) -> None:
     names[700] = list(M.joints)
     with refused("row-joints-differ", column="name"):
         read("parquet", turned)
-    # Lists that are not whole.
+    # Lists of wrong lengths.
     positions = [row.tolist() for row in M.q]
     positions[300], positions[301] = positions[300][:1], None
     log = read("parquet", {"time": M.time, "position": positions, "effort": list(M.tau)})
@@ -210,7 +210,7 @@ def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", ["log", "log.txt", "log.csv", "log.bag"])
-def test_files_are_known_by_their_contents(name: str, tmp_path: Path) -> None:
+def test_formats_are_recognised_by_contents(name: str, tmp_path: Path) -> None:
     for form, contents in (("npz", arrays(M)), ("parquet", columns(M))):
         written(tmp_path / f"other.{form}", contents).rename(tmp_path / name)
         assert_same(dyn_core.read_log(tmp_path / name), M)
@@ -218,7 +218,7 @@ def test_files_are_known_by_their_contents(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["npz", "npy", "mat", "parquet"])
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.999])
-def test_files_that_were_cut(form: str, part: float, tmp_path: Path) -> None:
+def test_truncated_files(form: str, part: float, tmp_path: Path) -> None:
     contents = {"npz": arrays(M), "npy": M.table, "mat": {"t": M.time, "q": M.q, "tau": M.tau}}
     path = written(tmp_path / f"log.{form}", contents.get(form, columns(M)))
     data = path.read_bytes()

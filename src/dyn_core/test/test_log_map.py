@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what drives measure to what joints do, as a map says it."""
+"""From drive signals to joint signals by a map."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ M = motion()
 
 
 def drives_csv(path: Path, m: Motion) -> Path:
-    """Write what three drives measure: one in counts and A, and two that move a wrist together, in deg."""
+    """Write signals of three drives: one in counts and A, and two that move a wrist together, in deg."""
     ratio, sign, C = np.array([101.0, -50.0, 80.0]), np.array([-1.0, 1.0, 1.0]), np.eye(3)
     C[2, 1], C[2, 2] = -1.0, 0.5
     q_a, qd_a, tau_a = m.q @ np.linalg.inv(C).T, m.qd @ np.linalg.inv(C).T, m.tau @ C
-    # The power of the drives is that of the joints.
+    # The power of the drives equals that of the joints.
     np.testing.assert_allclose((tau_a * qd_a).sum(axis=1), (m.tau * m.qd).sum(axis=1), atol=1e-9)
     q, qd, tau = sign * ratio * q_a, sign * ratio * qd_a, sign * tau_a / ratio
     positions = (q[:, 0] / TURN * 4096.0 + 1812.0, np.rad2deg(q[:, 1:]))
@@ -67,7 +67,7 @@ def of(m: Motion, tau: np.ndarray | None = None, **mapping: object) -> Log:
     return log_of(m, mapping, qd=m.qd, tau=m.tau if tau is None else tau)
 
 
-def test_signals_on_the_side_of_the_joint_skip_the_ratio() -> None:
+def test_joint_side_signals_are_not_divided_by_the_ratio() -> None:
     log = of(M, joints={"elbow": {"ratio": 50.0, "effort": {"side": "joint"}}})
     np.testing.assert_allclose(log.q[:, 1], M.q[:, 1] / 50.0)
     assert log.qd is not None
@@ -106,17 +106,17 @@ def test_units_of_positions_and_joints_that_are_ignored() -> None:
 
 
 @pytest.mark.parametrize(("steps", "by"), [(2, "all"), (2.5, "all"), (-3, "all"), (2, "column")])
-def test_delays(steps: float, by: str) -> None:
-    """Efforts that are recorded some periods late belong to positions from before."""
+def test_delays_are_removed(steps: float, by: str) -> None:
+    """Efforts that are recorded some periods late belong to earlier positions."""
     period = float(M.time[1] - M.time[0])
     late = np.column_stack([np.interp(M.time - steps * period, M.time, column) for column in M.tau.T])
     delay = steps * period
     joints = {joint: {"effort": {"delay": delay}} for joint in M.joints}
     log = of(M, late, **({"delays": {"effort": delay}} if by == "all" else {"joints": joints}))
-    first = round(max(-steps, 0.0))  # what was recorded before belongs to positions that were not
+    first = round(max(-steps, 0.0))  # efforts before the first position are dropped
     expected = M.tau[first : first + len(log.time)]
-    # Straight lines between samples, twice where the delay is no multiple of the period, are off by 0.3 N m
-    # where efforts go up and down by 125 N m three times a second.
+    # Linear interpolation, twice where the delay is not a multiple of the period, has an error of 0.3 N m for
+    # efforts with an amplitude of 125 N m at 3 Hz.
     atol = 1e-9 if steps % 1 == 0 else 0.5
     np.testing.assert_allclose(log.tau[20:-20], expected[20:-20], atol=atol)
     (step,) = (step for step in log.done if step.code == "delay-removed")
@@ -154,7 +154,7 @@ TWICE = "{joints: [a], matrix: [[1]]}"
         *((f"joints:\n  a: {{{x}}}", f"joint 'a', {at} (line 2)", *more) for x, at, *more in IN_A_JOINT),
     ],
 )
-def test_maps_that_cannot_be_used(
+def test_unusable_maps_are_refused(
     text: str, place: str | None, code: str, values: dict[str, object], tmp_path: Path
 ) -> None:
     path = tmp_path / "map.yaml"
@@ -219,13 +219,13 @@ def test_maps_that_do_not_fit_the_robot() -> None:
         *(("stamp_ns", TIME, "", "ns"), ("field.header.stamp", TIME, "", None)),
     ],
 )
-def test_names_that_say_what_they_are(name: str, quantity: str, joint: str, unit: str | None) -> None:
+def test_names_with_a_quantity_are_recognised(name: str, quantity: str, joint: str, unit: str | None) -> None:
     found = column_name(name)
     assert found is not None
     assert (found.quantity, found.joint, found.unit.name if found.unit else None) == (quantity, joint, unit)
 
 
-def test_names_of_nothing_measured_at_a_joint() -> None:
+def test_names_without_a_joint_quantity_are_not_recognised() -> None:
     nothing = ("", "vir", "shoulder_pan_joint", "temperature_1", "pose.position.x", "wrench.force.z", "42")
     others = ("ee_force_x", "actual_TCP_speed_0", "mode", "gain", "torque_z", "[deg]")
     assert [name for name in (*nothing, *others) if column_name(name) is not None] == []
@@ -243,7 +243,7 @@ def test_names_of_nothing_measured_at_a_joint() -> None:
         *((TIME, "µs", "us", 1e-6), (TIME, "seconds", "s", 1.0)),
     ],
 )
-def test_units(quantity: str, text: str, name: str, factor: float) -> None:
+def test_units_are_recognised(quantity: str, text: str, name: str, factor: float) -> None:
     found = unit(quantity, text)
     assert found is not None
     assert (found.name, found.factor) == (name, pytest.approx(factor))

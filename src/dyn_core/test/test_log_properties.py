@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever happens to a log is found, and what is left is true."""
+"""Random faults in logs are found, and the remaining samples are right."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ places = st.integers(50, COUNT - 50)
 
 
 def true_at_its_times(log: Log, tolerance: float = 1e-9, of_efforts: float = 0.0) -> None:
-    """Check that a log whose first sample is that of the motion follows the motion."""
+    """Check a log whose first sample is the first of the motion: each sample follows the motion."""
     truth = motion(joints=3, time=log.time)
     np.testing.assert_allclose(log.q, truth.q, atol=tolerance)
     np.testing.assert_allclose(log.tau, truth.tau, atol=of_efforts or 100 * tolerance)
@@ -79,13 +79,13 @@ def test_short_holes_are_bridged(holes: list[tuple[int, int, int]]) -> None:
     log = log_of(M, q=q)
     assert ("values-bridged" if longest <= 3 else "samples-incomplete") in codes(log)
     assert len(log.time) == COUNT or longest > 3
-    # Where samples are left out and filled again, efforts are those of a polynomial, too.
+    # Where samples are left out and filled again, efforts are interpolated, too.
     true_at_its_times(log, 5e-4, 0.05 if longest <= 3 else 1e-3 * np.abs(M.tau).max())
 
 
 @few
 @given(
-    # At most 30 of 1600 samples: what leaves its course in more than 2 % of them has no spikes.
+    # At most 30 of 1600 samples: a signal with outliers in more than 2 % of them counts as having no spikes.
     st.lists(st.tuples(places, st.integers(1, 3)), min_size=1, max_size=10, unique_by=lambda at: at[0] // 12),
     st.floats(0.2, 100.0),
     st.sampled_from([-1.0, 1.0]),
@@ -102,7 +102,7 @@ def test_spikes_are_found(at: list[tuple[int, int]], height: float, sign: float)
 
 @few
 @given(st.floats(-3.0, 3.0), st.floats(-20.0, 20.0))
-def test_turns_are_counted(speed: float, start: float) -> None:
+def test_turns_are_unwrapped(speed: float, start: float) -> None:
     whole = M.q[:, 0] + speed * M.time + start
     q = M.q.copy()
     q[:, 0] = (whole + np.pi) % (2 * np.pi) - np.pi
@@ -115,7 +115,7 @@ def test_turns_are_counted(speed: float, start: float) -> None:
 
 @few
 @given(st.floats(0.01, 0.45), st.integers(0, 2**32 - 1))
-def test_jitter_of_the_samples_does_no_harm(jitter: float, seed: int) -> None:
+def test_samples_at_jittered_times_give_the_right_accelerations(jitter: float, seed: int) -> None:
     generator = np.random.default_rng(seed)
     m = motion(joints=3, time=np.arange(COUNT) / RATE + jitter / RATE * generator.uniform(-1.0, 1.0, COUNT))
     log = log_of(m)
@@ -142,7 +142,7 @@ def test_columns_in_any_order(order: list[int], others: int) -> None:
 
 @few
 @given(st.data())
-def test_damaged_text_is_refused_or_read_but_never_breaks(data: Any) -> None:
+def test_damaged_text_is_refused_or_read_without_an_exception(data: Any) -> None:
     text = bytearray(TEXT)
     for _ in range(data.draw(st.integers(1, 8))):
         place = data.draw(st.integers(0, len(text) - 1))
@@ -170,7 +170,7 @@ def test_damaged_text_is_refused_or_read_but_never_breaks(data: Any) -> None:
 
 @few
 @given(st.data())
-def test_arrays_of_anything_are_refused_or_conditioned(data: Any) -> None:
+def test_random_arrays_are_refused_or_conditioned(data: Any) -> None:
     count = data.draw(st.integers(0, 400))
     generator = np.random.default_rng(data.draw(st.integers(0, 1000)))
 

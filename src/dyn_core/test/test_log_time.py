@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the time of logs, and what is done about it."""
+"""Faults in the time of logs, and their repair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ M, FAST = motion(), motion(rate=1000.0)
 
 
 def on_course(log: Log, start: float = 0.0, tolerance: float = 1e-9) -> None:
-    """Check that each sample is where the motion was at its time."""
+    """Check that each sample agrees with the motion at its time."""
     np.testing.assert_allclose(log.q, motion(time=log.time + start).q, atol=tolerance)
 
 
@@ -40,7 +40,7 @@ def test_units_of_time(name: str, factor: float, epoch: float, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
-def test_units_of_time_that_nobody_has_named(unit: str, factor: float, tmp_path: Path) -> None:
+def test_unnamed_units_of_time_are_guessed(unit: str, factor: float, tmp_path: Path) -> None:
     path = write_csv(tmp_path / "log.csv", edited(M.table, (np.s_[:, 0], M.time * factor)), M.names)
     log = dyn_core.read_log(path)
     np.testing.assert_allclose(log.time, M.time, atol=1e-9)
@@ -50,15 +50,15 @@ def test_units_of_time_that_nobody_has_named(unit: str, factor: float, tmp_path:
     assert log.findings == ()
 
 
-def test_seconds_and_nanoseconds(tmp_path: Path) -> None:
+def test_seconds_and_nanoseconds_in_two_columns(tmp_path: Path) -> None:
     ns = 1_700_000_000_123_456_789 + np.round(M.time * 1e9).astype(np.int64)
     table = np.column_stack([ns // 1_000_000_000, ns % 1_000_000_000, M.table[:, 1:]])
     names = ["header.stamp.sec", "header.stamp.nanosec", *M.names[1:]]
     assert_same(dyn_core.read_log(write_csv(tmp_path / "log.csv", table, names)), M)
 
 
-def test_single_samples_that_are_out_of_place() -> None:
-    """Samples that come late, are there twice, were added, or have no time."""
+def test_misplaced_single_samples_are_repaired() -> None:
+    """Samples that are late, repeated, added, or without time."""
     order = edited(np.arange(len(M.time)), ([100, 101, 102], [102, 100, 101]), ([500, 501], [501, 500]))
     log = log_of(M.part(order))
     assert_same(log, M)
@@ -76,7 +76,7 @@ def test_single_samples_that_are_out_of_place() -> None:
     assert found(log, "samples-without-time", count=3).kind == "time"
 
 
-def test_a_log_that_begins_anew() -> None:
+def test_joined_recordings_are_separated() -> None:
     log = log_of(M, time=edited(M.time, (np.s_[1000:], M.time[1000:] - 3.0)))
     assert len(log.time) == len(M.time)
     assert log.segments == ((0, 1000), (1000, 1600))
@@ -85,7 +85,7 @@ def test_a_log_that_begins_anew() -> None:
     found(log, "recordings-joined", count=1, step=2.995, sample=1000, recordings=2)
 
 
-def test_time_that_is_no_time() -> None:
+def test_unusable_times_are_refused() -> None:
     for time in (M.time[::-1], np.random.default_rng(0).permutation(M.time)):
         with refused("time-backwards", steps=1599):
             log_of(M, time=time)
@@ -98,7 +98,7 @@ def test_time_that_is_no_time() -> None:
 
 @pytest.mark.parametrize("size", [2, 5])
 @pytest.mark.parametrize("late", [False, True])
-def test_a_few_samples_that_share_a_stamp(size: int, late: bool) -> None:
+def test_samples_that_share_a_stamp_are_spread(size: int, late: bool) -> None:
     stamps = ((slice(k, k + size), M.time[k + size - 1 if late else k]) for k in (100, 200))
     log = log_of(M, time=edited(M.time, *stamps))
     assert_same(log, M)
@@ -106,7 +106,7 @@ def test_a_few_samples_that_share_a_stamp(size: int, late: bool) -> None:
 
 
 @pytest.mark.parametrize("digits", [0.02, 0.05, 0.1])
-def test_a_coarse_clock(digits: float) -> None:
+def test_a_coarse_clock_is_refined(digits: float) -> None:
     log = log_of(M, time=np.floor(M.time / digits + 1e-9) * digits)
     assert len(log.time) == len(M.time)
     np.testing.assert_allclose(log.time, M.time, atol=1e-9)
@@ -114,18 +114,18 @@ def test_a_coarse_clock(digits: float) -> None:
 
 
 @pytest.mark.parametrize("times", [2, 4, 5])
-def test_a_logger_that_is_faster_than_the_robot(times: int) -> None:
+def test_a_logger_that_is_faster_than_the_robot_is_decimated(times: int) -> None:
     held = np.arange(len(M.time)) // times * times
     log = log_of(M, q=M.q[held], tau=M.tau[held])
     assert log.rate == pytest.approx(200.0 / times)
     on_course(log)
     found(log, "samples-held", times=times)
-    # But a robot at rest repeats itself.
+    # A robot at rest also repeats its values.
     index = np.concatenate([np.full(700, 0), np.arange(900)])
     assert len(log_of(M, q=M.q[index], tau=M.tau[index]).time) == len(M.time)
 
 
-def test_gaps() -> None:
+def test_gaps_cut_the_log() -> None:
     log = log_of(M.part(np.r_[0:400, 450:1000, 1300:1600]))
     assert log.segments == ((0, 400), (400, 950), (950, 1250))
     on_course(log)
@@ -144,17 +144,17 @@ def test_gaps() -> None:
 
 @pytest.mark.parametrize("lost", [0.0, 0.05, 0.3])
 @pytest.mark.parametrize("jitter", [0.0, 0.03, 0.3])
-def test_the_period_in_spite_of_lost_samples_and_jitter(lost: float, jitter: float) -> None:
+def test_the_period_is_found_despite_lost_samples_and_jitter(lost: float, jitter: float) -> None:
     generator = np.random.default_rng(3)
     time = np.arange(5000) / 500.0
     time += jitter / 500.0 * generator.uniform(-1.0, 1.0, len(time))
     time = np.sort(time[generator.random(len(time)) >= lost])
-    # With much jitter and many lost samples, a lost sample cannot be told from a late one.
+    # With strong jitter and many lost samples, a lost sample cannot be told from a late one.
     tolerance = 0.45 if jitter == 0.3 and lost else 0.005
     assert period_of(time) * 500.0 == pytest.approx(1.0, abs=tolerance)
 
 
-def test_irregular_stamps_are_said() -> None:
+def test_irregular_stamps_are_reported() -> None:
     log = log_of(motion(time=M.time + np.random.default_rng(1).uniform(-0.001, 0.001, len(M.time))))
     irregular = found(log, "time-irregular", period_ms=5.0)
     assert (irregular.kind, irregular.severity) == ("time", Severity.NOTE)
@@ -162,11 +162,11 @@ def test_irregular_stamps_are_said() -> None:
     assert log.rate == pytest.approx(200.0, rel=1e-3)
 
 
-# Gaps that are short in time are filled with the motion; longer ones, and other motions, are not.
+# Short gaps are filled; longer gaps, and gaps of other kinds of motion, are not.
 
 
 def without(m: Motion, lost: int, every: int = 700) -> Motion:
-    """Return a motion that loses so many samples now and then."""
+    """Return a motion that loses this many samples now and then."""
     return m.part(np.flatnonzero(np.arange(len(m.time)) % every < every - lost))
 
 
@@ -187,8 +187,8 @@ def test_coarse_positions_are_filled_without_steep_ends() -> None:
     on_course(log, tolerance=2.0 * STEP)
 
 
-def test_irregular_samples_are_no_gaps() -> None:
-    """Of samples at random times steps of five periods are some, and none of 25 ms."""
+def test_irregular_samples_are_not_gaps() -> None:
+    """At random sample times, steps of five periods are common, and none exceeds 25 ms."""
     steps = 2e-4 + np.random.default_rng(0).exponential(8e-4, 8000)
     log = log_of(motion(time=np.cumsum(steps)))
     lengths = [b - a for a, b in log.segments]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the values of logs, and what is done about it."""
+"""Faults in the values of logs, and their repair."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_long_holes_cut_the_log_and_velocities_with_holes_are_not_used() -> None
     [("rad", TURN, {}), ("deg", 360.0, {}), ("rev", 1.0, {}), ("counts", 4096.0, {"gain": TURN / 4096})],
 )
 @pytest.mark.parametrize("start", [0.0, -0.5])
-def test_turns_are_counted(unit: str, turn: float, gain: dict[str, float], start: float) -> None:
+def test_turns_are_unwrapped(unit: str, turn: float, gain: dict[str, float], start: float) -> None:
     m = motion(joints=2)
     whole = m.q[:, 0] + 2.0 * m.time
     wrapped = (whole / TURN - start) % 1.0 * turn + start * turn
@@ -56,7 +56,7 @@ def test_turns_are_counted(unit: str, turn: float, gain: dict[str, float], start
     assert abs(off[0] / TURN - round(off[0] / TURN)) < 1e-9
     jumps = int((np.abs(np.diff(wrapped)) > 0.5 * turn).sum())
     found(log, "position-turns", "shoulder", turn=turn, unit=unit, count=jumps)
-    # A motion of more than a turn is no jump.
+    # A motion of more than one turn is not a jump.
     log = log_of(M, q=M.q * 20.0)
     np.testing.assert_array_equal(log.q, M.q * 20.0)
     assert not codes(log) & {"position-turns", "positions-jump"}
@@ -81,14 +81,14 @@ def test_turns_of_a_fast_motor_and_counters_that_overflow() -> None:
     np.testing.assert_allclose(off, off[0, 0], atol=1e-12)
 
 
-def test_spikes() -> None:
+def test_spikes_are_removed() -> None:
     q = edited(M.q, ((500, 0), M.q[500, 0] + 0.5), (np.s_[900:903, 0], [0.9, -0.8, 0.7]))
     log = log_of(M, q=q, tau=edited(M.tau, (np.s_[700:702, 2], 1e4)))
     np.testing.assert_allclose(log.q, M.q, atol=1e-3)
     np.testing.assert_allclose(log.tau, M.tau, atol=0.5)
     found(log, "signal-spikes", "shoulder", quantity="position", count=2, longest=3, first=501)
     found(log, "signal-spikes", "wrist", quantity="effort", count=1, longest=3, first=701)
-    # Steps of friction are none; a joint that is about to rest changes the sign of its velocity repeatedly.
+    # Friction steps are not spikes; a joint that comes to rest changes the sign of its velocity repeatedly.
     friction = 20.0 * np.sign(M.qd)
     friction[700:703, 0] *= -1.0
     assert "signal-spikes" not in codes(log_of(M, tau=M.tau + friction))
@@ -96,14 +96,14 @@ def test_spikes() -> None:
 
 @pytest.mark.parametrize("step", [1e-3, 1e-2])
 @pytest.mark.parametrize("noise", [0.0, 1e-3])
-def test_steps_of_the_resolution_are_no_spikes(step: float, noise: float) -> None:
+def test_resolution_steps_are_not_spikes(step: float, noise: float) -> None:
     generator = np.random.default_rng(0)
     q = np.round((M.q + noise * generator.standard_normal(M.q.shape)) / step) * step
     tau = M.tau + 30.0 * noise * generator.standard_normal(M.q.shape)
     assert "signal-spikes" not in codes(log_of(M, q=q, tau=np.round(tau / (50.0 * step)) * 50.0 * step))
 
 
-def test_efforts_that_nobody_has_measured() -> None:
+def test_constant_efforts_are_not_measured() -> None:
     for value, code in ((0.0, "efforts-zero"), (np.nan, "log-without-efforts"), (3.0, "efforts-constant")):
         with refused(code):
             log_of(M, tau=np.full_like(M.tau, value))
@@ -113,12 +113,12 @@ def test_efforts_that_nobody_has_measured() -> None:
     found(log, "effort-constant", "elbow")
 
 
-def test_joints_and_sensors_that_stand_and_coarse_ones() -> None:
+def test_resting_joints_stuck_sensors_and_coarse_positions_are_reported() -> None:
     found(log_of(M, q=edited(M.q, (np.s_[:, 1], 0.7))), "joint-still", "elbow", span=0.0, unit="rad")
     assert "position-coarse" in codes(log_of(M, q=np.round(M.q / 0.02) * 0.02))
     assert "position-coarse" not in codes(log_of(M, q=np.round(M.q / 1e-4) * 1e-4))
     assert "rate-low" in codes(log_of(motion(rate=20.0, duration=30.0)))
-    # A sensor that hangs.
+    # A stuck sensor.
     q = edited(M.q, (np.s_[400:600, 0], M.q[400, 0]))
     log = log_of(M, q=q, tau=edited(M.tau, (np.s_[800:1000, 1], M.tau[800, 1])))
     found(log, "position-stuck", "shoulder", position=float(M.q[400, 0]), duration=0.995, time=2.0)
@@ -128,7 +128,7 @@ def test_joints_and_sensors_that_stand_and_coarse_ones() -> None:
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 @pytest.mark.parametrize("step", [0.0, 0.1])
 @pytest.mark.parametrize("level", [40.0, 25.0])
-def test_efforts_that_are_clipped(noise: float, step: float, level: float) -> None:
+def test_clipped_efforts_are_reported(noise: float, step: float, level: float) -> None:
     m = motion(duration=20.0, rate=500.0)
     tau = m.tau * level / np.quantile(np.abs(m.tau), 0.95, axis=0)
     tau += noise * np.random.default_rng(0).standard_normal(m.tau.shape)
@@ -147,13 +147,13 @@ def test_efforts_that_are_clipped(noise: float, step: float, level: float) -> No
     ("factor", "code"),
     [(180.0 / np.pi, "velocity-in-degrees"), *((f, "velocity-unlike-positions") for f in (-1.0, 101.0))],
 )
-def test_velocities_of_other_units(factor: float, code: str) -> None:
+def test_velocities_in_wrong_units_are_reported(factor: float, code: str) -> None:
     log = log_of(M, qd=M.qd * [1.0, 1.0, factor])
     assert codes(log) == {code}
     found(log, code, "wrist", factor=factor)
 
 
-def test_positions_beyond_the_limits() -> None:
+def test_positions_beyond_the_limits_are_reported() -> None:
     robot = robot_of(*M.joints, limit=2.0)
     assert log_of(M, robot=robot).findings == ()
     with refused("log-unusable") as caught:
@@ -166,7 +166,7 @@ def test_positions_beyond_the_limits() -> None:
     found(log_of(M, q=q, robot=robot), "positions-beyond-limits", "elbow", **limits)
 
 
-def test_joints_of_the_robot_that_are_not_in_the_log() -> None:
+def test_joints_missing_in_the_log_need_a_held_position() -> None:
     robot = robot_of(*M.joints, "finger")
     with refused("log-joint-missing", missing=["finger"], joint="finger"):
         log_of(M, robot=robot)
@@ -177,15 +177,15 @@ def test_joints_of_the_robot_that_are_not_in_the_log() -> None:
     assert Message("joint-held", joint="finger", position=0.25) in log.done
     with refused("entry-joint-unknown", entry="held", unknown=["toe"]):
         log_of(M, {"held": {"toe": 0.25}}, robot)
-    # They are in the order of the robot.
+    # Joints are in the order of the robot.
     log = log_of(M, robot=robot_of(*M.joints[::-1]))
     assert log.joint_names == M.joints[::-1]
     np.testing.assert_array_equal(log.q, M.q[:, ::-1])
     np.testing.assert_array_equal(log.tau, M.tau[:, ::-1])
 
 
-def test_recordings_that_were_put_together_are_cut() -> None:
-    """Time goes on where positions jump to those of another recording."""
+def test_joined_recordings_are_cut() -> None:
+    """Time continues where positions jump to those of another recording."""
     one, other = motion(seed=1), motion(seed=2)
     q = np.concatenate([one.q[:900], other.q[300:1000]])
     log = log_of(one, q=q)
@@ -198,7 +198,7 @@ def test_recordings_that_were_put_together_are_cut() -> None:
 
 @pytest.mark.parametrize("size", [-1.2, 0.3])
 @pytest.mark.parametrize("noise", [0.0, 1e-4])
-def test_encoder_that_is_set_anew(size: float, noise: float) -> None:
+def test_an_encoder_reset_is_corrected(size: float, noise: float) -> None:
     q = M.q + noise * np.random.default_rng(0).normal(size=M.q.shape)
     q[500:, 1] += size
     log = log_of(M, q=q)
@@ -215,7 +215,7 @@ def test_jumps_that_leave_too_little_are_refused() -> None:
         log_of(part, q=edited(part.q, (np.s_[150:, 0], part.q[150:, 0] + 1.0)))
 
 
-def test_coarse_positions_lost_frames_late_stamps_and_gaps_are_no_jumps() -> None:
+def test_other_faults_are_not_taken_for_jumps() -> None:
     for step in (1e-3, 5e-3, 0.05):
         assert log_of(M, q=np.round(M.q / step) * step).segments == ((0, 1600),)
     jumps = {"positions-jump", "position-turns", "encoder-reset", "position-stuck"}
@@ -224,7 +224,7 @@ def test_coarse_positions_lost_frames_late_stamps_and_gaps_are_no_jumps() -> Non
     count = len(part.time)
     assert log_of(replace(part, time=M.time[:count])).segments == ((0, count),)
     assert not codes(log_of(M, time=edited(M.time, (500, M.time[500] + 0.9 / 200.0)))) & jumps
-    # A joint that moved during a gap, the first of them right after the beginning, did not jump.
+    # A joint that moved during a gap did not jump; one of the gaps is right after the beginning.
     part = M.part(np.r_[0:2, 100:700, 1000:1600])
     log = log_of(part, q=edited(part.q, (np.s_[:, 1:], 0.3)))
     assert not codes(log) & jumps

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamics of closed loops against Pinocchio's tree, closed and projected independently."""
+"""Dynamics of closed loops against Pinocchio's tree, closed and projected by independent code."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def agree(found: np.ndarray, expected: np.ndarray, relative: float = 1e-8) -> No
 
 
 def compare(case: Case) -> None:
-    """Inverse and direct dynamics, A_c, H_c, gravity, passive motion, and wrenches, in all states."""
+    """Compare inverse and direct dynamics, A_c, H_c, gravity, passive motion, and wrenches, in all states."""
     model, oracle, states = case
     for q, qd, qdd in states:
         tau = oracle.inverse_dynamics(q, qd, qdd)
@@ -91,7 +91,10 @@ def test_random_spatial_loops(kind: str, seed: int) -> None:
 
 
 def test_wrenches_of_cut_joints(example: Case) -> None:
-    """The oracle gives them in the parent's cut frame, with the least redundant part, where they differ."""
+    """The oracle has them in the parent's cut frame.
+
+    Components that redundancy leaves open are not compared.
+    """
     model, oracle, states = example
     for q, qd, qdd in states[:2]:
         for loop in model.robot.loops:

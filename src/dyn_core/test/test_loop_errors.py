@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the description of loops are errors that name the loop, the place, and the values."""
+"""Errors in descriptions of loops name the loop, the place and the values."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SIDES = [
 
 
 @pytest.mark.parametrize(("old", "new", "code", "where", "values"), SIDES)
-def test_what_a_side_file_cannot_say(old: str, new: str, code: str, where: str, values: dict) -> None:
+def test_wrong_side_files_are_refused(old: str, new: str, code: str, where: str, values: dict) -> None:
     assert old in FIVE_BAR_SIDE
     with refused(code, **values) as caught:
         dyn.load_robot(FIVE_BAR, loops=FIVE_BAR_SIDE.replace(old, new, 1))
@@ -79,7 +79,7 @@ TIP_IN_URDF = """<constraint name="tip" type="revolute">
     ],
 )
 @pytest.mark.parametrize("tag", ["constraint", "loop_joint"])
-def test_elements_of_a_loop_that_are_not_read(more, code, tag, tmp_path, capsys) -> None:
+def test_unsupported_elements_of_a_loop_give_a_warning(more, code, tag, tmp_path, capsys) -> None:
     code = f"loop-{code}-not-read"
     text = FIVE_BAR.replace("</robot>", TIP_IN_URDF.format(more=more).replace("constraint", tag))
     with pytest.warns(dyn.ModelWarning) as caught:
@@ -93,13 +93,13 @@ def test_elements_of_a_loop_that_are_not_read(more, code, tag, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("more", ["", '<dynamics damping="0.0" friction="0"/>'])
-def test_friction_that_is_none_needs_no_remark(more: str, recwarn: pytest.WarningsRecorder) -> None:
+def test_zero_friction_gives_no_warning(more: str, recwarn: pytest.WarningsRecorder) -> None:
     dyn.load_robot(FIVE_BAR.replace("</robot>", TIP_IN_URDF.format(more=more)), loops=PASSIVE)
     assert not recwarn.list
 
 
 @pytest.mark.parametrize("tag", DRIVEN)
-def test_a_cut_at_an_actuated_joint(tag: str) -> None:
+def test_a_cut_at_an_actuated_joint_is_refused(tag: str) -> None:
     driven = FIVE_BAR.replace("</robot>", DRIVEN[tag])
     constraint = '<constraint name="tip" type="revolute"><parent link="left_fore"/><child link="right_fore"/>'
     own = driven.replace("</robot>", f"{constraint}</constraint></robot>")
@@ -109,7 +109,7 @@ def test_a_cut_at_an_actuated_joint(tag: str) -> None:
         assert (caught.value.element, caught.value.line) == ("loop 'tip'", line)
 
 
-def test_a_loop_of_joints_that_stand_still() -> None:
+def test_a_loop_of_fixed_joints_is_refused() -> None:
     joint = '<joint name="left_shoulder" type="revolute">'
     still = FIVE_BAR.replace(joint, f'{joint}<mimic joint="right_shoulder" multiplier="0"/>')
     side = "loops: [{name: c, type: revolute, parent: {link: base}, child: {link: left_arm}}]"
@@ -138,8 +138,8 @@ TILTED_AXIS = FIVE_BAR.replace('<axis xyz="0 0 1"/>', '<axis xyz="0.001 0 1"/>',
         ),
     ],
 )
-def test_loops_that_cannot_work(text: str, old: str, new: str, code: str, values: dict) -> None:
-    """Nothing is raised before the dynamics are asked for, so that `check_robot` can say more."""
+def test_loops_that_cannot_work_are_refused(text: str, old: str, new: str, code: str, values: dict) -> None:
+    """Loading succeeds, so that `check_robot` can report more; computing dynamics fails."""
     assert old in FIVE_BAR_SIDE
     robot = dyn.load_robot(text, loops=FIVE_BAR_SIDE.replace(old, new, 1))
     for use in (lambda: dyn.compile_model(robot, backend="python"), lambda: dyn.loop_report(robot)):
@@ -164,7 +164,7 @@ def test_loops_that_cannot_work(text: str, old: str, new: str, code: str, values
     ],
     ids=["lengths", "cut axis that is not parallel", "axis that is not parallel", "offset across the plane"],
 )
-def test_loops_that_do_not_close(text, old, new, start, nearest, hint) -> None:
+def test_loops_that_do_not_close_are_refused(text, old, new, start, nearest, hint) -> None:
     robot = dyn.load_robot(text, loops=FIVE_BAR_SIDE.replace(old, new, 1))
     for use in (lambda: dyn.compile_model(robot, backend="python"), lambda: dyn.loop_report(robot)):
         with refused("loops-open-in-assembly", robot="five_bar") as caught:
@@ -179,8 +179,8 @@ def test_loops_that_do_not_close(text, old, new, start, nearest, hint) -> None:
             assert summary(values["hint"]) == f"loop-almost-planar: {hint:.4g}, tip"
 
 
-def test_the_wrong_joints_actuated() -> None:
-    """As many actuators as degrees of freedom, but joint 1 has none, which the loop does not move."""
+def test_wrong_actuated_joints_are_refused() -> None:
+    """The number of actuators is right, but joint 1, which the loop does not move, has none."""
     loop = {"name": "joint_9", "type": "revolute", "axis": [0, 1, 0]}
     loop["parent"] = {"link": "link_8", "xyz": [0, 0, 0.95]}
     loop["child"] = {"link": "link_3", "xyz": [-0.40, 0, 0]}

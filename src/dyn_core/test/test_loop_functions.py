@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model of a robot with loops says of its passive joints, and what it refuses."""
+"""Functions of models with loops: passive joints, assembly modes, and refusals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def model() -> dyn_core.Model:
 
 @pytest.fixture(scope="module")
 def short() -> dyn_core.Model:
-    """The five-bar with rods of 0.4 m, which do not meet where the elbows are 0.9 m apart."""
+    """The five-bar with rods of 0.4 m, which do not meet where the elbows are more than 0.8 m apart."""
     side = example_side("five_bar")
     for end in ("parent", "child"):
         side["loops"][0][end]["xyz"] = [0.0, 0.0, 0.4]
@@ -44,8 +44,8 @@ def q(model: dyn_core.Model) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_torques_that_others_computed(name: str) -> None:
-    """All states of a case are of the mode of the first."""
+def test_torques_agree_with_published_cases(name: str) -> None:
+    """All states of a case have the assembly mode of the first."""
     case = planar_case(name)
     with pytest.warns(dyn_core.ModelWarning) as caught:
         robot = dyn_core.load_robot(case.urdf, loops=case.side, gravity=case.gravity)
@@ -75,7 +75,7 @@ def test_solve_loops_returns_as_many_derivatives_as_given(model: dyn_core.Model,
 
 
 def test_a_guess_chooses_the_mode(model: dyn_core.Model, q: np.ndarray) -> None:
-    """The other mode of a five-bar has the elbows on the other side of the line to its tip."""
+    """In the other mode of a five-bar, the elbows are on the other side of the line to its tip."""
     mode = model.solve_loops(q)
     other = model.solve_loops(q, guess=-mode)
     assert np.abs(other - mode).min() > 0.1
@@ -95,7 +95,7 @@ def test_a_guess_chooses_the_mode(model: dyn_core.Model, q: np.ndarray) -> None:
 
 
 def test_the_mode_of_the_assembly_is_kept(model: dyn_core.Model, q: np.ndarray) -> None:
-    """Wherever the last call was: positions far apart, in any order, as a walk in small steps finds them."""
+    """Independent of the previous call: distant positions in any order agree with a path of small steps."""
     random = np.random.default_rng(3)
     oracle = LoopOracle(example_urdf("five_bar"), example_side("five_bar"), actuated=model.joint_names)
     goals = []
@@ -136,7 +136,7 @@ def test_where_loops_do_not_close(short: dyn_core.Model, q: np.ndarray, options:
             getattr(tried, function)(*arguments)
         reason = caught.value.values["reason"]
         assert (reason.code, reason.values["opening"].code) == ("loops-nearest-opening", "loop-opening")
-        # The rods lie on one line, 0.8 m long, and about 0.1 m are missing.
+        # The rods lie on one line of 0.8 m, and about 0.1 m are missing.
         assert 0.095 < reason.values["opening"].values["gap"] < 0.11
         assert reason.values["opening"].values["loop"] == "tip"
     with refused("loops-open-at-positions", where=where, reason=""):
@@ -144,7 +144,7 @@ def test_where_loops_do_not_close(short: dyn_core.Model, q: np.ndarray, options:
     assert np.isfinite(tried.inertia_matrix(q)).all()
 
 
-def test_what_is_not_finite_gives_nan_and_no_error(model: dyn_core.Model, q: np.ndarray) -> None:
+def test_values_that_are_not_finite_give_nan_without_an_error(model: dyn_core.Model, q: np.ndarray) -> None:
     for value in (np.nan, np.inf, -np.inf):
         bad = np.array([q[0], value])
         assert np.isnan(model.inverse_dynamics(bad, q, q)).all()
@@ -154,7 +154,7 @@ def test_what_is_not_finite_gives_nan_and_no_error(model: dyn_core.Model, q: np.
         assert np.isnan(model.loop_condition(bad))
 
 
-def test_limits_of_passive_joints(model: dyn_core.Model, q: np.ndarray) -> None:
+def test_limits_of_passive_joints_are_checked(model: dyn_core.Model, q: np.ndarray) -> None:
     urdf = re.sub(r'lower="[^"]*" upper="[^"]*"', 'lower="-0.1" upper="0.1"', example_urdf("five_bar"))
     robot = dyn_core.load_robot(urdf, loops=example_side("five_bar"))
     narrow = dyn_core.compile_model(robot, backend="python")
@@ -165,7 +165,7 @@ def test_limits_of_passive_joints(model: dyn_core.Model, q: np.ndarray) -> None:
 
 
 def test_condition_number_grows_towards_a_singularity(short: dyn_core.Model, q: np.ndarray) -> None:
-    """The cranks are opened until the rods are on one line."""
+    """The cranks open until the rods are on one line."""
     reach = np.arcsin(0.25 / 0.3) - np.arcsin(0.18 / 0.3)  # elbows 0.8 m apart, from 0.66 m
     at = [q + (reach - before) * np.array([-1.0, 1.0]) for before in (0.1, 1e-3, 1e-5)]
     conditions = [float(short.loop_condition(each)) for each in at]
@@ -190,8 +190,8 @@ def test_trees_have_no_loops_to_solve() -> None:
 
 
 @pytest.mark.parametrize("backend", ["c", "python"])
-def test_a_model_is_made_without_closing_loops_by_formulas(backend, monkeypatch) -> None:
-    """Of a hexapod these take seconds, the traced step of Newton's method a tenth of one."""
+def test_compilation_does_not_use_the_slow_newton_step(backend, monkeypatch) -> None:
+    """For a hexapod the slow step takes seconds, the traced step a tenth of a second."""
 
     def slow(*_: object) -> None:
         raise AssertionError("Newton's step by formulas")
@@ -201,5 +201,5 @@ def test_a_model_is_made_without_closing_loops_by_formulas(backend, monkeypatch)
     monkeypatch.setattr(solution, "_step", slow)
     made = dyn_core.compile_model(robot, backend=backend)  # type: ignore[arg-type]
     closing = solution.Closing(geometry_of(robot))
-    q, x = solution.position_nearby(closing, 1.0)  # what the model has found
+    q, x = solution.position_nearby(closing, 1.0)  # the solution that the model has found
     np.testing.assert_allclose(made.solve_loops(q), x, atol=1e-9)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refused positions of a robot with loops: where loops do not close, and near singularities."""
+"""Refused positions of robots with loops: open loops and positions near singularities."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, planned
 
-OPEN = np.array([-1.6, 1.6])  # The rods are stretched, and do not meet
+OPEN = np.array([-1.6, 1.6])  # The rods are stretched and do not meet
 AT_OPEN = "at left = -1.6 rad, right = 1.6 rad"
-NEAR = np.array([0.41, -0.41])  # The elbows are almost in one place
+NEAR = np.array([0.41, -0.41])  # The elbows almost coincide
 GOOD = np.array([-0.5, 0.5])
 
 
@@ -47,7 +47,7 @@ def test_the_condition_number_is_that_of_the_model(robot: dyn_core.Robot, model:
         assert guard.warning is None
 
 
-def test_a_singularity_is_warned_of_and_refused_nearby(robot: dyn_core.Robot) -> None:
+def test_a_singularity_gives_a_warning_and_nearby_a_refusal(robot: dyn_core.Robot) -> None:
     guard = guard_of(robot, 200.0)
     guard.check(np.array([0.3, -0.3]))
     assert 10.0 < (guard.condition or 0.0) < 200.0
@@ -57,7 +57,7 @@ def test_a_singularity_is_warned_of_and_refused_nearby(robot: dyn_core.Robot) ->
     assert guard.condition > 200.0
 
 
-def test_open_loops_are_refused_again_and_again_at_once(robot: dyn_core.Robot) -> None:
+def test_repeated_open_positions_are_refused_without_delay(robot: dyn_core.Robot) -> None:
     guard = guard_of(robot)
     for _ in range(3):
         with refused("loops-open-at-positions", where=AT_OPEN):
@@ -72,12 +72,12 @@ def trajectory(*positions: np.ndarray) -> Trajectory:
     return planned(TrajectoryPoints(("left", "right"), times, np.array(positions), rest, rest), 0.0, 0.0)
 
 
-def test_trajectories_are_looked_at_between_their_points(robot: dyn_core.Robot) -> None:
+def test_trajectories_are_checked_between_their_points(robot: dyn_core.Robot) -> None:
     guard = guard_of(robot)
     guard.check(GOOD)
     before = guard.condition
     guard.check_trajectory(trajectory(GOOD, np.array([-0.9, 0.9])))
-    # Both ends are good, with the elbows on either side of one another.
+    # Both end points are valid, with the elbows on opposite sides.
     for motion, code, first, last in (
         (trajectory(np.array([0.2, -0.2]), NEAR), "loops-singular-at-positions", 0.5, 1.0),
         (trajectory(GOOD, OPEN, GOOD), "loops-open-at-positions", 0.5, 1.0),
@@ -91,7 +91,7 @@ def test_trajectories_are_looked_at_between_their_points(robot: dyn_core.Robot) 
     guard.check_trajectory(Trajectory.standing(GOOD, 0.0))
 
 
-def test_trees_pass() -> None:
+def test_trees_pass_the_guard() -> None:
     guard = guard_of(example("rrp"))
     guard.check(np.full(3, 100.0))
     guard.check_trajectory(Trajectory.standing(np.full(3, 100.0), 0.0))
@@ -99,8 +99,8 @@ def test_trees_pass() -> None:
 
 
 @pytest.mark.parametrize("velocity", [0.0, 0.1])
-def test_terms_of_torques_are_those_of_inverse_dynamics(model: dyn_core.Model, velocity: float) -> None:
-    """Coulomb friction of actuated joints is smooth where it is to be, that of passive ones is not."""
+def test_torque_terms_agree_with_inverse_dynamics(model: dyn_core.Model, velocity: float) -> None:
+    """Coulomb friction of actuated joints is smoothed where asked, that of passive joints is not."""
     terms = TorqueTerms(model, coulomb_velocity=velocity)
     motion = Motion(np.array([-0.4, 0.6]), np.array([0.2, -0.05]), np.array([1.0, 2.0]))
     expected = model.inverse_dynamics(*motion)

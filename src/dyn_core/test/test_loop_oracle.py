@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The oracle of closed loops against torques of others, differences, energy, and forces on the open tree."""
+"""The oracle of closed loops against published torques, differences, energy, and forces on the open tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def close(a: np.ndarray, b: np.ndarray, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_torques_that_others_computed(name: str) -> None:
+def test_torques_agree_with_published_cases(name: str) -> None:
     case = planar_case(name)
     for first in case.states:
         oracle = LoopOracle(case.urdf, {**case.side, "assembly": first.angles}, case.actuated, case.gravity)
@@ -41,8 +41,8 @@ def test_torques_that_others_computed(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", PASSIVE)
-def test_residuals_have_the_jacobian_as_their_derivative(kind: str) -> None:
-    """Where the loop is closed, in the directions of all joints; each row forbids something."""
+def test_the_jacobian_is_the_derivative_of_the_residuals(kind: str) -> None:
+    """Where the loop is closed, in the directions of all joints; no row is zero."""
     oracle = oracle_of(kind)
     assert oracle.rank == PASSIVE[kind] == oracle.jacobian(oracle.assembly).shape[0]
     assert oracle.assembly_gap(random_loop(kind, SEED)[1]) < 1e-13
@@ -64,7 +64,7 @@ def test_drift_is_the_derivative_of_the_jacobian(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_passive_joints_follow(name: str) -> None:
+def test_passive_joints_follow_the_actuated_joints(name: str) -> None:
     """Velocities and accelerations are differences of closed positions along a motion."""
     oracle = oracle_of(name)
     q, qd, qdd = state_of(oracle)
@@ -79,7 +79,7 @@ def test_passive_joints_follow(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_power_of_the_actuators_is_what_energy_and_friction_take(name: str) -> None:
+def test_actuator_power_is_the_change_of_energy_plus_friction(name: str) -> None:
     oracle = oracle_of(name)
     q, qd, qdd = state_of(oracle, 2)
     h = 1e-4
@@ -94,7 +94,7 @@ def test_power_of_the_actuators_is_what_energy_and_friction_take(name: str) -> N
 
 @pytest.mark.parametrize("name", ALL)
 def test_multipliers_give_the_accelerations_back(name: str) -> None:
-    """Direct dynamics knows nothing of G; the passive joints follow in it, too."""
+    """Direct dynamics does not use G; passive joints follow in its result, too."""
     oracle = oracle_of(name)
     for seed in range(3):
         q, qd, qdd = state_of(oracle, seed)
@@ -105,8 +105,8 @@ def test_multipliers_give_the_accelerations_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_forces_of_the_cut_joints_move_the_open_tree(name: str) -> None:
-    """With these wrenches on its links the open tree needs the same torques, and none in passive joints."""
+def test_cut_wrenches_applied_to_the_open_tree_give_the_same_torques(name: str) -> None:
+    """With these wrenches on its links, the open tree needs no torque in passive joints."""
     oracle = oracle_of(name)
     q, qd, qdd = state_of(oracle, 3)
     exerted = {}
@@ -130,8 +130,8 @@ def placement(oracle: LoopOracle, q: np.ndarray, end: object, cut: bool = True) 
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_which_components_of_wrenches_are_determined(name: str) -> None:
-    """Planar loops in the plane xz determine their two forces in it and the moment that is none."""
+def test_determined_components_of_cut_wrenches(name: str) -> None:
+    """Loops in the plane xz determine both forces in the plane, and the zero moment about the axis."""
     oracle = oracle_of(name)
     state = state_of(oracle)
     expected = [True, False, True, False, True, False] if name in ROBOTS else [True] * 6
@@ -139,8 +139,8 @@ def test_which_components_of_wrenches_are_determined(name: str) -> None:
         assert oracle.cut_wrench(loop.name, *state).determined.tolist() == expected
 
 
-def test_drives_enter_once_each() -> None:
-    """Rotors by the square of G, friction of all joints by its transpose, offsets of the side file too."""
+def test_friction_and_rotors_are_counted_once() -> None:
+    """Rotors enter with the square of G; friction and offsets of all joints with its transpose."""
     side = example_side("akr3000")
     side["friction"] = {"joint_3": {"coulomb": 7.0}, "joint_5": {"offset": 30.0}, "joint_7": {"viscous": 5.0}}
     plain = example_oracle("akr3000")
@@ -169,11 +169,11 @@ def test_positions_out_of_reach_are_refused() -> None:
         oracle.closed(q)
 
 
-def test_refinement_gives_digits_back() -> None:
-    """A Hilbert matrix costs floats 1e10 times 1e-16, and extended precision 1e10 times 1e-19."""
-    A = np.array([[360360.0 / (i + j + 1) for j in range(8)] for i in range(8)])  # whole numbers
+def test_refinement_recovers_digits() -> None:
+    """A Hilbert matrix of condition 1e10 limits floats to 1e-6, and extended precision to 1e-9."""
+    A = np.array([[360360.0 / (i + j + 1) for j in range(8)] for i in range(8)])  # integers
     vectors = np.random.default_rng(0).integers(1, 100, (5, 8)).astype(float)
     for x in vectors:
         close(refined_solution(A, A @ x), x, 1e-9)
-    # One right-hand side alone may lose nothing by luck of the rounding.
+    # A single right-hand side may lose nothing because of lucky rounding.
     assert max(np.abs(np.linalg.solve(A, A @ x) - x).max() for x in vectors) > 1e-7

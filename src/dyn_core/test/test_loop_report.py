@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the loops of a robot are said to be, and how their passive joints follow."""
+"""The report on loops: their kind, relations and iterated joints."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FILES = str(ROBOTS / "sr400.urdf"), "--loops", str(ROBOTS / "sr400.yaml")
 
 
 def turning(*joints: tuple[str, str, str, float]) -> str:
-    """Return a URDF of joints about z: name, parent, child, and place along x of the parent."""
+    """Return a URDF of joints about z: name, parent, child, and position along x of the parent."""
     rows = [(joint, "revolute", *links, (x, 0.0, 0.0), "0 0 1") for joint, *links, x in joints]
     return planar.urdf("turning", rows)
 
 
 def sr400_from_par() -> Robot:
-    """The robot of the book's own table, near a configuration that is not flat."""
+    """The robot of the book's own table, near a configuration that is not planar."""
     side = {"assembly": {"joint_2": -1.57, "joint_3": 0.0, "joint_7": -3.14, "joint_8": 1.57}}
     return dyn.load_robot(SR400_PAR, loops=side)
 
@@ -74,8 +74,11 @@ def test_the_report_of_the_sr400() -> None:
     assert report.condition == pytest.approx(float(model.loop_condition(q)), rel=1e-9)
 
 
-def test_a_cut_at_the_end_of_a_long_branch_is_not_the_best() -> None:
-    """A four-bar cut next to its root has branches of 0 and 3 links; the middle has 1 and 2."""
+def test_a_cut_at_the_end_of_a_long_branch_gets_a_better_proposal() -> None:
+    """A four-bar that is cut next to its root has branches of 0 and 3 links.
+
+    A cut in the middle gives 1 and 2.
+    """
     (loop,) = dyn.loop_report(dyn.load_robot(planar.FOUR_BAR, loops=planar.FOUR_BAR_SIDE)).loops
     assert (loop.branches, loop.better_cut) == ((("crank", "first", "second"), ()), "first")
     joints = ("crank", "base", "a", 0.0), ("first", "a", "b", 0.3), ("foot", "base", "c", 0.7)
@@ -111,13 +114,16 @@ passive: [two, three]
 
 
 def bennett() -> Robot:
-    """Bennett's linkage: opposite links alike, and the sine of each twist proportional to its length."""
+    """Bennett's linkage.
+
+    Opposite links are equal, and the sine of each twist is proportional to the length.
+    """
     lengths, twists = (0.5, 0.25), (math.pi / 2, math.asin(0.5))
     assert math.sin(twists[0]) / lengths[0] == pytest.approx(math.sin(twists[1]) / lengths[1])
     text = turning(("one", "base", "a", 0.0), ("two", "a", "b", lengths[0]), ("three", "b", "c", lengths[1]))
     head, first, second, last = text.split('rpy="0 0 0"')
     text = f'{head}rpy="0 0 0"{first}rpy="{twists[0]!r} 0 0"{second}rpy="{twists[1]!r} 0 0"{last}'
-    # The base is the fourth link: its joint with c is the cut, a length and a twist from the first.
+    # The base is the fourth link; the cut joint with c is one length and one twist from the first joint.
     side = f"""
 loops:
   - {{name: c, type: revolute, parent: {{link: c, xyz: [{lengths[0]}, 0, 0], rpy: [{twists[0]!r}, 0, 0]}},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example robots with loops: they load, are closed in their assembly, and have the actuators for it."""
+"""The example robots with loops load, are closed in their assembly, and have suitable actuators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load(name: str) -> dyn_core.Robot:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_they_load_and_have_as_many_actuators_as_degrees_of_freedom(name: str) -> None:
-    """The loops are planar, of revolute joints: three of the five rows of each are redundant."""
+    """The loops are planar with revolute joints: three of the five constraints of each are redundant."""
     robot, oracle = load(name), example_oracle(name)
     assert (robot.name, set(robot.actuated_joint_names)) == (name, set(ACTUATED[name]))
     assert np.array([loop_gap(robot, loop) for loop in robot.loops]).max() < 4e-15
@@ -47,7 +47,7 @@ def test_they_load_and_have_as_many_actuators_as_degrees_of_freedom(name: str) -
     assert singular[oracle.rank - 1] > 0.05
     assert singular[oracle.rank :].max() < 1e-14
     assert np.linalg.matrix_rank(J[:, oracle.dof :], tol=1e-8) == oracle.rank
-    # All bodies that move are possible ones without symmetry, and all joints have friction and limits.
+    # All moving bodies are physically possible and not symmetric, and all joints have friction and limits.
     for body in robot.bodies[1:]:
         assert all(abs(value) > 1e-6 for value in (body.XY, body.XZ, body.YZ, body.MX, body.MY, body.MZ))
     for joint in robot.joints:
@@ -55,7 +55,7 @@ def test_they_load_and_have_as_many_actuators_as_degrees_of_freedom(name: str) -
         assert (joint.Ia > 0.0) == (joint.mu == 1)
         assert joint.limits.lower < dict(robot.assembly).get(joint.name, 0.0) < joint.limits.upper
         assert (joint.limits.effort or 0.0) > 0.0 or joint.mu == 0
-    # Their actuators can hold them.
+    # The actuators can hold the robot against gravity.
     random = np.random.default_rng(4)
     for _ in range(10):
         holding = np.abs(oracle.gravity(oracle.random_state(random)[0])) + oracle.Fs[: oracle.dof]
@@ -63,7 +63,7 @@ def test_they_load_and_have_as_many_actuators_as_degrees_of_freedom(name: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_oracle_read_the_same_tree_and_drives(name: str) -> None:
+def test_the_oracle_has_the_same_tree_and_drives(name: str) -> None:
     tree, oracle = replace(load(name), loops=(), assembly=()), example_oracle(name)
     model = dyn_core.compile_model(tree, backend="python")
     order = [oracle.joint_names.index(joint) for joint in model.joint_names]
@@ -74,8 +74,8 @@ def test_the_oracle_read_the_same_tree_and_drives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sr400", "akr3000"])
-def test_the_frames_and_base_parameters_of_symoro(name: str, tmp_path: Path) -> None:
-    """Joints have the axes, actuators and cut joints of the table, wherever the tree of joints moves."""
+def test_frames_and_base_parameters_agree_with_symoro(name: str, tmp_path: Path) -> None:
+    """Axes, actuators and cut joints agree with the table, in all positions of the tree."""
     sr400 = name == "sr400"
     table, zero = (SR400, SR400_ZERO) if sr400 else (AKR3000, AKR3000_ZERO)
     path = tmp_path / f"{name}.par"
@@ -111,7 +111,7 @@ def point(T: dict, end: object) -> tuple[float, ...]:
 
 
 def passive_of_parallelograms(name: str, q: dict[str, float]) -> dict[str, float]:
-    """Passive positions of the robots whose loops are parallelograms (SYMORO+ 2003, sec. 2.2.2)."""
+    """Passive positions of robots whose loops are parallelograms (SYMORO+ 2003, sec. 2.2.2)."""
     if name == "sr400":
         turned = q["joint_7"] - q["joint_2"]
         return {"joint_3": turned, "joint_8": -turned}
@@ -136,7 +136,7 @@ def test_parallelograms(name: str) -> None:
             np.testing.assert_allclose(np.array(T["tool0"].R)[:, 2], (0.0, 0.0, 1.0), rtol=0.0, atol=1e-12)
 
 
-def test_a_robot_that_is_not_closed_has_a_gap() -> None:
+def test_an_open_robot_has_a_gap() -> None:
     side = example_side("five_bar")
     side["assembly"]["left_elbow"] += 0.01
     gap = LoopOracle(example_urdf("five_bar"), side).assembly_gap(side)

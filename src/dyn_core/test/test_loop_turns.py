@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that have turned many times: encoders of several turns, turrets, tools, cranks."""
+"""Joints after many turns: multi-turn encoders, turrets, tools and cranks."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ TEXT = urdf("crank_rocker", JOINTS)
 
 
 def crank_rocker(backend: str = "python") -> dyn.Model:
-    """A four-bar whose crank turns fully, on a turret, with a tool on its rocker."""
+    """A four-bar on a turret, whose crank turns fully, with a tool on its rocker."""
     return dyn.compile_model(dyn.load_robot(TEXT, loops=SIDE), backend=backend)
 
 
 @pytest.fixture(params=["c", "python"])
 def model(request: pytest.FixtureRequest) -> dyn.Model:
-    """A model that has not been asked anything before."""
+    """A model without earlier calls."""
     return crank_rocker(request.param)
 
 
@@ -55,14 +55,14 @@ def positions(model: dyn.Model, **by_name: float) -> np.ndarray:
 
 
 def opening(crank: float, joint: float, swing: float) -> float:
-    """How far the four-bar is open, by plane geometry (m)."""
+    """Gap of the four-bar, by plane geometry (m)."""
     coupler_end = cmath.rect(CRANK, crank) + cmath.rect(COUPLER, crank + joint)
     return abs(coupler_end - GROUND - cmath.rect(ROCKER, swing))
 
 
 @pytest.mark.parametrize("name", ["turret", "tool"])
 @pytest.mark.parametrize("value", [100.0, -1e3, 1e9])
-def test_a_joint_outside_of_all_loops_may_be_anywhere(model: dyn.Model, name: str, value: float) -> None:
+def test_a_joint_outside_of_loops_may_have_any_position(model: dyn.Model, name: str, value: float) -> None:
     far, near = (positions(model, **{name: q}) for q in (value, math.remainder(value, TURN)))
     np.testing.assert_allclose(model.solve_loops(far), model.solve_loops(positions(model)), atol=1e-12)
     there, here = (model.inverse_dynamics(q, np.zeros(3), np.zeros(3)) for q in (far, near))
@@ -73,20 +73,20 @@ def test_a_joint_outside_of_all_loops_may_be_anywhere(model: dyn.Model, name: st
 def test_a_crank_may_have_turned_many_times(model: dyn.Model, turns: int) -> None:
     joint, swing = model.solve_loops(positions(model, crank=1.2 + turns * TURN))
     assert opening(1.2, joint, swing) < 1e-9
-    # The coupler swings in the plane, and so turns back on the crank; the rocker swings.
+    # The coupler only swings, so its joint turns back relative to the crank; the rocker swings.
     near_joint, near_swing = model.solve_loops(positions(model, crank=1.2))
     assert joint == pytest.approx(near_joint - turns * TURN, abs=1e-7)
     assert swing == pytest.approx(near_swing, abs=1e-9)
 
 
-def test_turns_are_those_of_a_way_without_a_jump(model: dyn.Model) -> None:
+def test_turns_agree_with_a_continuous_path(model: dyn.Model) -> None:
     at_once, another = model.solve_loops(positions(model, crank=200.0)), crank_rocker()
     for crank in np.linspace(0.5, 200.0, 1200):
         along = another.solve_loops(positions(another, crank=float(crank)))
     np.testing.assert_allclose(at_once, along, atol=1e-9)
 
 
-def test_batches_take_turns_too(model: dyn.Model) -> None:
+def test_batches_may_have_many_turns(model: dyn.Model) -> None:
     cranks = np.array([0.3, 300.0, -50.0, 7e3])
     far, near = (
         np.array([positions(model, crank=crank, turret=turret) for crank in found])
@@ -96,7 +96,7 @@ def test_batches_take_turns_too(model: dyn.Model) -> None:
     np.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-9)
 
 
-def test_a_simulation_begins_after_many_turns() -> None:
+def test_a_simulation_may_begin_after_many_turns() -> None:
     model = crank_rocker()
     start = positions(model, crank=0.5 + 40 * TURN, tool=500.0)
     simulator = dyn.Simulator(model.robot, q=start)
@@ -104,8 +104,10 @@ def test_a_simulation_begins_after_many_turns() -> None:
     np.testing.assert_allclose(simulator.state.q, start, atol=0.01)
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It takes turns, and names one thing as one."""
+def test_the_command_accepts_turns_and_uses_the_singular(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Positions after several turns are accepted; "1 joint" is written in the singular."""
     loops = Command(tmp_path, capsys, "loops")
     files = loops.write("robot.urdf", TEXT), "--loops", loops.write("robot.yaml", SIDE)
     assert "swing" in loops(*files, "--q", "100", "100", "100").out
@@ -116,8 +118,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     refused_command(["loops", *files, "--q", "1", "2"], "option-numbers-count", **values)
 
 
-def test_arms_that_swing_have_no_second_turn() -> None:
-    """Arms of this five-bar do not come round; where they would be after turns, the loop closes."""
+def test_joints_that_cannot_turn_fully_have_no_second_turn() -> None:
+    """The arms of this five-bar cannot turn fully, although the loop would also close after whole turns."""
     model = dyn.compile_model(dyn.load_robot(FIVE_BAR, loops=FIVE_BAR_SIDE))
     start = np.array([2.2, 0.9])
     elbows = model.solve_loops(start)
@@ -136,12 +138,12 @@ def test_modes_are_told_apart_by_determinants() -> None:
         by_name = {"left_shoulder": 2.2, "right_shoulder": 0.9, "left_elbow": left, "right_elbow": right}
         configurations.append([by_name[robot.joints[j - 1].name] for j in robot.independent])
         tips.append(cmath.rect(0.4, 2.2) + cmath.rect(0.5, 2.2 + left))
-    assert abs(tips[0] - tips[1]) > 0.1  # two modes they are
+    assert abs(tips[0] - tips[1]) > 0.1  # the tips belong to two different modes
     assert same_side(robot, np.array(configurations)).tolist() == [True, False]
 
 
-def test_closed_forms_know_no_turns() -> None:
-    """And wrong positions, and robots without loops."""
+def test_closed_forms_ignore_turns() -> None:
+    """Also wrong positions, and robots without loops."""
     arm, model = dyn.load_robot(TEXT), crank_rocker()
     far = positions(model, crank=1.2 + 5 * TURN)
     turns = (np.array(dyn.explicit_positions(model.robot, far)) - model.solve_loops(far)) / TURN

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placements as MDH parameters, the frames that are chosen, and the table."""
+"""MDH parameters of placements, the choice of frames, and the printed table."""
 
 from __future__ import annotations
 
@@ -55,8 +55,11 @@ def test_conventions_give_the_parameters_back(mdh: MdhParameters) -> None:
         assert getattr(again, name) == pytest.approx(value, abs=1e-14), name
 
 
-def test_frames_that_may_be_chosen_have_parameters_that_are_zero() -> None:
-    """All of the first frame; theta and r of a leaf, and d of a prismatic joint that is free."""
+def test_free_frames_are_chosen_with_zero_parameters() -> None:
+    """All parameters of the first frame.
+
+    Theta and r of a leaf, and d of a prismatic joint whose axis is free.
+    """
     leaves = free = 0
     for seed in range(200):
         robot = dyn_core.load_robot(random_urdf(seed, 1 + seed % 8))
@@ -76,7 +79,7 @@ def test_frames_that_may_be_chosen_have_parameters_that_are_zero() -> None:
 
 
 def arm(roll: str) -> str:
-    """Two axes 0.5 m apart, the second turned by `roll` from the first."""
+    """Two axes 0.5 m apart; the second is turned by `roll` from the first."""
     return f"""<robot name="arm"><link name="base"/><link name="one"/>
 <link name="two"><inertial><origin xyz="0.3 0 0.1"/><mass value="2"/>
 <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
@@ -86,7 +89,7 @@ def arm(roll: str) -> str:
 
 
 @pytest.mark.parametrize("roll", ["-1.5708", "-1.5707963", "-1.57", "-1.570796326"])
-def test_nearly_parallel_axes_keep_their_frames_near(roll: str) -> None:
+def test_frames_of_almost_parallel_axes_stay_near_the_joints(roll: str) -> None:
     robot = dyn_core.load_robot(arm(roll), snap=0)
     second = robot.joints[1]
     assert np.hypot.reduce(second.origin) == pytest.approx(0.5, abs=1e-9)
@@ -97,7 +100,7 @@ def test_nearly_parallel_axes_keep_their_frames_near(roll: str) -> None:
     assert exact.joints[1].mdh == MdhParameters(0.0, 0.0, 0.0, 0.5, 0.0, 0.0)
 
 
-def test_small_angles_multiply_rounding_which_is_no_length() -> None:
+def test_rounding_multiplied_by_small_angles_is_not_taken_for_a_length() -> None:
     for seed in range(100):
         random = np.random.default_rng(seed)
         tilt = 10.0 ** random.uniform(-6.0, -1.0)
@@ -109,7 +112,7 @@ def test_small_angles_multiply_rounding_which_is_no_length() -> None:
             assert mdh.gamma == pytest.approx(0.3, abs=1e-14 / tilt)
 
 
-# Any placement has six parameters, and they give it back.
+# Any placement has six parameters, and these reproduce it.
 
 
 angles = st.sampled_from([0.0, QUARTER, -QUARTER, math.pi, 1.5708]) | st.floats(-3.1, 3.1)
@@ -126,9 +129,9 @@ def test_every_placement_has_six_parameters(rpy, p) -> None:
     R = rotation_from_rpy(*rpy)
     mdh = mdh_from_transform(R, p)
     T = transform_from_mdh(mdh)
-    # Angles that close to k pi/2 are made it.
+    # Angles close enough to k pi/2 are snapped to it.
     np.testing.assert_allclose(T.R, R, rtol=0.0, atol=1.1 * ROUNDING)
-    # The rounding of b and r where they cancel, and what is made 0 as it is rounding of p.
+    # Rounding of b and r where they cancel, and rounding of p that is snapped to 0.
     size = max(1.0, abs(mdh.b), abs(mdh.r), 1.5 * max(map(abs, p)))
     np.testing.assert_allclose(T.p, p, rtol=0.0, atol=ROUNDING * size)
     assert mdh.d >= 0.0

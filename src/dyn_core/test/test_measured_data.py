@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identification from measured data reaches what is published for them, from the log on."""
+"""Identification from measured logs reaches the published results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def of_emps(signals: Signals, friction: FrictionModel | None) -> Identified:
 
 
 @PROTOCOL
-def test_emps_has_the_published_parameters(protocol: Protocol) -> None:
+def test_emps_gives_the_published_parameters(protocol: Protocol) -> None:
     found = of_emps(emps_signals("DATA_EMPS.mat", protocol), FrictionModel())
     values = {p.name: p for p in (*found.base, *found.friction[0].parameters)}
     for name, (value, deviation) in EMPS_PUBLISHED.items():
@@ -36,7 +36,7 @@ def test_emps_has_the_published_parameters(protocol: Protocol) -> None:
 
 
 @PROTOCOL
-def test_emps_friction_that_is_chosen_predicts_another_motion_better(protocol: Protocol) -> None:
+def test_emps_with_selected_friction_predicts_another_motion_better(protocol: Protocol) -> None:
     fitted = emps_signals("DATA_EMPS.mat", protocol)
     other = emps_signals("DATA_EMPS_PULSES.mat", replace(protocol, decimate=fitted.decimate))
     other = replace(other, time=fitted.time[-1] + 1.0 + other.time)
@@ -53,9 +53,9 @@ def identified() -> Identified:
     return identify(ur10(), ur10_signals())
 
 
-def test_ur10_predicts_what_it_has_not_seen(identified: Identified) -> None:
-    """Consistent parameters cost next to nothing."""
-    assert identified.errors.held_out.relative <= 0.055  # the bar is 0.076
+def test_ur10_predicts_held_out_data(identified: Identified) -> None:
+    """Consistent parameters hardly increase the error."""
+    assert identified.errors.held_out.relative <= 0.055  # the published error is 0.076
     assert any(friction.model.terms != STANDARD or friction.model.v0 for friction in identified.friction)
     assert identified.consistent_errors.held_out.relative <= identified.errors.held_out.relative + 0.002
     values = np.array([parameter.value for parameter in identified.standard]).reshape(6, 14)
@@ -63,8 +63,8 @@ def test_ur10_predicts_what_it_has_not_seen(identified: Identified) -> None:
     assert np.all(values[:, 10:13] >= 0.0)
 
 
-def test_ur10_feedforward_has_most_of_it(identified: Identified) -> None:
-    """Bodies with smooth viscous and Coulomb friction and offsets, which are fitted for that: 5.8 %."""
+def test_ur10_feedforward_torques_explain_most_of_the_measurement(identified: Identified) -> None:
+    """Bodies with smooth viscous and Coulomb friction and offsets, fitted for feedforward: 5.8 %."""
     robot = ur10().with_parameters(identified.parameters)
     _, held_out = ur10_signals().split()
     model = dyn_core.compile_model(robot, backend="python", friction=False)
@@ -73,14 +73,14 @@ def test_ur10_feedforward_has_most_of_it(identified: Identified) -> None:
     assert torque_error(held_out, torque).relative <= 0.062
 
 
-def test_ur10_standard_model_is_as_published() -> None:
-    """WLS with viscous and Coulomb friction alone leave 8.29 %."""
+def test_ur10_with_the_standard_model_agrees_with_the_published_error() -> None:
+    """WLS with viscous and Coulomb friction only leaves 8.29 %."""
     found = identify(ur10(), ur10_signals(), IdentificationSettings((FrictionModel(),) * 6, diagnose=False))
     assert found.errors.held_out.relative == pytest.approx(0.0829, abs=2e-4)
 
 
 def test_ur10_without_any_setting() -> None:
-    """No protocol is needed: cutoff and decimation by the data do as well."""
+    """Cutoff and decimation chosen from the data are as good as the protocol."""
     signals = ur10_signals(Protocol())
     assert signals.cutoff != UR10_PROTOCOL.cutoff
     found = identify(ur10(), signals)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages: each code has one sentence, with the values that its errors have."""
+"""Messages: each code has one sentence, and errors have the values that their sentence needs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MADE = {
     **dict.fromkeys(("NoCompiler", "CacheUnusable"), 0),
     **dict.fromkeys(("at_line", "at_joint"), 1),
 }
-"""Callables that take a code and values, and the position of the code among the arguments."""
+"""Callables that take a code and values, and the argument position of the code."""
 
 
 def made() -> Iterator[tuple[str, str, set[str] | None]]:
-    """Return where messages are made: place, code and names of values, None for a mapping."""
+    """Return where messages are made: place, code and names of values, or None for a mapping."""
     for path in sorted(SOURCES.glob("dyn_*/dyn_*/**/*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
@@ -84,7 +84,7 @@ def test_errors_are_values() -> None:
     assert str(error).startswith("robot.urdf: ")
 
 
-def test_names_counts_and_long_texts() -> None:
+def test_names_counts_and_long_texts_in_sentences() -> None:
     formats = {"{n:count axis|axes}": "2 axes", "{xs:names2}": "'a', 'b' and 1 more", "{t:text8}": "abcde..."}
     for text, expected in formats.items():
         assert _WORDS.vformat(text, (), {"n": 2, "xs": ["a", "b", "c"], "t": "abcdefghijk"}) == expected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mimic joints follow, the coordinates that are left, and their dynamics beside Pinocchio's."""
+"""Leaders of mimic joints, the remaining coordinates, and the dynamics against Pinocchio."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def arm(**mimics: str) -> str:
     return f"{text}</robot>"
 
 
-def test_mimic_joints_are_no_coordinates_unless_they_move_freely() -> None:
+def test_mimic_joints_are_not_coordinates_unless_mimic_is_off() -> None:
     robot = dyn_core.load_robot(arm(j2='joint="j1" multiplier="-2" offset="0.5"'))
     assert robot.joint_names == robot.actuated_joint_names == ("j1", "j4")
     assert (robot.dof, robot.coordinates, len(robot.joints)) == (2, (1, 3), 3)
@@ -59,7 +59,7 @@ def test_leaders(mimics: dict[str, str], name: str, expected: Mimic) -> None:
 
 
 def chain(n: int, multiplier: str) -> str:
-    """A joint, and n that each mimic the one before, in reverse order in the text."""
+    """A joint and n mimic joints, each of which mimics the one before, in reverse order in the text."""
     links = "".join(f'<link name="l{j}"/>' for j in range(n + 2))
     joints = "".join(
         f'<joint name="j{j}" type="prismatic"><parent link="l0"/><child link="l{j + 1}"/>'
@@ -76,12 +76,12 @@ def test_long_chains() -> None:
     assert said == "mimic-chain-too-large at joint 'j4', <mimic> (line 1): 1e+09"
 
 
-# Mimic joints against Pinocchio's tree of free joints, projected on the coordinates.
+# Mimic joints against Pinocchio's tree of independent joints, projected on the coordinates.
 
 
 @examples(200)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(2, 20))
-def test_dynamics_are_those_of_the_free_tree_projected(seed: int, joints: int) -> None:
+def test_dynamics_agree_with_the_projected_tree(seed: int, joints: int) -> None:
     """tau = G^T tau_tree and A = G^T A_tree G, with friction and rotors of all joints."""
     urdf = random_driven_urdf(seed, joints)
     free = dyn_core.load_robot(urdf, mimic=False, snap=0)

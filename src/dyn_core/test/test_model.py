@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of a model: against Pinocchio, shapes, kinds of input, errors, calls by name and with `out`."""
+"""Functions of a model: against Pinocchio, shapes, input types, errors, calls by name and with `out`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def named_states(count: int | None) -> dict[str, np.ndarray]:
     return dict(zip(("q", "qd", "qdd"), np.random.default_rng(2).uniform(-2.0, 2.0, shape), strict=True))
 
 
-def test_a_batch_is_a_loop_of_single_samples_of_any_kind_of_numbers(function, states: np.ndarray) -> None:
+def test_a_batch_equals_single_samples_for_all_number_types(function, states: np.ndarray) -> None:
     args = states[: len(vectors(function))]
     batch = function(*args)
     assert (batch.shape, batch.dtype) == (args[0].shape, np.float64)
@@ -116,7 +116,7 @@ def test_wrong_arguments_are_named(function, model: dyn_core.Model) -> None:
             function(*args)
 
 
-def test_parts_sum_to_the_whole(model: dyn_core.Model, states: np.ndarray) -> None:
+def test_terms_sum_to_the_total(model: dyn_core.Model, states: np.ndarray) -> None:
     q, qd, qdd = states
     parts = model.inertial_torques(q, qdd) + model.coriolis_torques(q, qd) + model.gravity_torques(q)
     whole = model.inverse_dynamics(q, qd, qdd)
@@ -130,7 +130,7 @@ def test_parts_sum_to_the_whole(model: dyn_core.Model, states: np.ndarray) -> No
     np.testing.assert_allclose(Y @ np.array(model.robot.parameters), whole, rtol=1e-10, atol=1e-10)
 
 
-def test_without_friction_against_pinocchio(model: dyn_core.Model, states: np.ndarray) -> None:
+def test_without_friction_it_agrees_with_pinocchio(model: dyn_core.Model, states: np.ndarray) -> None:
     qd = states[1]
     smooth = dyn_core.compile_model(model.robot, friction=False, backend=model.backend)
     found = smooth.inverse_dynamics(*states)
@@ -144,7 +144,7 @@ def test_without_friction_against_pinocchio(model: dyn_core.Model, states: np.nd
     assert np.all(model.friction_torques(qd) * qd > 0.0)
 
 
-def test_direct_dynamics_undoes_inverse_dynamics(model: dyn_core.Model, states: np.ndarray) -> None:
+def test_direct_dynamics_inverts_inverse_dynamics(model: dyn_core.Model, states: np.ndarray) -> None:
     q, qd, qdd = states
     for wrenches in (None, {model.robot.link_names[-1]: [1.0, -2.0, 3.0, 0.4, 0.5, -0.6]}):
         tau = model.inverse_dynamics(q, qd, qdd, wrenches)
@@ -177,7 +177,7 @@ def test_wrong_wrenches(model: dyn_core.Model) -> None:
             model.inverse_dynamics(*np.zeros((3, *samples, n)), wrenches=wrenches)
 
 
-def test_a_model_can_be_pickled_and_not_be_changed(model: dyn_core.Model, states: np.ndarray) -> None:
+def test_a_model_can_be_pickled_and_is_immutable(model: dyn_core.Model, states: np.ndarray) -> None:
     again = pickle.loads(pickle.dumps(model))
     assert again == model
     np.testing.assert_array_equal(again.inverse_dynamics(*states), model.inverse_dynamics(*states))
@@ -203,7 +203,7 @@ def test_by_name_in_any_order_and_with_out(rx90: dyn_core.Model, count: int | No
     assert rx90.inverse_dynamics(q, qd, qdd, None, out) is out
 
 
-def test_arrays_of_any_layout_and_kind(rx90: dyn_core.Model) -> None:
+def test_arrays_of_any_memory_layout_and_type(rx90: dyn_core.Model) -> None:
     single, batch = named_states(None), named_states(5)
     memory = np.zeros(9)
     memory[:6] = single["q"]
@@ -238,7 +238,7 @@ def test_functions_of_links_take_out(rx90: dyn_core.Model, count: int | None) ->
         np.testing.assert_allclose(function(*map(list, args), LINK), expected, rtol=1e-15)
 
 
-def test_wrong_names_are_python_errors(rx90: dyn_core.Model) -> None:
+def test_wrong_keyword_names_are_python_errors(rx90: dyn_core.Model) -> None:
     zeros = np.zeros(6)
     for wrong in ("q", "p", "q qd qdd tau", "q qd out"):
         with pytest.raises(TypeError):
@@ -247,7 +247,7 @@ def test_wrong_names_are_python_errors(rx90: dyn_core.Model) -> None:
         rx90.inverse_dynamics(zeros, zeros, zeros, q=zeros)
 
 
-def test_models_are_equal_while_their_parameters_are() -> None:
+def test_models_are_equal_if_their_parameters_are() -> None:
     a, b = (dyn_core.compile_model(example("rrp"), "runtime", "python") for _ in range(2))
     assert (a, hash(a)) == (b, hash(b))
     b.set_parameters({"M3": 99.0})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of a motion agree: rates with changes of values, followers with their leaders."""
+"""Consistency of the columns of a motion: derivatives, and mimic joints with their leaders."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def hand() -> Robot:
 
 @pytest.fixture
 def read(hand: Robot, tmp_path: Path) -> Read:
-    """Return a function that writes columns to a file, and reads the motion in it."""
+    """Return a function that writes columns to a file and reads the motion from it."""
 
     def motion(t: np.ndarray, columns: Columns, robot: Robot = hand) -> SampledMotion:
         rows = np.column_stack([t, *columns.values()]).tolist()
@@ -69,7 +69,7 @@ def contradiction(
 
 
 def led(t: np.ndarray) -> Columns:
-    """Return all columns of the hand, of a swing of 0.5 rad at 2 rad/s of phase."""
+    """Return all columns of the hand for a swing of 0.5 rad at 2 rad/s with this phase."""
     q, qd, qdd = 0.5 * np.sin(2.0 * t), np.cos(2.0 * t), -2.0 * np.sin(2.0 * t)
     of = {"lead": (1.0, 0.0), "turn": (-2.0, 0.1), "slide": (-0.1, 0.005), "still": (0.0, 0.3)}
     return {
@@ -79,12 +79,12 @@ def led(t: np.ndarray) -> Columns:
     }
 
 
-def test_columns_of_followers_that_agree_are_taken(read: Read) -> None:
+def test_consistent_columns_of_followers_are_accepted(read: Read) -> None:
     columns = led(TIMES)
     motion = read(TIMES, columns)
     assert (motion.q.shape, motion.derived) == ((251, 1), ())
     np.testing.assert_array_equal(motion.q[:, 0], columns["position.lead"])
-    # Some count turns, some do not; and what is measured is noisy.
+    # Some sensors count turns, some do not; and measured values are noisy.
     noise = np.random.default_rng(0)
     columns["position.turn"] += 2.0 * math.pi + 1e-3 * noise.normal(size=251)
     columns["velocity.turn"] += 0.2 * noise.normal(size=251)
@@ -102,7 +102,7 @@ def test_columns_of_followers_that_agree_are_taken(read: Read) -> None:
         ("acceleration.turn", slice(None), 30.0, {"unit": "rad/s^2"}),
     ],
 )
-def test_columns_of_followers_that_do_something_else(
+def test_inconsistent_columns_of_followers_are_refused(
     column: str, place: int | slice, by: float, values: dict[str, object], read: Read
 ) -> None:
     columns = led(TIMES)
@@ -146,22 +146,22 @@ def of_lead(*values: np.ndarray) -> Columns:
 
 @pytest.mark.parametrize("per_period", [4, 5, 6, 10, 40])
 @pytest.mark.parametrize("samples", [5, 12, 80])
-def test_sparse_samples_are_no_contradiction(per_period: int, samples: int, read: Read) -> None:
+def test_sparse_samples_are_accepted(per_period: int, samples: int, read: Read) -> None:
     t = 0.1 * np.arange(samples)
     for phase in np.linspace(0.0, 6.0, 7):
         read(t, of_lead(*sines(t, 0.7, 2.0 * math.pi / (0.1 * per_period), phase)))
 
 
-def test_motions_of_robots_are_no_contradiction(read: Read) -> None:
+def test_common_robot_motions_are_accepted(read: Read) -> None:
     # From rest to rest between sparse points: velocities are 0 at all of them.
     q = np.array([0.0, 1.0, 1.0, 0.2, 0.9, 0.0])
     read(np.arange(6.0), of_lead(q, 0.0 * q))
-    # There and back with two accelerations.
+    # There and back with accelerations of 2 rad/s^2 in either direction.
     t = np.linspace(0.0, 4.0, 401)
     qdd = np.where((t < 1.0) | (t >= 3.0), 2.0, -2.0)
     qd = np.where(t < 1.0, 2.0 * t, np.where(t < 3.0, 4.0 - 2.0 * t, 2.0 * t - 8.0))
     read(t, of_lead(integral(qd), qd, qdd))
-    # A fall into a stop, as the simulation has them: no sample has the acceleration of the impact.
+    # A fall onto a stop, as the simulation records it: no sample has the acceleration of the impact.
     for samples in (40, 400, 4000):
         t = np.linspace(0.0, 3.0, samples)
         falls = t < 0.9
@@ -169,8 +169,8 @@ def test_motions_of_robots_are_no_contradiction(read: Read) -> None:
         read(t, of_lead(q, np.where(falls, -6.0 * t, 0.0), np.where(falls, -6.0, 0.0)))
 
 
-def test_other_motions_are_contradictions(read: Read) -> None:
-    """Straight lines between points: the accelerations are 0, although the motors would need some."""
+def test_inconsistent_derivatives_are_refused(read: Read) -> None:
+    """Straight lines between points: the accelerations are 0, although the velocities change."""
     t = np.linspace(0.0, 6.0, 601)
     qd = np.where(np.floor(t + 1e-9) % 2 == 0, 0.8, -0.5)
     with contradiction("acceleration.lead"):
@@ -183,8 +183,8 @@ def test_other_motions_are_contradictions(read: Read) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_noise_is_no_contradiction(seed: int, read: Read) -> None:
-    """Measured columns: noisy, with offsets, of a joint that moves, hardly moves, or stands."""
+def test_noise_is_accepted(seed: int, read: Read) -> None:
+    """Measured columns with noise and offsets, of a joint that moves, hardly moves, or rests."""
     random = np.random.default_rng(seed)
     m, rate = int(random.choice([30, 300, 3000])), float(random.choice([50.0, 250.0, 1000.0]))
     t = np.arange(m) / rate
@@ -197,7 +197,7 @@ def test_noise_is_no_contradiction(seed: int, read: Read) -> None:
 
 @pytest.mark.parametrize("factor", [0.0, 1.0 / 57.3, 57.3, 60.0, -1.0, 1000.0])
 @pytest.mark.parametrize("noise", [0.0, 1.0])
-def test_other_units_are_contradictions(factor: float, noise: float, read: Read) -> None:
+def test_derivatives_in_other_units_are_refused(factor: float, noise: float, read: Read) -> None:
     random = np.random.default_rng(1)
     t = np.linspace(0.0, 6.0, 601)
     for which, column in ((1, "velocity"), (2, "acceleration")):
@@ -208,8 +208,8 @@ def test_other_units_are_contradictions(factor: float, noise: float, read: Read)
             read(t, of_lead(*scaled(values, which, factor)))
 
 
-def test_a_contradiction_has_both_values(read: Read) -> None:
-    """Of a constant speed they are known."""
+def test_a_contradiction_reports_both_values(read: Read) -> None:
+    """At constant speed both are known."""
     t = np.linspace(0.0, 4.0, 81)
     q, qd = 0.25 * t, np.full(81, 14.3)
     with contradiction("velocity.lead", rates="velocities", unit="rad/s") as caught:
@@ -226,10 +226,10 @@ def scaled(columns: list[np.ndarray], which: int, factor: float) -> list[np.ndar
 @pytest.mark.parametrize("factor", [0.5, 0.77, 0.85, 1.15, 1.3, 1.8, 2.0])
 @pytest.mark.parametrize(("which", "column"), [(1, "velocity"), (2, "acceleration")])
 @pytest.mark.parametrize("clean", [True, False])
-def test_multiples_are_contradictions_and_the_wrong_column_is_named(
+def test_scaled_columns_are_refused_and_the_wrong_column_is_named(
     factor: float, which: int, column: str, clean: bool, read: Read
 ) -> None:
-    """Of a swing, of one stroke from rest to rest, and, without noise, of a steady speed."""
+    """For a swing, for one stroke from rest to rest, and, without noise, for a constant speed."""
     random = np.random.default_rng(2)
     t = np.linspace(0.0, 2.0, 601)
     u = t / 2.0
@@ -251,10 +251,10 @@ def test_multiples_are_contradictions_and_the_wrong_column_is_named(
     ("per_period", "factor", "which"),
     [(7, 0.5, 1), (7, 2.0, 1), (7, 0.5, 2), (7, 2.0, 2), (10, 1.3, 1), (12, 1.3, 1), (12, 1.3, 2)],
 )
-def test_the_column_that_is_wrong_is_named_of_sparse_samples(
+def test_with_sparse_samples_the_wrong_column_is_named(
     per_period: int, factor: float, which: int, read: Read
 ) -> None:
-    """With ten in a period, only the accelerations, which agree with the positions, contradict velocities."""
+    """With ten samples per period, the velocities contradict the accelerations, but not the positions."""
     t = 0.1 * np.arange(80)
     values = scaled(sines(t, 0.7, 2.0 * math.pi / (0.1 * per_period)), which, factor)
     of_velocities = {"column": "velocity.lead", "rates": "velocities", "unit": "rad/s"}
@@ -267,7 +267,7 @@ def test_the_column_that_is_wrong_is_named_of_sparse_samples(
 
 @pytest.mark.parametrize("factor", [0.55, 0.8, 1.3, 1.8])
 @pytest.mark.parametrize("quantity", ["velocity", "acceleration"])
-def test_multiples_of_followers_are_contradictions(factor: float, quantity: str, read: Read) -> None:
+def test_scaled_columns_of_followers_are_refused(factor: float, quantity: str, read: Read) -> None:
     others = [f"position.{joint}" for joint in ("turn", "slide", "still")]
     columns = {name: 10.0 * x for name, x in led(TIMES).items() if name not in others}
     read(TIMES, columns)
@@ -277,8 +277,8 @@ def test_multiples_of_followers_are_contradictions(factor: float, quantity: str,
 
 
 @pytest.mark.parametrize("every", [1, 2, 5, 10, 25, 50, 125])
-def test_a_measured_log_is_no_contradiction(every: int, read: Read) -> None:
-    """All samples of the UR10 log, and few; 1.3 times the velocities of a joint are a contradiction."""
+def test_a_measured_log_is_accepted(every: int, read: Read) -> None:
+    """All samples of the UR10 log, and a few; 1.3 times the velocities of a joint is refused."""
     robot = ur10()
     log = dyn_core.read_log(dataset("ur10_unisa") / "ur10_exciting_trajectory.db3", robot=robot)
     t, q, qd = (np.asarray(x)[::every] for x in (log.time, log.q, log.qd))
@@ -293,8 +293,8 @@ def test_a_measured_log_is_no_contradiction(every: int, read: Read) -> None:
 
 @pytest.mark.parametrize("every", [1, 10, 100])
 @pytest.mark.parametrize("file", ["DATA_EMPS.mat", "DATA_EMPS_PULSES.mat"])
-def test_a_measured_axis_is_no_contradiction(every: int, file: str, read: Read) -> None:
-    """With velocities and accelerations that are differences of all its samples."""
+def test_a_measured_axis_is_accepted(every: int, file: str, read: Read) -> None:
+    """Velocities and accelerations are differences of all its samples."""
     log = dyn_core.read_log(dataset("emps") / file, EMPS_MAP)
     t, q = np.asarray(log.time), np.asarray(log.q)[:, 0]
     qd = np.gradient(q, t)

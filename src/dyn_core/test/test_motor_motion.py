@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motors behind springs: how they have to move, and with which torques, for the given motion of links."""
+"""Motors behind springs: motor motion and torques for a given motion of the links."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dyn_core.symbolic.scalar import Jet, cos, jet, larger, sin, sqrt
 NAMES = tuple(f"joint_{k}" for k in range(1, 7))
 
 
-def test_jets_are_derivatives() -> None:
+def test_jets_agree_with_derivatives() -> None:
     def f(t):
         x = sin(t * t) / (2.0 + cos(3.0 * t)) - sqrt(1.5 + t) * (-t) + abs(t - 4.0)
         return larger(x, 0.0, x * 2.0, 1.0 / x) + 1.0 - (3.0 - x)
@@ -62,8 +62,8 @@ def behind_motors(seed: int, damping: float = 0.0) -> tuple[Robot, ElasticOracle
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_motors_are_ahead_by_what_the_links_need(seed: int) -> None:
-    """Beside torques of Pinocchio, and their derivatives by differences of order 8."""
+def test_motor_positions_agree_with_the_torques_of_the_links(seed: int) -> None:
+    """Against torques of Pinocchio, and their derivatives by differences of order 8."""
     robot, oracle = behind_motors(seed)
     model = dyn_core.compile_model(robot, "runtime" if seed % 2 else "baked", "python")
     assert model.joint_names == (*model.link_joint_names, *model.motor_joint_names)
@@ -90,8 +90,8 @@ def test_the_motors_are_ahead_by_what_the_links_need(seed: int) -> None:
 
 @pytest.mark.parametrize("damping", [0.0, 3.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_torques_are_those_of_the_whole_robot(seed: int, damping: float) -> None:
-    """No elastic joint lacks a torque then, and rigid joints and motors have what inverse dynamics say."""
+def test_torques_agree_with_the_whole_robot(seed: int, damping: float) -> None:
+    """Elastic joints need no other torque; rigid joints and motors have those of inverse dynamics."""
     robot, oracle = behind_motors(seed, damping)
     model = dyn_core.compile_model(robot, backend="python")
     links = len(model.link_joint_names)
@@ -107,7 +107,7 @@ def test_the_torques_are_those_of_the_whole_robot(seed: int, damping: float) -> 
 
 
 def elastic_arm(exponent: int = 4) -> Robot:
-    """The RX90 with springs of another power of 10."""
+    """The RX90 with springs of this order of magnitude."""
     side = (ROBOTS / "rx90_elastic.yaml").read_text().replace("e+4,", f"e+{exponent},")
     return dyn_core.load_robot(ROBOTS / "rx90.urdf", loops=side)
 
@@ -121,7 +121,7 @@ def moment(t: float) -> SmoothMotion:
     return SmoothMotion(*(sines(6)(t, order) for order in range(5)))
 
 
-def test_friction_is_that_of_the_motors(arm: dyn_core.Model) -> None:
+def test_friction_belongs_to_the_motors(arm: dyn_core.Model) -> None:
     motion, terms = moment(0.2), ElasticTerms(arm, coulomb_velocity=0.05)
     rates = ElasticTerms(arm).motors(motion).qd
     joints = [arm.robot.joint(f"{name}_motor").friction for name in NAMES]
@@ -131,7 +131,7 @@ def test_friction_is_that_of_the_motors(arm: dyn_core.Model) -> None:
         np.testing.assert_allclose(found.friction, expected, rtol=1e-12)
 
 
-def test_terms_can_be_left_out_and_come_in_batches(arm: dyn_core.Model) -> None:
+def test_terms_can_be_left_out_and_computed_in_batches(arm: dyn_core.Model) -> None:
     moments = [moment(t) for t in (0.0, 0.1, 0.2)]
     many = SmoothMotion(*(np.array(values) for values in zip(*moments, strict=True)))
     whole = ElasticTerms(arm).of(many)
@@ -145,7 +145,7 @@ def test_terms_can_be_left_out_and_come_in_batches(arm: dyn_core.Model) -> None:
     np.testing.assert_allclose(still, arm.gravity_torques(np.concatenate((q, q)))[:6])
 
 
-def test_what_torques_cannot_be_made_of(arm: dyn_core.Model) -> None:
+def test_invalid_motions_and_robots_are_refused(arm: dyn_core.Model) -> None:
     terms, motion = ElasticTerms(arm), moment(0.1)
     assert refusal(terms.of, Motion(*motion[:3])) == "motion-without-jerk"
     values = [*motion[:4], np.where(np.arange(6) == 2, np.nan, motion[4])]
@@ -192,7 +192,7 @@ def test_four_derivatives_are_continuous(velocities: bool, accelerations: bool) 
         assert np.abs(derivatives(trajectory, trajectory.end)[1:] / scale[1:]).max() < 1e-9
 
 
-def test_derivatives_are_those_of_the_polynomials() -> None:
+def test_derivatives_agree_with_the_polynomials() -> None:
     for for_springs in (False, True):
         trajectory = planned(points(True, True), 0.0, for_springs=for_springs)
         t, h = 0.77, 1e-4
@@ -204,7 +204,7 @@ def test_derivatives_are_those_of_the_polynomials() -> None:
         assert not many[1:, 2:].any()
 
 
-def test_another_trajectory_goes_on_with_all_derivatives() -> None:
+def test_a_replacement_continues_with_all_derivatives() -> None:
     running = planned(points(), 0.0, for_springs=True)
     for t, *stamp in ((0.9,), (0.95, 1.0)):
         new = replaced(running, points(count=3), 0.9, *stamp, for_springs=True)
@@ -213,7 +213,7 @@ def test_another_trajectory_goes_on_with_all_derivatives() -> None:
     np.testing.assert_allclose(before, after, rtol=1e-6, atol=1e-6)
 
 
-def test_ranges_between_the_points_and_trajectories_that_springs_cannot_follow() -> None:
+def test_ranges_are_checked_between_points_and_rough_trajectories_are_refused() -> None:
     pair = trajectory_points(NAMES, NAMES, [0.0, 1.0], [[0.0] * 6, [1.0] * 6], [[3.0] * 6, [0.0] * 6])
     trajectory, speed = planned(pair, 0.0, for_springs=True), np.full(6, np.inf)
     furthest = float(trajectory.sample_many(np.linspace(0.0, 1.0, 2001)).q.max())
@@ -228,13 +228,13 @@ def test_ranges_between_the_points_and_trajectories_that_springs_cannot_follow()
     assert refusal(planned, short, 0.0, for_springs=True) == "trajectory-piece-too-short: 1e-200, 0"
 
 
-def test_motors_may_be_no_faster_than_their_joints() -> None:
-    """As by the greatest of many more samples."""
+def test_motors_are_limited_to_the_speed_of_their_joints() -> None:
+    """The greatest speed is compared with that of many more samples."""
     terms = ElasticTerms(dyn_core.compile_model(elastic_arm(2)))
     goal = trajectory_points(NAMES, NAMES, [0.0, 0.5], [[0.0] * 6, [0.1] * 6])
     trajectory, times = planned(goal, 0.0, for_springs=True), np.linspace(0.0, 0.5, 2001)
     peak = np.abs(terms.motors(trajectory.smooth_motions(times)).qd).max(axis=0)
-    assert peak.max() > 2.0 * np.abs(trajectory.sample_many(times).qd).max()  # of the links
+    assert peak.max() > 2.0 * np.abs(trajectory.sample_many(times).qd).max()  # speed of the links
     check_motor_speeds(terms, trajectory, np.full(6, np.inf))
     check_motor_speeds(terms, trajectory, peak / 1.1 * 1.001)
     limits = np.where(peak == peak.max(), 0.97 * peak / 1.1, np.inf)
@@ -245,8 +245,8 @@ def test_motors_may_be_no_faster_than_their_joints() -> None:
     check_motor_speeds(terms, Trajectory.standing(np.zeros(6), 0.0), np.zeros(6))
 
 
-def test_a_simulated_arm_follows_without_any_control() -> None:
-    """The torques alone move the links over soft springs as wanted; those of a rigid arm do not."""
+def test_feedforward_alone_makes_a_simulated_elastic_arm_follow() -> None:
+    """The torques alone move the links over soft springs as desired; torques of a rigid arm do not."""
     robot = elastic_arm(3)
     joints = tuple(replace(j, friction=replace(j.friction, Fs=0.0)) for j in robot.joints)
     robot = replace(robot, joints=joints)
@@ -262,7 +262,7 @@ def test_a_simulated_arm_follows_without_any_control() -> None:
             moment = trajectory.smooth_motion((k + 0.5) * 5e-4)
             if elastic:
                 moved = terms.of(moment).total
-            else:  # as if the motors moved with the links
+            else:  # as if the motors moved exactly with the links
                 full = [np.concatenate((values, values)) for values in moment[:3]]
                 sums = model.inertial_torques(full[0], full[2]) + model.coriolis_torques(*full[:2])
                 sums = sums + model.gravity_torques(full[0]) + model.friction_torques(full[1])

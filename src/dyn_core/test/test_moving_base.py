@@ -25,7 +25,7 @@ from dyn_core.robot.robot import BaseKind
 from dyn_core.symbolic.transform import IDENTITY
 
 TOLERANCE = 1e-9
-"""Relative to the greatest value: the bar for free-flying robots."""
+"""Largest allowed error for free-flying robots, relative to the greatest value."""
 
 
 def model_of(case: FreeCase, **options: object) -> MovingBaseModel:
@@ -33,7 +33,7 @@ def model_of(case: FreeCase, **options: object) -> MovingBaseModel:
 
 
 def condition(A: np.ndarray) -> float:
-    """Condition of an inertia matrix whose rows are made alike."""
+    """Condition number of an inertia matrix with equilibrated rows."""
     if len(A) == 0:
         return 1.0
     scale = 1.0 / np.sqrt(np.maximum(np.diag(A), 1e-300))
@@ -47,7 +47,7 @@ def assert_unresisted(function: Callable[..., object], *args: object) -> None:
 
 
 SINGULAR = 1e10
-"""Condition beyond which nothing resists one of the joints, as those that carry no mass."""
+"""Condition number beyond which a joint has no inertia, for example because it carries no mass."""
 
 
 @examples(120)
@@ -68,7 +68,7 @@ def test_random_trees(seed: int, joints: int) -> None:
     if condition(A) > SINGULAR:
         assert_unresisted(model.forward_dynamics, *moved, s.tau)
         return
-    tolerance = max(TOLERANCE, 1e-14 * condition(A))  # what roundings of A make of accelerations
+    tolerance = max(TOLERANCE, 1e-14 * condition(A))  # effect of rounding A on the accelerations
     expected = case.oracle.direct(*moved, s.tau - case.friction, s.F, on)
     assert_close(model.forward_dynamics(*moved, s.tau, on, s.F), expected, tolerance)
     free = case.oracle.direct(*moved, s.tau - case.friction, np.zeros(6), {})
@@ -77,15 +77,15 @@ def test_random_trees(seed: int, joints: int) -> None:
     back = model.inverse_dynamics(*moved, expected[6:], on, s.F)
     assert_close(back[:6], expected[:6], tolerance)
     given_back = case.oracle.forces(s.pose, s.V, back[:6], s.q, s.qd, expected[6:], on) + friction
-    size = np.abs(A).max() * np.abs(expected).max()  # of what cancels
+    size = np.abs(A).max() * np.abs(expected).max()  # relative to terms that cancel
     error = np.concatenate((s.F, back[6:])) - given_back
     assert np.abs(error).max() <= TOLERANCE * max(np.abs(given_back).max(), 1e-4 * size)
 
 
 @examples(60, 20)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(0, 10))
-def test_given_base(seed: int, joints: int) -> None:
-    """A base whose motion is given: the wrench on it, and accelerations of the joints."""
+def test_a_base_with_given_motion(seed: int, joints: int) -> None:
+    """The wrench on the base, and accelerations of the joints."""
     case = free_case(seed, joints)
     s = case.state
     model = dyn_core.compile_moving_base(case.robot, "given", backend="python")
@@ -136,7 +136,7 @@ def with_root(urdf: str, kind: str, axis: str = "0 0 1") -> str:
 @examples(40, 15)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(0, 6))
 def test_floating_joint_at_the_root(seed: int, joints: int) -> None:
-    """The child of a floating joint is the base, and its pose that in the frame of the root link."""
+    """The child of a floating joint is the base; its pose is in the frame of the root link."""
     random = np.random.default_rng(seed)
     urdf = heavy_base(random_urdf(seed, joints, massless_leaves=False))
     robot = dyn_core.load_robot(with_root(urdf, "floating"), snap=0)
@@ -158,7 +158,7 @@ AXES = ("0 0 1", "0 0 -1", "1 0 0", "0 -2 0", "0.3 -0.5 0.7")
 @examples(60, 20)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(0, 6), axis=st.sampled_from(AXES))
 def test_planar_joint_at_the_root(seed: int, joints: int, axis: str) -> None:
-    """Beside two prismatic joints and a revolute one, with gravity in any direction."""
+    """Against two prismatic joints and a revolute one, with gravity in any direction."""
     random = np.random.default_rng(seed)
     urdf = with_root(heavy_base(random_urdf(seed, joints, massless_leaves=False)), "planar", axis)
     gravity = random.normal(size=3) * 6.0
@@ -199,11 +199,11 @@ def test_planar_joint_at_the_root(seed: int, joints: int, axis: str) -> None:
 @pytest.mark.parametrize("base", ["free", "planar"])
 @pytest.mark.parametrize("parameters", ["baked", "runtime"])
 def test_backends_and_batches(base: str, parameters: str) -> None:
-    """C and Python, one sample and batches, say the same."""
+    """C and Python agree, for single samples and batches."""
     case = free_case(5, 4)
     slow = dyn_core.compile_moving_base(case.robot, base, backend="python")
     fast = dyn_core.compile_moving_base(case.robot, base, backend="c", parameters=parameters)
-    if parameters == "runtime":  # of another robot, until they are set
+    if parameters == "runtime":  # parameters of another robot until they are set
         other = with_random_drives(case.robot, np.random.default_rng(2))
         bodies = tuple(replace(body, M=40.0) for body in other.bodies)
         other, own = replace(other, bodies=bodies, gravity=(0.0, 1.0, 2.0)), fast.parameters
@@ -240,18 +240,18 @@ def test_backends_and_batches(base: str, parameters: str) -> None:
         np.testing.assert_allclose(pushed, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-# Operations of robots on a moving base grow linearly with the number of joints.
+# Operation counts of robots on a moving base grow linearly with the number of joints.
 
 
 MOST = {"inverse_dynamics": 260, "inverse_dynamics_given_base": 190, "momentum": 150}
 MOST |= {"forward_dynamics": 460, "forward_dynamics_given_base": 460}
-"""By function, multiplications and additions of a joint."""
+"""By function, multiplications and additions for one more joint."""
 
 
 @pytest.mark.parametrize("function", MOST)
 @pytest.mark.parametrize("kind", ["free", "planar"])
-def test_linear(kind: BaseKind, function: str) -> None:
-    """One joint more costs as much in a long chain as in a short one."""
+def test_operation_counts_grow_linearly(kind: BaseKind, function: str) -> None:
+    """One more joint costs the same in a long chain as in a short one."""
     totals = {}
     for n in (12, 16, 20, 28, 32):
         tree = replace(chain(n), link_frames=(LinkFrame("base", 0, IDENTITY),))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What models of robots on a moving base take, answer and refuse."""
+"""Models of robots on a moving base: arguments, results and refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def model(request: pytest.FixtureRequest) -> MovingBaseModel:
 
 
 def test_the_planar_robot_of_symoro() -> None:
-    """Example 1.6: its MDH parameters (table 1.6), and what the ground does to it."""
+    """Example 1.6: its MDH parameters (table 1.6), and the force of the ground."""
     robot = example("planar_base")
     model = dyn_core.compile_moving_base(robot, backend="python")
     assert (model.base.kind, model.base_link, model.base.freedom) == ("planar", "body", 3)
@@ -54,8 +54,8 @@ def test_the_planar_robot_of_symoro() -> None:
     found = [(joint.mdh.d, joint.mdh.b, joint.mdh.r) for joint in tree]
     np.testing.assert_allclose(found, [(d, 0.0, 0.0) for d in (0.4, 0.08, 0.0, 0.0)], atol=1e-15)
 
-    # Both wheels push with f at the ground while they roll: the robot goes straight on, and what turns the
-    # wheels is the push times their radius, and their own inertia.
+    # Both wheels push against the ground with the force f while they roll. The robot moves straight on. The
+    # torque of a wheel is the force times its radius plus the torque for its own inertia.
     radius, mass, own = 0.1, 24.0 + 0.6 + 0.8 + 2.0 * 2.3, 0.0115
     push, ahead = 6.0, 2.0 * 6.0 / mass
     ground = dict.fromkeys(("left_wheel", "right_wheel"), (-push, 0.0, 0.0, 0.0, radius * push, 0.0))
@@ -66,7 +66,7 @@ def test_the_planar_robot_of_symoro() -> None:
 
 
 def test_a_body_alone() -> None:
-    """A body without joints falls and turns as Euler's equations say, also in one call of C."""
+    """A body without joints falls and turns by Euler's equations, also in a single call of C."""
     w, J = np.array([0.3, -0.7, 1.1]), np.diag([1.0, 2.0, 2.5])
     turned = -np.linalg.solve(J, np.cross(w, J @ w))
     for backend in ("c", "python"):
@@ -75,8 +75,8 @@ def test_a_body_alone() -> None:
         np.testing.assert_allclose(found, [0.0, 0.0, -9.81, *turned], atol=1e-13)
 
 
-def test_a_quaternion_of_another_length(model: MovingBaseModel) -> None:
-    """It is refused, with the sample; one that is nearly of length 1 stands for the rotation next to it."""
+def test_a_quaternion_that_is_not_of_length_1(model: MovingBaseModel) -> None:
+    """It is refused, with the sample; if its length is close to 1, it is normalised."""
     long, near = (np.array([*STATE.pose[:3], *(x * STATE.pose[3:])]) for x in (1.1, 1.0 + 1e-4))
     with refused("pose-quaternion-not-unit", length=1.1):
         model.forward_dynamics(long, STATE.V, STATE.q, STATE.qd, STATE.tau)
@@ -87,7 +87,7 @@ def test_a_quaternion_of_another_length(model: MovingBaseModel) -> None:
     np.testing.assert_allclose(model.bias_forces(near, *MOVED[1:]), model.bias_forces(*MOVED), rtol=1e-12)
 
 
-def test_what_is_not_finite(model: MovingBaseModel) -> None:
+def test_values_that_are_not_finite_give_nan(model: MovingBaseModel) -> None:
     arrays = [np.tile(x, (4, 1)) for x in (*MOVED, STATE.tau)]
     expected = model.forward_dynamics(*arrays)
     for k, name in enumerate(("pose", "V", "q", "qd", "tau")):
@@ -99,7 +99,7 @@ def test_what_is_not_finite(model: MovingBaseModel) -> None:
         assert np.isnan(model.forward_dynamics(*(array[2] for array in spoilt))).all()
 
 
-def test_what_functions_refuse(model: MovingBaseModel) -> None:
+def test_wrong_arguments_are_refused(model: MovingBaseModel) -> None:
     pose, V, q, qd = MOVED
     short = {"argument": "V", "expected": "(6,) or (N, 6)"}
     other = {"argument": "qd", "reference": "pose"}
@@ -187,8 +187,8 @@ def root(kind: str, beside: bool = False) -> str:
     return ARM.replace('<robot name="arm">', f'<robot name="arm">{world}')
 
 
-def test_what_says_how_the_base_moves() -> None:
-    """The joint at the root, a side file, or the caller, who has the last word."""
+def test_the_kind_of_base_comes_from_caller_side_file_or_root_joint() -> None:
+    """In this order of precedence."""
     for urdf, side, asked, kind in (
         (root("floating"), None, None, "free"),
         (root("planar"), None, None, "planar"),
@@ -218,7 +218,7 @@ def test_side_files_about_the_base() -> None:
     assert (warning.code, "base 'free'" in str(warning.values)) == ("urdf-parts-lost", True)
 
 
-def test_what_cannot_be_a_base() -> None:
+def test_links_that_cannot_be_a_base_are_refused() -> None:
     load, make = dyn_core.load_robot, dyn_core.compile_moving_base
     flying = {"known": "'free', 'planar', 'given' or None", "given": "flying"}
     with_rotor = load(root("planar")).with_rotor_inertias({"root/x": 1.0})
@@ -237,8 +237,8 @@ def test_what_cannot_be_a_base() -> None:
             make(robot, kind)
 
 
-def test_a_base_or_a_joint_that_nothing_resists() -> None:
-    """A base without mass, on which a joint turns, can turn back without moving any mass."""
+def test_a_base_or_a_joint_without_inertia() -> None:
+    """A joint can turn on a massless base, which turns back, without moving any mass."""
     massless = ARM.replace(LINK.format("hull"), '<link name="hull"/>')
     model = dyn_core.compile_moving_base(dyn_core.load_robot(massless), "free", backend="python")
     with refused("moving-base-without-inertia", function="forward_dynamics", base="hull"):

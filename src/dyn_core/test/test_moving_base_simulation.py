@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions of robots on free and planar bases: what physics keeps, and what Pinocchio makes of them."""
+"""Simulated motion on free and planar bases: conservation laws, and agreement with Pinocchio."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dyn_core import MovingBaseSettings, MovingBaseSimulator, MovingState
 from dyn_core.simulation.moving_base_simulator import exponential, moved_pose
 
 MINUTE = 60.0
-"""Of motion in the exhaustive run."""
+"""Duration of the motion in the exhaustive run."""
 NOTHING = (0.0, 0.0, 0.0)
 WRENCH = np.array([0.3, -0.2, 0.5, 0.1, 0.0, -0.2])
 
@@ -35,8 +35,8 @@ def start(kind: str, speed: float = 1.0) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["free", "planar"])
-def test_momentum_is_kept(kind: str) -> None:
-    """Linear momentum and that about the centre of mass stay, whatever the joints do."""
+def test_momentum_is_conserved(kind: str) -> None:
+    """Linear momentum, and angular momentum about the centre of mass, whatever the joints do."""
     robot = dyn_core.load_robot(ARM, gravity=NOTHING)
     friction = replace(robot.joints[0].friction, Fv=0.1, Fs=0.05)
     robot = replace(robot, joints=tuple(replace(j, friction=friction, Ia=0.02) for j in robot.joints))
@@ -44,7 +44,7 @@ def test_momentum_is_kept(kind: str) -> None:
     model = dyn_core.compile_moving_base(robot, kind)
     before, own = model.momentum(*args(simulator.state)), simulator.momentum
     where = model.centre_of_mass(simulator.state.pose, simulator.state.q)
-    # Of linear and angular momentum; in the plane of all that it has.
+    # Of linear and angular momentum; in the plane, of all its components.
     halves = ([0, 1, 2], [3, 4, 5]) if kind == "free" else ([0, 1, 5], [0, 1, 5])
     sizes = [np.abs(before[half]).max() for half in ([0, 1, 2], [3, 4, 5])]
     worst, duration = 0.0, MINUTE if TIMES else 10.0
@@ -66,8 +66,8 @@ def test_momentum_is_kept(kind: str) -> None:
         assert abs(np.linalg.norm(state.pose[3:]) - 1.0) < 1e-15
 
 
-def test_a_free_swing_keeps_its_energy() -> None:
-    """Without friction and efforts, under gravity: energy stays, and the momentum is that of a fall."""
+def test_a_free_swing_conserves_energy() -> None:
+    """Without friction and efforts, under gravity; the momentum is that of free fall."""
     robot = dyn_core.load_robot(ARM)
     simulator = MovingBaseSimulator(robot, "free", q=[0.3, 0.1], V=[0, 0, 5, 0.4, -0.3, 0.9], qd=[2.0, -0.1])
     model = dyn_core.compile_moving_base(robot, "free")
@@ -78,8 +78,8 @@ def test_a_free_swing_keeps_its_energy() -> None:
 
 
 @pytest.mark.parametrize("kind", ["free", "planar"])
-def test_order(kind: str) -> None:
-    """The error falls with the fourth power of the step, also that of the orientation."""
+def test_the_integration_is_of_order_4(kind: str) -> None:
+    """The error falls with the fourth power of the step, also for the orientation."""
     ends = []
     for step in (4e-2, 2e-2, 1e-2, 1e-3):
         settings = MovingBaseSettings(step=step)
@@ -91,7 +91,7 @@ def test_order(kind: str) -> None:
     np.testing.assert_allclose(np.log2(errors[:-1] / errors[1:]), 4.0, atol=0.4)
 
 
-def test_a_second_of_motion_is_that_of_pinocchio() -> None:
+def test_a_second_of_motion_agrees_with_pinocchio() -> None:
     """Pinocchio's direct dynamics, integrated by a method of order 16."""
     robot, begin, F = dyn_core.load_robot(ARM), (STATE.pose, STATE.V, STATE.q, STATE.qd), 0.3 * STATE.F
     simulator = MovingBaseSimulator(robot, "free", None, *begin)
@@ -104,8 +104,8 @@ def test_a_second_of_motion_is_that_of_pinocchio() -> None:
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
-def test_a_body_that_turns_alone() -> None:
-    """Euler's body: about its middle axis it turns over, and angular momentum and energy stay."""
+def test_a_single_body_turns_by_eulers_equations() -> None:
+    """About its middle axis it flips over; angular momentum and energy are conserved."""
     robot = dyn_core.load_robot(BODY, gravity=NOTHING)
     simulator = MovingBaseSimulator(robot, "free", V=[0.0, 0.0, 0.0, 1e-3, 3.0, 1e-3])
     model = dyn_core.compile_moving_base(robot, "free")
@@ -119,8 +119,8 @@ def test_a_body_that_turns_alone() -> None:
     assert abs(model.energy(*args(state))[0] - energy) < 1e-9 * energy
 
 
-def test_rolling_away() -> None:
-    """The planar robot is pushed along by a force on its body, as one body would be."""
+def test_a_rolling_planar_robot_moves_like_one_body() -> None:
+    """A force on its body pushes the robot."""
     simulator = MovingBaseSimulator(example("planar_base"), pose=[1.0, -2.0, 0.5 * np.pi])
     simulator.set_force([31.0, 0.0, 0.0])
     state, mass = run(simulator, 1000), sum(body.M for body in simulator.base.robot.bodies)
@@ -128,8 +128,8 @@ def test_rolling_away() -> None:
     np.testing.assert_allclose(state.pose, [1.0, -2.0 + 0.5 * 31.0 / mass, 0.5 * np.pi], atol=1e-10)
 
 
-def test_exponential() -> None:
-    """Of any angle it is the rotation by it, and those that are small and large join."""
+def test_the_exponential_is_the_rotation() -> None:
+    """For angles of any size; the formulas for small and large angles agree."""
     random = np.random.default_rng(0)
     for angle in (0.0, 1e-9, 1e-4, 0.0199, 0.0201, 1.0, 3.0):
         axis = random.normal(size=3)
@@ -141,8 +141,8 @@ def test_exponential() -> None:
     np.testing.assert_allclose(turned, [1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0], atol=1e-15)
 
 
-def test_friction_and_limits() -> None:
-    """Efforts are cut at their limits; Coulomb friction takes energy, and is 0 at rest."""
+def test_friction_and_effort_limits() -> None:
+    """Efforts are limited; Coulomb friction dissipates energy, and is 0 at rest."""
     robot = dyn_core.load_robot(ARM, gravity=NOTHING)
     simulator = MovingBaseSimulator(robot, "free")
     accelerations = []

@@ -48,7 +48,7 @@ def test_random_trees(case: Case) -> None:
     assert_close(np.subtract(H, newton_euler.drive_torques(robot.joints, case.qd, rest)), rigid, BAR)
 
 
-def test_branches_have_nothing_to_do_with_one_another() -> None:
+def test_branches_do_not_affect_each_other() -> None:
     robot = example("two_branch")
     q, qd, _ = states(robot.dof, 1)[:, 0].tolist()
     A, _ = inertia_and_bias(robot, q, qd, robot.gravity_0, {})
@@ -60,8 +60,8 @@ def test_branches_have_nothing_to_do_with_one_another() -> None:
 @pytest.mark.parametrize("backend", ["c", "python"])
 @pytest.mark.parametrize("parameters", ["baked", "runtime"])
 @pytest.mark.parametrize("name", some(["rrp", "rx90", "two_branch", "sdt", 7, 8], "rrp", "sdt", 7, 8))
-def test_models_by_either_method(name: str | int, parameters: str, backend: str) -> None:
-    """Of robots, and of random trees with joints that mimic others."""
+def test_models_by_both_methods_agree(name: str | int, parameters: str, backend: str) -> None:
+    """Example robots, and random trees with mimic joints."""
     robot = example(name) if isinstance(name, str) else dyn_core.load_robot(random_driven_urdf(name, 6))
     assert (robot.dof < len(robot.joints)) == isinstance(name, int)
     auto = dyn_core.compile_model(robot, parameters, backend)
@@ -82,7 +82,7 @@ def test_models_by_either_method(name: str | int, parameters: str, backend: str)
     assert_close(one.forward_dynamics(q, qd, tau), auto.forward_dynamics(q, qd, tau), 1e-10)
 
 
-def test_the_method_stays_with_the_model() -> None:
+def test_the_method_is_kept_by_pickle_and_with_runtime_parameters() -> None:
     robot = example("rx90")
     auto, one = (dyn_core.compile_model(robot, backend="python", method=m) for m in ("auto", "mrnea"))
     assert pickle.loads(pickle.dumps(one)).method == "mrnea"
@@ -97,7 +97,7 @@ def test_the_method_stays_with_the_model() -> None:
 
 
 def total(program: Program) -> int:
-    """Operations as the choice of an algorithm weighs them."""
+    """Operations with the weights that the choice of an algorithm uses."""
     counts = program.operation_counts
     return counts["mul"] + counts["add"] + DIVISION * counts["div"]
 
@@ -108,7 +108,7 @@ def cost_of(robot: dyn_core.Robot, function: str, algorithm: Callable) -> int:
 
 
 def test_the_pass_is_used_where_it_has_the_fewest_operations() -> None:
-    """In some trees with few joints, and nowhere else: composite links are taken where they have as few."""
+    """Only in some trees with few joints; at equal cost composite bodies are used."""
     robots = [dyn_core.load_robot(random_urdf(seed, 2)) for seed in range(40)]
     robots = [robot for robot in robots if robot.dof == 2]
     taken = 0
@@ -122,7 +122,7 @@ def test_the_pass_is_used_where_it_has_the_fewest_operations() -> None:
 
 
 def crane(slides: int) -> dyn_core.Robot:
-    """A column that turns, and slides in general directions, each on the one before."""
+    """A column that turns, followed by prismatic joints in general directions."""
     directions = np.random.default_rng(slides).uniform(-1.0, 1.0, (slides + 1, 2, 3)).tolist()
     joints = [
         (f"j{j}", "prismatic" if j else "revolute", f"l{j}" if j else "base", f"l{j + 1}", at, f"{x} {y} {z}")
@@ -133,7 +133,7 @@ def crane(slides: int) -> dyn_core.Robot:
 
 @pytest.mark.parametrize("slides", [1, 4, 7])
 def test_a_crane_takes_the_pass_for_all_three_functions(slides: int) -> None:
-    """Behind one revolute joint it has the fewest operations, with any number of slides."""
+    """Behind one revolute joint it has the fewest operations, with any number of prismatic joints."""
     robot = crane(slides)
     for function in IN_ONE_PASS:
         *others, one = (cost_of(robot, function, each) for each in kinds(robot)[function].algorithms)
@@ -148,7 +148,7 @@ def test_a_crane_takes_the_pass_for_all_three_functions(slides: int) -> None:
 
 
 def test_the_pass_is_a_candidate_only_where_it_may_win() -> None:
-    """Of random trees with more revolute joints in a path than `FEW` the pass wins in none, else in some."""
+    """The pass wins in some random trees, but not with more than `FEW` revolute joints in a path."""
     wins = {True: 0, False: 0}
     for seed in range(120):
         robot = dyn_core.load_robot(random_urdf(seed, 2 + seed % 8))
@@ -167,7 +167,10 @@ def test_the_pass_is_a_candidate_only_where_it_may_win() -> None:
 
 
 def motion(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions, velocities and accelerations of the trainer: the arm speeds up while the gondola tumbles."""
+    """Positions, velocities and accelerations of the trainer.
+
+    The arm accelerates while the gondola tumbles.
+    """
     amplitude, rate = np.array([0.0, 0.6, 0.8, 0.5]), np.array([1.0, 0.9, 0.7, 1.3])
     phase = rate * t[:, None]
     start = np.array([0.5, 0.0, 0.0, 0.0])  # rad/s^2
@@ -189,7 +192,7 @@ def test_the_trainer_has_the_geometry_of_the_paper() -> None:
 
 
 def test_the_check_of_the_paper() -> None:
-    """Torques by either recursion are the same; solved for the accelerations they give back the motion's."""
+    """Torques of both recursions agree; solving for the accelerations gives those of the motion."""
     sdt = example("sdt")
     robot = replace(sdt, joints=tuple(replace(j, friction=type(j.friction)()) for j in sdt.joints))
     chain, model = chain_of(robot), dyn_core.compile_model(robot)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged text ends in a robot with finite numbers or in a DynError, and in nothing else.
+"""Damaged text gives a robot with finite numbers or a DynError, never another exception.
 
-DYN_MUTATIONS sets how many texts of each kind are tried, and DYN_MUTATIONS_SEED where to begin: somewhere
-else in each run, which is printed.
+DYN_MUTATIONS sets the number of texts of each kind, and DYN_MUTATIONS_SEED the first seed; by default each
+run begins with another seed, which is printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import dyn_core
 COUNT = int(os.environ.get("DYN_MUTATIONS", "0")) or round(20_000 * TIMES) or 2000
 SEED = os.environ.get("DYN_MUTATIONS_SEED") or str(Random().randrange(10**9))
 MOST_SECONDS = 10.0  # for one text, on a busy machine
-MOST_MEGABYTES = 500.0  # for all of them
+MOST_MEGABYTES = 500.0  # for all texts
 
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", re.IGNORECASE)
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -95,7 +95,7 @@ FX = {0,0,FX3} G = {0,-9.81,0} Z = {1,0,0,1,0,1,0,2,0,0,1,3,0,0,0,1}
 
 
 def mutated(text: str, random: Random) -> str:
-    """Damage a text in one place: a value is another, or a part is missing, or there again."""
+    """Damage a text in one place: change a value, or remove or repeat a part."""
     kind = random.randrange(7)
     at = random.randrange(len(text) + 1)
     if kind == 0:  # another value for an attribute
@@ -111,7 +111,7 @@ def mutated(text: str, random: Random) -> str:
     if kind == 4:  # a part is repeated elsewhere
         source = random.randrange(len(text) + 1)
         return text[:at] + text[source : source + random.randrange(200)] + text[at:]
-    if kind == 5:  # a line is missing, or is there twice
+    if kind == 5:  # a line is missing or repeated
         lines = text.split("\n")
         k = random.randrange(len(lines))
         lines[k : k + 1] = [lines[k]] * random.choice((0, 2))
@@ -121,7 +121,7 @@ def mutated(text: str, random: Random) -> str:
 
 OF_FILES = tuple((ROBOTS / f"{name}.urdf").read_text() for name in ("rrp", "rx90", "two_branch"))
 KINDS = {"urdf": ((FULL, FULL, *OF_FILES), 1.0), "side file": ((SIDE,), 0.2), "par": ((PAR,), 0.5)}
-"""Texts of each kind, and its share of the mutations."""
+"""Texts of each kind, and their share of the mutations."""
 
 
 def load(kind: str, text: str, random: Random) -> dyn_core.Robot:
@@ -132,7 +132,7 @@ def load(kind: str, text: str, random: Random) -> dyn_core.Robot:
 
 
 def assert_usable(robot: dyn_core.Robot, random: Random) -> None:
-    """Its numbers are finite, and it can be written, or why not can be said."""
+    """Check that its numbers are finite, and that it can be written or gives an error."""
     assert robot.mdh_table()
     assert all(math.isfinite(x) for body in robot.bodies for x in body.values)
     assert all(math.isfinite(x) for joint in robot.joints for x in joint.origin)
@@ -144,11 +144,11 @@ def assert_usable(robot: dyn_core.Robot, random: Random) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_mutations(kind: str) -> None:
+def test_damaged_texts_give_a_robot_or_an_error(kind: str) -> None:
     if kind == "side file":
         pytest.importorskip("yaml", reason="PyYAML is not installed")
     originals, share = KINDS[kind]
-    print(f"DYN_MUTATIONS={COUNT} DYN_MUTATIONS_SEED={SEED}")  # shown where the test fails
+    print(f"DYN_MUTATIONS={COUNT} DYN_MUTATIONS_SEED={SEED}")  # shown if the test fails
     random = Random(f"{kind} {SEED}")
     loaded, sentences = 0, []
     memory_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of which only named functions are compiled at once, and others at their first use."""
+"""Models that compile only named functions at once, and other functions at their first use."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_named_function_is_compiled_alone_and_another_at_its_first_use(
     assert "external_torques" in compiled(model)
 
 
-def test_a_first_use_that_takes_long_is_a_warning(monkeypatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_slow_first_use_gives_a_warning(monkeypatch, caplog: pytest.LogCaptureFixture) -> None:
     for limit, level in ((0.0, logging.WARNING), (1e9, logging.INFO)):
         monkeypatch.setattr(builder, "LATE_S", limit)
         caplog.clear()
@@ -74,7 +74,7 @@ def test_a_first_use_that_takes_long_is_a_warning(monkeypatch, caplog: pytest.Lo
 
 
 @BACKENDS
-def test_parameters_are_those_of_all_functions_whenever_these_are_compiled(backend: str) -> None:
+def test_functions_compiled_late_have_the_present_parameters(backend: str) -> None:
     q, qd, x = states()
     robot = RRP.with_parameters(np.random.default_rng(5).uniform(0.5, 1.5, 14 * 3) * RRP.parameters)
     model = dyn_core.compile_model(RRP, "runtime", backend, functions=("coriolis_torques",))
@@ -92,7 +92,7 @@ def test_parameters_are_those_of_all_functions_whenever_these_are_compiled(backe
     assert set(compiled(model)) == {*functions, "inertia_matrix"}
 
 
-def test_forward_dynamics_that_are_compiled_late_name_joints_that_no_inertia_resists() -> None:
+def test_forward_dynamics_compiled_late_name_joints_without_inertia() -> None:
     massless = RRP.with_parameters([0.0] * len(RRP.parameters))
     for parameters in ("baked", "runtime"):
         model = dyn_core.compile_model(massless, parameters, functions=())
@@ -103,7 +103,7 @@ def test_forward_dynamics_that_are_compiled_late_name_joints_that_no_inertia_res
 
 
 @PARAMETERS
-def test_many_threads_may_use_a_function_first(parameters: str, caplog) -> None:
+def test_many_threads_can_use_a_function_first(parameters: str, caplog) -> None:
     model = dyn_core.compile_model(RRP, parameters, functions=())
     start = threading.Barrier(4)
 
@@ -119,7 +119,7 @@ def test_many_threads_may_use_a_function_first(parameters: str, caplog) -> None:
 
 
 @PARAMETERS
-def test_models_without_detours_compile_late_too(parameters: str) -> None:
+def test_models_without_detours_are_compiled_late_too(parameters: str) -> None:
     robot = loop_robot("five_bar")
     model = dyn_core.compile_model(robot, parameters, detours=False, functions=("gravity_torques",))
     assert not model.detours
@@ -150,7 +150,7 @@ CASES: dict[str, tuple[dyn_core.Robot, Any, dict[str, Any], str]] = {
 @PARAMETERS
 @pytest.mark.parametrize("kind", CASES)
 def test_models_of_all_kinds(kind: str, parameters: str) -> None:
-    """The named function is kept by pickle; others are compiled late, with the present parameters."""
+    """Pickle keeps the named functions; others are compiled late, with the present parameters."""
     robot, compile_it, options, name = CASES[kind]
     options = {**options, "parameters": parameters}
     models = tuple(compile_it(robot, functions=names, **options) for names in ((name,), None))
@@ -187,7 +187,7 @@ def calls(kind: str, model: BuiltModel) -> list[tuple[str, tuple, dict[str, obje
     return [("forward_dynamics", (*moved, x), {}), pushed, ("momentum", moved, {})]
 
 
-def test_names_that_do_not_exist_are_refused() -> None:
+def test_unknown_function_names_are_refused() -> None:
     for kind, name in (("fixed", "torque"), ("free", "bias_torques"), ("parallel", "x")):
         robot, compile_it, options, known = CASES[kind]
         with refused("functions-unknown", function=name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for the nearest torques: C answers what Python does, whatever it is given."""
+"""The search for the nearest torques: C and Python give the same result for any input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dyn_core.feasibility.step_program import NONE, Layout, Search, Vectors, fas
 
 Searched = tuple[np.ndarray, int, float]
 SAME = 1e-9
-"""Of the greatest torque: by how much the answers may differ, from other orders of summation."""
+"""Largest difference of results by another order of summation, relative to the greatest torque."""
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def in_c() -> Search:
 
 
 def same(ours: Vectors | None, expected: Vectors | None, A: np.ndarray, dt: float) -> bool:
-    """Whether there is an answer; accelerations are as exact as the torques that they follow from."""
+    """Whether both have a result and agree; accelerations are as exact as their torques."""
     assert (ours is None) == (expected is None)
     if ours is None:
         return False
@@ -48,14 +48,14 @@ def compared(in_c: Search, given: Searched) -> bool:
 
 
 def made_up(random: np.random.Generator, n: int, kind: str) -> Searched:
-    """What a step program could answer of a robot of which the inertia matrix is a random one."""
+    """Random result of a step program, with a random inertia matrix."""
     root = random.normal(size=(n, n)) / np.sqrt(n)
     scale = 10.0 ** random.uniform(-1.5, 1.5, n)
     A = root @ root.T * np.sqrt(np.outer(scale, scale)) + np.diag(scale) * random.uniform(0.05, 1.0)
     if kind == "parallel":
         A = np.diag(scale)
     elif kind == "twins" and n > 1:
-        # Two joints about one axis, of which only the rotors differ: planes are next to parallel.
+        # Two joints about the same axis whose rotors differ: the planes of their limits are almost parallel.
         A = 1e2 * np.ones((n, n)) + np.diag(scale)
     return limited(random, A, random.normal(size=n) * np.sqrt(scale), kind)
 
@@ -95,7 +95,7 @@ KINDS = ("usual", "open", "parallel", "twins", "zero width", "stops", "none")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [*range(1, 9), 30])
-def test_made_up_steps(in_c: Search, n: int, kind: str) -> None:
+def test_random_steps_agree_in_c_and_python(in_c: Search, n: int, kind: str) -> None:
     random = np.random.default_rng(100 * n + KINDS.index(kind))
     count = 60 if n < 9 else 6
     found = sum(compared(in_c, made_up(random, n, kind)) for _ in range(count))
@@ -106,7 +106,7 @@ def test_made_up_steps(in_c: Search, n: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("seed", "joints"), [*SEEDS, (7, 1), (8, 3), (9, 5), (10, 8)])
-def test_steps_of_robots(in_c: Search, seed: int, joints: int) -> None:
+def test_steps_of_robots_agree_in_c_and_python(in_c: Search, seed: int, joints: int) -> None:
     case, random = random_case(seed, joints, massless_leaves=False), np.random.default_rng(seed)
     given: list[Searched] = []
     steps = Feasibility(case.robot, random_limits(random, case, points=3))
@@ -120,7 +120,7 @@ def test_steps_of_robots(in_c: Search, seed: int, joints: int) -> None:
 
 
 def test_a_robot_of_thirty_joints(in_c: Search) -> None:
-    """Its inertia matrix and bias torques are Pinocchio's: to compile its step takes a minute."""
+    """Its inertia matrix and bias torques are Pinocchio's, as compiling its step takes a minute."""
     case = random_case(11, 30, massless_leaves=False)
     random, torques = np.random.default_rng(1), Torques(case)
     for kind in KINDS[:2]:
@@ -146,7 +146,7 @@ def test_values_that_are_not_finite_end_the_search(in_c: Search, search: str, ba
         assert run(values, n, dt) is None
 
 
-def test_without_limits_the_result_is_the_wish(in_c: Search) -> None:
+def test_without_limits_the_desired_state_is_reached(in_c: Search) -> None:
     layout, (values, n, dt) = Layout(3), made_up(np.random.default_rng(9), 3, "usual")
     for vector in ("torques", "qdd"):
         values[layout.vector(f"least_{vector}")], values[layout.vector(f"greatest_{vector}")] = -NONE, NONE
@@ -164,7 +164,7 @@ def test_threads_do_not_disturb_each_other(in_c: Search) -> None:
                 assert [v.tobytes() for v in ours] == [v.tobytes() for v in expected]
 
 
-def test_arguments_that_were_not_prepared(in_c: Search) -> None:
+def test_arguments_of_wrong_type_or_size_are_refused(in_c: Search) -> None:
     values, n, dt = made_up(np.random.default_rng(7), 3, "usual")
     for arguments in (
         *((values[:-1], n, dt), (values, n + 1, dt), (values.astype(np.float32), n, dt)),
@@ -175,7 +175,7 @@ def test_arguments_that_were_not_prepared(in_c: Search) -> None:
             in_c(*arguments)  # type: ignore[call-arg]
 
 
-def test_without_a_compiler_python_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_the_search_runs_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = example("rx90")
     compiled = Feasibility(robot)
     monkeypatch.setenv("CC", "no-such-compiler")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small matrices are for one thread, and afterwards there are as many as before."""
+"""Linear algebra on small matrices uses one thread, and the previous number of threads afterwards."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def several() -> Iterator[list[int]]:
         set_count(count)
 
 
-def test_one_thread_and_then_as_before(several: list[int]) -> None:
+def test_one_thread_inside_and_the_previous_number_afterwards(several: list[int]) -> None:
     @one_thread()
     def inner(depth: int) -> list[int]:
         return inner(depth - 1) if depth else counts()
@@ -43,8 +43,8 @@ def test_one_thread_and_then_as_before(several: list[int]) -> None:
     assert counts() == several
 
 
-def test_libraries_that_come_later_have_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SciPy brings an OpenBLAS of its own, and is imported where it is needed."""
+def test_libraries_loaded_later_have_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy has its own OpenBLAS, and is imported on first use."""
     code = """
 import sys
 from dyn_core.core import blas_threads as module

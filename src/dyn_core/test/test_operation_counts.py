@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that are left for one robot: linear in the number of joints, and few."""
+"""Operation counts for one robot: linear in the number of joints, and small."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def counted(robot: Robot, function: Function, parameters: Sequence[str]) -> Counter[str]:
-    """Count with the parameters of these names as symbols and the others 0."""
+    """Count operations with the parameters of these names as symbols and the others 0."""
     n, graph = robot.dof, Graph()
     symbols = {name: graph.input(name) for name in parameters}
     joints, bodies = parametrised(robot.joints, [symbols.get(name, 0.0) for name in robot.parameter_names])
@@ -44,7 +44,7 @@ def frictionless(robot: Robot) -> list[str]:
 
 
 def chain(n: int) -> Robot:
-    """Return a chain with all kinds of neighbouring axes, without any special length."""
+    """Return a chain with all kinds of neighbouring axes and general lengths."""
     robot = example("rx90")
     joints = []
     for j in range(n):
@@ -55,7 +55,7 @@ def chain(n: int) -> Robot:
 
 
 def growth(robots: Callable[[int], Robot], function: Function) -> float:
-    """Operations of each joint beyond the first ones, which are the same for all."""
+    """Operations of each further joint, apart from the first joints, which cost less."""
     chains = {n: robots(n) for n in (2, 4, 8, 16, 20, 32, 36)}
     totals = {n: counted(robot, function, frictionless(robot)).total() for n, robot in chains.items()}
     per_joint = (totals[36] - totals[32]) / 4

@@ -33,7 +33,7 @@ def test_a_file_written_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
-def test_our_robots(name: str) -> None:
+def test_example_robots_survive_writing_and_reading(name: str) -> None:
     robot = example(name)
     text = dyn_core.write_par(robot)
     again = dyn_core.load_robot(text)
@@ -57,7 +57,7 @@ def test_the_text_of_rx90() -> None:
     } <= {*lines}
 
 
-def test_fixed_frames_mimics_and_a_placed_base() -> None:
+def test_fixed_frames_mimic_joints_and_a_placed_base() -> None:
     text = """(* *) NL = 4 NF = 5
     ant = {0,1,2,3,4} sigma = {0,2,0,1,2} alpha = {0,Pi/2,0,0,0} d = {0,1,0.5,0,0}
     theta = {th1,0.3,-2*th1+0.1,0,0}
@@ -92,7 +92,7 @@ def test_loops() -> None:
         dyn_core.write_par(spherical)
 
 
-def test_base_parameters_are_for_par_only_and_forces_on_links_are_remarked() -> None:
+def test_grouped_parameters_need_par_and_ignored_forces_give_a_warning() -> None:
     robot = dyn_core.load_robot(RRP.replace("M = {2,3,1.5}", "M = {0,3,1.5}"))
     assert_same_dynamics(robot, dyn_core.load_robot(dyn_core.write_par(robot)))
     with refused("urdf-mass-missing", link="link_1"):
@@ -135,7 +135,7 @@ definition *) => definition => comment-unclosed at line 35
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), CASES, ids=[row[2] for row in CASES])
-def test_mistakes(old: str, new: str, expected: str) -> None:
+def test_wrong_files_are_refused(old: str, new: str, expected: str) -> None:
     assert refusal(dyn_core.load_robot, replaced(RRP, old, new)) == expected
 
 
@@ -153,13 +153,13 @@ def test_expressions() -> None:
             linear_expression(text)
 
 
-# Random trees to .par and back; what is read from .par is what Pinocchio reads from URDF.
+# Random trees to .par and back; dynamics from .par agree with Pinocchio from URDF.
 
 
 @examples(200)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 20), snap=st.sampled_from([0, "digits"]))
 def test_random_trees(seed: int, joints: int, snap: float) -> None:
-    """URDF to .par gives the same dynamics, also where axes are nearly parallel, and then is stable."""
+    """The dynamics are the same, also for almost parallel axes; writing again gives the same text."""
     robot = dyn_core.load_robot(random_driven_urdf(seed, joints), snap=snap)
     again = dyn_core.load_robot(dyn_core.write_par(robot), snap=0)
     assert (again.name, again.joint_names) == (robot.name, robot.joint_names)
@@ -167,7 +167,7 @@ def test_random_trees(seed: int, joints: int, snap: float) -> None:
     assert_same_parameters(again, dyn_core.load_robot(dyn_core.write_par(again), snap=0))
 
 
-def test_par_to_urdf_to_pinocchio() -> None:
+def test_a_par_file_written_as_urdf_agrees_with_pinocchio() -> None:
     robot = dyn_core.load_robot(RRP)
     motion = np.random.default_rng(0).uniform(-2.0, 2.0, (3, 3))
     oracle = Oracle(dyn_core.write_urdf(robot), robot.joint_names, robot.gravity)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Closed forms of platforms on legs against the general method for closed loops: two ways to one result."""
+"""Closed forms for platforms on legs against the general method for closed loops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import dyn_core
 
 
 def compiled(robot: dyn_core.Robot) -> tuple[dyn_core.Model, dyn_core.ParallelModel]:
-    """The general method and the closed form."""
+    """Models by the general method and by the closed form."""
     general = dyn_core.compile_model(robot, backend="python")
     return general, dyn_core.compile_parallel(robot, "platform", backend="python")
 
@@ -55,17 +55,17 @@ def check_dynamics(general: dyn_core.Model, closed_form: dyn_core.ParallelModel,
 
 
 @pytest.mark.parametrize("name", ["gough_stewart", "delta", "six_legs"])
-def test_dynamics(name: str) -> None:
-    """The planar robot of other tests is singular in its assembly, from which the general method starts."""
+def test_the_general_method_and_the_closed_form_agree(name: str) -> None:
+    """The planar robot of other tests is singular in its assembly, where the general method starts."""
     general, closed_form = compiled(case(name).load())
     assert general.joint_names == closed_form.joint_names
     for state in states(general, 4):
         check_dynamics(general, closed_form, *state)
 
 
-# Platforms on a planar joint of the URDF, beside the general method for loops and a floating joint.
+# Platforms on a planar joint of the URDF; the general method uses a floating joint as well.
 ARM, FOREARM = 0.45, 0.4
-AT = (0.03, 0.02, 0.1)  # Where the carriage is in the assembly (m, m, rad)
+AT = (0.03, 0.02, 0.1)  # Pose of the carriage in the assembly (m, m, rad)
 OWN = {"planar": ("x", "y", "theta"), "floating": ("trans_x", "trans_y", "trans_z", "yaw", "pitch", "roll")}
 
 
@@ -86,7 +86,7 @@ def _joint(name: str, kind: str, parent: str, child: str, xyz=(0, 0, 0), rpy="0 
 
 
 def robot(kind: str, cut: str = "revolute") -> dyn_core.Robot:
-    """Three legs of two revolute joints in an oblique plane; the platform is off the axis of its joint."""
+    """Three legs of two revolute joints in an inclined plane; the platform is off the axis of its joint."""
     text = '<robot name="three"><link name="base"/><link name="plane"/><link name="carriage"/>'
     text += _joint("tilt", "fixed", "base", "plane", (0.1, -0.2, 0.3), "0.4 -0.3 0.2")
     text += _joint("own", kind, "plane", "carriage") + _link("platform", 7)
@@ -118,8 +118,8 @@ def platform(kind: str, **options: bool) -> dyn_core.ParallelModel:
 
 
 @pytest.mark.parametrize("cut", ["revolute", "spherical"])
-def test_dynamics_on_a_planar_joint(cut: str) -> None:
-    """A planar joint keeps the platform in its plane where spherical cut joints would not."""
+def test_dynamics_on_a_planar_joint_agree(cut: str) -> None:
+    """The planar joint keeps the platform in its plane where spherical cut joints would not."""
     general, ours = compiled(robot("planar", cut))
     assert general.joint_names == ours.joint_names == ("shoulder0", "shoulder1", "shoulder2")
     random = np.random.default_rng(3)
@@ -127,7 +127,7 @@ def test_dynamics_on_a_planar_joint(cut: str) -> None:
         check_dynamics(general, ours, *(np.array([[0.15], [1.0], [2.0]]) * random.uniform(-1.0, 1.0, (3, 3))))
 
 
-def test_a_floating_joint_and_base_parameters_of_the_platform_give_the_same() -> None:
+def test_a_floating_joint_and_grouped_parameters_give_the_same_dynamics() -> None:
     planar, floating = platform("planar"), platform("floating")
     grouped = platform("planar", base_parameters=True, rotor_inertia=False)
     assert planar.mobility.shape == (6, 3)
@@ -144,8 +144,8 @@ def test_a_floating_joint_and_base_parameters_of_the_platform_give_the_same() ->
     assert refusal(planar.inertia_matrix, T) == "platform-placement-impossible: T, 3, platform"
 
 
-def test_own_joints_that_turn_their_directions_are_refused() -> None:
-    """A slide on a passive revolute joint, which is no planar joint."""
+def test_platform_joints_with_rotating_directions_are_refused() -> None:
+    """A prismatic joint on a passive revolute joint, which is not a planar joint."""
     text = '<robot name="turning"><link name="base"/><link name="hub"/>' + _link("platform", 0)
     text += _joint("turn", "revolute", "base", "hub") + _link("arm", 1) + _link("rod", 2)
     text += _joint("slide", "prismatic", "hub", "platform", axis="1 0 0")

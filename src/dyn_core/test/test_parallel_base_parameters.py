@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters of parallel robots: the numbers of the paper, two methods, and what they are good for."""
+"""Base parameters of parallel robots: numbers of the paper, two methods, and their use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def of_legs(robot: ParallelRobot, table: tuple[tuple[str, ...], ...]) -> list[st
 
 
 def essential_robot() -> dyn_core.Robot:
-    """A Gough-Stewart robot of which 52 of the base parameters are not 0, without friction and rotors."""
+    """A Gough-Stewart robot with 52 base parameters that are not 0, without friction and rotors."""
     grouped = grouping.with_parallel_base_parameters(structure("gough_stewart"))
     names = set(grouped.robot.parameter_names) - set(of_legs(grouped, ESSENTIAL))
     zeros = {name: 0.0 for name in names if not re.fullmatch(f"[A-Z]+{grouped.body}", name)}
@@ -67,7 +67,7 @@ def test_the_numeric_rank_of_the_gough_stewart_regressor_is_88() -> None:
 
 
 @pytest.mark.parametrize(("mount", "name"), some([(m, n) for n in NAMES for m in ("fixed", "tilted")], *FEW))
-def test_rules_and_numbers_group_alike(mount: str, name: str) -> None:
+def test_rules_and_numeric_method_group_alike(mount: str, name: str) -> None:
     symbolic = dyn_core.parallel_base_parameters(case(name).load(), "platform", mount=mount)
     numeric = dyn_core.parallel_base_parameters(case(name).load(), "platform", "numeric", mount)
     assert symbolic.kept == numeric.kept
@@ -86,7 +86,7 @@ def test_columns_of_the_base_parameters_give_all_efforts(name: str) -> None:
     np.testing.assert_allclose(grouped, full, rtol=0, atol=1e-11 * np.abs(full).max())
 
 
-def test_a_mass_at_the_end_of_a_leg_goes_to_the_platform() -> None:
+def test_a_mass_at_the_end_of_a_leg_is_grouped_with_the_platform() -> None:
     """Khalil-Guegan 2004, eqs. (57) to (66), with the coordinates of P_i in the frame of the platform."""
     robot = structure("gough_stewart")
     L = np.array([[0, 36, 42, 24, 12, -6], [0, 0, 11, 42, 42, 11], [0, 0, 1.2, -0.8, 1, 0]]) / 100
@@ -99,14 +99,14 @@ def test_a_mass_at_the_end_of_a_leg_goes_to_the_platform() -> None:
     np.testing.assert_allclose(found.values, platform.values + np.array(of_masses) @ M, rtol=0.0, atol=1e-12)
 
 
-def test_a_delta_shows_one_parameter_of_its_platform() -> None:
+def test_a_delta_has_one_base_parameter_of_its_platform() -> None:
     found = dyn_core.parallel_base_parameters(case("delta").load(), "platform", rotor_inertia=False)
     assert (len(found.kept), found.of_platform, found.of_legs) == (37, 1, (12, 12, 12))
     assert found.kept[0] == f"M{structure('delta').body}"
 
 
 def test_a_fixed_body_may_belong_to_the_leg_or_to_the_platform() -> None:
-    """A payload on the platform, and the same one on the last link of the leg that ends in a fixed joint."""
+    """A payload on the platform, or on the last link of the leg that ends in a fixed joint."""
     tree = case("six_legs").load()
     robot = structure("six_legs")
     platform, roll = tree.link_frame("platform"), tree.link_frame("leg5_roll")
@@ -128,7 +128,7 @@ def test_a_fixed_body_may_belong_to_the_leg_or_to_the_platform() -> None:
 
 
 def test_operations_of_the_gough_stewart_robot() -> None:
-    """Khalil-Guegan 2004, sec. VII and table IV; a division or a root counts as a multiplication here."""
+    """Khalil-Guegan 2004, sec. VII and table IV; a division or a root counts as one multiplication here."""
     robot = essential_robot()
     assert sum(value != 0.0 for value in robot.parameters) == 52
     bare = {"backend": "python", "friction": False, "rotor_inertia": False}
@@ -148,7 +148,7 @@ def test_operations_of_the_gough_stewart_robot() -> None:
     assert np.all(np.isfinite(model.inverse_dynamics(*motions(model, 3))))
 
 
-def test_grouping_leaves_fewer_operations() -> None:
+def test_grouping_reduces_the_number_of_operations() -> None:
     for name in each(NAMES, "delta"):
         plain, grouped = (
             dyn_core.compile_parallel(case(name).load(), "platform", backend="python", base_parameters=on)
@@ -162,6 +162,6 @@ def test_grouping_leaves_fewer_operations() -> None:
     ("argument", "given", "known"),
     [("method", "qr", "'symbolic' or 'numeric'"), ("mount", "moving", "'fixed' or 'tilted'")],
 )
-def test_unknown_choices(argument: str, given: str, known: str) -> None:
+def test_unknown_options_are_refused(argument: str, given: str, known: str) -> None:
     with refused("argument-choice-unknown", argument=argument, given=given, known=known):
         dyn_core.parallel_base_parameters(case("delta").load(), "platform", **{argument: given})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel robots beside Pinocchio, with constraints and Lagrange multipliers, in all ways of calling."""
+"""Parallel robots against Pinocchio with constraints and Lagrange multipliers, in all kinds of calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model(name: str, backend: str = "python", **options) -> dyn_core.ParallelMod
 
 @cache
 def oracle(name: str) -> tuple[ParallelOracle, list[int]]:
-    """Pinocchio, and where it has the actuated joints in our order."""
+    """Pinocchio, and the indices of our actuated joints in its order."""
     theirs = ParallelOracle(case(name).urdf, case(name).side_file, TILTED)
     return theirs, [theirs.actuated.index(joint) for joint in model(name).joint_names]
 
@@ -39,11 +39,11 @@ def relative(found: np.ndarray, expected: np.ndarray) -> float:
 
 
 FAR = [*((name, 1.0) for name in NAMES), ("gough_stewart", 4.0), ("delta", 3.0)]
-"""With rotations of half a radian, or most of the reach of the arms, and as fast."""
+"""Factors of displacement and speed: rotations up to half a radian, or most of the reach of the arms."""
 
 
 @pytest.mark.parametrize(("name", "far"), FAR)
-def test_inverse_and_direct_dynamics_are_those_of_lagrange_multipliers(name: str, far: float) -> None:
+def test_inverse_and_direct_dynamics_agree_with_lagrange_multipliers(name: str, far: float) -> None:
     ours, (theirs, order) = model(name), oracle(name)
     random = np.random.default_rng(5)
     for T, V, Vd in zip(*motions(ours, 25, far=far), strict=True):
@@ -57,7 +57,7 @@ def test_inverse_and_direct_dynamics_are_those_of_lagrange_multipliers(name: str
 
 @pytest.mark.parametrize("name", NAMES)
 def test_wrenches_of_the_platform(name: str) -> None:
-    """Beside Lagrange multipliers with forces in all joints."""
+    """Against Lagrange multipliers with forces in all joints."""
     ours, (theirs, order) = model(name), oracle(name)
     w = np.random.default_rng(6).uniform(-20.0, 20.0, (4, 6))
     T, V, Vd = motions(ours, 4, seed=13)
@@ -78,8 +78,8 @@ def test_wrenches_of_the_platform(name: str) -> None:
     np.testing.assert_array_equal(out, batch)
 
 
-def test_wrenches_of_a_tool_and_wrong_wrenches() -> None:
-    """A tool that is fixed to the platform has a frame of its own; legs have no wrenches here."""
+def test_wrenches_of_a_tool_and_of_other_links() -> None:
+    """A tool that is fixed to the platform has its own frame; wrenches on legs are refused."""
     base = case("gough_stewart")
     tool = (
         '<link name="tool"/><joint name="mount" type="fixed"><parent link="platform"/><child link="tool"/>'
@@ -121,7 +121,7 @@ def test_legs_follow_the_platform(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_inertia_matrix_is_what_acceleration_costs(name: str) -> None:
+def test_columns_of_the_inertia_matrix_are_forces_of_unit_accelerations(name: str) -> None:
     robot = model(name)
     B = robot.mobility
     T, V, Vd = (x[0] for x in motions(robot, 1, seed=2))
@@ -136,7 +136,7 @@ def test_the_inertia_matrix_is_what_acceleration_costs(name: str) -> None:
 @pytest.mark.parametrize("name", some(NAMES, "delta", "planar"))
 @pytest.mark.parametrize("base_parameters", [False, True])
 @pytest.mark.parametrize("parameters", ["baked", "runtime"])
-def test_parameters_of_all_kinds_give_the_same(name: str, base_parameters: bool, parameters: str) -> None:
+def test_baked_and_runtime_parameters_agree(name: str, base_parameters: bool, parameters: str) -> None:
     other = model(name, parameters=parameters, base_parameters=base_parameters)
     T, V, Vd = motions(other, 5, seed=3)
     efforts = model(name).inverse_dynamics(T, V, Vd)
@@ -168,7 +168,7 @@ def test_compiled_batches_and_single_samples_agree(name: str) -> None:
 
 @pytest.mark.parametrize("name", some(NAMES, "delta", "planar"))
 @pytest.mark.parametrize("backend", ["c", "python"])
-def test_a_nan_spoils_its_sample_alone(name: str, backend: str) -> None:
+def test_a_nan_affects_only_its_sample(name: str, backend: str) -> None:
     robot = model(name, backend)
     motion = motions(robot, 4, seed=6)
     expected = robot.inverse_dynamics(*motion)
@@ -205,7 +205,7 @@ def run(program: Program, vectors: dict[str, np.ndarray]) -> np.ndarray:
     return out
 
 
-def test_parameters_that_are_set_take_effect() -> None:
+def test_set_parameters_takes_effect() -> None:
     robot = model("gough_stewart", parameters="runtime", base_parameters=True)
     heavier, moon = pickle.loads(pickle.dumps(robot)), (0.0, 0.0, -1.6)
     values = {f"M{heavier.structure.body}": 40.0, "M9": 3.0, "Fv9": 1.0}
@@ -239,10 +239,10 @@ def test_terms_can_be_left_out() -> None:
     without = dyn_core.compile_parallel(passive, "platform", backend="python").inverse_dynamics(*motion)
     np.testing.assert_allclose(bare.inverse_dynamics(*motion), without, rtol=1e-13)
     more = robot.inverse_dynamics(*motion) - bare.inverse_dynamics(*motion)
-    assert 0.0 < np.max(np.abs(more - drives)) < 10.0  # what is left: passive joints
+    assert 0.0 < np.max(np.abs(more - drives)) < 10.0  # the friction that remains is that of passive joints
 
 
-def test_a_delta_cannot_turn_and_shapes_are_checked() -> None:
+def test_a_delta_refuses_rotation_and_wrong_shapes() -> None:
     robot = model("delta")
     np.testing.assert_array_equal(robot.mobility, np.eye(6)[:, :3])
     T, V, Vd = (x[0] for x in motions(robot, 1))

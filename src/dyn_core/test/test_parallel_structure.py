@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which robots are parallel robots, and how the others are refused."""
+"""Which robots count as parallel robots, and the errors for other robots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dyn_core.check.loop_gaps import loop_gap
 
 
 def changed(name: str, change=lambda side: None, urdf=lambda text: text) -> dyn_core.Robot:
-    """The robot of a case with another side file and another URDF."""
+    """The robot of a case with another side file and URDF."""
     side = yaml.safe_load(case(name).side_file)
     change(side)
     return dyn_core.load_robot(urdf(case(name).urdf), loops=side)
@@ -68,7 +68,7 @@ def test_legs_of_all_kinds() -> None:
 
 @pytest.mark.parametrize(("name", "joint"), [("gough_stewart", "tilt_3"), ("delta", "shoulder_2")])
 def test_the_branch_of_the_assembly_is_kept(name: str, joint: str) -> None:
-    """Angles a whole turn away come out so; the other bend of an arm gives the other closed form."""
+    """Angles one turn away are kept; the other bend of an arm gives the other closed form."""
     robot = case(name).load()
     turned = tuple((n, q + (math.tau if n == joint else 0.0)) for n, q in robot.assembly)
     plain, other = (compiled(r) for r in (robot, replace(robot, assembly=turned)))
@@ -92,7 +92,7 @@ def test_an_arm_that_bends_the_other_way() -> None:
     assert found["shoulder_2"] == pytest.approx(q["shoulder_2"], abs=1e-12)
 
 
-def test_an_assembly_need_only_be_near() -> None:
+def test_an_assembly_need_only_be_approximate() -> None:
     def rounded(side) -> None:
         side["assembly"] = {name: round(q, 2) for name, q in side["assembly"].items()}
 
@@ -105,8 +105,8 @@ def test_an_assembly_need_only_be_near() -> None:
 LEG_1 = ["shoulder_1", "elbow_1", "sway_1"]
 
 
-def test_robots_without_loops_or_platform() -> None:
-    """And with a platform whose own joints are not idle."""
+def test_robots_without_loops_or_a_suitable_platform_are_refused() -> None:
+    """Joints of the platform must have neither drives nor mass."""
     robot = case("delta").load()
     tree, driven, heavy = replace(robot, loops=()), *(robot.with_parameters({x: 1.0}) for x in ("Fv6", "M3"))
     joints = [f"{name[:-1]}{k}" for k in (1, 2, 3) for name in LEG_1]
@@ -124,7 +124,7 @@ def test_robots_without_loops_or_platform() -> None:
 
 
 def loop(k: int, *removed: str, **values: object):
-    """Change a loop of a side file."""
+    """Return a change of a loop of a side file."""
 
     def change(side: dict) -> None:
         side["loops"][k].update(values)
@@ -135,7 +135,7 @@ def loop(k: int, *removed: str, **values: object):
 
 
 def passive(method: str, joint: str):
-    """Change the passive joints of a side file."""
+    """Return a change of the passive joints of a side file."""
     return lambda side: getattr(side["passive"], method)(joint)
 
 
@@ -166,13 +166,13 @@ AFAR = {"link": "platform", "xyz": [5.0, 0.0, 0.0]}
         ("delta", loop(0, child=AFAR), "leg-open-in-assembly", {"leg": "leg_1"}),
     ],
 )
-def test_robots_that_are_not_parallel(name: str, change, code: str, values: dict) -> None:
+def test_robots_that_are_not_parallel_are_refused(name: str, change, code: str, values: dict) -> None:
     with refused(code, **values):
         compiled(changed(name, change))
 
 
-def test_slides_may_place_the_platform() -> None:
-    """Then the platform cannot turn by itself, and spherical joints do."""
+def test_prismatic_joints_may_place_the_platform() -> None:
+    """The platform then cannot rotate; spherical joints let it."""
     chain = ["base_link", "s0", "s1", "platform"]
     slides = '<link name="s0"/><link name="s1"/>' + "".join(
         f'<joint name="slide{k}" type="prismatic"><parent link="{chain[k]}"/><child link="{chain[k + 1]}"/>'
@@ -198,7 +198,7 @@ def test_slides_may_place_the_platform() -> None:
 
 
 def test_a_platform_that_turns_about_a_point() -> None:
-    """A spherical wrist of one leg: the directions in which the origin moves change."""
+    """A one-legged robot with a spherical wrist: the directions in which the origin moves change."""
     chain = [("base", "l0", "1 0 0"), ("l0", "l1", "0 1 0"), ("l1", "l2", "0 0 1")]
     text = '<robot name="wrist"><link name="base"/>' + FLOATING
     for link in ("platform", "l0", "l1", "l2"):
@@ -222,7 +222,7 @@ def test_arguments_of_compile_parallel() -> None:
     assert refusal(dyn_core.compile_parallel, "delta.urdf", "platform") == "robot-type: str"
 
 
-# Placements of a platform that legs do not reach, and placements that are not rigid.
+# Placements that the legs cannot reach, and placements that are not rigid.
 BACKENDS = ("c", "python")
 FUNCTIONS = (
     *("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "inverse_jacobian"),
@@ -236,14 +236,14 @@ def model(name: str, backend: str, parameters: str = "baked") -> dyn_core.Parall
 
 
 def arguments(robot: dyn_core.ParallelModel, function: str, T: np.ndarray) -> list[np.ndarray]:
-    """T and as many vectors at rest as a function takes."""
+    """T, and as many zero vectors as a function takes."""
     sizes = dict.fromkeys(("inverse_dynamics", "leg_motions", "inverse_kinematics"), (6, 6))
     sizes["forward_dynamics"] = (6, len(robot.joint_names))
     return [T, *(np.zeros((*T.shape[:-2], n)) for n in sizes.get(function, ()))]
 
 
 def moved(robot: dyn_core.ParallelModel, by: float) -> np.ndarray:
-    """The placement of the assembly, moved along the first velocity of the platform."""
+    """The placement of the assembly, moved along the first velocity component of the platform."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = robot.structure.T_home
     T[:3, 3] += by * robot.mobility[:3, 0]
@@ -252,8 +252,8 @@ def moved(robot: dyn_core.ParallelModel, by: float) -> np.ndarray:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("z", [-0.3, -1.2, -5.0])
-def test_each_function_names_the_leg_of_a_delta(backend: str, z: float) -> None:
-    """How far the arms and the forearms are from there follows from their lengths alone."""
+def test_each_function_names_the_leg_that_does_not_reach(backend: str, z: float) -> None:
+    """The lengths of the arms and forearms alone give the missing distance."""
     robot, T = model("delta", backend), np.eye(4)
     T[2, 3] = z
     r = math.hypot(0.2 - 0.05, z)  # from the shoulder, in the plane of an arm of 0.3 m, forearm of 0.66 m
@@ -293,7 +293,7 @@ def test_a_batch_has_rows_of_nan(name: str, backend: str) -> None:
     assert np.all(np.isnan(robot.leg_positions(T)).any(axis=1) == [False, False, True, False])
 
 
-def test_closed_forms_reach_what_newton_reaches() -> None:
+def test_closed_forms_reach_the_same_workspace_as_newton() -> None:
     """All around the workspace of the delta."""
     structure, T, counts = model("delta", "python").structure, np.eye(4), {True: 0, False: 0}
     for position in np.random.default_rng(4).uniform((-0.6, -0.6, -1.1), (0.6, 0.6, -0.2), (150, 3)):
@@ -322,7 +322,7 @@ def test_placements_without_rotation_and_singular_placements(backend: str) -> No
         if name in ("six_legs", "planar"):
             with refused("rotation-mirrored"):
                 robot.inertia_matrix(moved(robot, 30.0) @ np.diag([1.0, 1.0, -1.0, 1.0]))
-    # All legs of the platform in one plane, which they all reach.
+    # All legs and the platform in one plane, which all legs can reach.
     robot, T = model("gough_stewart", backend), np.eye(4)
     T[1, 3] = 0.16
     assert not np.all(np.isfinite(robot.inverse_dynamics(*arguments(robot, "inverse_dynamics", T))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of parameters: what is written is read, and what is not whole is refused."""
+"""The parameter file: what is written can be read, and incomplete files are refused."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_is_written_is_read(file: Path) -> None:
+def test_a_written_file_can_be_read(file: Path) -> None:
     found = dyn_core.load_parameters(file)
     assert found.source.endswith("parameters.yaml")
     assert replace(found, source="") == parameters()
 
 
-def test_wrong_signals_are_written_and_read(file: Path) -> None:
+def test_findings_about_wrong_signals_are_written_and_read(file: Path) -> None:
     said = ("torque-sign-wrong", "joint 'elbow': its \"torque\""), ("", "its sign")
     wrong = tuple(sets.WrongSignals(*words) for words in said)
     file.write_text(parameter_text(true_robot(), replace(parameters(), wrong=wrong)), encoding="utf-8")
@@ -80,12 +80,12 @@ def test_it_is_plain_yaml_grouped_by_joint(file: Path) -> None:
     assert data["friction_models"]["elbow"]["terms"]["stribeck"]["value"] == 0.1 / 3.0
 
 
-def test_the_robot_has_them(file: Path) -> None:
+def test_applied_parameters_are_those_of_the_file(file: Path) -> None:
     described = dyn_core.load_robot(URDF, snap=0)
     assert dyn_core.load_parameters(file).applied_to(described).parameters == true_robot().parameters
 
 
-def test_names_that_yaml_would_take_apart(tmp_path: Path) -> None:
+def test_names_with_special_yaml_meaning(tmp_path: Path) -> None:
     text = URDF.replace('name="elbow"', 'name="on: {elbow} #1"').replace('name="two"', 'name="no"')
     robot = dyn_core.load_robot(text)
     (tmp_path / "p.yaml").write_text(parameter_text(robot, parameters(robot)), encoding="utf-8")
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[str, str, str, dict]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_not_whole_is_refused(file: Path, case: str) -> None:
+def test_damaged_files_are_refused(file: Path, case: str) -> None:
     pattern, new, code, values = REFUSED[case]
     before = file.read_text(encoding="utf-8")
     after = re.sub(pattern, new, before, count=1)
@@ -141,8 +141,8 @@ def test_a_missing_file() -> None:
         dyn_core.load_parameters("/no/such.yaml")
 
 
-def test_any_line_that_is_missing_is_no_traceback(file: Path) -> None:
-    """Whatever line is left out, the file is refused in a sentence, or means the same."""
+def test_a_file_with_any_line_missing_is_refused_or_equal(file: Path) -> None:
+    """Each single line is left out in turn."""
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     for k in range(len(lines)):
         file.write_text("".join(lines[:k] + lines[k + 1 :]), encoding="utf-8")
@@ -151,7 +151,7 @@ def test_any_line_that_is_missing_is_no_traceback(file: Path) -> None:
             assert robot.parameters == true_robot().parameters
 
 
-# A URDF with new parameters: what it says is new, and everything else in its text is as it was.
+# A URDF with new parameters: only these change, and the rest of the text stays as it is.
 
 URDFS = sorted(ROBOTS.glob("*.urdf"))
 ODD = """\ufeff
@@ -176,11 +176,11 @@ ODD = """\ufeff
 
 
 def other(robot: dyn_core.Robot, seed: int = 0) -> dyn_core.Robot:
-    """Return the robot with other parameters, which bodies can have."""
+    """Return the robot with other, physically possible parameters."""
     random = np.random.default_rng(seed)
     values = np.array(robot.parameters).reshape(len(robot.joints), 14)
     for joint, body in zip(robot.joints, values, strict=True):
-        # What a floating joint is made of has no element in the URDF: no mass between, and no friction.
+        # Parts of floating joints have no element in the URDF, so they can have neither mass nor friction.
         if "/" in joint.name and body[9] == 0.0:
             continue
         body[:10] = random.uniform(-0.1, 0.1, 10)
@@ -192,7 +192,7 @@ def other(robot: dyn_core.Robot, seed: int = 0) -> dyn_core.Robot:
 
 
 def check(text: str) -> str:
-    """Write a description with other parameters; what is read from it has them. Return the text."""
+    """Write a description with other parameters, check that it is read back, and return its text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dyn_core.ModelWarning)
         loaded = read_robot(text)
@@ -209,20 +209,20 @@ def check(text: str) -> str:
 
 
 def stripped(text: str) -> str:
-    """Return what is left of a text without what identification writes."""
+    """Return a text without the elements that identification writes."""
     text = text.removeprefix("\ufeff").lstrip()
     text = re.sub(r"<inertial\b.*?</inertial>|<dynamics\b[^>]*>(</dynamics>)?", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*<!-- (inertia and friction identified|the inertial parameters).*?-->", "", text)
-    return re.sub(r"\s+", "", text).replace("></link>", "/>")  # which holds nothing else
+    return re.sub(r"\s+", "", text).replace("></link>", "/>")  # an element without other content
 
 
 @pytest.mark.parametrize("path", URDFS, ids=lambda path: path.stem)
-def test_robots_of_the_workspace(path: Path) -> None:
+def test_example_robots_can_be_written(path: Path) -> None:
     text = path.read_text()
     assert stripped(check(text)) == stripped(text)
 
 
-def test_odd_text() -> None:
+def test_unusual_text_is_kept() -> None:
     new = check(ODD)
     for kept in (
         *('<link name="a"><inertial/></link></gazebo>', "<![CDATA[ <inertial> ]]>", "<link name='a'>"),
@@ -247,7 +247,7 @@ def test_pinocchio_has_the_same_dynamics() -> None:
         assert np.abs(model.inverse_dynamics(q, qd, qdd) - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-def test_remarks_say_what_a_urdf_cannot() -> None:
+def test_remarks_name_parameters_that_a_urdf_cannot_hold() -> None:
     loaded = read_robot(URDFS[0].read_text())
     offsets, armature = identified_urdf(loaded, other(loaded.robot)).remarks
     assert offsets.code == "urdf-without-offsets"
@@ -258,7 +258,7 @@ def test_remarks_say_what_a_urdf_cannot() -> None:
 
 
 @pytest.mark.parametrize("path", descriptions(), ids=lambda path: path.stem)
-def test_all_robots_that_are_installed(path: Path) -> None:
+def test_all_installed_robots_can_be_written(path: Path) -> None:
     try:
         check(path.read_text())
     except dyn_core.DynError as problem:

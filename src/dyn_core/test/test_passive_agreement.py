@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions of passive joints in messages agree with the loops, or are refused."""
+"""Positions of passive joints in messages must agree with the loops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def passive() -> np.ndarray:
     return found
 
 
-def test_positions_that_follow_agree(agreement: PassiveAgreement, passive: np.ndarray) -> None:
+def test_positions_that_close_the_loops_are_accepted(
+    agreement: PassiveAgreement, passive: np.ndarray
+) -> None:
     assert agreement.names == ("left_elbow", "right_elbow")
     agreement.check(Q, agreement.names, passive)
     agreement.check(Q, agreement.names[::-1], passive[:, ::-1])
@@ -56,14 +58,14 @@ def test_the_worst_contradiction_is_reported(agreement: PassiveAgreement, passiv
     assert (values["difference"], values["tolerance"]) == pytest.approx((0.05, 0.01))
     with refused("passive-position-contradicts-loops", joint="right_elbow", unit="rad"):
         agreement.check(Q[:1], ["right_elbow"], np.array([[math.nan]]))
-    # The tip below the elbows: the loop is closed there, too.
+    # With the tip below the elbows, the loop is closed, too.
     elbows = {"left_elbow": 2.8, "right_elbow": -2.8}
     other = dyn_core.compile_model(FIVE_BAR).solve_loops(Q[0], guess=elbows)
     with refused("passive-position-contradicts-loops"):
         agreement.check(Q[:1], agreement.names, np.atleast_2d(other))
 
 
-def test_where_loops_are_open_all_positions_agree() -> None:
+def test_where_loops_are_open_all_positions_are_accepted() -> None:
     side = (ROBOTS / "five_bar.yaml").read_text().replace("0.55]", "0.4]")
     short = PassiveAgreement(example("five_bar", loops=side))
     short.check(np.array([[-1.5, 1.5]]), short.names, np.zeros((1, 2)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs with positions of passive joints: they are compared with the loops, and not used."""
+"""Positions of passive joints in logs are compared with the loops, but not used."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def moved(name: str, by: Array) -> Case:
 
 
 def findings(robot: dyn_core.Robot, q: Array, passive: Array) -> dict[str, list[Finding]]:
-    """Return the findings about each passive joint of a log with these positions; efforts move with them."""
+    """Return the findings about each passive joint of a log with these positions and moving efforts."""
     names = (*robot.coordinate_names, *robot.passive_joint_names)
     whole = np.column_stack([q, passive])
     tau = np.where(np.isin(names, robot.coordinate_names), np.cos(whole), np.nan)
@@ -50,7 +50,7 @@ def findings(robot: dyn_core.Robot, q: Array, passive: Array) -> dict[str, list[
     return {name: [f for f in others if f.names == (name,)] for name in robot.passive_joint_names}
 
 
-def test_positions_that_agree_are_noted(case: Case) -> None:
+def test_consistent_positions_give_a_note(case: Case) -> None:
     robot, q, passive = case
     noise = 1e-3 * np.random.default_rng(0).normal(size=passive.shape)
     for found in findings(robot, q, passive + noise + [0.0, 2.0 * np.pi]).values():
@@ -59,7 +59,7 @@ def test_positions_that_agree_are_noted(case: Case) -> None:
         assert compared.values["rms"] < 0.01
 
 
-def test_positions_that_contradict_the_loops_are_warned_of(case: Case) -> None:
+def test_positions_that_contradict_the_loops_give_a_warning(case: Case) -> None:
     robot, q, passive = case
     wrong = passive.copy()
     wrong[:, 1] += 0.05
@@ -72,7 +72,7 @@ def test_positions_that_contradict_the_loops_are_warned_of(case: Case) -> None:
     assert {name: warning.values[name] for name in expected} == pytest.approx(expected, rel=1e-2)
 
 
-def test_samples_without_a_value_do_not_count(case: Case) -> None:
+def test_samples_without_a_value_are_ignored(case: Case) -> None:
     robot, q, passive = case
     some = passive.copy()
     some[:100] = np.nan
@@ -83,7 +83,7 @@ def test_samples_without_a_value_do_not_count(case: Case) -> None:
     assert not any(findings(robot, q, some).values())
 
 
-def test_units_hold_for_passive_joints_too(case: Case, tmp_path: Path) -> None:
+def test_units_apply_to_passive_joints_too(case: Case, tmp_path: Path) -> None:
     robot, q, passive = case
     names = (*robot.coordinate_names, *robot.passive_joint_names)
     columns = ["time", *(f"position.{name} [deg]" for name in names)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a link holds, and estimates from samples as they come."""
+"""Payload identification, and recursive estimation from single samples."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_payload_is_found(axes: tuple) -> None:
 
 
 def test_payload_is_found_from_signals() -> None:
-    """By a motion without it, and by what was identified from that."""
+    """From a motion without payload, and from its identified parameters."""
     robot = with_drives(arm(SIX))
     without, with_it = record(robot, 1, train=1.0), record(with_box(robot), 2, train=1.0)
     settings = IdentificationSettings(diagnose=False)
@@ -81,8 +81,8 @@ def test_payload_is_found_from_signals() -> None:
         dyn_core.identify_payload(arm(SIX), "link_6", with_it, replace(known, base=known.base[1:]))
 
 
-def test_payload_of_an_arm_of_which_a_joint_was_held() -> None:
-    """What was identified has no parameters of that joint; neither has the motion with the payload."""
+def test_payload_of_an_arm_with_a_fixed_joint() -> None:
+    """Neither the identified parameters nor the motion with payload contain that joint."""
     robot = with_drives(arm(SIX))
 
     def held(one: dyn_core.Robot, seed: int, at: float = 0.4) -> dyn_core.Signals:
@@ -94,7 +94,7 @@ def test_payload_of_an_arm_of_which_a_joint_was_held() -> None:
     settings = IdentificationSettings(diagnose=False)
     known = dyn_core.identify(arm(SIX), held(robot, 1), settings)
     assert set(known.fixed) == {"joint_4"}
-    of_all = replace(settings, friction=(FrictionModel(),) * 6)  # though that of the arm counts
+    of_all = replace(settings, friction=(FrictionModel(),) * 6)  # ignored: the friction of the arm counts
     found = dyn_core.identify_payload(arm(SIX), "link_6", held(with_box(robot), 2), known, of_all)
     assert found.mass == pytest.approx(MASS, rel=0.02)
     np.testing.assert_allclose(found.centre, CENTRE, atol=2e-3)
@@ -105,8 +105,11 @@ def test_payload_of_an_arm_of_which_a_joint_was_held() -> None:
     assert (cause.values["expected"], cause.values["given"]) == pytest.approx((0.4, 1.2), abs=1e-3)
 
 
-def test_changed_friction_is_no_payload() -> None:
-    """Friction that has changed with the temperature is estimated anew; else the payload is wrong."""
+def test_changed_friction_is_not_taken_for_a_payload() -> None:
+    """Friction that changed with temperature is estimated again.
+
+    With the old friction the payload is wrong.
+    """
     robot = with_drives(arm(SIX))
     base = base_columns(robot)
     warmer = robot.with_parameters({f"Fv{j}": 0.7 * robot.joints[j - 1].friction.Fv for j in range(1, 7)})
@@ -116,8 +119,8 @@ def test_changed_friction_is_no_payload() -> None:
     assert np.abs(np.array(trusting.inertia) - INERTIA).max() > 2e-3
 
 
-def test_what_was_held_out_may_speak_against_it() -> None:
-    """A payload that is lost where the part that is held out begins."""
+def test_held_out_data_can_contradict_a_payload() -> None:
+    """The payload is removed where the held-out part begins."""
     robot = with_drives(arm(SIX))
     settings = IdentificationSettings((FrictionModel(),) * 6, diagnose=False)
     without, moved, held = record(robot, 1, 12.0), record(robot, 2, 12.0), record(with_box(robot), 2, 12.0)
@@ -128,7 +131,7 @@ def test_what_was_held_out_may_speak_against_it() -> None:
     assert "held-out-against-payload" in [remark.code for remark in found.remarks]
 
 
-def test_no_payload_is_next_to_nothing() -> None:
+def test_without_payload_the_mass_is_almost_zero() -> None:
     robot = with_drives(arm(SIX))
     data = (data_of(robot, seed) for seed in (4, 5))
     found = payload_of_pair("link_6", base_columns(robot), *data).payload
@@ -136,7 +139,7 @@ def test_no_payload_is_next_to_nothing() -> None:
     assert is_possible(found.parameters)
 
 
-def test_refused_links_and_friction() -> None:
+def test_wrong_links_and_friction_are_refused() -> None:
     robot = with_drives(arm(SIX))
     base, data = base_columns(robot), data_of(robot, seed=6)
     for link, code in (("base", "motion-shows-no-payload"), ("hand", "link-unknown")):
@@ -147,7 +150,7 @@ def test_refused_links_and_friction() -> None:
         payload_of_pair("link_6", base, data, other, friction=False)
 
 
-# Recursive estimation from samples as they come, against the parameters that made them.
+# Recursive estimation from single samples, against the true parameters.
 
 ROBOT = example("rrp")
 PERIOD = 2e-3
@@ -178,21 +181,21 @@ def test_the_parameters_are_found(velocities: bool) -> None:
     assert estimator.period == pytest.approx(PERIOD)
 
 
-def test_gaps_and_repetitions_do_no_harm() -> None:
+def test_gaps_and_repetitions_do_not_disturb_the_estimate() -> None:
     kept = (np.arange(len(T)) % 500 >= 100) | (np.arange(len(T)) < 500) | (np.arange(len(T)) >= 3500)
     assert error(fed(OnlineEstimator(BASE), np.repeat(np.flatnonzero(kept), 2))) < 0.01
 
 
-def test_a_robot_that_stands_shows_nothing() -> None:
+def test_a_robot_at_rest_gives_no_information() -> None:
     estimator = fed(OnlineEstimator(BASE))
     before = estimator.samples
-    for k in range(2000):  # stiction holds it with any torque up to what sets it off
+    for k in range(2000):  # stiction holds it at any torque up to breakaway
         estimator.add(float(T[-1] + PERIOD * (k + 1)), Q[-1], np.zeros(3), TAU[-1] + 0.3)
     assert estimator.samples < before + 100
     assert error(estimator) < 0.01
 
 
-def test_one_estimate_alone_does_not_say_that_it_has_converged() -> None:
+def test_convergence_needs_several_estimates() -> None:
     estimator = fed(OnlineEstimator(BASE))
     convergence = Convergence(0.05)
     changes = [convergence.look(estimator.estimate()) for _ in range(6)]
@@ -200,8 +203,8 @@ def test_one_estimate_alone_does_not_say_that_it_has_converged() -> None:
     assert (changes.count(True), any(changes[:2])) == (1, False)
 
 
-def test_standard_parameters_make_the_same_torques_and_are_those_of_bodies() -> None:
-    """What is known of a robot that is described badly goes into all parameters that its models take."""
+def test_standard_parameters_give_the_torques_and_are_physically_possible() -> None:
+    """Base estimates of a robot with a wrong description are extended to all parameters of its models."""
     described = with_model_error(ROBOT, 0.2, 0)
     estimator = OnlineEstimator(base_columns(described))
     noise = np.random.default_rng(0).normal(0.0, 0.2, TAU.shape)
@@ -220,7 +223,7 @@ def test_standard_parameters_make_the_same_torques_and_are_those_of_bodies() -> 
 
 @pytest.mark.parametrize("tau", [np.zeros(3), np.array([1.0, 0.0, 0.0]), np.full(3, 1e9)])
 @pytest.mark.parametrize("memory", [math.inf, 0.1])
-def test_constant_torques_do_no_harm(tau: np.ndarray, memory: float) -> None:
+def test_constant_torques_give_finite_estimates_or_none(tau: np.ndarray, memory: float) -> None:
     estimator = OnlineEstimator(BASE, memory=memory)
     for k in range(2000):
         estimator.add(float(T[k]), Q[k], QD[k], tau)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PID controllers, against closed forms and against one written plainly for one joint."""
+"""PID controllers against closed forms and against a plain implementation for one joint."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_the_terms_and_limits() -> None:
     np.testing.assert_array_equal([output.torques, output.excess], [[-5.0, 80.0], [-7.0, 0.0]])
 
 
-def test_errors_are_integrated_whatever_the_periods_are() -> None:
-    """A steady and a rising error, exactly."""
+def test_errors_are_integrated_for_any_periods() -> None:
+    """A constant and a rising error, exactly."""
     pid = Pid(NAMES, kp=0.0, ki=[2.0, 5.0])
     times = np.concatenate(([3.0], 3.0 + np.cumsum(np.random.default_rng(0).uniform(1e-4, 0.05, 200))))
     for t in times:
@@ -60,7 +60,7 @@ def test_errors_are_integrated_whatever_the_periods_are() -> None:
 
 @pytest.mark.parametrize("of", ["error", "measurement"])
 def test_the_derivative(of) -> None:
-    """Of positions on a straight line, from rest: d = r (1 - e^-wt); of velocities; of a jump."""
+    """For positions on a straight line from rest, d = r (1 - e^-wt); for velocities; for a jump."""
     pid, w = Pid(NAMES, kp=0.0, kd=[1.0, 2.0], derivative=of, cutoff=10.0), 20.0 * math.pi
     rate = vector(-2.0, 1.0) if of == "error" else vector(-3.0, 1.0)
     for t in np.concatenate(([0.0], np.cumsum(np.random.default_rng(1).uniform(1e-4, 5e-3, 50)))):
@@ -81,7 +81,7 @@ def test_the_derivative(of) -> None:
 @pytest.mark.parametrize("anti_windup", ANTI_WINDUP)
 @pytest.mark.parametrize("feedforward", [0.0, 4.0])
 def test_a_joint_at_its_limit_does_not_wind_up(anti_windup, feedforward: float) -> None:
-    """A second at the limit, then the error turns round: the torque leaves the limit at once."""
+    """After a second at the limit the error changes its sign, and the torque leaves the limit at once."""
     pid = Pid(NAMES, kp=2.0, ki=20.0, limits=5.0, anti_windup=anti_windup, tracking_time=0.02)
     add = feedforward * BOTH
     for k in range(1000):
@@ -90,14 +90,14 @@ def test_a_joint_at_its_limit_does_not_wind_up(anti_windup, feedforward: float) 
     np.testing.assert_array_equal(output.torques, 5.0)
     if anti_windup == "clamping":
         assert (output.integral <= max(0.0, 5.0 - feedforward - 2.0 + 0.021)).all()
-    else:  # where it rests, ki e = excess / tracking time; a period of integration, 0.02, comes on top
+    else:  # at equilibrium, ki e = excess / tracking time; one period of integration, 0.02, is added
         np.testing.assert_allclose(output.excess, 20.0 * 0.02, atol=0.021)
     assert (pid.update(1.0, -0.5 * BOTH, ZERO, feedforward=add).torques < 5.0).all()
 
 
 @pytest.mark.parametrize("anti_windup", ANTI_WINDUP)
-def test_an_integral_at_a_limit(anti_windup) -> None:
-    """It winds down at a limit due to the feedforward; without ki there is none; its own limit holds."""
+def test_the_integral_at_a_limit(anti_windup) -> None:
+    """It decreases at a limit that feedforward causes; without ki there is none; it has its own limit."""
     pid = Pid(NAMES, kp=0.0, ki=10.0, limits=5.0, anti_windup=anti_windup, tracking_time=1e9)
     for k in range(11):
         output = pid.update(0.01 * k, -BOTH, ZERO, feedforward=9.0 * BOTH)
@@ -112,7 +112,7 @@ def test_an_integral_at_a_limit(anti_windup) -> None:
     np.testing.assert_array_equal(output.integral, [0.5, -0.2])
 
 
-def test_taking_over_without_a_step() -> None:
+def test_a_controller_takes_over_without_a_torque_step() -> None:
     pid = Pid(NAMES, kp=3.0, ki=[2.0, 0.0], kd=0.5)
     pid.update(0.0, 9.0 * BOTH, ZERO)
     pid.reset(torques=4.0 * BOTH)
@@ -128,8 +128,8 @@ def test_taking_over_without_a_step() -> None:
 
 
 @pytest.mark.parametrize("later", [0.2, -0.3])
-def test_gaps_and_times_that_go_back_keep_the_integral_and_begin_anew_for_the_rest(later: float) -> None:
-    """A time that comes twice changes neither."""
+def test_gaps_and_times_that_go_back_keep_the_integral_and_reset_the_rest(later: float) -> None:
+    """A repeated time changes neither."""
     pid = Pid(NAMES, kp=0.0, ki=2.0, kd=1.0, max_gap=0.1)
     for k in range(6):
         before = pid.update(0.1 * k, vector(1.0, 0.1 * k), ZERO)
@@ -147,7 +147,7 @@ QUANTITIES = ("desired position", "position", "desired velocity", "velocity", "f
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 @pytest.mark.parametrize("what", QUANTITIES)
-def test_numbers_that_are_not_finite_are_refused_and_leave_the_state(what: str, bad: float) -> None:
+def test_values_that_are_not_finite_are_refused_without_a_change_of_state(what: str, bad: float) -> None:
     pids = [Pid(NAMES, kp=[1.0, 0.0], ki=[1.0, 0.0], kd=[1.0, 0.0], cutoff=9.0) for _ in range(2)]
     for k in range(5):
         good = [vector(k, -k), ZERO, vector(1.0, 2.0), ZERO, ZERO]
@@ -185,7 +185,7 @@ def test_wrong_settings(options, code: str, values: tuple) -> None:
 
 @dataclass
 class Plain:
-    """One joint, written down step by step."""
+    """One joint, implemented step by step."""
 
     kp: float
     ki: float
@@ -226,8 +226,8 @@ SAMPLES = st.lists(st.tuples(st.floats(1e-4, 0.09), *[st.floats(-3.0, 3.0)] * 4)
 
 @given(st.lists(st.floats(0.0, 20.0), min_size=6, max_size=6), st.sampled_from(ANTI_WINDUP), SAMPLES)
 @examples(100)
-def test_as_one_that_is_written_plainly(gains, anti_windup, samples) -> None:
-    """Also where the caller writes to what it was given."""
+def test_it_agrees_with_the_plain_implementation(gains, anti_windup, samples) -> None:
+    """Also where the caller later changes the arrays that it passed."""
     gains = np.reshape(gains, (3, 2))
     pid = Pid(NAMES, *gains, limits=6.0, cutoff=15.0, anti_windup=anti_windup, tracking_time=0.05)
     plain = [Plain(*of_joint, anti_windup == "clamping") for of_joint in gains.T]
@@ -247,7 +247,7 @@ def moving(inertia: float, damping: float = 0.0) -> dyn_core.Model:
 
 
 def test_gains_by_hand() -> None:
-    """Friction that damps more than enough leaves no damping to ask for."""
+    """With friction above the desired damping, the derivative gain is 0."""
     q, w = np.zeros((1, 1)), 2.0 * math.pi
     for model, frequency, damping, expected in (
         (moving(2.0, damping=3.0), 0.5, 0.7, (2.0 * math.pi**2, 2.0 * 0.7 * math.pi * 2.0 - 3.0, 2.0)),
@@ -262,8 +262,8 @@ def test_gains_by_hand() -> None:
 
 
 @pytest.mark.parametrize("damping", [0.3, 1.0])
-def test_the_error_goes_as_was_asked_for(damping: float) -> None:
-    """The simulated block against the solution of the equation of second order."""
+def test_the_error_follows_the_desired_dynamics(damping: float) -> None:
+    """The simulated block against the solution of the second-order equation."""
     model, step, w = moving(0.5, damping=0.2), 1e-4, 2.0 * math.pi
     gains = joint_gains(model, np.zeros((1, 1)), 1.0, damping)
     simulator = dyn_core.Simulator(model.robot, dyn_core.SimulationSettings(step=step), q=[0.1])
@@ -273,16 +273,16 @@ def test_the_error_goes_as_was_asked_for(damping: float) -> None:
         simulator.step()
         t = k * step
         swing = math.cos(wd * t) + damping * w / wd * math.sin(wd * t) if wd else 1.0 + w * t
-        # The torque is constant during a step: half a step of delay.
+        # The torque is constant during a step, which is half a step of delay.
         expected = 0.1 * math.exp(-damping * w * t) * swing
         assert simulator.state.q[0] == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_greatest_inertia_counts_and_the_fastest_rate_is_an_eigenvalue() -> None:
+def test_gains_use_the_greatest_inertia_and_the_fastest_rate_is_an_eigenvalue() -> None:
     model, kd = dyn_core.compile_model(example("rx90")), np.array([500.0, 600.0, 0.0, 20.0, 1.0, 0.1])
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (50, 6))
     A = model.inertia_matrix(q)
-    gains = joint_gains(model, q, 500.0)  # so fast that friction does not count
+    gains = joint_gains(model, q, 500.0)  # so stiff that friction does not matter
     np.testing.assert_allclose(gains.inertia, np.diagonal(A, axis1=1, axis2=2).max(0))
     assert joint_gains(model, q[:1], 500.0).inertia[1] < gains.inertia[1]
     rates = np.linalg.eigvals(np.linalg.inv(A) @ np.diag(kd)).real

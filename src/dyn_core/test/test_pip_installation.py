@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pip install ./src/dyn_core` in an environment that has only what setup.py requires: no ROS, no colcon.
+"""`pip install ./src/dyn_core` in an environment with only the requirements of setup.py: no ROS, no colcon.
 
-No index is needed: the requirements are those of this interpreter, linked into the environment one by one.
-What is not declared is not there, and pip fails where something that is declared is missing.
+No package index is needed: the requirements are linked from this interpreter into the environment, one by
+one. Undeclared packages are absent there, and pip fails if a declared one is missing.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1]
 EXAMPLES = PACKAGE.parents[1] / "examples"
 ELSEWHERE = ("PYTHON", "AMENT", "COLCON", "CMAKE", "ROS", "LD_LIBRARY", "VIRTUAL_ENV", "PIP_")
-"""Beginnings of variables by which programs find what is installed elsewhere."""
+"""Prefixes of variables that point programs to other installations."""
 
 
 class Environment:
     def __init__(self, directory: Path, requirements: list[str]) -> None:
         self.directory, self.python = directory, directory / "bin" / "python"
-        # Where the system's package manager keeps no record of files, all that the system has is there.
+        # Without a record of files by the system's package manager, all system packages are visible.
         linked = all(distribution(name).files for name in requirements)
         venv.create(directory, symlinks=True, system_site_packages=not linked)
         for name in requirements if linked else []:
             self._link(name)
 
     def _link(self, name: str) -> None:
-        """Link a distribution, and all that it requires, from this interpreter."""
+        """Link a distribution and all its requirements from this interpreter."""
         found = distribution(name)
         (site,) = self.directory.glob("lib/python*/site-packages")
-        # A distribution built from sources lists files that are not installed, and not its metadata folder.
+        # A distribution built from sources lists files that are not installed, and omits its metadata folder.
         entries = {file.parts[0] for file in found.files or ()} | {Path(found._path).name}
         for entry in entries - {"..", "__pycache__"}:
             there = Path(str(found.locate_file(entry)))
             if there.exists() and not (site / entry).exists():
                 (site / entry).symlink_to(there)
         for required in found.requires or ():
-            if ";" not in required:  # neither an extra nor for another system
+            if ";" not in required:  # neither for an extra nor for another system
                 self._link(re.split(r"[^\w.-]", required)[0])
 
     def run(self, *command: str | Path) -> str:
@@ -61,7 +61,7 @@ def requirements() -> list[str]:
     nodes = ast.walk(ast.parse((PACKAGE / "setup.py").read_text()))
     (wanted,) = (node for node in nodes if isinstance(node, ast.keyword) and node.arg == "install_requires")
     version = tuple(map(int, distribution("setuptools").version.split(".")[:2]))
-    build = ["setuptools"] if version >= (70, 1) else ["setuptools", "wheel"]  # in order to build a wheel
+    build = ["setuptools"] if version >= (70, 1) else ["setuptools", "wheel"]  # needed to build a wheel
     return [*ast.literal_eval(wanted.value), *build]
 
 
@@ -70,7 +70,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     if importlib.util.find_spec("pip") is None:
         pytest.skip("pip is not installed")
     directory = tmp_path_factory.mktemp("installation")
-    # A copy, for a build leaves files in the checkout; with what an earlier build has left.
+    # A copy, as a build leaves files in the checkout; it contains leftovers of an earlier build.
     checkout = directory / "checkout"
     shutil.copytree(PACKAGE, checkout, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
     stale = checkout / "build" / "lib" / "dyn_core" / "moved_since.py"
@@ -105,13 +105,13 @@ print(dyn_core.__file__, len([import_module(name) for name in names if not name.
 """
 
 
-def test_each_module_needs_only_what_is_declared(environment: Environment) -> None:
+def test_each_module_imports_only_declared_packages(environment: Environment) -> None:
     file, count = environment.run(environment.python, "-c", IMPORT_ALL).split()
     assert Path(file).is_relative_to(environment.directory)
     assert int(count) > 100
 
 
-def test_all_of_the_package_is_there_and_nothing_else(environment: Environment) -> None:
+def test_the_installation_has_exactly_the_files_of_the_package(environment: Environment) -> None:
     (version,) = re.findall(r'version="(.*)"', (PACKAGE / "setup.py").read_text())
     assert environment.run(environment.directory / "bin" / "dyn", "--version") == f"dyn {version}\n"
     (installed,) = environment.directory.glob("lib/python*/site-packages/dyn_core")

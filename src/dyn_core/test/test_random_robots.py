@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All functions of random chains and trees agree with Pinocchio, and with one another in all backends.
+"""All functions of random chains and trees agree with Pinocchio, and the backends agree with each other.
 
-Any mix of joint types and axes, fixed joints, links without mass, joints that mimic others, 1 to 20 joints.
+Any mix of joint types and axes, fixed joints, massless links and mimic joints, 1 to 20 joints.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from dyn_core.robot.mdh.direct_geometry import link_placements
 
 seeds = st.integers(0, 2**32 - 1)
 MOST = 600
-"""Results of the largest programs that are compiled here: regressors of 6 joints."""
+"""Largest number of results of a program that is compiled here: that of regressors of 6 joints."""
 TOLERANCE = 1e-12
-"""Of inverse dynamics, relative to the greatest torque."""
+"""Error of inverse dynamics, relative to the greatest torque."""
 
 
 def missed(urdf: str, compiled: bool) -> list[str]:
-    """Findings, as text, that miss their bars."""
+    """Findings above their bars, as text."""
     robot = dyn_core.load_robot(urdf, snap=0)
     found = findings(urdf, robot, 2, lambda program: compiled and len(program.results) <= MOST, floor=1e-3)
     return [str(finding) for finding in found if finding.missed]

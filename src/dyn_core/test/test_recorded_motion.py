@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that are recorded, and stops on their way, against limits that are looked at by other means."""
+"""Motions to be recorded, and stops during them, against independently checked limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def made(model: Model, repetitions: int = 1) -> RecordedMotion:
     return recorded_motion(model, START, points(model), RunLimits(LIMITS), repetitions)
 
 
-def test_it_begins_where_the_robot_is_and_repeats_the_motion(model: Model) -> None:
+def test_the_motion_begins_at_the_robot_and_repeats(model: Model) -> None:
     motion, times = made(model, 2), np.linspace(0.0, 4.0, 200)
     assert motion.trajectory.motion(0.0).q == pytest.approx(START)
     wanted = rich_motion(model, 4.0, part_of_speed=0.6).at_many(times)
@@ -49,7 +49,7 @@ def test_it_begins_where_the_robot_is_and_repeats_the_motion(model: Model) -> No
     assert motion.end == pytest.approx(motion.begin + 8.0)
 
 
-def test_positions_alone_are_joined_smoothly_and_each_repetition_begins_at_the_first(model: Model) -> None:
+def test_points_with_positions_only_are_smooth_and_repetitions_begin_at_the_first(model: Model) -> None:
     q = np.array([[0.0] * 3, [0.4, 0.3, 0.1], [0.2, 0.6, 0.2]])
     none = np.full((3, 3), math.nan)
     given = TrajectoryPoints(JOINTS, np.array([0.0, 2.0, 4.0]), q, none, none)
@@ -60,23 +60,23 @@ def test_positions_alone_are_joined_smoothly_and_each_repetition_begins_at_the_f
 
 
 @pytest.mark.parametrize("at", [-0.01, 0.0, 1.0, 2.0, 3.95])
-def test_a_stop_stays_on_the_way_and_is_smooth(model: Model, at: float) -> None:
+def test_a_stop_stays_on_the_path_and_is_smooth(model: Model, at: float) -> None:
     motion = made(model)
     t = motion.begin + at
     times, stop = stopped(motion.trajectory, t, 0.4)
     assert not np.array([stop.qd[-1], stop.qdd[-1]]).any()
     fine_times, fine = stopped(motion.trajectory, t, 4.0)
-    # The derivatives are those of the positions, by central differences.
+    # Derivatives agree with central differences of the positions.
     step = 2 * (fine_times[1] - fine_times[0])
     assert (fine.q[2:] - fine.q[:-2]) / step == pytest.approx(fine.qd[1:-1], abs=2e-2)
     assert (fine.qd[2:] - fine.qd[:-2]) / step == pytest.approx(fine.qdd[1:-1], abs=1.5e-1)
     assert stop.qd[0] == pytest.approx(motion.trajectory.motion(t).qd, abs=0.1)
-    # Each position is one that was planned.
+    # Each position is on the planned path.
     way = motion.trajectory.sample_many(np.linspace(t, t + times[-1], 4000)).q
     assert np.abs(stop.q[:, None] - way[None]).max(axis=2).min(axis=1).max() < 1e-3
 
 
-def test_a_stop_takes_longer_where_the_efforts_are_small(model: Model) -> None:
+def test_a_stop_takes_longer_with_low_effort_limits(model: Model) -> None:
     motion = made(model)
     fastest = motion.begin + 1.0
 
@@ -94,15 +94,15 @@ def test_a_stop_takes_longer_where_the_efforts_are_small(model: Model) -> None:
     assert time_of(np.zeros(3)) == pytest.approx(2.0, abs=0.01), "the longest, where none will do"
 
 
-def test_joints_without_a_limit_brake_no_harder_than_they_are_moved(model: Model) -> None:
+def test_joints_without_a_limit_brake_no_harder_than_they_move(model: Model) -> None:
     motion = made(model)
     allowed, still = feasible(model, motion, np.full(3, math.inf)), (START[None], np.zeros((1, 3)))
     assert not allowed(Motion(*still, 3.0 * motion.fastest[None]))
     assert allowed(Motion(*still, motion.fastest[None]))
 
 
-def test_motions_that_cannot_be_made_are_refused(model: Model) -> None:
-    """A box on the way to the beginning, torques beyond the limits, and a motion without end, at once."""
+def test_impossible_motions_are_refused_at_once(model: Model) -> None:
+    """A box on the way to the start, torques beyond the limits, and an excessive duration."""
     box = ForbiddenBox("table", {"turn": (0.1, 0.2)})
     for limits, repetitions, code, values in (
         (RunLimits(LIMITS, boxes=(box,)), 1, "approach-enters-box", {"box": "table"}),
@@ -114,7 +114,7 @@ def test_motions_that_cannot_be_made_are_refused(model: Model) -> None:
             recorded_motion(model, START, points(model), limits, repetitions)
 
 
-def test_torques_beyond_all_numbers_are_too_great_of_joints_without_limits_too(model: Model) -> None:
+def test_excessive_torques_are_refused_without_effort_limits_too(model: Model) -> None:
     rest, qdd = np.zeros((3, 3)), np.outer([0.0, 1e300, 0.0], np.ones(3))
     joints = tuple(replace(joint, limits=Limits()) for joint in model.robot.joints)
     unlimited = compile_model(replace(model.robot, joints=joints), "runtime")

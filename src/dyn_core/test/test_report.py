@@ -51,7 +51,7 @@ def test_ticks_are_round_and_within(begin: float, power: float, count: int) -> N
         assert float(f"{b - a:.3e}"[0]) in (1.0, 2.0, 5.0)
 
 
-def test_a_straight_line_needs_two_points_and_a_corner_three_and_peaks_and_steps_stay() -> None:
+def test_curves_are_simplified_without_losing_corners_peaks_and_steps() -> None:
     x = np.linspace(0.0, 10.0, 1001)
     assert simplified(x, 3.0 * x, 1e-9)[0].tolist() == [0.0, 10.0]
     kept, y = simplified(x, np.abs(x - 4.0), 1e-9)
@@ -64,7 +64,7 @@ def test_a_straight_line_needs_two_points_and_a_corner_three_and_peaks_and_steps
 
 
 @pytest.mark.parametrize("tolerance", [0.01, 0.3])
-def test_what_is_left_out_is_near_to_what_is_drawn(tolerance: float) -> None:
+def test_omitted_points_are_close_to_the_drawn_curve(tolerance: float) -> None:
     random = np.random.default_rng(2)
     x = np.sort(random.uniform(0.0, 500.0, 3000))
     y = 80.0 * np.sin(x / 30.0) + random.normal(0.0, 0.05, 3000)
@@ -73,7 +73,7 @@ def test_what_is_left_out_is_near_to_what_is_drawn(tolerance: float) -> None:
     assert len(kept) < 3000
 
 
-def test_pieces_between_gaps() -> None:
+def test_curves_are_split_at_gaps() -> None:
     y = np.array([np.nan, 1.0, 2.0, np.inf, np.nan, 3.0])
     found = [(x.tolist(), y.tolist()) for x, y in pieces(np.arange(6.0), y)]
     assert found == [([1.0, 2.0], [1.0, 2.0]), ([5.0], [3.0])]
@@ -86,8 +86,11 @@ def points(path: ET.Element) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in re.findall(r"[ML](-?[\d.]+) (-?[\d.]+)", path.get("d", ""))]
 
 
-def test_a_plot_puts_numbers_where_they_belong() -> None:
-    """x from 0 to 10 on 66 to 550 px; y from -1 to 1, with 6 % of 2 at each side, on 200 to 26 px."""
+def test_a_plot_places_points_in_pixels() -> None:
+    """x from 0 to 10 on 66 to 550 px.
+
+    Y from -1 to 1, with a margin of 6 % of 2 on each side, on 200 to 26 px.
+    """
     curve = Curve("a & b", np.array([0.0, 5.0, 10.0]), np.array([-1.0, 1.0, 0.0]), 3, dashed=True)
     svg = ET.fromstring(line_plot("<title>", "time (s)", "q (rad)", [curve]))
     assert svg.find("title").text == "<title>"
@@ -105,7 +108,7 @@ def test_a_plot_puts_numbers_where_they_belong() -> None:
 @pytest.mark.parametrize(
     "values", [[], [0.0] * 5, [3.0] * 5, [np.nan] * 5, [1.0], [0.0, np.nan, np.inf, 1e-300, -1e300]], ids=str
 )
-def test_any_curve_makes_a_plot_within_its_frame(values: list[float]) -> None:
+def test_any_curve_gives_a_plot_within_its_frame(values: list[float]) -> None:
     curve = Curve("c", np.arange(len(values)) * 1.0, np.array(values))
     svg = ET.fromstring(line_plot("p", "x", "y", [curve]))
     for x, y in (point for path in svg.iter("path") for point in points(path)):
@@ -119,7 +122,7 @@ TEMPLATE = """{% extends "page.html" %}
 """
 
 
-def test_a_page_is_whole_and_needs_nothing_else(tmp_path: Path) -> None:
+def test_a_page_is_complete_and_self_contained(tmp_path: Path) -> None:
     template = tmp_path / "some.html"
     template.write_text(TEMPLATE)
     curves = [Curve("d & e", np.arange(3.0), np.arange(3.0), 2, dashed=True)]
@@ -143,8 +146,8 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("number", range(len(COLOURS)))
-def test_curves_stand_out_from_the_ground(number: int) -> None:
-    """WCAG 2 asks for a contrast of 3 for what is drawn."""
+def test_curves_have_enough_contrast(number: int) -> None:
+    """WCAG 2 requires a contrast of 3 for graphics."""
     for colour, ground in zip(COLOURS[number], ("#f6f7f9", "#1d2329"), strict=True):  # light and dark
         assert ground in rendered(Path(page.__file__).with_name("style.css"))
         bright, dark = sorted((luminance(colour), luminance(ground)), reverse=True)

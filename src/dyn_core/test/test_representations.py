@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formulations that the literature compares: equal to one another and to Pinocchio, and counted."""
+"""Formulations from the literature agree with each other and with Pinocchio, and their operation counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ chains = given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 8))
 
 
 class Case:
-    """A chain with revolute and prismatic joints, tilted gravity, and a state that moves and accelerates."""
+    """A chain with revolute and prismatic joints, tilted gravity, and a general state."""
 
     def __init__(self, seed: int, joints: int, massless: bool) -> None:
         random = np.random.default_rng(seed)
@@ -50,7 +50,7 @@ class Case:
 
 @examples(60, 20)
 @chains
-def test_torques_matrix_and_bias_are_those_of_pinocchio_and_of_models(seed: int, joints: int) -> None:
+def test_torques_matrix_and_bias_agree_with_pinocchio_and_models(seed: int, joints: int) -> None:
     case = Case(seed, joints, massless=True)
     for form in operation_counts.INVERSE.values():
         assert_close(form(case.chain, case.q, case.qd, case.qdd, case.gravity_0), case.tau)
@@ -63,14 +63,14 @@ def test_torques_matrix_and_bias_are_those_of_pinocchio_and_of_models(seed: int,
 
 @examples(60, 20)
 @chains
-def test_accelerations_undo_the_torques(seed: int, joints: int) -> None:
+def test_accelerations_invert_the_torques(seed: int, joints: int) -> None:
     case = Case(seed, joints, massless=False)
     hypothesis.assume(np.linalg.cond(case.A) < 1e5)
     for form in operation_counts.DIRECT.values():
         assert_close(form(case.chain, case.q, case.qd, case.tau.tolist(), case.gravity_0), case.qdd)
 
 
-def test_chains_go_on_with_themselves_and_other_robots_are_refused() -> None:
+def test_chains_can_be_extended_and_other_robots_are_refused() -> None:
     arm = example("rrp")
     longer = continued(arm, 8)
     assert longer.dof == 8
@@ -91,14 +91,14 @@ def written(what: str, name: str, most: int = 9) -> list[int]:
     return [operation_counts.as_written(FORMS[what][name], n).total for n in range(1, most + 1)]
 
 
-def test_growth() -> None:
+def test_growth_of_the_operation_counts() -> None:
     found = {name: polynomial(written(TORQUES, name)[3:]) for name in FORMS[TORQUES]}
     found["Uicker-Kahn"] = polynomial(written(TORQUES, "Uicker-Kahn")[1:])
     assert set(found.items()) == {
         *(("Uicker-Kahn", (4, 57.5)), ("Waters", (2, 188.0)), ("Lagrangian, 4 x 4", (1, 1231.0))),
         *(("Lagrangian, 3 x 3", (1, 485.0)), ("angular velocity", (2, 12.0)), ("Newton-Euler", (1, 228.0))),
     }
-    # Far over 100 000 operations for six joints (Silver 1981, sec. 1.2)
+    # Well above 100 000 operations for six joints (Silver 1981, sec. 1.2)
     assert written(TORQUES, "Uicker-Kahn")[5] > 1e5
     for name in EQUATIONS:
         order = polynomial(written(MATRIX, name)[3:])
@@ -110,8 +110,8 @@ def test_growth() -> None:
     assert operation_counts.slope(3, 24) == 3.0
 
 
-def test_models_need_fewer_operations() -> None:
-    """Of each algorithm, the text that models are traced from leaves fewer operations than the plain one."""
+def test_algorithms_of_models_need_fewer_operations_than_plain_ones() -> None:
+    """For each algorithm, the code that models are traced from."""
     for what, name in ((what, name) for what, names in PRODUCTION.items() for name in names):
         model, plain = counts(what, name, 3)[2], counts(what, name.removeprefix("of models, "), 3)[2]
         assert model.written is None
@@ -119,15 +119,15 @@ def test_models_need_fewer_operations() -> None:
         assert model.arm.total < plain.arm.total
 
 
-def test_tracing_makes_matrices_of_both_sizes_the_same() -> None:
-    """What 4 x 4 matrices hold beside rotations and positions is 0 and 1, which tracing leaves out."""
+def test_tracing_gives_the_same_counts_for_both_matrix_sizes() -> None:
+    """The constant entries 0 and 1 of 4 x 4 matrices are removed by tracing."""
     large, small = (counts(TORQUES, f"Lagrangian, {size}", 4) for size in ("4 x 4", "3 x 3"))
     assert [(x.general, x.arm) for x in large] == [(x.general, x.arm) for x in small]
     assert [x.written for x in large] != [x.written for x in small]
 
 
-def test_the_pass_against_walker_orin_and_composite_links() -> None:
-    """The pass takes fewer than n + 1 recursions, and more than composite links, from two joints on."""
+def test_the_pass_needs_fewer_operations_than_walker_orin() -> None:
+    """From two joints on, it takes fewer than n + 1 recursions, and more than composite bodies."""
     for n in each(range(2, 13), 2, 3, 6):
         orin, one, links = (counted(MATRIX, name, n, example("rx90")) for name in EQUATIONS)
         assert links.written.total < one.written.total < orin.written.total
@@ -139,7 +139,7 @@ def test_the_pass_against_walker_orin_and_composite_links() -> None:
 
 TITLES = ("as written", "traced, all constants symbols", "traced, rx90")
 LONG = {"Uicker-Kahn": 8}
-"""Joints up to which a formulation is counted here that takes long for more; beyond, the polynomial holds."""
+"""Number of joints up to which a slow formulation is counted here; beyond it, the polynomial is used."""
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def page() -> str:
 
 
 def row_of(page: str, what: str, title: str, name: str) -> tuple[list[int], str]:
-    """The counts for 1 to 12 joints that the page has, and the growth."""
+    """The counts for 1 to 12 joints of the page, and the growth."""
     part = page.split(f"### {what}, {title}\n")[1].split("\n#")[0]
     (row,) = (line for line in part.splitlines() if line.startswith(f"| {name} |"))
     *cells, growth = row.strip("| ").split(" | ")[1:]
@@ -161,7 +161,7 @@ def row_of(page: str, what: str, title: str, name: str) -> tuple[list[int], str]
 @pytest.mark.parametrize(
     ("what", "name"), [(what, name) for what in FORMS for name in (*FORMS[what], *PRODUCTION[what])]
 )
-def test_the_page_has_what_is_counted(page: str, what: str, name: str) -> None:
+def test_the_page_has_the_present_counts(page: str, what: str, name: str) -> None:
     most = min(LONG.get(name, 12), 12 if TIMES else 6)
     for title, column in zip(TITLES, zip(*counts(what, name, most), strict=True), strict=True):
         if column[0] is None:
@@ -185,7 +185,7 @@ def test_the_page_has_the_ratios_of_the_pass(page: str) -> None:
             assert row.strip("| ").split(" | ")[1:] == expected
 
 
-def test_the_page_says_of_the_papers_what_the_tables_say(page: str) -> None:
+def test_the_page_quotes_figures_that_agree_with_its_tables(page: str) -> None:
     """The figures beside the claims of Silver, and of Kvrgic and Vidakovic."""
     said = page.split("## What holds of what the papers say\n")[1]
     kahn, large, small, newton = (
@@ -228,7 +228,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert row.split()[1:] == ["178", "406", "2", "counted"]
 
 
-def test_what_the_command_refuses() -> None:
+def test_wrong_arguments_of_the_command_are_refused() -> None:
     for robot, options, code, values in (
         ("two_branch", [], "robot-branched", {"robot": "two_branch", "joint": "right_shoulder"}),
         ("rrp", ["--link", "arm"], "forms-of-link", {}),

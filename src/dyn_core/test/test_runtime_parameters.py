@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models whose parameters are set while they are in use."""
+"""Models whose parameters are changed while they are in use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FUNCTIONS = {
     **dict.fromkeys(("inertia_and_bias", "bias_torques", "coriolis_torques"), 2),
     **dict.fromkeys(("inertia_matrix", "gravity_torques", "friction_torques"), 1),
 }
-"""Number of vectors that each takes."""
+"""Number of input vectors of each function."""
 GRAVITY = (1.0, -2.0, 9.0)
 
 
@@ -37,7 +37,7 @@ def states(n: int, count: int = 9) -> np.ndarray:
 
 
 def other_parameters(robot: dyn_core.Robot) -> np.ndarray:
-    """Those of bodies that can be, so that direct dynamics are well-conditioned."""
+    """Physically possible parameters, so that direct dynamics are well-conditioned."""
     random = np.random.default_rng(8)
     values = np.array(robot.parameters).reshape(-1, 14)
     values[:, :10] *= random.uniform(1.0, 3.0, (len(values), 1))
@@ -47,7 +47,7 @@ def other_parameters(robot: dyn_core.Robot) -> np.ndarray:
 
 @pytest.mark.parametrize("backend", ["c", "python"])
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
-def test_same_as_a_model_with_these_parameters_baked_in(name: str, backend: str) -> None:
+def test_values_agree_with_a_model_that_has_these_parameters_baked_in(name: str, backend: str) -> None:
     robot = example(name)
     model = runtime(robot, backend=backend)
     values, kept = other_parameters(robot), model.gravity_torques
@@ -76,7 +76,7 @@ def test_random_trees_against_the_reference(seed: int) -> None:
         assert_close(getattr(model, function)(*state), getattr(expected, function)(*state), 1e-9)
 
 
-def test_values_by_name_leave_the_others() -> None:
+def test_values_by_name_leave_the_others_unchanged() -> None:
     model = runtime(example("rrp"))
     expected = dict(zip(model.parameter_names, model.parameters, strict=True)) | {"M3": 7.0, "Fv1": 0.5}
     model.set_parameters({"M3": 7.0, "Fv1": 0.5})
@@ -104,7 +104,7 @@ def test_wrong_values_change_nothing() -> None:
         np.testing.assert_array_equal(model.gravity, (0.0, 0.0, -9.81))
 
 
-def test_parameters_that_are_baked_or_left_out_cannot_be_set() -> None:
+def test_baked_and_left_out_parameters_cannot_be_set() -> None:
     baked = dyn_core.compile_model(example("rrp"))
     np.testing.assert_array_equal(baked.parameters, baked.robot.parameters)
     np.testing.assert_array_equal(baked.gravity, (0.0, 0.0, -9.81))
@@ -119,7 +119,7 @@ def test_parameters_that_are_baked_or_left_out_cannot_be_set() -> None:
     model.set_parameters(model.parameters)
 
 
-def test_copies_have_parameters_of_their_own() -> None:
+def test_copies_have_their_own_parameters() -> None:
     model = runtime(example("rrp"))
     model.set_parameters(other_parameters(model.robot), gravity=GRAVITY)
     motion = states(3)
@@ -131,8 +131,8 @@ def test_copies_have_parameters_of_their_own() -> None:
         np.testing.assert_array_equal(model.inverse_dynamics(*motion), expected)
 
 
-def test_no_call_sees_half_a_change() -> None:
-    """One thread swaps between two sets of parameters while others compute, single samples and batches."""
+def test_no_call_sees_a_partial_change() -> None:
+    """One thread swaps two sets of parameters while others compute single samples and batches."""
     model = runtime(example("rx90"))
     sets = [np.array(model.robot.parameters), other_parameters(model.robot)]
     motion = states(6, 200)
@@ -168,7 +168,7 @@ def test_no_call_sees_half_a_change() -> None:
         assert swapping.result() > 10
 
 
-def test_calls_leave_no_references_behind() -> None:
+def test_calls_leak_no_references() -> None:
     model = runtime(example("rrp"))
     motion = states(3)
     prepared = model._tuning.prepared[0]
@@ -180,7 +180,7 @@ def test_calls_leave_no_references_behind() -> None:
     assert sys.getrefcount(prepared) == before
 
 
-def test_terms_of_parameters_alone_are_not_computed_at_each_call() -> None:
+def test_terms_of_parameters_only_are_not_computed_at_each_call() -> None:
     whole = traced_from(symbolic_robot(example("rx90")), "inverse_dynamics").operation_counts
     model = runtime(example("rx90"), backend="python")
     counts = model.operation_counts("inverse_dynamics")
@@ -191,8 +191,8 @@ def test_terms_of_parameters_alone_are_not_computed_at_each_call() -> None:
 
 @pytest.mark.parametrize("kind", ["baked", "runtime"])
 @pytest.mark.parametrize("backend", ["c", "python"])
-def test_a_robot_has_forward_dynamics_as_soon_as_inertia_resists_its_joints(kind: str, backend: str) -> None:
-    """Else its program divides by zero, and runs all the same, as where a joint moves no inertia."""
+def test_forward_dynamics_work_as_soon_as_parameters_give_inertia(kind: str, backend: str) -> None:
+    """Without inertia the program divides by zero, but still runs."""
     robot, motion = example("rrp"), states(3)
     massless = robot.with_parameters([0.0] * len(robot.parameters))
     model = dyn_core.compile_model(massless, kind, backend)
@@ -220,7 +220,7 @@ PAYLOAD = """
 
 
 @pytest.mark.parametrize("name", ["rx90", "two_branch"])
-def test_payload(name: str) -> None:
+def test_payload_changes_the_parameters_of_its_body(name: str) -> None:
     robot = example(name)
     for link in robot.link_names[:: max(1, len(robot.link_names) // 4)]:
         text = (ROBOTS / f"{name}.urdf").read_text().replace("</robot>", PAYLOAD.format(link=link))
@@ -235,7 +235,7 @@ def test_payload(name: str) -> None:
             np.testing.assert_allclose(model.inverse_dynamics(*sample), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_wrong_payloads() -> None:
+def test_wrong_payloads_are_refused() -> None:
     for link, arguments, code, values in (
         ("nose", (1.0,), "link-unknown", {"robot": "rrp", "link": "nose"}),
         ("slider", (-1.0,), "held-mass-negative", {"link": "slider", "mass": -1.0}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All C and C++ that is written runs under the sanitizers for undefined behaviour and addresses."""
+"""All generated C and C++ runs under the sanitizers for undefined behaviour and addresses."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def all_programs(robot: dyn_core.Robot) -> list[Program]:
     return [*programs(robot), *tunables]
 
 
-def test_the_loops_over_samples(cc: tuple[str, ...], tmp_path: Path) -> None:
-    """One sample, and a batch that ends with a block that is not full.
+def test_loops_over_samples(cc: tuple[str, ...], tmp_path: Path) -> None:
+    """One sample, and a batch that ends with an incomplete block.
 
-    The loops are those of larger robots, whose straight lines of code run in the tests of emitted C.
+    Larger robots use the same loops; their straight-line code runs in the tests of emitted C.
     """
     chosen = all_programs(example("rrp"))
     for number in each(range(len(chosen)), 0, len(chosen) - 1):
@@ -94,7 +94,7 @@ int main(void)
 
 @pytest.mark.parametrize("robot", some(["rrp", "two_branch"], "rrp"))
 def test_emitted_c(cc: tuple[str, ...], robot: str, tmp_path: Path) -> None:
-    """Called with arrays that end where the address sanitizer sees it; each is a file of its own."""
+    """The arrays end where the address sanitizer detects an access; each file is separate."""
     sources, calls, main = [], [], tmp_path / "main.c"
     for program in programs(example(robot)):
         sources.append(tmp_path / f"{program.name}.c")
@@ -145,7 +145,7 @@ def test_the_module_in_python(cc: tuple[str, ...], tmp_path: Path) -> None:
 def in_python(
     cc: tuple[str, ...], code: str, library: Path, *words: object, options: str = "detect_leaks=0"
 ) -> str:
-    """What Python code prints that uses a library, with the sanitizer loaded first."""
+    """Return the output of Python code that uses a library, with the sanitizer loaded first."""
     runtime = run(*cc, "-print-file-name=libasan.so").strip()
     if not Path(runtime).is_absolute():
         pytest.skip(f"{cc[0]} has no address sanitizer that can be loaded into Python")
@@ -178,7 +178,7 @@ def test_whole_steps_in_python(cc: tuple[str, ...], robot: str, tmp_path: Path) 
 
 
 def test_the_search_for_torques_in_python(cc: tuple[str, ...], tmp_path: Path) -> None:
-    """With memory that is NaN before it is written to: what is not finite has no answer."""
+    """The work memory is NaN before it is written, and input that is not finite has no result."""
     library = compiled(cc, search_source(), tmp_path / "search.c")
     words = (len(Layout.NAMES), *(Layout.NAMES.index(name) for name in ("wished_qdd", *LIMITED)))
     filled = "detect_leaks=0:max_malloc_fill_size=1000000:malloc_fill_byte=255"

@@ -60,7 +60,7 @@ def test_a_side_file(tmp_path: Path) -> None:
     assert [joint.Ia for joint in robot.joints] == [0.4, 0.0, 1.0]
     assert robot.joint("j2").friction == Friction(Fv=1.0, Fs=5.0, Fo=-0.1)
     assert robot.joint("j1").friction == Friction(Fv=1.0, Fs=2.0, Fo=0.0)
-    # Where loops do not close is found with the dynamics.
+    # Open loops are found when the dynamics are computed.
     with refused("assembly-far-from-closed", robot="arm"):
         dyn_core.compile_model(robot)
     for side in ("# nothing\n", "loops:\npassive: ~\n", {}, {"loops": []}):
@@ -123,7 +123,7 @@ TEXTS += [(replaced(SIDE, *changes), expected) for *changes, expected in CHANGES
 
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS, ids=[expected for _, expected in TEXTS])
-def test_mistakes(text: str, expected: str, tmp_path: Path) -> None:
+def test_wrong_side_files_are_refused(text: str, expected: str, tmp_path: Path) -> None:
     assert refusal(dyn_core.load_robot, urdf(), loops=text) == expected
     path = tmp_path / "side.yaml"
     path.write_text(text)
@@ -133,7 +133,7 @@ def test_mistakes(text: str, expected: str, tmp_path: Path) -> None:
     assert caught.value.file == str(path)
 
 
-def test_wrong_data() -> None:
+def test_wrong_data_are_refused() -> None:
     for data in ({"loops": {1, 2}}, {"passive": [None]}, {"assembly": {"j1": True}}, 3):
         with pytest.raises(dyn_core.DynError):
             dyn_core.load_robot(urdf(), loops=data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters, differences, decimation and even times, against formulas and measured data."""
+"""Filters, differences, decimation and resampling, against formulas and measured data."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ M = motion(rate=RATE, duration=10.0)
 
 
 def conditioned(m: Motion, time: np.ndarray | None = None, **settings: object) -> Signals:
-    """Return the signals of a motion, with other stamps if they are given, and a cutoff of 40 Hz."""
+    """Return the signals of a motion with a cutoff of 40 Hz and, if given, other stamps."""
     log = log_of(m, time=m.time if time is None else time)
     return dyn_core.condition(log, Protocol(**{"cutoff": 40.0, **settings}))
 
 
 def assert_accelerations(signals: Signals, start: float = 0.0, tolerance: float = 2e-3) -> None:
-    """Compare with the motion that was `start` before the first stamp."""
+    """Compare with the motion at times that begin `start` before the first stamp."""
     truth = motion(time=signals.time + start).qdd
     np.testing.assert_allclose(signals.qdd, truth, atol=tolerance * np.abs(truth).max())
 
@@ -49,7 +49,7 @@ def codes(signals: Signals) -> list[str]:
 
 @pytest.mark.parametrize("order", [1, 2, 4, 8])
 @pytest.mark.parametrize("ratio", [0.2, 0.5, 1.0, 1.5])
-def test_the_gain_of_the_low_pass(order: int, ratio: float) -> None:
+def test_the_gain_of_the_low_pass_agrees_with_the_formula(order: int, ratio: float) -> None:
     cutoff = 20.0
     t = np.arange(20_000) / 1000.0
     wave = np.sin(2 * np.pi * ratio * cutoff * t)
@@ -60,7 +60,7 @@ def test_the_gain_of_the_low_pass(order: int, ratio: float) -> None:
     np.testing.assert_allclose(filtered, gain * wave[5000:-5000], atol=1e-6)
 
 
-def test_ends_are_forgotten_after_the_margin() -> None:
+def test_filter_transients_end_within_the_margin() -> None:
     t = np.arange(4000) / RATE
     wave = np.sin(2 * np.pi * 0.7 * t + 0.4) + 0.3 * t
     for cutoff in (5.0, 20.0, 60.0):
@@ -94,7 +94,7 @@ def test_differences_are_exact_for_polynomials(m: int) -> None:
 
 @pytest.mark.parametrize("m", [1, 2, 3])
 @pytest.mark.parametrize("frequency", [1.0, 10.0, 40.0])
-def test_the_gain_of_differences(m: int, frequency: float) -> None:
+def test_the_gain_of_differences_agrees_with_the_formula(m: int, frequency: float) -> None:
     w, T = 2 * np.pi * frequency, 1.0 / RATE
     t = np.arange(1000) * T
     qd, qdd = differences(np.sin(w * t), T, m)
@@ -140,7 +140,7 @@ def test_signals_of_joints_are_found_by_name() -> None:
         signals.of_joints("ad")
 
 
-def test_a_motion_comes_out_with_its_derivatives() -> None:
+def test_a_motion_is_conditioned_with_its_derivatives() -> None:
     signals = conditioned(M)
     truth = motion(time=signals.time)
     for name in ("q", "qd", "qdd", "tau"):
@@ -164,7 +164,7 @@ def test_noise_and_quantisation() -> None:
     assert 6.0 < signals.cutoff < 40.0
 
 
-def test_segments_are_filtered_by_themselves() -> None:
+def test_segments_are_filtered_separately() -> None:
     m = motion(rate=RATE, duration=12.0)
     part = m.part(np.r_[0:2000, 2600:6000])
     # In the second segment the robot was elsewhere.
@@ -176,7 +176,7 @@ def test_segments_are_filtered_by_themselves() -> None:
     assert len(W) == len(tau) == signals.decimated_segments[-1][1] == 462 + 812
 
 
-def test_the_part_that_fits_and_the_part_that_is_held_out() -> None:
+def test_the_log_is_split_into_fitted_and_held_out_parts() -> None:
     signals = conditioned(M.part(np.r_[0:2000, 2500:5000]), cutoff=30.0, margin=0, half_width=1)
     train, held_out = signals.split()
     assert len(train.time) == round(0.65 * len(signals.time)) == len(signals.time) - len(held_out.time)
@@ -185,12 +185,12 @@ def test_the_part_that_fits_and_the_part_that_is_held_out() -> None:
     assert held_out.segments == ((0, len(held_out.time)),)
 
 
-def test_pieces_that_a_cut_leaves() -> None:
+def test_segments_after_a_cut() -> None:
     signals = conditioned(M.part(np.r_[0:3240, 3600:5000]), cutoff=30.0, margin=10, decimate=8)
     assert signals.segments == ((0, 3220), (3220, 4600))
     train, held_out = replace(signals, train=0.699).split()
     assert (len(train), len(held_out)) == (3215, 1385)
-    # Of the last 5 samples of the first segment, which are too few to be filtered, nothing is left.
+    # Nothing is left of the last 5 samples of the first segment, which are too few to be filtered.
     assert held_out.segments == ((0, 5), (5, 1385))
     assert held_out.decimated_segments[0] == (0, 0)
     for part in (train, held_out):
@@ -202,7 +202,7 @@ def test_pieces_that_a_cut_leaves() -> None:
     assert nothing.parallel(nothing.qdd)[0].shape == (0, 3)
 
 
-def test_settings_that_make_no_sense() -> None:
+def test_wrong_settings_are_refused() -> None:
     small, wrong = "setting-too-small", "setting-range"
     cutoffs = [("cutoff", given, small) for given in (-1.0, float("nan"))]
     for name, given, code in (*cutoffs, ("order", 0, small), ("margin", -1, wrong), ("decimate", 0, wrong)):
@@ -219,7 +219,7 @@ def test_settings_that_make_no_sense() -> None:
         conditioned(m, cutoff=None, rate=1e9)
 
 
-def test_joints_without_efforts_stay_without() -> None:
+def test_joints_without_efforts_stay_without_efforts() -> None:
     m = motion(rate=RATE)
     m.tau[:, 1] = np.nan
     rng = np.random.default_rng(0)
@@ -231,8 +231,8 @@ def test_joints_without_efforts_stay_without() -> None:
 
 
 @pytest.mark.parametrize("jitter", [0.1, 0.3, 0.45, "some"])
-def test_samples_at_irregular_times_go_by_their_stamps(jitter: float | str) -> None:
-    """All of them, or two samples that were taken late."""
+def test_irregular_samples_are_resampled_by_their_stamps(jitter: float | str) -> None:
+    """All samples are irregular, or only two late ones."""
     time = np.arange(5000) / RATE
     if isinstance(jitter, str):
         time[[1000, 3000]] += 0.6 / RATE
@@ -245,14 +245,14 @@ def test_samples_at_irregular_times_go_by_their_stamps(jitter: float | str) -> N
 
 
 @pytest.mark.parametrize("jitter", [0.1, 0.3, 1.0])
-def test_late_stamps_of_even_samples_are_not_believed(jitter: float) -> None:
+def test_late_stamps_of_regular_samples_are_ignored(jitter: float) -> None:
     stamps = np.sort(M.time + jitter / RATE * np.random.default_rng(0).exponential(1.0, len(M.time)))
     signals = conditioned(M, stamps)
     assert "segments-stamps-ignored-at-rate" in codes(signals)
     assert_accelerations(signals, stamps[0] - jitter / RATE, 0.05)
 
 
-def test_joints_at_rest_do_not_matter_for_stamps() -> None:
+def test_joints_at_rest_do_not_affect_stamps() -> None:
     generator = np.random.default_rng(0)
     m = motion(rate=RATE, duration=10.0)
     m.q[:, 1:] = 0.3 + 1e-5 * generator.standard_normal((len(m.q), 2))
@@ -261,7 +261,7 @@ def test_joints_at_rest_do_not_matter_for_stamps() -> None:
 
 
 @pytest.mark.parametrize("late", [0.5, 0.997, 0.99999])
-def test_a_single_late_stamp_does_not_bend_the_motion(late: float) -> None:
+def test_a_single_late_stamp_does_not_distort_the_motion(late: float) -> None:
     stamps = M.time.copy()
     stamps[[1000, 3000]] += late / RATE
     signals = conditioned(M, stamps)
@@ -270,7 +270,7 @@ def test_a_single_late_stamp_does_not_bend_the_motion(late: float) -> None:
 
 
 def test_stamps_in_bursts() -> None:
-    """Few bursts among even stamps, and bursts alone."""
+    """A few bursts among regular stamps, and bursts only."""
     stamps = M.time.copy()
     for first in range(300, 4500, 700):
         stamps[first : first + 5] = stamps[first + 5] - 1e-6 * np.arange(5, 0, -1)
@@ -289,7 +289,7 @@ def test_lost_samples_and_another_rate() -> None:
     assert_accelerations(signals)
 
 
-def test_samples_that_are_too_close_for_a_spline() -> None:
+def test_samples_that_are_too_close_for_a_spline_are_refused() -> None:
     generator = np.random.default_rng(0)
     time = np.sort(np.concatenate([np.arange(2000) / RATE, generator.uniform(0.0, 3.99, 500)]))
     m = motion(time=time)
@@ -301,18 +301,18 @@ def test_samples_that_are_too_close_for_a_spline() -> None:
 
 @pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-3])
 @pytest.mark.parametrize("rate", [125.0, 1000.0])
-def test_the_cutoff_keeps_the_motion_and_not_the_noise(noise: float, rate: float) -> None:
+def test_the_cutoff_keeps_the_motion_and_removes_the_noise(noise: float, rate: float) -> None:
     m = motion(rate=rate, duration=30.0)
     q = m.q + noise * np.random.default_rng(0).standard_normal(m.q.shape)
     proposal = propose_cutoff(q, rate, [(0, len(q))], m.joints)
-    # The motion goes up to 2.5 Hz: of that 0.1 % may be lost, and no more than necessary be kept.
+    # The motion goes up to 2.5 Hz: it may lose 0.1 %, and the cutoff may be no higher than necessary.
     assert 2.4 * 2.5 - 0.5 < proposal.cutoff < 60.0
     assert proposal.reason.code in ("cutoff-by-noise", "cutoff-by-band")
     assert proposal.reason.values["cutoff"] == proposal.cutoff
 
 
 @pytest.mark.parametrize("protocol", [EMPS_PROTOCOL, Protocol()], ids=["published", "by_the_data"])
-def test_emps_has_the_parameters_that_were_published(protocol: Protocol) -> None:
+def test_emps_gives_the_published_parameters(protocol: Protocol) -> None:
     """Janot, Gautier and Brunot 2019: IDIM-LS of the electro-mechanical positioning system."""
     log = dyn_core.read_log(dataset("emps") / "DATA_EMPS.mat", EMPS_MAP)
     assert log.units == ("m",)
@@ -324,7 +324,7 @@ def test_emps_has_the_parameters_that_were_published(protocol: Protocol) -> None
     # Mass (kg), viscous and Coulomb friction (N s/m, N), offset (N).
     published, deviations = np.transpose([EMPS_PUBLISHED[name] for name in ("MR1", "Fv1", "Fs1", "Fo1")])
     assert np.all(np.abs(found - published) < deviations)
-    # The filter of both sides leaves out 63 samples at each end, where the axis hardly moves.
+    # The zero-phase filter drops 63 samples at each end, where the axis hardly moves.
     assert np.linalg.cond(W) == pytest.approx(25.9883, abs=0.1)
     assert np.linalg.norm(tau - W @ found) / np.linalg.norm(tau) < 0.0408
 
@@ -337,21 +337,21 @@ def test_the_protocol_of_ur10() -> None:
     sections = scipy.signal.butter(4, 10.0, fs=125.0, output="sos")
     for ours, raw in ((signals.q, log.q), (signals.tau, log.tau)):
         np.testing.assert_allclose(ours, scipy.signal.sosfiltfilt(sections, raw, axis=0)[25:-25], atol=1e-9)
-    # The recorded velocities are other people's differences.
+    # The recorded velocities are differences by the authors.
     assert log.qd is not None
     np.testing.assert_allclose(signals.qd, log.qd[25:-25], atol=0.05)
     train, held_out = signals.split()
     assert (len(train.time), len(held_out.time)) == (2204, 1187)
 
 
-def test_scipy_is_loaded_where_it_is_used() -> None:
+def test_scipy_is_imported_on_first_use() -> None:
     code = "import sys, dyn_core as d; d.Protocol(); print('scipy' in sys.modules, 'rosbags' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
 
 
 @pytest.mark.parametrize("kind", ["noise", "last bit"])
-def test_joints_that_stand_have_no_say_in_the_cutoff(kind: str) -> None:
+def test_joints_at_rest_do_not_affect_the_cutoff(kind: str) -> None:
     rng = np.random.default_rng(6)
     t = np.arange(0.0, 20.0, 1.0 / RATE)
     moving = np.sin(2 * np.pi * 0.4 * t) + 1e-5 * rng.normal(size=len(t))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated robots with springs: stiff ones at 1 kHz, their energy, and what another integrator says."""
+"""Simulated robots with springs: stiff springs at 1 kHz, energy, and another integrator."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def arm(stiffness: float, damping: float = 0.0, only: tuple[str, ...] = ()) -> t
 
 
 def swinging(robot: Robot, step: float = 1e-3, integrator: Any = "auto", substeps: int = 1) -> Simulator:
-    """A simulator that lets an arm move without friction and limits."""
+    """A simulator of an arm without friction and limits."""
     return Simulator(robot, SimulationSettings(step, integrator, substeps, **FREE), q=POSE)
 
 
@@ -57,16 +57,16 @@ def test_energy_of_an_arm_that_swings_at_1_khz(stiffness: float) -> None:
         state = run(simulator, 20)
         drifts.append(oracle.energy(state.q, state.qd) - first)
         kinetic = max(kinetic, first + drifts[-1] - oracle.energy(state.q, np.zeros(12)))
-    assert kinetic > 100.0  # it did swing
+    assert kinetic > 100.0  # the arm swings
     worst = np.abs(drifts)
     assert worst.max() <= 1e-5 * kinetic
-    assert worst[100:].max() <= 2.0 * worst[:100].max()  # it does not grow
+    assert worst[100:].max() <= 2.0 * worst[:100].max()  # the energy does not grow
     stretch = np.abs(state.q[:6] - state.q[6:]).max()
-    assert stretch <= 200.0 / stiffness  # the springs hold what the arm weighs, and no more
+    assert stretch <= 200.0 / stiffness  # the springs hold the weight of the arm
 
 
-def test_the_step_keeps_its_energy_exactly_where_only_springs_act() -> None:
-    """A mass on a spring that would turn up to 30 rad of its swing within a step."""
+def test_the_step_conserves_energy_exactly_where_only_springs_act() -> None:
+    """A mass on a spring whose phase advances by up to 30 rad within a step."""
     text = dyn_core.write_urdf(block(mass=2.0))
     for stiffness in (10.0, 1e7, 2e9):
         robot = dyn_core.load_robot(text, {"elastic": {"slide": {"stiffness": stiffness, "rest": 0.5}}})
@@ -79,7 +79,7 @@ def test_the_step_keeps_its_energy_exactly_where_only_springs_act() -> None:
 
 @pytest.mark.parametrize("damping", some([0.0, 30.0], 30.0))
 def test_energy_balance(damping: float) -> None:
-    """What actuators and springs give and take is what the energy changes by."""
+    """The energy changes by the work of actuators and springs."""
     robot, oracle = arm(2e4, damping)
     simulator = swinging(robot)
     first = oracle.energy(simulator.state.q, simulator.state.qd)
@@ -95,12 +95,12 @@ def test_energy_balance(damping: float) -> None:
     assert abs(now - first - work + lost) <= 1e-4 * abs(work)
 
 
-def test_the_motion_of_another_integrator() -> None:
-    """Of order 2, beside Pinocchio's inertia matrix integrated by a method of order 16."""
+def test_motion_agrees_with_another_integrator() -> None:
+    """The simulator has order 2; Pinocchio's inertia matrix is integrated by a method of order 16."""
     robot, oracle = arm(1e3, 4.0, only=("joint_2", "joint_5"))
     robot = replace(robot, joints=tuple(replace(joint, friction=Friction()) for joint in robot.joints))
     n = robot.dof
-    tau = np.array([5.0, 0.0, -3.0, 1.0, 0.0, 0.2, 30.0, 0.5])  # none on elastic joints
+    tau = np.array([5.0, 0.0, -3.0, 1.0, 0.0, 0.2, 30.0, 0.5])  # no friction on elastic joints
     start = np.concatenate([Simulator(robot, q=POSE).state.q, np.zeros(n)])
 
     def derivative(x: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ def test_the_motion_of_another_integrator() -> None:
     assert (np.array(errors)[[0, 2, 3]] < [2e-3, 1e-5, 0.2]).all()
 
 
-def test_stiff_springs_move_as_rigid_joints_do() -> None:
+def test_stiff_springs_move_like_rigid_joints() -> None:
     robot, _ = arm(1e7)
     rotors = {name: robot.joint(f"{name}_motor").Ia for name in JOINTS}
     rigid = swinging(dyn_core.load_robot(RX90, loops={"rotor_inertia": rotors}))
@@ -126,10 +126,10 @@ def test_stiff_springs_move_as_rigid_joints_do() -> None:
 
 
 @pytest.mark.parametrize("integrator", ["auto", "semi_implicit_euler"])
-def test_friction_stops_and_the_wrench_of_the_environment_with_stiff_springs(integrator: Any) -> None:
+def test_friction_stops_and_wrenches_with_stiff_springs(integrator: Any) -> None:
     robot = dyn_core.load_robot(ROBOTS / "high_speed_machine.urdf", loops=ROBOTS / "high_speed_machine.yaml")
     simulator = Simulator(robot, SimulationSettings(integrator=integrator))
-    state = run(simulator, 300, {"axis_x": 59.0, "axis_y": -79.0})  # less than Coulomb friction
+    state = run(simulator, 300, {"axis_x": 59.0, "axis_y": -79.0})  # below Coulomb friction
     axes = [robot.joint_names.index(name) for name in ("axis_x", "axis_y")]
     assert not state.qd[axes].any()
     assert np.abs(state.q[axes]).max() < 1e-4  # the base swung when the arm was put on it
@@ -142,7 +142,7 @@ def test_friction_stops_and_the_wrench_of_the_environment_with_stiff_springs(int
     assert state.q[robot.joint_names.index("cart_z")] == pytest.approx((1000.0 - weight) / 6e7, rel=1e-3)
 
 
-def test_the_runge_kutta_method_says_which_springs_are_too_stiff() -> None:
+def test_runge_kutta_refuses_springs_that_are_too_stiff() -> None:
     robot, _ = example("high_speed_machine")
     with pytest.warns(ModelWarning) as caught:
         Simulator(robot, SimulationSettings(integrator="rk4"))
@@ -155,7 +155,7 @@ def test_the_runge_kutta_method_says_which_springs_are_too_stiff() -> None:
         Simulator(robot, SimulationSettings(integrator="rk4", substeps=3))
 
 
-def test_positions_by_name_let_springs_rest() -> None:
+def test_positions_by_name_leave_springs_at_rest() -> None:
     springs = SPRUNG | {"joint_3": {"stiffness": 1e4, "rest": 0.2}}
     robot = dyn_core.load_robot(RX90, loops={"elastic": springs})
     names = [robot.coordinate_names.index(name) for name in ("joint_2", "joint_3", "joint_2_motor")]
@@ -179,7 +179,7 @@ def test_positions_by_name_let_springs_rest() -> None:
         simulator.set_state({"knee": 1.0})
 
 
-def test_springs_rest_also_where_limits_keep_a_joint_from_0() -> None:
+def test_springs_rest_also_where_limits_exclude_0() -> None:
     motor = {"stiffness": 1e4, "motor": {"inertia": 1.0}}
     side = {"elastic": {"joint_2": motor, "joint_3": {"stiffness": 1e4, "rest": 9.0}}}
     text = RX90.read_text()
@@ -195,7 +195,7 @@ def test_springs_rest_also_where_limits_keep_a_joint_from_0() -> None:
 
 
 @pytest.mark.parametrize("integrator", ["auto", "rk4"])
-def test_efforts_of_joints_that_only_springs_move(integrator: Any) -> None:
+def test_efforts_of_passive_elastic_joints_are_refused(integrator: Any) -> None:
     robot = dyn_core.load_robot(RX90, loops={"elastic": SPRUNG})
     simulator = Simulator(robot, SimulationSettings(1e-4, integrator))
     simulator.set_effort({"joint_2_motor": 6.0, "joint_2": 0.0})
@@ -207,14 +207,14 @@ def test_efforts_of_joints_that_only_springs_move(integrator: Any) -> None:
                 simulator.set_effort(effort)
             assert caught.value.element == f"joint '{name}'"
             assert caught.value.values.get("motor", "joint_2_motor") == "joint_2_motor"
-    assert simulator.effort.tolist() == simulator.command.tolist() == [0.0] * 6 + [6.0]  # as before
+    assert simulator.effort.tolist() == simulator.command.tolist() == [0.0] * 6 + [6.0]  # unchanged
     with refused("joint-values-shape", argument="effort", count=7, joints=list(robot.coordinate_names)):
         simulator.set_effort([0.0] * 6)
 
 
 @pytest.mark.parametrize("name", ["rrp", "sdt"])
 def test_robots_without_springs(name: str) -> None:
-    """They move as before; and may be simulated by the midpoint rule, too."""
+    """They move as before, and can also be simulated by the midpoint rule."""
     robot, found = dyn_core.load_robot(ROBOTS / f"{name}.urdf"), []
     for integrator in ("auto", "rk4", "implicit_midpoint"):
         settings = SimulationSettings(integrator=integrator)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators that simulate the robot: without the bias of noisy positions, and of torques alone."""
+"""Estimators that simulate the robot: unbiased despite noisy positions, and from torques alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRICTION = np.array([1.2, 0.4, 0.1, 0.9, 0.3, -0.1, 8.0, 1.0, 0.2])
 
 @pytest.fixture(scope="module")
 def case() -> tuple[dyn_core.Robot, BaseColumns, Control, Signals]:
-    """A robot under a control, and what it does; its friction is not in its description."""
+    """A robot under a controller, and its motion; its description has no friction."""
     robot = example("rrp")
     t = np.arange(8000) * 1e-3
     wish = np.stack([np.sin(1.3 * t), 0.8 * np.sin(1.9 * t + 1.0), 0.2 + 0.1 * np.sin(2.4 * t)], axis=1)
@@ -37,14 +37,14 @@ def case() -> tuple[dyn_core.Robot, BaseColumns, Control, Signals]:
     return robot, base_columns(robot), control, simulated(model, MODELS, FRICTION, control, start)
 
 
-def test_simulated_motion_is_one_of_the_robot(case: tuple) -> None:
-    """Its torques are those of inverse dynamics along it, and it follows what was asked for."""
+def test_the_simulated_motion_obeys_the_model(case: tuple) -> None:
+    """Its torques agree with inverse dynamics, and it follows the desired motion."""
     robot, _, control, moved = case
     model = dyn_core.compile_model(robot, friction=False)
     friction = FRICTION.reshape(3, 3)
     torque = model.inverse_dynamics(moved.q, moved.qd, moved.qdd)
     torque += friction[:, 0] * moved.qd + friction[:, 1] * np.sign(moved.qd) + friction[:, 2]
-    slow = np.abs(moved.qd) < 0.05  # where the sign is smoothed
+    slow = np.abs(moved.qd) < 0.05  # where the sign function is smoothed
     np.testing.assert_allclose(np.where(slow, 0.0, torque), np.where(slow, 0.0, moved.tau), atol=2e-2)
     integrated = moved.q[0] + np.cumsum(moved.qd * 1e-3, axis=0)
     np.testing.assert_allclose(integrated, moved.q, atol=2e-3)
@@ -52,7 +52,7 @@ def test_simulated_motion_is_one_of_the_robot(case: tuple) -> None:
 
 
 @pytest.mark.parametrize("method", ["iv", "oe"])
-def test_parameters_are_found_in_spite_of_noise(case: tuple, method: str) -> None:
+def test_parameters_are_found_despite_noise(case: tuple, method: str) -> None:
     robot, base, control, moved = case
     random = np.random.default_rng(0)
     rough = moved.q + 2e-4 * random.normal(size=moved.q.shape)
@@ -72,8 +72,8 @@ def test_parameters_are_found_in_spite_of_noise(case: tuple, method: str) -> Non
     np.testing.assert_allclose(found.signals.q, moved.q[100:-100], atol=5e-3)
 
 
-def test_after_a_gap_the_simulation_begins_anew(case: tuple) -> None:
-    """The parameters are those of the whole motion, though nothing says what the robot did in the gap."""
+def test_after_a_gap_the_simulation_restarts(case: tuple) -> None:
+    """The parameters agree with those of the whole motion, although the motion in the gap is unknown."""
     _, base, control, moved = case
     arrays = (moved.time, moved.q, moved.qd, moved.qdd, moved.tau)
     kept = (array[np.r_[0:4000, 5000:8000]] for array in arrays)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators that simulate robots with loops: simulated truth with friction in passive joints, too."""
+"""Estimators that simulate robots with loops: simulated truth with friction in passive joints."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from dyn_core.logs.conditioning.signals import Signals, signals_of_arrays
 from dyn_core.logs.log import Control
 
 V0 = 0.15
-"""Velocity over which friction of actuated joints changes its sign (rad/s)."""
+"""Transition velocity of the friction of actuated joints (rad/s)."""
 SUBSTEPS = 5
 DURATION = 12.0
 
 
 def under_control(robot: dyn_core.Robot, control: Control, count: int) -> Signals:
-    """What a robot does whose torques are held for a sample, in steps of a fifth of one.
+    """Simulate a robot whose torques are held for a sample, in steps of a fifth of a sample.
 
-    Friction of passive joints changes its sign at once, and that of actuated joints over `V0`.
+    Friction of passive joints changes its sign at once, that of actuated joints over `V0`.
     """
     values = np.array(robot.parameters).reshape(-1, 14).copy()
     own = values[[j - 1 for j in robot.coordinates], 11:].copy()
@@ -63,7 +63,7 @@ def under_control(robot: dyn_core.Robot, control: Control, count: int) -> Signal
 
 @cache
 def recorded(name: str) -> Signals:
-    """What sensors say of it, with the control."""
+    """Return its sensor signals, with the controller."""
     robot = loop_robot(name)
     t, q, qd, _ = excitation(robot.dof, DURATION)
     q, qd = assembly(robot) + REACH[name] * q, REACH[name] * qd
@@ -92,13 +92,14 @@ def test_parameters_and_held_out_error(name: str, estimator: Estimator) -> None:
     assert len(z) > 0.8 * len(parameters)
     assert np.abs(z).max() < 3.0
     assert np.sqrt(np.mean(z**2)) > 0.4, "deviations are not much too great"
-    # Least squares make the errors along the measured positions least, and the others do not: 0.88 to 1.10.
+    # Least squares minimise the error along the measured positions; the other estimators do not: 0.88 to
+    # 1.10.
     assert identified.errors.held_out.relative < 1.15 * plain.errors.held_out.relative
 
 
 @pytest.mark.parametrize("name", some(["five_bar", "sr400", "delta"], "five_bar"))
-def test_friction_of_passive_joints(name: str) -> None:
-    """Beyond the width it is that of the model; within, columns and torques go through 0 together."""
+def test_friction_of_passive_joints_is_smoothed(name: str) -> None:
+    """Beyond the width it agrees with the model; within it, columns and torques pass through 0 together."""
     robot = truth(loop_robot(name))
     base = base_columns(robot)
     model = dyn_core.compile_model(robot, friction=False)
@@ -117,7 +118,7 @@ def test_friction_of_passive_joints(name: str) -> None:
     expected = dyn_core.compile_model(only).friction_torques(qd, q)
     found = [friction.torques(*state) for state in zip(q[fast], qd[fast], strict=True)]
     np.testing.assert_allclose(found, expected[fast], rtol=1e-9, atol=1e-9)
-    # Of slow motions both are continuous, where the sign is not.
+    # For slow motions both are continuous, unlike the sign.
     coulomb = [k for k, n in enumerate(base.kept) if n in base.passive and n.startswith("Fs")]
     slow = 1e-10 * qd
     steep, smooth = (columns(q, qd, 0.0 * qd) for columns in (base.columns, friction.base.columns))
@@ -128,7 +129,7 @@ def test_friction_of_passive_joints(name: str) -> None:
     assert max(np.abs(friction.torques(*state)).max() for state in zip(q, slow, strict=True)) < 0.02
 
 
-def test_without_passive_joints_there_is_no_friction_of_theirs() -> None:
+def test_trees_have_no_friction_of_passive_joints() -> None:
     robot = example("rrp")
     base, model = base_columns(robot), dyn_core.compile_model(robot, friction=False)
     assert PassiveTorques(base).of(np.empty(0), model, np.zeros(3), 1e-3) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints held by friction and stops, and efforts at their limits; by hand and by the law of each joint."""
+"""Joints held by friction and stops, and limited efforts, against results by hand and each joint's law."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ WIDE = '<limit lower="-9" upper="9" velocity="99" effort="999"/>'
 
 @examples(150)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 4))
-def test_the_solution_is_as_the_law_of_each_joint_says(seed: int, n: int) -> None:
-    """Of all ``M a = b + r`` one alone is, as M is positive definite and no law falls."""
+def test_the_solution_obeys_the_law_of_each_joint(seed: int, n: int) -> None:
+    """``M a = b + r`` has exactly one solution, as M is positive definite and each law is monotonic."""
     random = np.random.default_rng(seed)
     root = random.normal(size=(n, n))
     M = root @ root.T + 10.0 ** random.uniform(-2, 0) * np.eye(n)
@@ -69,13 +69,13 @@ def test_a_block_at_rest_stays_exactly_where_it_is_up_to_its_friction(integrator
         one.set_effort([effort])
         assert one.acceleration[0] == pytest.approx(expected)
         assert run(one, 100).qd[0] == pytest.approx(0.1 * expected, rel=1e-9)
-    robot = block(friction=3.0).with_parameters({"Fo1": 1.0})  # an offset is a part of what it holds
+    robot = block(friction=3.0).with_parameters({"Fo1": 1.0})  # an offset acts like an effort
     for effort, moves in ((-2.0, False), (4.0, False), (-2.1, True), (4.1, True)):
         assert bool(run(simulator(robot, integrator), 1, [effort]).qd[0]) is moves, effort
 
 
-def test_a_sliding_block_stops_when_and_where_it_must() -> None:
-    """2 kg at 1 m/s against 3 N: after 2/3 s, at 1/3 m; within a step.
+def test_a_sliding_block_stops_at_the_right_time_and_place() -> None:
+    """2 kg at 1 m/s against 3 N stop after 2/3 s, at 1/3 m, to within a step.
 
     With an effort of -5 N it stops after 0.25 s, then goes back with 1 m/s^2.
     """
@@ -90,8 +90,8 @@ def test_a_sliding_block_stops_when_and_where_it_must() -> None:
 
 
 @pytest.mark.parametrize("integrator", METHODS)
-def test_no_sign_flips_under_an_effort_that_varies(integrator: str) -> None:
-    """Slip from when the effort exceeds friction to when the impulse is used up, once each half period."""
+def test_friction_does_not_chatter_under_a_varying_effort(integrator: str) -> None:
+    """In each half period the block slides from the breakaway until its momentum is used up."""
     one = simulator(block(friction=3.0), integrator)
     flips, before = 0, 0.0
     for k in range(2100):
@@ -114,23 +114,23 @@ def test_an_arm_rests_while_friction_can_hold_it(integrator: str) -> None:
     assert run(one, 1, held + np.array([0.0, 0.0, 1.01, 0.0, 0.0, 0.0]) * Fs).qd[2] > 0.0
 
 
-def test_a_moving_joint_pulls_at_one_that_rests() -> None:
-    """The elbow is driven; the shoulder rests only while the coupling asks less than its friction."""
+def test_a_moving_joint_pulls_at_a_resting_joint() -> None:
+    """The elbow is driven; the shoulder rests only while the coupling torque is below its friction."""
     weightless = replace(two_links(first=f'{WIDE}<dynamics friction="30"/>'), gravity=NO_GRAVITY)
     A = dyn_core.compile_model(weightless).inertia_matrix([0.0, 0.0])
     for effort, moves in ((10.0, False), (20.0, True)):
-        asked = A[0, 1] / A[1, 1] * effort  # to hold the shoulder against the motion of the elbow
+        asked = A[0, 1] / A[1, 1] * effort  # holds the shoulder against the motion of the elbow
         assert bool(asked > 30.0) is moves
         one = simulator(weightless, "rk4")
         one.set_effort([0.0, effort])
-        # The shoulder goes back: friction forward.
+        # The shoulder moves back, so friction acts forward.
         expected = np.linalg.solve(A, [30.0, effort]) if moves else [0.0, effort / A[1, 1]]
         np.testing.assert_allclose(one.acceleration, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("integrator", METHODS)
-def test_friction_slides_as_the_model_says(integrator: str) -> None:
-    """Beside an independent integration of the equations, as long as no joint comes to rest."""
+def test_sliding_friction_agrees_with_the_model(integrator: str) -> None:
+    """Against an independent integration of the equations, while no joint comes to rest."""
     robot = example("rx90")
     robot = robot.with_rotor_inertias(dict.fromkeys(robot.joint_names, 0.1))
     model = dyn_core.compile_model(robot, backend="python")
@@ -147,8 +147,8 @@ def test_friction_slides_as_the_model_says(integrator: str) -> None:
     np.testing.assert_allclose(np.concatenate((state.q, state.qd)), expected, atol=tolerance)
 
 
-def test_the_methods_agree_on_a_swing_that_comes_to_rest() -> None:
-    """Stiction, stops and coupling by two ways that have little in common; the one of order 1 converges."""
+def test_both_integrators_agree_on_a_swing_that_comes_to_rest() -> None:
+    """Stiction, stops and coupling by two independent methods; the first-order one converges."""
     ends = []
     for integrator, step in (("rk4", 1e-3), ("semi_implicit_euler", 1e-3), ("semi_implicit_euler", 1e-4)):
         state = run(simulator(example("rx90"), integrator, step=step, q=Q), round(2.0 / step))
@@ -158,7 +158,7 @@ def test_the_methods_agree_on_a_swing_that_comes_to_rest() -> None:
     assert fine < min(2e-3, 0.2 * coarse)
 
 
-def test_friction_of_a_joint_that_mimics_another_acts_by_its_multiplier() -> None:
+def test_friction_of_a_mimic_joint_acts_through_its_multiplier() -> None:
     first, second = f'{WIDE}<dynamics friction="1"/>', f'{WIDE}<dynamics friction="2" damping="0.5"/>'
     robot = two_links(first, second, '<mimic joint="shoulder" multiplier="-3"/>')
     weightless = replace(robot, gravity=NO_GRAVITY)
@@ -174,7 +174,7 @@ def test_friction_of_a_joint_that_mimics_another_acts_by_its_multiplier() -> Non
 @pytest.mark.parametrize("integrator", METHODS)
 @pytest.mark.parametrize("friction", [0.0, 1.0])
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_a_block_stops_at_its_stop_and_leaves_it(integrator: str, friction: float, side: float) -> None:
+def test_a_block_is_held_by_its_stop_and_can_leave_it(integrator: str, friction: float, side: float) -> None:
     one = simulator(block(friction=friction, limits=(-0.5, 0.5)), integrator, qd=[3.0 * side])
     one.set_effort([10.0 * side])
     for _ in range(400):
@@ -186,8 +186,8 @@ def test_a_block_stops_at_its_stop_and_leaves_it(integrator: str, friction: floa
     assert one.at_stop == ()
 
 
-def test_a_stop_is_met_at_its_time() -> None:
-    """0.5 m at 3 m/s: the block is there after 1/6 s. Without limits it goes on."""
+def test_a_stop_is_reached_at_the_right_time() -> None:
+    """0.5 m at 3 m/s take 1/6 s. Without limits the block goes on."""
     state = run(simulator(block(limits=(-1.0, 0.5)), "rk4", step=0.05, qd=[3.0]), 4)
     assert (state.q[0], state.qd[0], state.time) == (0.5, 0.0, pytest.approx(0.2))
     one = simulator(block(limits=(-0.5, 0.5)), "rk4", qd=[3.0], position_limits=False)
@@ -195,8 +195,8 @@ def test_a_stop_is_met_at_its_time() -> None:
 
 
 @pytest.mark.parametrize("integrator", METHODS)
-def test_an_impact_takes_what_the_inertia_matrix_says(integrator: str) -> None:
-    """The elbow runs into its stop: the shoulder gets an impulse, A (v+ - v) = (0, p)."""
+def test_the_impulse_of_an_impact_follows_the_inertia_matrix(integrator: str) -> None:
+    """The elbow hits its stop, and the shoulder gets an impulse: A (v+ - v) = (0, p)."""
     narrow = '<limit lower="-0.2" upper="0.2" velocity="99" effort="999"/>'
     robot = replace(two_links(second=narrow), gravity=NO_GRAVITY)
     q, v = [0.3, 0.2], np.array([0.5, 2.0])
@@ -208,7 +208,7 @@ def test_an_impact_takes_what_the_inertia_matrix_says(integrator: str) -> None:
 
 
 @pytest.mark.parametrize("integrator", METHODS)
-def test_an_arm_that_falls_lies_on_its_stops_and_gains_no_energy(integrator: str) -> None:
+def test_a_falling_arm_rests_on_its_stops_and_gains_no_energy(integrator: str) -> None:
     robot = example("rx90")
     one = simulator(robot, integrator, q=[0.0, 1.0, 0.2, 0.3, 0.5, 0.1], friction=False)
     lower, upper = np.array([(j.limits.lower, j.limits.upper) for j in robot.joints]).T
@@ -224,7 +224,7 @@ def test_an_arm_that_falls_lies_on_its_stops_and_gains_no_energy(integrator: str
     assert one.at_stop
 
 
-def test_efforts_are_cut_at_their_limits_only_if_this_is_wanted() -> None:
+def test_efforts_are_limited_only_on_request() -> None:
     for limits, effort, expected in ((True, -4.0, -2.0), (False, -10.0, -5.0)):
         one = simulator(block(effort=4.0), "rk4", effort_limits=limits)
         one.set_effort([-10.0])
@@ -234,8 +234,8 @@ def test_efforts_are_cut_at_their_limits_only_if_this_is_wanted() -> None:
         assert one.at_effort_limit == ()
 
 
-def test_initial_positions_and_speeds() -> None:
-    """Positions are between the limits; speeds beyond theirs are reported, not enforced."""
+def test_initial_positions_and_speeds_beyond_limits() -> None:
+    """Positions must be within limits; speeds beyond theirs are reported, not enforced."""
     robot = block(limits=(0.2, 0.5))
     assert Simulator(robot).state.q[0] == 0.2
     for q in ([0.1], [0.6]):
@@ -251,7 +251,7 @@ COMPLEMENTARITY = [
     ([3.0], [[-2.0]], [1.5]),
     ([1.0, 2.0], [[-2.0, -1.0], [-1.0, -3.0]], [0.2, 0.6]),
     ([1.0, -2.0], [[-2.0, 1.0], [1.0, -2.0]], [0.5, 0.0]),
-    ([1.0, 1.0], [[-2.0, -2.0], [-2.0, -2.0]], [0.5, 0.0]),  # one joint, twice: one stop is enough
+    ([1.0, 1.0], [[-2.0, -2.0], [-2.0, -2.0]], [0.5, 0.0]),  # one joint, listed twice: one stop is enough
     ([1.0, 2.0, 3.0], [[-4.0, 1.0, 0.0], [1.0, -4.0, 1.0], [0.0, 1.0, -4.0]], None),
 ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated robots with loops: their motion, loops that stay closed, passive joints, and singularities."""
+"""Simulated robots with loops: motion, closed loops, passive joints, and singularities."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def all_joints(simulator: Simulator) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("backend", ["c", "python"])
 @pytest.mark.parametrize("name", LOOPS)
-def test_accelerations_are_those_of_the_model(name: str, backend: Literal["c", "python"]) -> None:
+def test_accelerations_agree_with_the_model(name: str, backend: Literal["c", "python"]) -> None:
     robot = loop_robot(name)
     random = np.random.default_rng(1)
     one = Simulator(robot, SimulationSettings(backend=backend, friction=False, **FREE))
@@ -58,7 +58,7 @@ def test_accelerations_are_those_of_the_model(name: str, backend: Literal["c", "
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler"])
-def test_the_motion_is_that_of_the_tree_with_a_constraint(integrator: Any) -> None:
+def test_motion_agrees_with_a_constrained_tree(integrator: Any) -> None:
     """Pinocchio's tree, with multipliers for the loop, integrated by another method of order 16."""
     damping, tau = 0.05, np.array([3.0, -2.0])
     text = urdf(damping=damping)
@@ -70,12 +70,12 @@ def test_the_motion_is_that_of_the_tree_with_a_constraint(integrator: Any) -> No
     tree = Tree(text, damping)
     expected = integrated(lambda x: tree.derivative(x, tau), start, 0.5, steps=25)
     assert np.abs(expected - start).max() > 1.0  # it moved
-    bound = 1e-8 if integrator == "rk4" else 2e-2  # of order 4 and 1, of velocities up to 16 rad/s
+    bound = 1e-8 if integrator == "rk4" else 2e-2  # of order 4 and of order 1, at up to 16 rad/s
     np.testing.assert_allclose(np.concatenate(all_joints(simulator)), expected, atol=bound)
 
 
 def swinging(steps: int, **options: Any) -> tuple[list[float], float, Simulator]:
-    """Energies of a swing without efforts (J), the greatest opening of the loop (m, rad), and the end."""
+    """Energies of a swing without efforts (J), the greatest gap of the loop (m, rad), and the final state."""
     tree = Tree(urdf(), 0.0, UP)
     simulator = Simulator(five_bar(gravity=UP, **options), SimulationSettings(1e-3), q=BEGIN)
     energies, largest = [], 0.0
@@ -87,19 +87,19 @@ def swinging(steps: int, **options: Any) -> tuple[list[float], float, Simulator]
     return energies, largest, simulator
 
 
-def test_energy_is_kept_where_nothing_takes_it_and_loops_stay_closed() -> None:
+def test_energy_is_conserved_without_friction_and_loops_stay_closed() -> None:
     energies, largest, simulator = swinging(20_000)
     standing = Simulator(five_bar(gravity=UP), q=[0.07, -0.07])
     depth = energies[0] - Tree(urdf(), 0.0, UP).energy(*all_joints(standing))
-    assert depth > 0.1  # it does swing
+    assert depth > 0.1  # the robot swings
     assert max(energies) - min(energies) < 1e-7 * depth
     assert largest < 1e-13
     assert simulator.state.time == pytest.approx(20.0)
 
 
 @pytest.mark.parametrize("passive_friction", [0.002, 0.05, 5.0])
-def test_friction_of_passive_joints_takes_energy_whatever_it_is(passive_friction: float) -> None:
-    """Also where its torque is much more than what one step of the velocity can take: no chatter."""
+def test_friction_of_passive_joints_dissipates_energy_at_any_size(passive_friction: float) -> None:
+    """Also where its torque exceeds what stops the joint within one step: no chatter."""
     energies, largest, simulator = swinging(6_000, passive_friction=passive_friction)
     assert np.diff(energies).max() < 1e-9
     assert energies[-1] < energies[0] - 0.02
@@ -108,8 +108,8 @@ def test_friction_of_passive_joints_takes_energy_whatever_it_is(passive_friction
         assert np.abs(all_joints(simulator)[1]).max() < 0.03
 
 
-def test_friction_of_a_passive_joint_is_its_coulomb_friction() -> None:
-    """The energy that it takes is the integral of Fs |qd| of both joints."""
+def test_energy_loss_of_a_passive_joint_is_that_of_coulomb_friction() -> None:
+    """The lost energy is the integral of Fs |qd| of both joints."""
     Fs, tree, taken = 0.01, Tree(urdf(), 0.0, UP), 0.0
     simulator = Simulator(five_bar(gravity=UP, passive_friction=Fs), SimulationSettings(1e-3), q=BEGIN)
     first = tree.energy(*all_joints(simulator))
@@ -118,11 +118,11 @@ def test_friction_of_a_passive_joint_is_its_coulomb_friction() -> None:
         simulator.step()
         taken += Fs * float(np.abs(simulator.passive_state.q - before).sum())
     lost = first - tree.energy(*all_joints(simulator))
-    assert lost == pytest.approx(taken, rel=0.02)  # what is missing at speeds of some mrad/s
+    assert lost == pytest.approx(taken, rel=0.02)  # error at speeds of some mrad/s
 
 
-def test_friction_holds_exactly() -> None:
-    """Passive joints of a parallelogram turn as the actuated one does: their friction is part of its own."""
+def test_friction_holds_a_parallelogram_exactly() -> None:
+    """Passive joints of a parallelogram turn like the actuated one: their friction adds to its own."""
     simulator = Simulator(five_bar(friction=3.0, passive_friction=0.1), q=[-0.4, 0.4])
     np.testing.assert_array_equal(run(simulator, 200).q, [-0.4, 0.4])
     np.testing.assert_array_equal(simulator.passive_state.qd, [0.0, 0.0])
@@ -133,7 +133,10 @@ def test_friction_holds_exactly() -> None:
 
 
 def parallelogram(friction: float, passive_friction: float) -> dyn_core.Robot:
-    """Four bars in the horizontal plane, of which one is turned; the fourth joint, cut, has no friction."""
+    """Four bars in the horizontal plane, one of them driven.
+
+    The fourth joint, which is cut, has no friction.
+    """
     joints = [("crank", "base", 0.0), ("coupler", "crank_arm", 0.4), ("rocker", "base", 0.5)]
     bars = [(name, "continuous", parent, f"{name}_arm", (x, 0.0, 0.0), "0 0 1") for name, parent, x in joints]
     loop = {"name": "end", "type": "revolute", "parent": {"link": "coupler_arm", "xyz": [0.5, 0.0, 0.0]}}
@@ -147,7 +150,7 @@ def parallelogram(friction: float, passive_friction: float) -> dyn_core.Robot:
 
 @pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler"])
 def test_passive_joints_stop_at_their_limits(integrator: Any) -> None:
-    """The left elbow is at 1.2 in the assembly and goes up as the arms fall apart."""
+    """The left elbow starts at 1.2 in the assembly and rises as the arms fall apart."""
     text, met = urdf(damping=0.05, elbow=(0.5, 1.4)), set()
     tree = Tree(text, 0.05)
     simulator = Simulator(dyn_core.load_robot(text, loops=SIDE), SimulationSettings(integrator=integrator))
@@ -162,11 +165,11 @@ def test_passive_joints_stop_at_their_limits(integrator: Any) -> None:
         before = energy
         met.update(simulator.at_stop)
     assert {"left_elbow", "right_elbow"} & met
-    assert np.abs(all_joints(simulator)[1]).max() < 0.05  # it lies against them
+    assert np.abs(all_joints(simulator)[1]).max() < 0.05  # it rests on the stop
 
 
-def test_accelerations_are_those_that_stops_leave() -> None:
-    """Five-bar at rest on the stops of its elbows, and while one elbow slides along its stop."""
+def test_reported_accelerations_include_stops() -> None:
+    """A five-bar at rest on the stops of its elbows, and while one elbow slides along its stop."""
     simulator = Simulator(loop_robot("five_bar"))
     h, off = simulator.settings.step, []
     for _ in range(1200):
@@ -175,13 +178,13 @@ def test_accelerations_are_those_that_stops_leave() -> None:
         if len(stopped) == 1 and simulator.at_stop == stopped:
             off.append(float(np.abs(given - (after.qd - before.qd) / h).max()))
     assert len(off) > 20
-    # Where a joint comes to rest in a step, it has another acceleration at its beginning.
+    # Where a joint comes to rest during a step, the acceleration at the start of the step differs.
     assert np.quantile(off, 0.9) < 0.5, off
     assert simulator.at_stop == ("left_elbow", "right_elbow")
     np.testing.assert_allclose([simulator.acceleration, simulator.passive_acceleration], 0.0, atol=1e-6)
 
 
-def test_stops_hold_against_actuators_unless_there_are_to_be_none() -> None:
+def test_stops_hold_against_actuators_unless_limits_are_off() -> None:
     simulator = Simulator(five_bar(damping=0.05, elbow=(0.5, 1.4)))
     run(simulator, 2000, [-30.0, 30.0])
     np.testing.assert_allclose(simulator.passive_state.q, [1.4, -1.4], atol=1e-5)
@@ -194,7 +197,7 @@ def test_stops_hold_against_actuators_unless_there_are_to_be_none() -> None:
     assert free.at_stop == ()
 
 
-def test_where_loops_do_not_close_the_simulation_ends_with_the_last_state() -> None:
+def test_a_simulation_ends_with_the_last_state_where_loops_open() -> None:
     """The arms fall apart until the rods are stretched."""
     simulator = Simulator(five_bar(), SimulationSettings(position_limits=False))
     with refused("simulation-stopped") as caught:
@@ -210,8 +213,8 @@ def test_where_loops_do_not_close_the_simulation_ends_with_the_last_state() -> N
     assert simulator.step().time == pytest.approx(1e-3)
 
 
-def test_no_step_goes_through_a_singularity() -> None:
-    """Without friction, energy would change where it did."""
+def test_no_step_passes_a_singularity() -> None:
+    """Without friction, passing it would change the energy."""
     tree = Tree(urdf(), 0.0, UP)
     simulator = Simulator(five_bar(gravity=UP), q=[-0.2, 0.4])
     first = tree.energy(*all_joints(simulator))
@@ -228,7 +231,9 @@ SINGULAR = [(0.012, 0.1, False), (0.012, -0.1, True), (3.14, 0.1, True), (np.nan
 
 
 @pytest.mark.parametrize(("q", "determinant", "passes"), SINGULAR)
-def test_singularities_are_seen_by_determinants_and_jumps(q: float, determinant: float, passes: bool) -> None:
+def test_singularities_are_detected_by_determinants_and_jumps(
+    q: float, determinant: float, passes: bool
+) -> None:
     moved = PassiveMotion([q], [2.0], [determinant])
     passive = SimpleNamespace(motion=lambda q, qd: moved)
     mechanism: Any = SimpleNamespace(passive=passive, passive_stops=False, joint_names=("left",))
@@ -241,7 +246,7 @@ def test_singularities_are_seen_by_determinants_and_jumps(q: float, determinant:
         assert checked_step(mechanism, now, before, load, 1e-3, now) is now
 
 
-def test_it_begins_in_the_assembly() -> None:
+def test_the_simulation_begins_in_the_assembly() -> None:
     simulator = Simulator(five_bar())
     np.testing.assert_allclose(simulator.state.q, [-0.5, 0.5], atol=0.2)
     assert simulator.joint_names == ("left", "right")
@@ -263,7 +268,7 @@ def test_it_begins_in_the_assembly() -> None:
         (lambda s: s.set_effort({"knee": 1.0}), "argument-joint-unknown", {"unknown": ["knee"]}),
     ],
 )
-def test_what_is_refused_changes_nothing(call: Any, code: str, values: dict) -> None:
+def test_refused_calls_change_nothing(call: Any, code: str, values: dict) -> None:
     simulator = Simulator(five_bar(elbow=(0.5, 1.4)))
     state = simulator.state
     with refused(code, **values):
@@ -272,7 +277,7 @@ def test_what_is_refused_changes_nothing(call: Any, code: str, values: dict) -> 
 
 
 def test_the_command_writes_passive_joints_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Their columns obey the loop, and the constant efforts of the file moved the robot."""
+    """Their columns satisfy the loop, and the constant efforts of the file move the robot."""
     out = tmp_path / "states.csv"
     robot = (str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml"))
     simulate = Command(tmp_path, capsys, "simulate", *robot, "--out", str(out))
@@ -290,6 +295,6 @@ def test_the_command_writes_passive_joints_too(tmp_path: Path, capsys: pytest.Ca
         for part in ("shoulder", "elbow")
     )
     followed = dyn_core.compile_model(loop_robot("five_bar")).solve_loops(*actuated)
-    np.testing.assert_allclose(passive, followed, rtol=1e-6, atol=1e-7)  # of 12 digits
+    np.testing.assert_allclose(passive, followed, rtol=1e-6, atol=1e-7)  # printed with 12 digits
     assert np.ptp(columns["position.left_shoulder"]) > 0.03
     assert summary["passive_position"] == pytest.approx(passive[0][-1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated motions beside those of solvers that know nothing of the simulator, and their energy."""
+"""Simulated motion against independent solvers, and its energy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JOINTS = (
 
 
 def tree(stiffness: float, damping: float) -> tuple[Robot, ElasticOracle]:
-    """Seven joints in two branches: three springs behind motors, two without, sliding and turning."""
+    """Seven joints in two branches, prismatic and revolute: three springs behind motors, two without."""
     links = "".join(f'<link name="l{j}">{INERTIAL.format(3.0 / j)}</link>' for j in range(1, 8))
     joints = "".join(
         f'<joint name="{name}" type="{kind}"><parent link="l{parent}"/><child link="l{child}"/>'
@@ -64,8 +64,8 @@ SPRINGS = [
 
 
 @pytest.mark.parametrize(("stiffness", "damping", "seconds"), SPRINGS)
-def test_the_balance_of_energy(stiffness: float, damping: float, seconds: float) -> None:
-    """Energy of Pinocchio, rotors and springs, with the work of a motor that holds a sliding joint."""
+def test_the_energy_balance(stiffness: float, damping: float, seconds: float) -> None:
+    """Energy of Pinocchio, rotors and springs, with the work of a motor that holds a prismatic joint."""
     robot, oracle = tree(stiffness, damping)
     simulator = Simulator(robot, SimulationSettings(1e-3, **FREE), q=START)
     held = oracle.names.index("e_motor")
@@ -86,15 +86,15 @@ def test_the_balance_of_energy(stiffness: float, damping: float, seconds: float)
             now = oracle.energy(after.q, after.qd)
             kinetic = max(kinetic, now - oracle.energy(after.q, np.zeros(robot.dof)))
             off.append(abs(now - first - work + lost))
-    assert kinetic > 20.0  # it did swing
+    assert kinetic > 20.0  # the robot swings
     assert max(off) <= 1e-5 * kinetic
     tenth = len(off) // 10
-    assert max(off[-tenth:]) <= 4.0 * max(off[:tenth])  # it does not grow
+    assert max(off[-tenth:]) <= 4.0 * max(off[:tenth])  # the energy does not grow
 
 
 @pytest.mark.parametrize("damping", some([0.0, 1e4], 1e4))
-def test_the_motion_of_a_stiff_solver(damping: float) -> None:
-    """Springs of 10^7 N m/rad; those without damping hum at kilohertz, which steps of 1 ms do not show."""
+def test_motion_agrees_with_a_stiff_solver(damping: float) -> None:
+    """Springs of 10^7 N m/rad; undamped ones vibrate at kilohertz, which steps of 1 ms do not resolve."""
     robot, oracle = tree(1e7, damping)
     n, rates = robot.dof, {"a": 1.0, "d": -2.0, "c": 0.5}
     simulator = Simulator(robot, SimulationSettings(1e-3, **FREE), q=START, qd=rates)
@@ -104,7 +104,7 @@ def test_the_motion_of_a_stiff_solver(damping: float) -> None:
     def derivative(_: float, x: np.ndarray) -> np.ndarray:
         return np.concatenate((x[n:], oracle.forward_dynamics(x[:n], x[n:], tau)))
 
-    # What hums undamped has to be followed all the way: an explicit method of order 8 is faster there.
+    # Undamped vibration has to be resolved fully: an explicit method of order 8 is faster there.
     method, steps = ("Radau", 100) if damping else ("DOP853", 60)
     solution = solve_ivp(derivative, (0.0, 1e-3 * steps), begin, method=method, rtol=1e-9, atol=1e-12)
     expected, state = solution.y[:, -1], run(simulator, steps)
@@ -113,23 +113,23 @@ def test_the_motion_of_a_stiff_solver(damping: float) -> None:
     assert np.abs(state.qd - expected[n:]).max() < (1e-5 if damping else 5e-3)
 
 
-# Motions of the simulator beside those that follow from Pinocchio's direct dynamics.
+# Simulated motion against the integration of Pinocchio's direct dynamics.
 
 
 @pytest.mark.parametrize("backend", ["c", "python"])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_second_of_motion_is_that_of_pinocchio(name: str, backend: str) -> None:
+def test_a_second_of_motion_agrees_with_pinocchio(name: str, backend: str) -> None:
     assert difference_after_a_second(name, backend) < 1e-8
 
 
-def test_a_frictionless_swing_keeps_its_energy() -> None:
+def test_a_frictionless_swing_conserves_energy() -> None:
     assert energy_drift(60.0) < 1e-6
 
 
 @pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("semi_implicit_euler", 1)])
-def test_order(integrator: str, order: int) -> None:
+def test_the_order_of_convergence(integrator: str, order: int) -> None:
     ends = []
-    # The reference, which is the last, has to be better than what is looked at.
+    # The reference, which is the last one, must be more accurate than the others.
     for step, method in ((4e-3, integrator), (2e-3, integrator), (1e-3, integrator), (1e-4, "rk4")):
         one = simulator(smooth_robot("rx90"), method, step=step, **FREE)
         ends.append(run(one, round(0.4 / step), [10.0, -20.0, 8.0, 1.0, -1.0, 0.2]).q)
@@ -148,7 +148,7 @@ def test_substeps_are_shorter_steps(integrator: str) -> None:
 
 
 def test_strong_viscous_friction_needs_no_small_steps() -> None:
-    """Fv / A is some 1e6 / s at 1 ms; the arm creeps with tau = H."""
+    """Fv / A is about 1e6 / s at steps of 1 ms; the arm creeps with tau = H."""
     robot = example("rx90").with_parameters({f"Fv{j}": 1e4 for j in range(1, 7)})
     one = simulator(robot, "semi_implicit_euler")
     state = run(one, 100, [100.0, 200.0, 60.0, 20.0, 20.0, 10.0])
@@ -157,7 +157,7 @@ def test_strong_viscous_friction_needs_no_small_steps() -> None:
     assert np.abs(state.qd).max() < 0.05
 
 
-def test_divergence_is_an_error_and_the_state_stays() -> None:
+def test_divergence_is_an_error_and_the_state_is_kept() -> None:
     robot = smooth_robot("rx90").with_parameters({"Fv3": 1e6})
     with pytest.warns(dyn_core.ModelWarning) as warned:
         simulator = Simulator(robot)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulator can be told, what it refuses, what its sensors say, and robots with model errors."""
+"""The simulator: inputs, refusals, sensors, and robots with model errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rx90() -> dyn_core.Robot:
 
 @pytest.mark.parametrize("backend", ["c", "python"])
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
-def test_accelerations_are_those_of_the_model(name: str, backend: str) -> None:
+def test_accelerations_agree_with_the_model(name: str, backend: str) -> None:
     robot = example(name)
     random = np.random.default_rng(6)
     q, qd = random.uniform(0.01, 0.1, (2, robot.dof))
@@ -64,7 +64,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "code", "values"), REFUSED)
-def test_what_is_refused_changes_nothing(rx90: dyn_core.Robot, call, code: str, values: dict) -> None:
+def test_refused_calls_change_nothing(rx90: dyn_core.Robot, call, code: str, values: dict) -> None:
     one, same = (Simulator(rx90, q=Q, qd=QD) for _ in range(2))
     for simulator in (one, same):
         simulator.set_effort(10.0 * QD)
@@ -90,12 +90,12 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(("setting", "given", "remedy"), SETTINGS)
-def test_settings_out_of_range(setting: str, given: object, remedy: str) -> None:
+def test_settings_out_of_range_are_refused(setting: str, given: object, remedy: str) -> None:
     with refused("simulation-setting-invalid", setting=setting, given=given, remedy=remedy):
         SimulationSettings(**{setting: given})
 
 
-def test_sensor_settings_out_of_range(rx90: dyn_core.Robot) -> None:
+def test_sensor_settings_out_of_range_are_refused(rx90: dyn_core.Robot) -> None:
     for name, given in (("position_noise", -1.0), ("velocity_noise", "much"), ("seed", -1), ("seed", 0.5)):
         whole = name == "seed"
         values = {"setting": "the seed" if whole else f"the setting {name}", "given": given}
@@ -108,7 +108,7 @@ def test_sensor_settings_out_of_range(rx90: dyn_core.Robot) -> None:
         Simulator(rx90, sensors=SensorSettings(position_noise={"knee": 0.1}))
 
 
-def test_robots_that_cannot_be_simulated() -> None:
+def test_robots_that_cannot_be_simulated_are_refused() -> None:
     light = dyn_core.load_robot(
         '<robot name="r"><link name="a"/><link name="b"/><joint name="hinge" type="continuous">'
         '<parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>'
@@ -131,7 +131,7 @@ def test_robots_that_cannot_be_simulated() -> None:
     assert "'closure'" in str(caught.value.values["start_opening"])
 
 
-def test_passive_joints_get_no_effort() -> None:
+def test_efforts_of_passive_joints_are_refused() -> None:
     robot = dyn_core.load_robot(dyn_core.write_urdf(two_links()), loops={"passive": ["elbow"]})
     one = Simulator(robot)
     for effort in ([3.0, 4.0], {"elbow": 4.0}):
@@ -144,7 +144,7 @@ def test_passive_joints_get_no_effort() -> None:
     np.testing.assert_allclose(one.acceleration, expected, rtol=1e-9)
 
 
-def test_payloads_are_replaced_by_link_and_can_be_taken_off(rx90: dyn_core.Robot) -> None:
+def test_a_payload_replaces_the_previous_one_and_can_be_removed(rx90: dyn_core.Robot) -> None:
     one = Simulator(rx90, q=Q, qd=QD)
     bare = one.acceleration
     heavy = ("tool0", 3.0, (0.0, 0.1, 0.2), (0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
@@ -156,7 +156,7 @@ def test_payloads_are_replaced_by_link_and_can_be_taken_off(rx90: dyn_core.Robot
     loaded = rx90.with_payload("tool0", 2.0).with_payload("forearm", 1.0)
     np.testing.assert_allclose(one.acceleration, Simulator(loaded, q=Q, qd=QD).acceleration, rtol=1e-12)
     one.reset()
-    assert (one.acceleration != bare).all()  # payloads stay
+    assert (one.acceleration != bare).all()  # payloads are kept
     for link in ("tool0", "forearm"):
         one.set_payload(link, 0.0)
     np.testing.assert_array_equal(one.acceleration, bare)
@@ -171,7 +171,7 @@ def test_time_does_not_drift_and_steps_can_be_chosen() -> None:
     assert (one.state.time, one.step(0.5).q[0]) == (30.25, pytest.approx(2.0))
 
 
-def test_reset_goes_back_to_the_beginning(rx90: dyn_core.Robot) -> None:
+def test_reset_restores_the_initial_state(rx90: dyn_core.Robot) -> None:
     one = Simulator(rx90, sensors=SensorSettings(0.1, 0.1, 0.1, seed=3), q=Q, qd=QD)
     runs = []
     for _ in range(2):
@@ -184,7 +184,7 @@ def test_reset_goes_back_to_the_beginning(rx90: dyn_core.Robot) -> None:
     np.testing.assert_array_equal(*runs)
 
 
-def test_states_cannot_be_written_to_and_sensors_are_exact(rx90: dyn_core.Robot) -> None:
+def test_states_are_read_only_and_sensors_without_noise_are_exact(rx90: dyn_core.Robot) -> None:
     mine = Q.copy()
     one = Simulator(rx90, q=mine, qd=QD)
     mine[:] = 9.0
@@ -222,7 +222,7 @@ def test_measured_values_are_multiples_of_the_resolution(rx90: dyn_core.Robot) -
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
-def test_a_model_error_leaves_bodies_that_can_be(name: str) -> None:
+def test_a_model_error_keeps_bodies_physically_possible(name: str) -> None:
     robot = example(name)
     for seed in range(20):
         for old, new in zip(robot.bodies[1:], with_model_error(robot, 0.3, seed).bodies[1:], strict=True):
@@ -235,13 +235,13 @@ def test_a_model_error_leaves_bodies_that_can_be(name: str) -> None:
 
 
 def moments(body) -> np.ndarray:
-    """Eigenvalues of the moments of the mass: of a body that can be, none is negative."""
+    """Eigenvalues of the second moments of mass: none is negative for a possible body."""
     J, MS = np.array(body.J), np.array([body.MS])
     return np.linalg.eigvalsh(np.block([[0.5 * np.trace(J) * np.eye(3) - J, MS.T], [MS, body.M]]))
 
 
-def test_a_model_error_is_that_of_a_body_of_moved_points() -> None:
-    """The same formula on the points themselves: a body of four points of mass, stretched and moved."""
+def test_a_model_error_moves_the_points_of_a_body() -> None:
+    """The same formula applied to a body of four point masses, scaled and moved."""
     points = np.array([[0.1, 0.2, 0.0], [-0.3, 0.1, 0.4], [0.0, -0.2, 0.1], [0.2, 0.2, -0.5]])
 
     def parameters(points: np.ndarray, mass: float) -> np.ndarray:
@@ -279,8 +279,8 @@ def test_mimic_joints_move_with_their_leaders() -> None:
     np.testing.assert_allclose(one.acceleration, model.forward_dynamics([0.4], [0.5], [2.0]), rtol=1e-9)
 
 
-def test_a_body_that_floats_falls() -> None:
-    """A floating joint is a chain of simple joints: the body falls, and keeps its angular momentum."""
+def test_a_floating_body_falls() -> None:
+    """A floating joint is a chain of simple joints: the body falls, and its angular momentum is conserved."""
     free = '<joint name="free" type="floating"><parent link="world"/><child link="b"/></joint></robot>'
     robot = dyn_core.load_robot(BODY.replace("</robot>", f'<link name="world"/>{free}'))
     one = Simulator(robot, qd=[1.0, 0.0, 2.0, 0.3, -0.2, 0.5])

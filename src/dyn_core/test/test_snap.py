@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which values are snapped, and that snapping moves no result by more than the URDF's rounding."""
+"""Which values are snapped, and the effect of snapping on results."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def arm(rpy: str, axis: str = "0 0 1") -> str:
         ("0.7854 2.3562 4.712389", (EIGHTH, 3 * EIGHTH, 3 * QUARTER)),
         ("1.57079632679 3.1415926535897 1.5707963267948966", (QUARTER, math.pi, QUARTER)),
         ("1.57080 15.708e-1 0.15708E1", (QUARTER, QUARTER, QUARTER)),
-        ("1.5707 3.1415 1.57079", (QUARTER, math.pi, QUARTER)),  # cut off
-        ("1.57 3.14 0.785", (1.57, 3.14, 0.785)),  # too few digits to tell
+        ("1.5707 3.1415 1.57079", (QUARTER, math.pi, QUARTER)),  # truncated
+        ("1.57 3.14 0.785", (1.57, 3.14, 0.785)),  # too few digits to decide
         ("1.570 1.5700 1.5709", (1.57, 1.57, 1.5709)),
         ("1.5718 1.56 3.1426", (1.5718, 1.56, 3.1426)),  # calibrated
         ("1.5708 -3.6732E-06 1e-3", (QUARTER, 0.0, 1e-3)),
@@ -45,7 +45,7 @@ def arm(rpy: str, axis: str = "0 0 1") -> str:
         ("0e99999999999999999999 0.0e-99999999999999999999 -0", (0.0, 0.0, 0.0)),
     ],
 )
-def test_angles(words: str, expected: tuple[float, ...]) -> None:
+def test_which_angles_are_snapped(words: str, expected: tuple[float, ...]) -> None:
     assert snapped_angles(tuple(map(float, words.split())), words.split(), "digits") == expected
 
 
@@ -58,11 +58,11 @@ def test_angles(words: str, expected: tuple[float, ...]) -> None:
         *(("1234 0.1 0", (1234.0, 0.1, 0.0)), ("1e-20 2e-20 0", (1e-20, 2e-20, 0.0))),
     ],
 )
-def test_axes(words: str, expected: tuple[float, ...]) -> None:
+def test_which_axes_are_snapped(words: str, expected: tuple[float, ...]) -> None:
     assert snapped_axis(tuple(map(float, words.split())), words.split(), "digits") == expected
 
 
-def test_tolerance() -> None:
+def test_the_tolerance_can_be_set() -> None:
     words, angles = ["1.57", "0.002", "3.13"], (1.57, 0.002, 3.13)
     assert snapped_angles(angles, words, 1e-3) == (QUARTER, 0.002, 3.13)
     assert snapped_angles(angles, words, 0.02) == (QUARTER, 0.0, math.pi)
@@ -72,7 +72,7 @@ def test_tolerance() -> None:
             dyn_core.load_robot(arm("0 0 0"), snap=snap)
 
 
-def test_what_was_snapped_is_reported() -> None:
+def test_snapped_values_are_reported() -> None:
     robot = dyn_core.load_robot(arm("-1.5708 0 0.3", axis="1e-17 0 1"))
     assert robot.snapped == (
         Snapped("joint 'b'", "origin rpy[0]", 2, -1.5708, -QUARTER),
@@ -86,8 +86,8 @@ def test_what_was_snapped_is_reported() -> None:
     assert exact.joints[1].mdh.alpha != -QUARTER
 
 
-def test_the_default_moves_results_by_the_rounding_of_the_text_only() -> None:
-    """A last digit of 1e-4 rad moves torques of some N m by some 1e-4 N m, and no more."""
+def test_the_default_changes_results_only_by_the_rounding_of_the_text() -> None:
+    """Changing the last digit, 1e-4 rad, changes torques of some N m by some 1e-4 N m, not more."""
     random = np.random.default_rng(0)
     for rpy, unit in (("1.5708 0 0", 1e-4), ("-1.570796 3.14159 0.2", 1e-5), ("1.5707 0 3.1415", 1e-4)):
         motion = random.uniform(-2.0, 2.0, (3, 20, 2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The torque of a joint that stands says nothing; that of a joint that creeps does."""
+"""The torque of a resting joint is not used for identification; that of a creeping joint is."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ URDF = f"""<robot name="two_pendulums"><link name="base"/>
 <joint name="b" {JOINT} velocity="9"/><child link="other"/><origin xyz="0 1 0"/></joint></robot>"""
 RATE, HALF = 250.0, 15.0
 G, FV, FS = 9.81, 0.4, 0.6
-MASSES, LENGTHS = (2.2, 0.9), (0.33, 0.18)  # Of the truth; the description is wrong
+MASSES, LENGTHS = (2.2, 0.9), (0.33, 0.18)  # of the true robot; the description differs
 
 
 def _swing(s: Array) -> tuple[Array, Array, Array]:
-    """Angle of phase s and its two derivatives."""
+    """Angle at phase s and its two derivatives."""
     return (
         1.2 * np.sin(s) + 0.5 * np.sin(3.1 * s),
         1.2 * np.cos(s) + 1.55 * np.cos(3.1 * s),
@@ -45,14 +45,14 @@ def _swing(s: Array) -> tuple[Array, Array, Array]:
 
 
 def _torque(q: Array, qd: Array, qdd: Array) -> Array:
-    """By hand: a point mass on a rod that is level at 0, and friction."""
+    """By hand: a point mass on a rod that is horizontal at 0, and friction."""
     m, length = np.array(MASSES), np.array(LENGTHS)
     found: Array = m * length**2 * qdd + m * G * length * np.cos(q) + FV * qd + FS * np.sign(qd)
     return found
 
 
 def _log(creep: float = 0.0, noise: float = 1e-5, count: float = 0.0, train: float = 1.0) -> Signals:
-    """The first joint moves, comes smoothly to rest after `HALF`, and creeps from then on, or stands."""
+    """The first joint moves, comes to rest smoothly after `HALF`, and then creeps or rests."""
     rng = np.random.default_rng(4)
     t = np.arange(0.0, 2 * HALF, 1 / RATE)
     rate = np.clip(HALF - t, 0.0, 1.0)
@@ -64,7 +64,7 @@ def _log(creep: float = 0.0, noise: float = 1e-5, count: float = 0.0, train: flo
     qdd = np.column_stack([second * rate**2 + first * slowing, 1.21 * other[2]])
     tau = _torque(q, qd, qdd)
     if not creep:
-        tau[t >= HALF, 0] += 0.9 * FS  # anything within stiction
+        tau[t >= HALF, 0] += 0.9 * FS  # any torque within stiction
     q = q + noise * rng.normal(size=q.shape)
     if count:
         q = np.round(q / count) * count
@@ -80,7 +80,7 @@ COUNT = 2 * np.pi / 4096
 
 
 @pytest.mark.parametrize("count", [0.0, COUNT])
-def test_a_joint_that_stands_is_seen(count: float) -> None:
+def test_a_resting_joint_is_detected(count: float) -> None:
     signals = _log(count=count)
     a, b = standing(signals).mean(axis=0)
     assert a == pytest.approx(np.mean(signals.time > HALF), abs=0.02)
@@ -91,13 +91,13 @@ def test_a_joint_that_stands_is_seen(count: float) -> None:
 @pytest.mark.parametrize(
     ("creep", "count", "most"), [(1e-3, 0.0, 0.01), (-5e-3, 0.0, 0.01), (3e-3, COUNT, 0.02)]
 )
-def test_a_joint_that_creeps_stays_in(creep: float, count: float, most: float) -> None:
+def test_a_creeping_joint_is_used(creep: float, count: float, most: float) -> None:
     """One count of this sensor takes 0.5 s, longer than the filter of positions."""
     assert standing(_log(creep, count=count)).mean(axis=0)[0] < most
 
 
-def test_joints_that_stand_spoil_nothing_and_are_remarked() -> None:
-    """The torque of a joint that stands is measured, and no model knows it."""
+def test_resting_joints_do_not_affect_the_result_and_give_a_remark() -> None:
+    """The measured torque of a resting joint is arbitrary within stiction."""
     found = _identified(_log())
     values = {p.name: p for p in (*found.base, *(p for f in found.friction for p in f.parameters))}
     moments = {f"MX{k + 1}": MASSES[k] * LENGTHS[k] for k in range(2)}
@@ -112,13 +112,13 @@ def test_joints_that_stand_spoil_nothing_and_are_remarked() -> None:
     assert found.errors.fitted.rms[1] < 0.05
 
 
-def test_a_log_that_ends_at_rest_says_what_its_errors_are_worth() -> None:
+def test_a_log_that_ends_at_rest_has_right_deviations() -> None:
     stands = Message("held-out-joint-stands", joints=("a",))
     assert stands in _identified(_log(train=0.65)).remarks
     assert stands.code not in [remark.code for remark in _identified(_log(1e-3)).remarks]
 
 
-def test_a_joint_that_stands_all_the_time_does_so_in_short_segments_too() -> None:
+def test_a_joint_that_always_rests_is_detected_in_short_segments_too() -> None:
     t = np.arange(0.0, 20.0, 1 / RATE)
     q = np.column_stack([_swing(t)[0], np.full_like(t, 0.4)])
     q += 3e-4 * np.random.default_rng(0).normal(size=q.shape)
@@ -131,14 +131,14 @@ def test_a_joint_that_stands_all_the_time_does_so_in_short_segments_too() -> Non
     assert moving(signals) == (True, False)
 
 
-# Offset torques that no motion tells from weights, as of joints that lift, and what is said of them.
+# Offset torques that no motion separates from weights, as in lifting joints, and their remarks.
 
 
-OFFSET = 15.0  # Of the joint that lifts (N)
+OFFSET = 15.0  # Of the lifting joint (N)
 
 
 def lift(tilt: float = 0.0) -> str:
-    """A slide, so far from the vertical (rad), that carries an arm which swings in its plane."""
+    """A prismatic joint at this angle from the vertical (rad) that carries an arm swinging in its plane."""
     body = '<inertia ixx=".1" iyy=".2" izz=".15" ixy="0" ixz="0" iyz="0"/></inertial></link>'
     return (
         f'<robot name="lift"><link name="base"/><link name="car"><inertial><mass value="10"/>{body}'
@@ -152,7 +152,7 @@ def lift(tilt: float = 0.0) -> str:
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.7])
-def test_a_joint_that_lifts_has_its_offset_in_a_mass_and_not_in_the_rotor(tilt: float) -> None:
+def test_the_offset_of_a_lifting_joint_is_grouped_with_a_mass_and_its_rotor(tilt: float) -> None:
     grouped = grouped_offsets(base_columns(dyn_core.load_robot(lift(tilt))), (FrictionModel(),) * 2)
     weight = 9.81 * math.cos(tilt)
     assert set(grouped) == {"Fo1"}
@@ -179,8 +179,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_table(tmp_path_factory.mktemp("lift") / "log.csv", robot.joint_names, t, q, tau)
 
 
-def test_the_result_says_which_parameters_have_an_offset(log: Path) -> None:
-    """Else the deviation of the mass, which is small, would say that 14.5 kg are 13."""
+def test_the_result_names_parameters_that_contain_an_offset(log: Path) -> None:
+    """Otherwise the small deviation of the mass would claim 14.5 kg for a true 13 kg."""
     result = make_result(read_robot(lift()), log, "a test")
     found = result.identified
     first, *others = found.remarks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package and the command import before they do anything: this is what start-up takes."""
+"""Modules that the package and the command import at start-up, which determine the start-up time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROOMS_OF_COMMANDS: dict[str, set[str]] = {
     "payload": {*_IDENTIFICATION, "report"},
     "cache": {"codegen"},
 }
-"""Rooms beside `cli`, `core`, `robot` and `symbolic` that a command may import before it is run."""
+"""Rooms that a command may import before it runs, in addition to `cli`, `core`, `robot` and `symbolic`."""
 
 
 def imported(code: str) -> tuple[set[str], set[str], set[str]]:
@@ -60,7 +60,7 @@ def test_importing_the_package_imports_no_room() -> None:
 
 
 @pytest.mark.parametrize(("name", "beside"), [("load_robot", set()), ("compile_model", _MODEL)])
-def test_a_name_imports_only_what_it_needs(name: str, beside: set[str]) -> None:
+def test_a_public_name_imports_only_what_it_needs(name: str, beside: set[str]) -> None:
     _, rooms, libraries = imported(f"import dyn_core; dyn_core.{name}")
     assert rooms <= {"core", "symbolic", "robot"} | beside
     assert libraries == {"numpy"}
@@ -75,12 +75,12 @@ def test_the_command_without_a_subcommand_imports_no_library(option: str) -> Non
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_subcommand_imports_itself(name: str) -> None:
+def test_a_subcommand_imports_only_itself(name: str) -> None:
     _, rooms, libraries = imported_by_command(name, "--help")
     assert rooms <= {"cli", "core", "robot", "symbolic"} | ROOMS_OF_COMMANDS[name]
     assert libraries == {"numpy"}
 
 
-def test_mdh_runs_with_little() -> None:
+def test_mdh_needs_few_modules() -> None:
     _, rooms, libraries = imported_by_command("mdh", str(ROBOTS / "rrp.urdf"))
     assert (rooms, libraries) == ({"cli", "core", "robot", "symbolic"}, {"numpy"})

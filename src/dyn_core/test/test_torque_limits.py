@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checked settings and joint vectors; limits of torques, their rates, and of references."""
+"""Checked settings and joint vectors, and limits of torques, torque rates and references."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TORQUES = st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3).map(np.array)
         ({"elbow": 1, "shoulder": 2.0}, [2.0, 1.0]),
     ],
 )
-def test_values_in_every_form(given, expected: list[float]) -> None:
+def test_settings_are_accepted_in_every_form(given, expected: list[float]) -> None:
     array = joint_values("the gain", PAIR, given)
     np.testing.assert_array_equal(array, expected)
     assert (array.dtype, array.flags.writeable) == (np.float64, False)
@@ -55,7 +55,7 @@ def test_values_in_every_form(given, expected: list[float]) -> None:
         ("12", {}, "shoulder", "12", "a finite number"),
     ],
 )
-def test_wrong_values(values, options, joint: str, given: object, expected: str) -> None:
+def test_wrong_settings_are_refused(values, options, joint: str, given: object, expected: str) -> None:
     with refused("joint-setting-range", setting="the gain", joint=joint, given=given, expected=expected):
         joint_values("the gain", PAIR, values, **options)
 
@@ -99,7 +99,7 @@ def test_limits_of_torques(on_limit) -> None:
     assert refusal(limits.applied, np.zeros(1)) == "argument-shape: torques, [3], [1]"
 
 
-def test_a_joint_without_any_torque_and_the_one_furthest_beyond() -> None:
+def test_a_zero_limit_and_the_joint_with_the_greatest_excess() -> None:
     limits = EffortLimits(NAMES, [0.0, 5.0, 5.0], "scale")
     np.testing.assert_array_equal(limits.applied(np.array([0.0, 10.0, 2.0])).torques, [0.0, 5.0, 1.0])
     np.testing.assert_array_equal(limits.applied(np.array([0.1, 1.0, 2.0])).torques, [0.0, 0.0, 0.0])
@@ -109,7 +109,7 @@ def test_a_joint_without_any_torque_and_the_one_furthest_beyond() -> None:
 
 
 @given(TORQUES, st.lists(st.floats(0.0, 1e5), min_size=3, max_size=3), st.sampled_from(["clip", "scale"]))
-def test_nothing_is_above_its_limit(torques: np.ndarray, limits: list[float], on_limit) -> None:
+def test_no_torque_exceeds_its_limit(torques: np.ndarray, limits: list[float], on_limit) -> None:
     got, excess = EffortLimits(NAMES, limits, on_limit).applied(torques)
     assert (np.abs(got) <= limits).all()
     assert (got * torques >= 0.0).all()
@@ -117,7 +117,7 @@ def test_nothing_is_above_its_limit(torques: np.ndarray, limits: list[float], on
     if excess is not None:
         assert (excess >= 0.0).all()
         assert excess.any()
-        if on_limit == "scale":  # the ratios stay
+        if on_limit == "scale":  # the ratios are kept
             one, other = np.outer(got, torques), np.outer(torques, got)
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-300)
 
@@ -156,7 +156,9 @@ def test_rates() -> None:
 
 
 @given(TORQUES, TORQUES, st.floats(0.0, 1.0))
-def test_a_limited_rate_goes_towards_what_is_wanted(sent: np.ndarray, wanted: np.ndarray, dt: float) -> None:
+def test_a_rate_limited_torque_moves_towards_the_target(
+    sent: np.ndarray, wanted: np.ndarray, dt: float
+) -> None:
     rate = np.array([1.0, 1e3, 1e6])
     torques, _ = RateLimit(NAMES, rate).applied(sent, wanted, dt)
     assert (np.minimum(sent, wanted) <= torques).all()
@@ -164,7 +166,7 @@ def test_a_limited_rate_goes_towards_what_is_wanted(sent: np.ndarray, wanted: np
     assert (np.abs(torques - sent) <= rate * dt + 1e-9).all()
 
 
-def test_jumps() -> None:
+def test_reference_jumps_are_detected() -> None:
     limit = JumpLimit(NAMES, [1.0, 2.0, math.inf], slack=0.01)
     before = np.zeros(3)
     assert limit.jump(before, np.array([0.11, -0.21, 1e6]), 0.1) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control laws and their torques in terms."""
+"""Control laws, and torques split into terms."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def motions(n: int, count: int) -> list[Motion]:
 
 
 @pytest.mark.parametrize("name", ["rrp", "rx90", "two_branch"])
-def test_laws_against_pinocchio(name: str) -> None:
+def test_laws_agree_with_pinocchio(name: str) -> None:
     model = model_of(name, friction=False, rotor_inertia=False)
     oracle = Oracle((ROBOTS / f"{name}.urdf").read_text(), model.joint_names, model.robot.gravity)
     n, terms = len(model.joint_names), TorqueTerms(model)
@@ -55,7 +55,7 @@ def test_laws_against_pinocchio(name: str) -> None:
 
 
 def test_computed_torque_makes_the_error_linear() -> None:
-    """With the exact model e'' = -Kd e' - Kp e, eq. (3.124), by the direct dynamics."""
+    """With the exact model, e'' = -Kd e' - Kp e (eq. (3.124)), by direct dynamics."""
     model, w = model_of(), 6.0 * math.pi
     gains = TrackingGains.of_frequency(model.joint_names, 3.0, damping=0.7)
     desired, (q, qd, _) = motions(6, 2)
@@ -64,7 +64,7 @@ def test_computed_torque_makes_the_error_linear() -> None:
     np.testing.assert_allclose(desired.qdd - qdd, expected, rtol=1e-8)
 
 
-def test_wrong_settings() -> None:
+def test_wrong_settings_are_refused() -> None:
     Kd, least = "the gain Kd", "a finite number >= 0"
     with refused("joint-setting-range", setting=Kd, joint="b", given=-1.0, expected=least):
         TrackingGains.checked(("a", "b"), 1.0, [1.0, -1.0])
@@ -91,7 +91,7 @@ def test_every_combination_of_switches(wanted: tuple[bool, ...]) -> None:
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 @pytest.mark.parametrize(("index", "what"), [(0, "position"), (1, "velocity"), (2, "acceleration")])
-def test_motions_that_are_not_finite(index: int, what: str, bad: float) -> None:
+def test_motions_that_are_not_finite_are_refused(index: int, what: str, bad: float) -> None:
     model, (motion,) = model_of("rrp"), motions(3, 1)
     motion[index][1] = bad
     with refused("joint-value-not-finite", quantity=what, joint=model.joint_names[1], given=bad):
@@ -100,7 +100,7 @@ def test_motions_that_are_not_finite(index: int, what: str, bad: float) -> None:
         assert np.isfinite(TorqueTerms(model, Switches(inertial=False)).of(motion).total).all()
 
 
-def test_smooth_friction_as_by_hand() -> None:
+def test_smooth_friction_agrees_with_the_formula() -> None:
     model, v0 = model_of("rrp"), (0.1, 0.1, 0.0)
     friction = SmoothFriction(model, v0)
     values = dict(zip(model.parameter_names, model.parameters, strict=True))
@@ -115,7 +115,7 @@ def test_smooth_friction_as_by_hand() -> None:
     sharp, smooth = SmoothFriction(model, 0.0), SmoothFriction(model, 0.1)
     for either in (sharp, smooth):  # at rest it is zero
         np.testing.assert_allclose(either.torques(np.zeros(3)), [-0.2, 0.0, 0.05], atol=1e-15)
-    # The docstring says how much of Fs is missing, and where.
+    # The docstring states which part of Fs is missing at which speed.
     qd = np.full(3, 0.265)
     assert (sharp.torques(qd) - smooth.torques(qd))[0] == pytest.approx(0.01 * 1.5, rel=0.02)
 
@@ -139,7 +139,7 @@ def test_friction_at_another_velocity() -> None:
         TorqueTerms(model).of(motion, friction_velocity=np.array([0.0, 0.0, math.nan]))
 
 
-def test_smooth_friction_of_joints_that_others_mimic() -> None:
+def test_smooth_friction_of_joints_with_mimic_followers() -> None:
     urdf = """<robot name="r"><link name="base"/><link name="a"/><link name="b"/>
       <joint name="leader" type="continuous"><parent link="base"/><child link="a"/>
         <dynamics friction="2" damping="1"/></joint>
@@ -165,7 +165,7 @@ def test_a_whole_trajectory_at_once(coulomb_velocity: float) -> None:
     assert refusal(TorqueTerms(model).of, many) == "joint-value-not-finite: nan, stretch, velocity"
 
 
-def test_torques_can_be_written_to_but_for_terms_that_are_left_out() -> None:
+def test_returned_torques_are_writable_except_for_terms_that_are_left_out() -> None:
     terms, (motion,) = TorqueTerms(model_of("rrp"), Switches(True, False, False, False)), motions(3, 1)
     expected = terms.of(motion).total.copy()
     terms.of(motion).total[:] = 7.0

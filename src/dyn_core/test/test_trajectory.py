@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories: between points, at points, in the place of others."""
+"""Trajectories: between points, at points, and as replacements of others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def close(actual, expected, tolerance: float = 1e-9) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("seed", range(5))
-def test_between_points_as_by_solving_for_the_coefficients(order: str, seed: int) -> None:
+def test_between_points_it_agrees_with_solved_coefficients(order: str, seed: int) -> None:
     points = random_points(seed, order)
     trajectory = planned(points, 10.0)
     ends = np.stack((points.q, points.qd, points.qdd))[: ORDERS.index(order) + 1]
@@ -39,7 +39,7 @@ def test_between_points_as_by_solving_for_the_coefficients(order: str, seed: int
             expected = polynomial(T, ends[:, k, j], ends[:, k + 1, j])
             for u in (0.0, 0.1, 0.5, 0.93):
                 sample = trajectory.sample(10.0 + points.times[k] + u * T)
-                # The conditions in monomials lose digits where T is short.
+                # The conditions in monomials lose digits for short T.
                 close(sample.q[j], expected(u * T), 1e-9)
                 close(sample.qd[j], expected.deriv()(u * T), 1e-8)
                 close(sample.qdd[j], expected.deriv(2)(u * T), 1e-7)
@@ -47,7 +47,7 @@ def test_between_points_as_by_solving_for_the_coefficients(order: str, seed: int
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_takes_what_is_given_at_the_points(order: str) -> None:
+def test_points_are_reached_with_their_derivatives(order: str) -> None:
     points, known = random_points(1, order), ORDERS.index(order) + 1
     trajectory = planned(points, 0.0)
     for k, t in enumerate(points.times):
@@ -64,7 +64,7 @@ def test_takes_what_is_given_at_the_points(order: str) -> None:
             close(exact.qdd, points.qdd[k], 1e-10)
 
 
-def test_the_degree_is_that_of_what_both_ends_have() -> None:
+def test_the_degree_depends_on_the_derivatives_at_both_ends() -> None:
     q, qd = [[0.0], [1.0], [3.0], [3.5]], [[], [2.0], [1.0], [0.0]]
     qdd = [[], [], [4.0], [5.0]]
     points = trajectory_points(NAMES[:1], NAMES[:1], [0.0, 1.0, 2.0, 3.0], q, qd, qdd)
@@ -75,7 +75,7 @@ def test_the_degree_is_that_of_what_both_ends_have() -> None:
     close(trajectory.sample(2.0).qdd, [4.0], 1e-12)
 
 
-def test_outside_the_joints_stand_still() -> None:
+def test_before_and_after_the_points_joints_rest() -> None:
     points = random_points(2, "quintic")
     trajectory = planned(points, 5.0)
     for t, position, phase in (
@@ -87,7 +87,7 @@ def test_outside_the_joints_stand_still() -> None:
         sample = trajectory.sample(t)
         np.testing.assert_array_equal(sample[:3], [position, [0.0] * 3, [0.0] * 3])
         assert sample.phase is phase
-    for t in (0.0, 6.0, 99.0):  # samples can be written to without harm
+    for t in (0.0, 6.0, 99.0):  # samples can be changed without effect on the trajectory
         expected = [value.copy() for value in trajectory.sample(t)[:3]]
         for value in trajectory.sample(t)[1:3]:
             value += 1.0
@@ -106,7 +106,7 @@ def test_many_times_at_once(order: str) -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_numbers_that_are_not_finite(bad: float) -> None:
+def test_values_that_are_not_finite_are_refused(bad: float) -> None:
     points = random_points(4, "cubic")
     for k in range(3):
         motion = [vector.copy() for vector in START]
@@ -124,7 +124,7 @@ def test_numbers_that_are_not_finite(bad: float) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_begins_with_the_present_motion(order: str) -> None:
+def test_a_trajectory_begins_with_the_present_motion(order: str) -> None:
     points = random_points(4, order)
     trajectory = planned(points, 7.0, start=START)
     assert trajectory.start == 7.0
@@ -138,14 +138,14 @@ def test_begins_with_the_present_motion(order: str) -> None:
 
 
 def test_the_start_of_a_trajectory() -> None:
-    """Planners send a first point where they think that the robot is: it is not jumped to."""
+    """Planners send a first point where they expect the robot; there must be no jump to it."""
     points = random_points(4, "quintic", first=0.0)
     trajectory = planned(points, 7.0, start=START)
     close(trajectory.sample(7.0)[:2], START[:2], 1e-12)
     close(trajectory.sample(7.0).q, START.q, 1e-14)
     close(trajectory.sample(7.0 + points.times[1]).q, points.q[1], 1e-12)
     points = random_points(5, "quintic")
-    trajectory = planned(points, 7.0, stamp=9.0, start=START)  # a time to come
+    trajectory = planned(points, 7.0, stamp=9.0, start=START)  # a time in the future
     np.testing.assert_array_equal(trajectory.sample(8.0).q, START.q)
     assert trajectory.sample(8.0).phase is Phase.BEFORE
     close(trajectory.sample(9.0).qd, START.qd)
@@ -153,7 +153,7 @@ def test_the_start_of_a_trajectory() -> None:
 
 
 def test_points_in_the_past() -> None:
-    """They are dropped; without a present motion the trajectory begins in the middle."""
+    """They are dropped; without a present motion the trajectory begins within them."""
     points = random_points(6, "cubic")
     stamp = 20.0 - 0.5 * (points.times[1] + points.times[2])
     trajectory = planned(points, 20.0, stamp, START)
@@ -169,8 +169,8 @@ def test_points_in_the_past() -> None:
             planned(points, 20.0, 20.0 - points.times[-1] - 0.25, start)
 
 
-def test_one_point_and_points_that_are_too_close() -> None:
-    """The clock cannot tell them apart, or no acceleration connects them."""
+def test_a_single_point_and_points_that_are_too_close() -> None:
+    """The clock cannot distinguish their times, or no finite acceleration connects them."""
     points = trajectory_points(NAMES, NAMES, [0.0], [[1.0, 2.0, 3.0]])
     trajectory = planned(points, 4.0)
     many = trajectory.sample_many([3.9, 4.0, 4.1])
@@ -205,7 +205,7 @@ def test_replacement_at_once(order: str, part: float) -> None:
 
 
 @pytest.mark.parametrize("wait", [0.2, 1.0, 30.0])
-def test_replacement_later_follows_the_old_one_until_then(wait: float) -> None:
+def test_a_later_replacement_follows_the_old_trajectory_until_then(wait: float) -> None:
     running, points = planned(random_points(8, "quintic"), 0.0, start=START), random_points(9, "quintic")
     now = 0.3 * running.end
     stamp = now + wait
@@ -216,7 +216,7 @@ def test_replacement_later_follows_the_old_one_until_then(wait: float) -> None:
     assert new.knots == tuple(sorted(new.knots))
 
 
-def test_replacement_of_one_that_has_not_begun_has_ended_or_has_replaced_another() -> None:
+def test_replacement_before_the_start_after_the_end_and_twice() -> None:
     points = random_points(9, "quintic")
     running = planned(random_points(8, "quintic"), 0.0, 5.0, START)
     for position, now, stamp in ((START.q, 1.0, 3.0), (running.last, running.end + 1.0, running.end + 2.0)):
@@ -261,7 +261,7 @@ def test_smooth_motion_through_positions_alone() -> None:
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_greatest_values_are_at_turning_points_or_ends(seed: int) -> None:
+def test_extreme_values_are_at_turning_points_or_ends(seed: int) -> None:
     random = np.random.default_rng(seed)
     degree = int(random.integers(0, 6))
     rows = np.zeros((20, 6))
@@ -280,14 +280,14 @@ def test_greatest_values_are_at_turning_points_or_ends(seed: int) -> None:
         assert bounds[-1] == pytest.approx(row.sum(), abs=room)
 
 
-def test_known_roots_of_all_degrees_at_once() -> None:
+def test_roots_of_all_degrees_at_once() -> None:
     all_roots = ((0.25,), (0.25, 0.5), (0.1, 0.5, 3.0), (-1.0, 0.2, 0.4, 0.8))
     rows = np.zeros((4, 6))
     for row, roots in zip(rows, all_roots, strict=True):
         row[: len(roots) + 1] = Polynomial.fromroots(roots).coef
     for at, roots in zip(turning_points(rows), all_roots, strict=True):
         assert np.abs(at[:, None] - np.clip(roots, 0.0, 1.0)).min(axis=0).max() < 1e-12
-    # Leading coefficients due to rounding, and nothing at all.
+    # Leading coefficients due to rounding, and all coefficients zero.
     found = turning_points(np.array([[-0.25, 1.0, 1e-17], [-0.25, 1.0, 1e-9], [0.0, 0.0, 0.0]]))
     assert np.abs(found[0] - 0.25).min() < 1e-12
     assert np.abs(found[1] - 0.25).min() < 1e-9

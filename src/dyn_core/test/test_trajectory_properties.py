@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for all trajectories and all replacements."""
+"""Properties of all trajectories and all replacements."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NEAR = 1e-7
 
 
 def check_continuous(trajectory: Trajectory, derivatives: int, times) -> None:
-    """Values just before and at a time differ by no more than their rates allow."""
-    # No quintic between points 4 apart, with derivatives of at most 2, has a greater third derivative.
+    """Values just before and at a time differ by no more than their derivatives allow."""
+    # A quintic between points 4 apart, with derivatives of at most 2, has no greater third derivative.
     h = float(np.diff(trajectory.knots).min())
     greatest = (60.0 * 4.0 + 36.0 * 2.0 * 2.0 * h + 9.0 * 2.0 * 2.0 * h**2) / h**3
     for t in times:
@@ -47,7 +47,7 @@ def test_a_replacement_is_continuous(seed: int, order: str, now: float, stamp: f
     points = random_points(seed + 1, order)
     begin = now if stamp is None else max(now, stamp)
     coming = points.times + (now if stamp is None else stamp) - begin
-    # A point may not be so near that what leads to it is as good as a jump.
+    # A point must be far enough in time that the motion to it is not practically a jump.
     hypothesis.assume(((coming > 0.02) | (coming <= 0.0)).all() and coming[-1] > 0.0)
     new = replaced(running, points, now, stamp)
     for t in np.linspace(now, begin, 5)[: -1 if now < begin else 0]:

@@ -22,7 +22,7 @@ GOOD |= {"velocities": [[5.0, 6.0], [0.0, 0.0]], "accelerations": [[7.0, 8.0], [
 
 
 def test_points_from_lists() -> None:
-    """Joints are put in order; lists may be those of messages."""
+    """Joints are reordered; the lists may come from messages."""
     points = trajectory_points(PAIR, **{**GOOD, "names": PAIR[::-1]})
     assert points.joint_names == PAIR
     np.testing.assert_array_equal(points.times, [0.5, 1.0])
@@ -63,7 +63,7 @@ def test_points_from_lists() -> None:
         ({"limits": {"shoulder": Limits(velocity=4.5)}}, "point-too-fast", {"velocity": 5.0, "limit": 4.5}),
     ],
 )
-def test_wrong_points(changed, code: str, values: dict) -> None:
+def test_wrong_points_are_refused(changed, code: str, values: dict) -> None:
     with refused(f"trajectory-{code}", **values):
         trajectory_points(PAIR, **{**GOOD, **changed})
 
@@ -79,7 +79,7 @@ def check(trajectory: Trajectory, speed: float = np.inf, slack: float = 0.0, **l
 
 
 def test_motions_between_points_by_hand() -> None:
-    """The cubic 2 + 4 t (1 - t / 5)^2 is greatest after a third of the time: 2 + 80 / 27."""
+    """The cubic 2 + 4 t (1 - t / 5)^2 has its maximum after a third of the time: 2 + 80 / 27."""
     cubic, mirrored = (of_one([1.0, 6.0], [2.0 * x, 2.0 * x], [4.0 * x, 0.0]) for x in (1.0, -1.0))
     with refused("trajectory-leaves-range", position=2 + 80 / 27, time=5 / 3, upper=2.79) as error:
         check(cubic, lower=-2.79, upper=2.79)
@@ -89,7 +89,7 @@ def test_motions_between_points_by_hand() -> None:
     assert refusal(check, cubic, upper=4.9) == "trajectory-leaves-range: a, -inf, 4.963, 1.667, 4.9"
     with refused("trajectory-leaves-range", position=-4.962962962962963):
         check(mirrored, lower=-2.79, upper=2.79)
-    # An acceleration that no joint has, at rest at 0 at both points: 0.01728 a T^2 at u = 0.4.
+    # Very large accelerations, at rest at 0 at both points: 0.01728 a T^2 at u = 0.4.
     hard = of_one([0.0, 1.0], [0.0, 0.0], [0.0, 0.0], [1e8, 0.0])
     with refused("trajectory-leaves-range", joint="a", position=1728000.0000000005, time=0.3999999999999997):
         check(hard, lower=-3.0, upper=3.0)
@@ -105,8 +105,8 @@ def test_motions_between_points_by_hand() -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("seed", range(8))
-def test_extrema_are_those_of_dense_samples(order: str, seed: int) -> None:
-    """Limits just above the greatest sample are kept, limits just below are not."""
+def test_extrema_agree_with_dense_samples(order: str, seed: int) -> None:
+    """Limits just above the greatest sample are kept; limits just below are exceeded."""
     trajectory = planned(random_points(seed, order), 3.0)
     times = np.concatenate((np.linspace(trajectory.start, trajectory.end, 40001), trajectory.knots))
     samples, at_knots = trajectory.sample_many(times), trajectory.sample_many(trajectory.knots).q
@@ -117,7 +117,7 @@ def test_extrema_are_those_of_dense_samples(order: str, seed: int) -> None:
             ends = [sign * (top - OVERSHOOT - beyond) for beyond in (-1e-6, 1e-6)]
             kept, left = ({name: Limits(**{bound: end})} for end in ends)
             check_ranges(trajectory, NAMES, kept, free)
-            if top - (sign * at_knots[:, j]).max() > 0.01:  # at the points themselves the points are checked
+            if top - (sign * at_knots[:, j]).max() > 0.01:  # the points themselves are checked separately
                 with refused("trajectory-leaves-range", joint=name):
                     check_ranges(trajectory, NAMES, left, free)
         fastest = float(np.abs(samples.qd[:, j]).max()) / MARGIN
@@ -127,7 +127,7 @@ def test_extrema_are_those_of_dense_samples(order: str, seed: int) -> None:
             check_ranges(trajectory, NAMES, {}, left)
 
 
-def test_from_outside_of_the_range_the_way_back_is_kept_and_the_way_out_is_not() -> None:
+def test_outside_the_range_only_motion_back_is_accepted() -> None:
     starts = [Motion(np.array([1.5]), np.array([speed]), np.zeros(1)) for speed in (0.0, 1.0)]
     back, further = (of_one([2.0], [0.5], [0.0], start=start) for start in starts)
     check(back, lower=-1.0, upper=1.0)
@@ -135,8 +135,8 @@ def test_from_outside_of_the_range_the_way_back_is_kept_and_the_way_out_is_not()
         check(further, lower=-1.0, upper=1.0)
 
 
-def test_a_piece_that_is_replaced_counts_up_to_there() -> None:
-    """The running one would leave the range later."""
+def test_a_replaced_piece_counts_up_to_its_replacement() -> None:
+    """The running trajectory would leave the range only later."""
     running = of_one([0.0, 4.0], [0.0, 0.0], [2.0, 0.0])
     points = trajectory_points(NAMES[:1], NAMES[:1], [2.0], [[0.0]], [[0.0]])
     new = replaced(running, points, 0.0, 0.25)

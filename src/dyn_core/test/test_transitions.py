@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ramps, fades, and parameters that go over to others."""
+"""Ramps, fades, and transitions between parameters."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_ramps(begin, duration, initial, final, t, other, again) -> None:
     assert ramp.at(begin + duration + 1.0) == final
     assert ramp.over(begin + duration + 1.0)
     assert not ramp.over(begin - 1.0)
-    # Turning round begins where the ramp is.
+    # The reverse begins at the present value of the ramp.
     turned = ramp.toward(t, other, again)
     assert turned.at(t) == pytest.approx(ramp.at(t) if again else other, abs=1e-15)
     assert turned.at(t + again + 1.0) == other
@@ -72,7 +72,7 @@ def test_a_ramp_is_no_steeper_than_it_says_and_has_possible_times_and_factors() 
         Ramp(0.0, 1.0).at(math.nan)
 
 
-def test_a_fade_goes_from_what_was_sent_to_what_is_wanted() -> None:
+def test_a_fade_goes_from_the_last_sent_to_the_desired_torques() -> None:
     fade = Fade(NAMES)
     np.testing.assert_array_equal(fade.sent, 0.0)
     first, second = np.array([10.0, -4.0]), np.array([2.0, 8.0])
@@ -84,7 +84,7 @@ def test_a_fade_goes_from_what_was_sent_to_what_is_wanted() -> None:
     np.testing.assert_array_equal(fade.toward("down", 0.25, np.zeros(2)), [1.5, 6.0])
     fade.reset()
     np.testing.assert_array_equal(fade.toward("down", 0.5, second), [1.0, 4.0])
-    # Rounding of equal torques does not exceed them.
+    # Rounding does not make equal torques exceed themselves.
     limit, factor = 5.13771663187637, 0.9524673882682695
     assert (1.0 - factor) * limit + factor * limit > limit
     fade.toward(1, 1.0, np.array([limit, -limit]))
@@ -102,7 +102,7 @@ def test_a_fade_stays_within_limits_that_both_ends_keep(steps) -> None:
         assert (np.abs(sent) <= [7.3, 0.1]).all()
 
 
-def test_a_fade_refuses_numbers_that_are_not_finite_and_stays_as_it_was() -> None:
+def test_a_fade_refuses_values_that_are_not_finite_and_keeps_its_state() -> None:
     fade = Fade(NAMES)
     fade.toward(1, 1.0, np.array([3.0, 4.0]))
     for bad in (math.nan, math.inf):
@@ -126,7 +126,7 @@ def M3(model: dyn_core.Model) -> float:
     return float(model.parameters[model.parameter_names.index("M3")])
 
 
-def test_a_payload_comes_without_a_step() -> None:
+def test_a_payload_change_has_no_torque_step() -> None:
     model = runtime()
     tip = model.robot.link_names[-1]
     loaded = model.robot.with_payload(tip, 5.0, (0.1, 0.2, 0.3)).parameters
@@ -163,11 +163,11 @@ def test_a_change_during_a_blend_begins_with_the_present_values() -> None:
     assert blend.update(2.4)
     assert not blend.update(2.5)
     values = dict(zip(model.parameter_names, model.parameters, strict=True))
-    assert (values["M3"], values["Fv1"]) == (11.0, 0.8)  # what the first change wanted stays wanted
+    assert (values["M3"], values["Fv1"]) == (11.0, 0.8)  # targets of the first change are kept
     np.testing.assert_array_equal(model.gravity, (0.0, 0.0, -1.6))
     np.testing.assert_array_equal(blend.target, model.parameters)
     np.testing.assert_array_equal(blend.gravity, model.gravity)
-    # Between updates, it begins where the blend would be.
+    # Between updates, a change begins at the present state of the blend.
     model = runtime()
     blend = ParameterBlend(model)
     blend.change(0.0, {"M3": 11.0}, duration=1.0)
@@ -177,7 +177,7 @@ def test_a_change_during_a_blend_begins_with_the_present_values() -> None:
     assert M3(model) == pytest.approx(0.5 * (start + 11.0))
 
 
-def test_at_once_and_settled() -> None:
+def test_changes_at_once_and_the_end_of_a_blend() -> None:
     model = runtime()
     blend = ParameterBlend(model)
     prepared = model._tuning.prepared[0]
@@ -190,7 +190,7 @@ def test_at_once_and_settled() -> None:
         ParameterBlend(dyn_core.compile_model(example("rrp"), backend="python"))
 
 
-def test_a_wrong_change_leaves_the_running_blend() -> None:
+def test_a_wrong_change_keeps_the_running_blend() -> None:
     model = runtime(friction=False, rotor_inertia=False)
     for change, expected in (
         ({"values": {"M9": 1.0}}, "parameter-unknown: [XX1, XY1, XZ1, YY1, YZ1, ZZ1], [M9]"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot with a joint that no inertia resists has all dynamics but the forward ones, and says why."""
+"""A robot with a joint without inertia has all dynamics except forward dynamics, and the error says why."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ SOLID = (
 
 
 def chain(*parts: tuple[str, str, str]) -> str:
-    """Return a URDF of joints ``j0``, ``j1``, ...: type, content, and content of the link that it carries."""
+    """Return a URDF of joints ``j0``, ``j1``, ....
+
+    Type, content, and content of the link that each carries.
+    """
     links, joints = '<link name="l0"/>', ""
     for k, (kind, content, body) in enumerate(parts):
         links += f'<link name="l{k + 1}">{body}</link>'
@@ -60,8 +63,8 @@ NAMED = ("python", ("c", "solid"), ("c", "one axis twice"))
 
 
 @pytest.mark.parametrize(("backend", "name"), some([(b, n) for n in ROBOTS for b in ("c", "python")], *NAMED))
-def test_forward_dynamics(backend: Literal["c", "python"], name: str) -> None:
-    """One sample, a batch, with wrenches and after pickling; what else the model does, it does."""
+def test_forward_dynamics_without_inertia_are_refused(backend: Literal["c", "python"], name: str) -> None:
+    """One sample, a batch, with wrenches and after pickling; all other functions work."""
     text, unresisted = ROBOTS[name]
     robot = dyn_core.load_robot(text)
     assert unresisted_joints(robot) == unresisted
@@ -82,7 +85,7 @@ def test_forward_dynamics(backend: Literal["c", "python"], name: str) -> None:
             assert caught.value.element == f"joint '{unresisted[0]}'"
 
 
-def test_rotors_that_the_model_has_not_resist_nothing() -> None:
+def test_rotors_left_out_of_the_model_give_no_inertia() -> None:
     robot = dyn_core.load_robot(ROBOTS["rotor"][0])
     model = dyn_core.compile_model(robot, rotor_inertia=False, backend="python")
     with refused("joint-without-inertia", joints=["j1"]):
@@ -90,8 +93,8 @@ def test_rotors_that_the_model_has_not_resist_nothing() -> None:
 
 
 @pytest.mark.parametrize(("seed", "joints"), [(16384, 6), (157, 6), (874, 3)])
-def test_joints_that_move_little_where_others_undo_their_motion(seed: int, joints: int) -> None:
-    """Of the motion that moves no mass, the first joint has a small part: a tenth and less."""
+def test_joints_with_a_small_part_in_motion_without_inertia_are_found(seed: int, joints: int) -> None:
+    """The first joint has only a tenth or less of the motion that moves no mass."""
     robot = dyn_core.load_robot(random_urdf(seed, joints, compound=True))
     model = dyn_core.compile_model(robot, backend="python")
     q = np.random.default_rng(1).uniform(-2.0, 2.0, (20, robot.dof))
@@ -103,8 +106,8 @@ def test_joints_that_move_little_where_others_undo_their_motion(seed: int, joint
 
 @examples(150)
 @given(seed=st.integers(0, 2**32 - 1), joints=st.integers(1, 10), compound=st.booleans())
-def test_random_trees(seed: int, joints: int, compound: bool) -> None:
-    """Trees whose inertia matrix is regular in some position have all joints resisted; others have not."""
+def test_joints_without_inertia_in_random_trees(seed: int, joints: int, compound: bool) -> None:
+    """Trees whose inertia matrix is regular in some position have none; other trees have some."""
     robot = dyn_core.load_robot(random_urdf(seed, joints, compound=compound))
     model = dyn_core.compile_model(robot, backend="python")
     q = np.random.default_rng(seed).uniform(-2.0, 2.0, (20, robot.dof))

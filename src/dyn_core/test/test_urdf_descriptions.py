@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read from our URDFs and from damaged copies of them is what it always was.
+"""Reading our URDFs and damaged copies of them gives the recorded results.
 
 ``golden/urdf_descriptions.json`` has a hash of each description, or of the refusal with its element and line.
-It was made by the reader of commit 3539cf5. Sentences are no part of it, only how many there are.
+It was made by the reader of commit 3539cf5. Sentences are not part of it, only their number.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ TEXTS = {"full": FULL, **{path.stem: path.read_text() for path in sorted(ROBOTS.
 GOLDEN = Path(__file__).parent / "golden" / "urdf_descriptions.json"
 VALUES = ("nan", "", "-1", "1.5708", "0 0 0", "fixed", "1e308 0 0", "${x}", "1 1e-12 0", "base_link")
 COUNT = 40
-"""Values, and lines, that are damaged in each text."""
+"""Values and lines that are damaged in each text."""
 
 
 def damaged(text: str) -> Iterator[str]:
-    """Return copies of a text: with another value, without a line, with a line that is there twice."""
+    """Return copies of a text with a changed value, with a line missing, and with a line repeated."""
     values = list(re.finditer('(?<=")[^"]*(?=")', text))
     for match, value in zip(values[:: len(values) // COUNT + 1], cycle(VALUES), strict=False):
         yield text[: match.start()] + value + text[match.end() :]
@@ -42,7 +42,7 @@ def damaged(text: str) -> Iterator[str]:
 
 
 def contents(text: str) -> Iterator[object]:
-    """Return all that is read from a text, in plain values."""
+    """Return all that is read from a text, as plain values."""
     try:
         read, snapped = snapped_description(parse_urdf(text), "digits")
     except DynError as error:
@@ -72,7 +72,7 @@ def placed(origin: UrdfOrigin) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_descriptions(name: str) -> None:
+def test_descriptions_agree_with_the_recorded_hashes(name: str) -> None:
     texts = [TEXTS[name], *damaged(TEXTS[name])]
     hashes = [hashlib.sha256(repr(list(contents(text))).encode()).hexdigest()[:10] for text in texts]
     assert hashes == json.loads(GOLDEN.read_text())[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots of urdf_parser_py in, and out."""
+"""Robots of urdf_parser_py as input and as output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATHS = sorted(ROBOTS.glob("*.urdf"))
 
 
 def loaded(source: object) -> dyn_core.Robot:
-    """Load a robot as if it came from another text, in which elements stand on other lines."""
+    """Load a robot like one from another text, whose elements are on other lines."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dyn_core.ModelWarning)
         robot = dyn_core.load_robot(source)
@@ -35,7 +35,7 @@ def loaded(source: object) -> dyn_core.Robot:
 
 
 def elbow() -> urdf.Robot:
-    """Return a robot made by hand, with links and joints appended to the lists."""
+    """Return a robot that is built by hand, with links and joints appended to the lists."""
     robot, pose = urdf.Robot("arm"), urdf.Pose(np.array([0.1, 0.0, 0.0]), [0, 0, 1.5708])
     inertial = urdf.Inertial(2.0, urdf.Inertia(1.0, 0.0, 0.0, 1.0, 0.0, 1.0), pose)
     robot.add_link(urdf.Link("base"))
@@ -47,13 +47,13 @@ def elbow() -> urdf.Robot:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_file_read_by_urdf_parser_py_is_the_same_robot(path: Path) -> None:
-    """Our own robots have no elements that urdf_parser_py does not keep, apart from loops and rotors."""
+    """Our example robots use no elements that urdf_parser_py drops, apart from loops and rotors."""
     objects = type(dyn_core.load_robot(PATHS[0]).to_urdf()).from_xml_string(path.read_text())
     assert loaded(objects) == loaded(path)
 
 
 @pytest.mark.parametrize("path", [*PATHS, *descriptions()], ids=lambda path: path.stem)
-def test_there_and_back(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_robots_survive_conversion_there_and_back(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     try:
         robot = loaded(path)
     except dyn_core.DynError:
@@ -118,7 +118,7 @@ def joint(**attributes: object) -> Callable[[urdf.Robot], None]:
         (lambda arm: setattr(arm, "links", 1), "urdf-object-value: link, 1, robot 'arm'"),
     ],
 )
-def test_what_is_refused(damage: Callable[[urdf.Robot], None], beginning: str) -> None:
+def test_wrong_objects_are_refused(damage: Callable[[urdf.Robot], None], beginning: str) -> None:
     robot = elbow()
     damage(robot)
     with pytest.raises(dyn_core.DynError) as caught:
@@ -129,7 +129,7 @@ def test_what_is_refused(damage: Callable[[urdf.Robot], None], beginning: str) -
     assert error.element == error.values.get("owner", error.element)
 
 
-def test_without_urdf_parser_py(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_urdf_parser_py_an_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = dyn_core.load_robot(PATHS[0])
     monkeypatch.delitem(sys.modules, "dyn_core.robot.urdf.urdf_objects", raising=False)
     monkeypatch.setitem(sys.modules, "urdf_parser_py", None)
@@ -144,7 +144,7 @@ ODD = (
 
 
 def objects_in(thing: object) -> Iterator[object]:
-    """Return an object of urdf_parser_py and those in it."""
+    """Return an object of urdf_parser_py and the objects in it."""
     if isinstance(thing, list):
         for one in thing:
             yield from objects_in(one)

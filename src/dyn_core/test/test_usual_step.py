@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that compiled code makes whole, beside those of the integrators in Python."""
+"""Simulation steps in compiled code, against the integrators in Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def counted() -> Any:
 
 
 def in_python(simulator: Simulator) -> Simulator:
-    """The same one, every step of which Python makes."""
+    """The same simulator with all steps in Python."""
     for name in ("usual_step", "usual_mode"):
         object.__setattr__(simulator._mechanism, name, None)
     return simulator
@@ -38,8 +38,8 @@ def both(robot: dyn_core.Robot, settings: SimulationSettings, **start: Any) -> t
 
 @pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler"])
 @pytest.mark.parametrize("name", [*TREES, *LOOPS])
-def test_motions_are_the_same(name: str, integrator: Any) -> None:
-    """With friction, limits and substeps, under efforts that make joints turn round and run into stops."""
+def test_compiled_and_python_steps_give_the_same_motion(name: str, integrator: Any) -> None:
+    """With friction, limits and substeps, under efforts that make joints reverse and hit their stops."""
     robot = loop_robot(name) if name in LOOPS else example(name)
     one, other = both(robot, SimulationSettings(2e-3, integrator, substeps=2))
     model = dyn_core.compile_model(robot)
@@ -50,7 +50,7 @@ def test_motions_are_the_same(name: str, integrator: Any) -> None:
         _follow(one, efforts)
     assert of_python.call_count < 60  # of 200
     _follow(other, efforts)
-    assert np.abs(one.state.q - other._initial.q).max() > 1e-3  # they moved
+    assert np.abs(one.state.q - other._initial.q).max() > 1e-3  # the joints move
     np.testing.assert_allclose(one.state.q, other.state.q, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(one.state.qd, other.state.qd, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(one.passive_state.q, other.passive_state.q, rtol=1e-9, atol=1e-11)
@@ -92,7 +92,7 @@ STARTS: dict[str, tuple[dyn_core.Robot, dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("what", STARTS)
-def test_only_steps_with_an_event_are_left_to_python(what: str) -> None:
+def test_only_steps_with_an_event_are_made_in_python(what: str) -> None:
     robot, start, left = STARTS[what]
     one, other = both(robot, SimulationSettings(1e-3), **start)
     np.testing.assert_allclose(one.acceleration, other.acceleration, rtol=1e-13, atol=1e-15)
@@ -104,8 +104,8 @@ def test_only_steps_with_an_event_are_left_to_python(what: str) -> None:
     np.testing.assert_allclose(one.state.qd, other.state.qd, rtol=1e-13, atol=1e-15)
 
 
-def test_what_ends_a_simulation_ends_it_with_the_same_words() -> None:
-    """Singularities, positions at which loops do not close, and speeds that are none."""
+def test_errors_that_end_a_simulation_are_the_same() -> None:
+    """Singularities, open loops, and speeds that are not finite."""
     for robot, settings, start in (
         (five_bar(gravity=UP), SimulationSettings(), {"q": [-0.2, 0.4]}),
         (five_bar(), SimulationSettings(position_limits=False), {}),
@@ -120,7 +120,7 @@ def test_what_ends_a_simulation_ends_it_with_the_same_words() -> None:
         assert said[0] == said[1]
 
 
-def test_passive_joints_stop_all_the_same() -> None:
+def test_passive_joints_stop_the_same_way() -> None:
     one, other = both(five_bar(damping=0.05, elbow=(0.5, 1.4)), SimulationSettings())
     with counted() as of_python:
         run(one, 400)
@@ -134,7 +134,7 @@ WRENCH = {"arm": [0.0, 0.0, 5.0, 0.0, 0.0, 0.0]}
 
 
 def test_payloads_and_wrenches() -> None:
-    """A payload is a parameter of the same code; a wrench needs torques of its own, from Python."""
+    """A payload is a parameter of the same code; the torques of a wrench come from Python."""
     one, other = both(pendulum(), SimulationSettings(), q=[0.3])
     for simulator in (one, other):
         simulator.set_payload("arm", 3.0, (1.0, 0.0, 0.0))
@@ -152,7 +152,7 @@ def test_payloads_and_wrenches() -> None:
     np.testing.assert_allclose(one.state.qd, other.state.qd, rtol=1e-13)
 
 
-def test_arguments_that_were_not_prepared_are_refused() -> None:
+def test_arguments_of_wrong_type_or_size_are_refused() -> None:
     """No array is read beyond its end."""
     step: Any = Simulator(pendulum())._mechanism.usual_step
     x, none = np.zeros(1), np.zeros(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watch over data: its table, and what holds whatever comes."""
+"""The watchdog for data: its table, and properties for random input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def at(status: Status, since: float) -> Watch:
 
 
 @pytest.mark.parametrize("reaction", REACTIONS)
-def test_the_table(reaction) -> None:
+def test_the_table_of_states(reaction) -> None:
     settings_ = made(reaction)
     now = 100.0
     fresh, stale = now - 0.5 * TIMEOUT, now - 1.5 * TIMEOUT
@@ -66,8 +66,8 @@ def test_the_table(reaction) -> None:
         assert got.publishes == (target is not Target.NOTHING)
 
 
-def test_times() -> None:
-    """Data is fresh up to the timeout; times that no clock gives are stale, and no present."""
+def test_timeouts_and_invalid_times() -> None:
+    """Data are fresh up to the timeout; a last time that is not finite or in the future is stale."""
     for last_good in (math.nan, math.inf, -math.inf, 100.2):
         assert watched(made("hold"), at(Status.GOOD, 0.0), 100.0, last_good).status is Status.HOLDING
     good = at(Status.GOOD, 0.0)
@@ -79,14 +79,14 @@ def test_times() -> None:
 
 
 @pytest.mark.parametrize("reaction", REACTIONS)
-def test_without_ramps_everything_is_at_once(reaction) -> None:
+def test_without_ramps_changes_are_immediate(reaction) -> None:
     settings_ = WatchSettings(TIMEOUT, reaction, ramp_down=0.0, ramp_up=0.0)
     watch = watched(settings_, NO_DATA, 1.0, 1.0)
     assert (watch.target, watch.factor) == (Target.LIVE, 1.0)
     assert watched(settings_, watch, 2.0, 1.0).factor == (0.0 if reaction == "stop" else 1.0)
 
 
-def test_wrong_settings() -> None:
+def test_wrong_settings_are_refused() -> None:
     for code, setting, options in (
         ("setting-range", "the timeout (s)", {"timeout": 0.0}),
         ("setting-range", "ramp_up (s)", {"ramp_up": -1.0}),
@@ -102,8 +102,8 @@ CYCLES = st.lists(st.tuples(st.floats(0.0, 0.3), st.booleans()), min_size=1, max
 
 @given(st.sampled_from(REACTIONS), CYCLES)
 @examples(100)
-def test_whatever_comes(reaction, cycles) -> None:
-    """Live torques for fresh data alone, nothing before any, a factor in [0, 1], recovery after the ramp."""
+def test_properties_for_random_data(reaction, cycles) -> None:
+    """Live torques only for fresh data, none before any data, a factor in [0, 1], recovery after the ramp."""
     settings_ = made(reaction)
     watch, now, last_good, fresh_since = NO_DATA, 0.0, None, None
     for dt, good in cycles:
@@ -126,8 +126,8 @@ def test_whatever_comes(reaction, cycles) -> None:
 
 @given(st.sampled_from(REACTIONS), CYCLES, st.floats(0.001, 0.01))
 @examples(100)
-def test_what_is_sent_has_no_step(reaction, cycles, period: float) -> None:
-    """Live, held and zero torques of up to 10 N m: the rate is that of the steepest ramp between them."""
+def test_sent_torques_have_no_step(reaction, cycles, period: float) -> None:
+    """Live, held and zero torques of up to 10 N m: the rate is at most that of the steepest ramp."""
     settings_ = made(reaction)
     fade, watch, now, last_good, sent = Fade(("a",)), NO_DATA, 0.0, None, 0.0
     torques = {Target.LIVE: np.array([10.0]), Target.HELD: np.array([-10.0]), Target.ZERO: np.array([0.0])}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories that are there whole or not at all."""
+"""Output directories that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def put(directory: Path, *, force: bool = False) -> None:
 
 @pytest.mark.parametrize("can_exchange", [True, False])
 @pytest.mark.parametrize("before", ["none", "empty", "ours"])
-def test_a_directory(
+def test_a_directory_is_replaced_as_a_whole(
     tmp_path: Path, before: str, can_exchange: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not can_exchange:
@@ -47,10 +47,10 @@ def test_a_directory(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_link_stays_a_link_and_the_working_directory_stays_it(
+def test_a_link_stays_a_link_and_the_working_directory_stays_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A shell that stands there would stand in a directory that has been removed."""
+    """A shell in the directory would otherwise be in a removed directory."""
     real = tmp_path / "real"
     real.mkdir()
     (tmp_path / "link").symlink_to("real")
@@ -68,7 +68,7 @@ def test_a_link_stays_a_link_and_the_working_directory_stays_it(
 def test_a_mount_and_a_directory_in_one_that_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is written is in the place itself meanwhile: elsewhere is another disk, or forbidden."""
+    """The files are prepared inside the directory, as any other place is on another disk or not writable."""
     beside = tempfile.mkdtemp
 
     def forbidden(dir: Path, prefix: str) -> str:  # noqa: A002
@@ -87,7 +87,7 @@ def test_a_mount_and_a_directory_in_one_that_cannot_be_written(
     assert contents(tmp_path / "out") == NEW
 
 
-def test_what_is_not_ours_is_refused_but_for_force(tmp_path: Path) -> None:
+def test_foreign_files_are_refused_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("work")
     with refused("directory-occupied", files=["thesis.tex"]):
         put(tmp_path)
@@ -100,7 +100,7 @@ def test_what_is_not_ours_is_refused_but_for_force(tmp_path: Path) -> None:
             put(tmp_path)
 
 
-def test_places_that_will_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_paths_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "locked").mkdir(mode=0o500)
     places = {"file": "directory-is-file", "no/out": "directory-missing", "a\0b": "file-unwritable"}
@@ -115,7 +115,7 @@ def test_places_that_will_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("target", ["out", "old"])
-def test_a_full_disk_leaves_what_was_there(
+def test_a_full_disk_leaves_the_old_directory(
     tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_directory(tmp_path / "old", OLD)
@@ -131,12 +131,12 @@ def test_a_full_disk_leaves_what_was_there(
     assert contents(tmp_path / "old") == OLD
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files open at Ctrl-C
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # files open at Ctrl-C
 @pytest.mark.parametrize("where", ["new", "ours", "others"])
 def test_ctrl_c_at_any_moment_leaves_the_old_or_the_new(
     tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SIGINT comes before each line that the writing runs, one after the other."""
+    """SIGINT comes before each line of the writing code in turn."""
     outcomes = set()
     for interrupted_at in range(1, 400):
         directory = tmp_path / f"{interrupted_at}" / "out"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""URDF to robot to URDF to robot: the same dynamics, names, frames, limits and drives."""
+"""URDF to robot and back: the same dynamics, names, frames, limits and drives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_our_robots(name: str) -> None:
     assert_same_robot(example(name), written(example(name)))
 
 
-def test_a_robot_that_cannot_move_is_written_where_it_stands() -> None:
+def test_a_robot_without_motion_is_written_in_its_position() -> None:
     urdf = (
         '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute"><parent link="a"/>'
         '<child link="b"/><axis xyz="0 0 1"/><mimic joint="j2" multiplier="0" offset="0.5"/></joint>'
@@ -58,7 +58,7 @@ def test_loops_are_written() -> None:
     np.testing.assert_allclose(again.parent.T_link_cut.R, loop.parent.T_link_cut.R, atol=1e-15)
 
 
-def test_what_urdf_cannot_say_is_said() -> None:
+def test_properties_without_urdf_element_give_a_warning() -> None:
     side = {"passive": ["lift"], "friction": {"turn": {"offset": 1}}, "assembly": {"lift": 1}}
     robot = example("rrp", loops=side)
     with pytest.warns(dyn_core.ModelWarning) as caught:
@@ -68,8 +68,8 @@ def test_what_urdf_cannot_say_is_said() -> None:
 
 
 @pytest.mark.parametrize("n", some((1000, 8000), 1000))
-def test_large_robots_are_read_and_written_in_time_that_grows_with_their_size(n: int) -> None:
-    """With time that grows with its square, that of 10 000 joints would be minutes."""
+def test_time_to_read_and_write_grows_linearly_with_size(n: int) -> None:
+    """With quadratic time, 10 000 joints would take minutes."""
     links = "".join(f'<link name="l{j}"/>' for j in range(n + 1))
     joints = "".join(
         f'<joint name="j{j}" type="revolute"><parent link="l{j // 2}"/><child link="l{j}"/>'
@@ -98,7 +98,7 @@ def test_large_robots_are_read_and_written_in_time_that_grows_with_their_size(n:
 @examples(150)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.booleans(), st.sampled_from([0, "digits"]))
 def test_random_robots(seed: int, joints: int, chain: bool, snap: float) -> None:
-    """Any joints, fixed frames, mimics, limits, friction and rotors."""
+    """Any joints, fixed frames, mimic joints, limits, friction and rotors."""
     robot = dyn_core.load_robot(random_driven_urdf(seed, joints, chain), snap=snap)
     again = written(robot, snap=snap)
     assert all(abs(s.value - s.snapped_to) < 1e-11 for s in again.snapped)  # up to rounding

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points of trajectories for tests, and the polynomials between them by solving for their coefficients."""
+"""Trajectory points for tests, and the polynomials between them from a solved linear system."""
 
 from __future__ import annotations
 
