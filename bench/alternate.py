@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time functions in turn, so that all see the same machine, and compare them."""
+"""Time functions in turn, so that all run under the same load of the machine, and compare them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Comparison:
     rounds: tuple[tuple[float, ...], ...]
 
     def seconds(self, function: int) -> float:
-        """Median time of a function, by its position."""
+        """Median time of a function, selected by its index."""
         return statistics.median(times[function] for times in self.rounds)
 
     def ratio(self, function: int) -> float:

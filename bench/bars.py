@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bars, and which of them are met."""
+"""Bars of the benchmarks, and a count of those that are met."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ PLATFORMS = {("gough_stewart", "inverse dynamics"): 0.2}
 """Largest ratios to Pinocchio's tree with Jacobians and solves, by robot with a platform and function."""
 
 IMPORT_S = 0.25
-"""Import of what loads and compiles a robot (s)."""
+"""Import of the modules that load and compile a robot (s)."""
 START_S = {"dyn --version": 0.2, "dyn --help": 0.2, "import dyn_core, numpy": 0.2}
-"""Wall time of a new interpreter, by what it does (s)."""
+"""Wall time of a new interpreter, by task (s)."""
 COLD_S = {
     ("UR5", "inverse dynamics"): 0.3,
     ("Panda", "all functions"): 2.0,
@@ -46,54 +46,54 @@ COLD_S = {
 }
 WARM_S = {("Panda", "all functions"): 0.1}
 GROWTH = 1.1
-"""Operations for one joint more: those of the 64-joint chain against those of the 16-joint chain."""
+"""Operations for one more joint: those in the 64-joint chain relative to those in the 16-joint chain."""
 REAL_TIME = {("rx90", "rk4"): 1.0 / 20.0}
-"""Time that `dyn simulate` takes for a second of a robot with an integrator (s)."""
+"""Time of `dyn simulate` for one second of a robot, by integrator (s)."""
 LOOPS_REAL_TIME = 1.0 / 50.0
-"""Time that `dyn simulate` takes for a second of a five-bar at 1 kHz (s)."""
+"""Time of `dyn simulate` for one second of a five-bar at 1 kHz (s)."""
 LOOPS_OPEN = 1e-9
-"""How far the loop of a five-bar is open after 10 minutes (m, rad)."""
+"""Largest gap of the loop of a five-bar after 10 minutes (m, rad)."""
 ENERGY_DRIFT = 1e-6
 """Relative change of the energy of a swing in 60 s."""
 EXCITATION_CONDITION = 100.0
-"""Condition number of the columns of the parameters of an arm of seven joints along its trajectory."""
+"""Condition number of the regressor columns of a seven-joint arm along its exciting trajectory."""
 EXCITATION_S = 60.0
-"""Time that the search for the trajectory takes on one core (s)."""
+"""Time of the trajectory search on one core (s)."""
 MOTION_DIFFERENCE = 1e-8
-"""From an integration of Pinocchio's direct dynamics after 1 s (rad, rad/s, m, m/s)."""
+"""Difference from an integration of Pinocchio's direct dynamics after 1 s (rad, rad/s, m, m/s)."""
 FEASIBLE_US = 15.0
-"""Time of making a step of six joints feasible, called from Python (us)."""
+"""Time to make a step of six joints feasible, called from Python (us)."""
 IDENTIFY_S = 10.0
 """From a log of 30 s of seven joints at 1 kHz to a report (s)."""
 VALIDATION_ERROR = 0.03
-"""Torque error of the action identify on held-out data of a simulated arm without noise."""
+"""Torque error of the action `identify` on held-out data of a simulated arm without noise."""
 APPLIED_ERROR = 0.03
-"""Error of the torques of its parameters along another motion."""
+"""Torque error of the identified parameters along another motion."""
 LATENCY_MEDIAN = 1.15
 LATENCY_P99 = 1.5
 """Largest ratios of the latency of a node to that of a relay."""
 GOVERNOR_ADDS = 1.05
-"""What the governor may add to these bars."""
+"""Latency that the governor may add to these bars."""
 TRACKING = (1.0 / 3.0, 1.0 / 10.0)
 """Largest ratios of the tracking error to that of PD control alone, with 10 % model error and without."""
 MEMORY_MB = 1.0
 """Growth of resident memory in a long run."""
 RATE_DRIFT = 1e-3
-"""Relative difference of the rate of messages from what it should be."""
+"""Relative difference of the message rate from its nominal value."""
 
 WITHIN = 0.97
-"""Part of the runs in which every essential parameter is within three reported deviations."""
+"""Fraction of the runs in which every essential parameter is within three reported deviations."""
 LOG_TO_REPORT_S = 10.0
 """From a log of 30 s of a 7-joint arm at 1 kHz to its report."""
 REGRESSOR = 0.25
 """Ratio of the regressor of 100,000 samples of a 7-joint arm to a loop over Pinocchio's."""
 RECURSIVE_SHARE = 0.1
-"""Part of a core that recursive estimation of a 7-joint arm takes at 1 kHz."""
+"""Fraction of a core that recursive estimation of a 7-joint arm uses at 1 kHz."""
 
 
 @dataclass
 class Bars:
-    """What has been measured against bars.
+    """Measured values compared with bars.
 
     Attributes:
         missed: one line for each bar that is not met.
@@ -104,7 +104,7 @@ class Bars:
     met: int = 0
 
     def mark(self, what: str, value: float, bar: float | None) -> str:
-        """Return what is printed beside a value: its bar, and a mark where it is missed."""
+        """Return the text after a value: its bar, and a mark where it is missed."""
         if bar is None:
             return ""
         if value <= bar:

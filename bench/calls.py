@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that are measured: functions of one state, prepared so that only the library's work is timed."""
+"""Calls to measure: functions of one state, prepared so that only the library's work is timed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FUNCTIONS = {
     "inertia matrix": "inertia_matrix",
     "regressor": "regressor",
 }
-"""What is measured, and what dyn_core calls it."""
+"""Names of the measured functions, and their names in dyn_core."""
 
 TOLERANCE = 1e-9
-"""Relative difference above which two libraries do not compute the same."""
+"""Relative difference above which two libraries compute different quantities."""
 
 
 class Peer(Protocol):
@@ -40,7 +40,7 @@ class Peer(Protocol):
     order: np.ndarray
 
     def calls(self, state: State) -> dict[str, Call]:
-        """Return the functions that the library has, by what they compute.
+        """Return the functions of the library by quantity.
 
         Args:
             state: positions, velocities, and accelerations or torques, in our order.
@@ -53,10 +53,10 @@ def our_calls(model: dyn_core.Model, state: State) -> dict[str, Call]:
 
 
 def some_calls(robot: dyn_core.Robot, state: State, wanted: list[str]) -> dict[str, Call]:
-    """Return some functions of a robot, of which no others are compiled."""
+    """Return some functions of a robot; no others are compiled."""
     made_of = with_terms(robot, friction=False, rotor_inertia=False)
     compiled = runnables([traced(made_of, FUNCTIONS[what]) for what in wanted], "c")
-    # What is called where an array does not fit, and here all do.
+    # Fallback of a function whose array does not fit; here all arrays fit.
     bound = [runnable.function.bind(runnable.run, []) for runnable in compiled]
     return {what: _call(function, what, state) for what, function in zip(wanted, bound, strict=True)}
 

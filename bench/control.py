@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python bench/control.py`: what the steps of a control cycle cost for an arm of six joints."""
+"""`python bench/control.py`: time of each step of a control cycle for an arm of six joints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PERIOD = 2.0**-10
 
 
 def microseconds(function: Callable[[], object]) -> float:
-    """Least time of a call in several rounds."""
+    """Least time of a call in several rounds (us)."""
     timer = timeit.Timer(function)
     number = max(1, int(2000 / max(1.0, 1e6 * timer.timeit(1))))
     return min(timer.repeat(7, number)) / number * 1e6

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make exact`: agreement with Pinocchio for all robots of example-robot-data, as a table of worst errors.
 
-`agreement` says what is compared, and what an error is. The exit code is 1 where a bar is missed.
+`agreement` defines what is compared and what an error is. The exit code is 1 where a bar is missed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from dyn_core.codegen.traced_program import Program
 
 SAMPLES = 50
 COMPILED_REGRESSOR = 32
-"""Joints up to which the regressor is compiled, too; with 32 that takes some 3 s."""
+"""Largest number of joints for which the regressor is compiled, too; with 32 joints this takes about 3 s."""
 FREE_FLYERS, FREE_SAMPLES = 40, 10
-"""Joints up to which a robot is looked at on a free base, too, and in how many states."""
+"""Largest number of joints for which a free base is compared, too, and the number of states."""
 COLUMNS = {
     "inverse": ("inverse_dynamics", "pinocchio"),
     "direct": ("forward_dynamics", "pinocchio"),
@@ -45,7 +45,7 @@ COLUMNS = {
     "C": (None, "c"),
     "floats": (None, "floats"),
 }
-"""What each column shows: a function and what it is compared with; of all functions where there is none."""
+"""Columns: a function and its reference; all functions where none is given."""
 
 
 def of_robot(path: Path) -> tuple[int, int, list[Finding]]:
@@ -65,12 +65,12 @@ def of_robot(path: Path) -> tuple[int, int, list[Finding]]:
 
 
 def worst(found: Iterable[Finding]) -> Finding | None:
-    """The finding whose error is the greatest part of its bar; one that is missed before all others."""
+    """The finding whose error is the largest fraction of its bar; missed bars come first."""
     return max(found, key=lambda finding: (finding.missed, finding.error / finding.bar), default=None)
 
 
 def cell(finding: Finding | None) -> str:
-    """The error, with a mark where it is missed or is within a bar that conditioning has raised."""
+    """The error, with a mark where it misses the bar, or where the bar was raised for bad conditioning."""
     if finding is None:
         return "-"
     return f"{finding.error:.0e}{'!' if finding.missed else '*' if finding.excused else ' '}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well, and in which time on one core, trajectories show the parameters of arms."""
+"""Condition numbers of exciting trajectories of arms, and the time of their search on one core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dyn_core.excitation.exciting_trajectory import Excitation
 
 
 def arms() -> dict[str, dyn_core.Robot]:
-    """The arms by name: one of the kind of Panda and LWR, and those of other people's descriptions."""
+    """The arms by name: one like Panda and LWR, and some published descriptions."""
     return {
         "7R": simulated_truth.with_drives(simulated_truth.arm(simulated_truth.SEVEN)),
         "Panda": dyn_core.load_robot(description("Panda")),
@@ -24,7 +24,7 @@ def arms() -> dict[str, dyn_core.Robot]:
 
 
 def condition_by_regressor(excitation: Excitation) -> float:
-    """Condition number by all of the regressor, of which a QR decomposition takes what is independent."""
+    """Condition number of the whole regressor, after a QR decomposition has selected independent columns."""
     t = np.linspace(0.0, excitation.duration, 3001)
     W = dyn_core.compile_model(excitation.robot).regressor(*excitation.trajectory.at_many(t))
     W = W.reshape(-1, W.shape[2])
@@ -35,7 +35,7 @@ def condition_by_regressor(excitation: Excitation) -> float:
 
 
 def print_excitation(bars: Bars) -> None:
-    """Print condition numbers and times, the search with its defaults."""
+    """Print condition numbers and times of the search with its defaults."""
     print("Excitation: condition number of the base regressor with friction, columns of unit length")
     print(
         f"{'robot':8}{'joints':>6}{'columns':>9}{'first':>9}{'found':>8}{'by QR':>8}  {'bar':10}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes to make a step feasible, beside one inverse dynamics call."""
+"""Time to make a step feasible, compared with one call of inverse dynamics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def print_feasible_steps(bars: Bars) -> None:
     q = np.array([0.1, -1.2, 1.4, -0.6, 0.3, 0.2])
     zero, dt = np.zeros(6), 0.002
     near, far = np.full(6, 1e-3), np.array([1.0, 0.5, 0.3, 0.1, 0.2, 0.3])
-    # The wrist is nearly as fast as it may be, and would get too fast by what the torques of others leave.
+    # The wrist is almost at its speed limit, and limiting the torques of other joints would make it too fast.
     fast, faster = np.array([0.0, 0.0, 0.0, 3.0, -3.0, 3.1]), np.array([2.0, 2.0, 0.0, 3.0, 3.0, 3.0])
     steps = dyn_core.Feasibility(robot)
     load = {"tool0": np.array([0.0, 0.0, -20.0, 0.1, 0.2, 0.0])}

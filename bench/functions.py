@@ -18,7 +18,7 @@ import dyn_core
 
 SAMPLES = 10_000
 LOOP = 200
-"""Samples of the loops over the peers with which a batch is compared, for one sample."""
+"""Number of samples in the loops over the peers, with which one sample of a batch is compared."""
 
 BATCHES = {"inverse dynamics": "inverse_dynamics", "direct dynamics": "forward_dynamics"}
 
@@ -72,7 +72,7 @@ def _print_robot(name: str, bars: Bars) -> None:
 
 
 def _comparable(name: str, what: str, ours: Call, theirs: Call, peer: Peer) -> bool:
-    """Whether a peer computes the same; regressors have other parameters, and only sizes in common."""
+    """Whether a peer computes the same quantity; regressors have other parameters and only equal sizes."""
     if what == "regressor":
         return True
     difference = disagreement(ours(), theirs(), peer.order)

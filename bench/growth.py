@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How models grow with the number of joints, for chains: operations, time of a call, and time to compile."""
+"""Growth with the number of joints of chains: operations, time of a call, and time to compile."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long identification of a 7-joint arm takes: from a log on, its regressor, and while the arm moves."""
+"""Time of the identification of a 7-joint arm: from a log, of its regressor, and during the motion."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from dyn_core.identification.regressor.base_columns import base_columns
 SAMPLES = 100_000
 PIECE = 8192
 LOOP = 2000
-"""Samples of the loop over Pinocchio, of which the time of all is made."""
+"""Number of samples in the loop over Pinocchio, from which the total time is extrapolated."""
 RATE_HZ = 1000
 DURATION_S = 30.0
 ROUNDS = 5
 
 
 def print_identification(bars: Bars) -> None:
-    """Print times, and which bars they meet."""
+    """Print times and whether they meet their bars."""
     print("Identification of a 7-joint arm")
     _print_log_to_parameters(bars)
     _print_regressor(bars)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make truth`: arms whose parameters are known are identified many times, from logs with noise.
+"""`make truth`: repeated identification of arms with known parameters, from noisy logs.
 
-What deviations are worth, which mistakes of a recording are named, and the biases of the estimators. The exit
-code is 1 where a bar is missed.
+It measures whether reported deviations are right, which mistakes of a recording are named, and the biases of
+the estimators. The exit code is 1 where a bar is missed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TypeVar
 
-# A process has one thread: there are as many processes as cores.
+# Each process has one thread, as there are as many processes as cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
@@ -37,7 +37,7 @@ WITHIN_DEVIATIONS = 3.0
 RUNS = 200
 REPEATED: tuple[Estimator, ...] = ("wls", "irls")
 DURATION_S = 10.0
-"""Of the motion with which estimators are compared."""
+"""Duration of the motion for the comparison of estimators (s)."""
 ESTIMATOR_RUNS = 20
 
 POSITION_NOISE = 1e-4
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Controlled:
-    """An arm under a control, with its true parameters."""
+    """An arm under a controller, with its true parameters."""
 
     robot: dyn_core.Robot
     base: BaseColumns
@@ -62,7 +62,7 @@ class Controlled:
 
 
 def controlled(duration: float) -> Controlled:
-    """Return an arm that follows a Fourier series, as well as a control without knowledge of it can."""
+    """Return an arm that follows a Fourier series under a controller without a model."""
     robot = with_drives(arm(SIX))
     base = base_columns(robot)
     t, q, qd, qdd = excitation(robot.dof, duration)
@@ -78,7 +78,7 @@ def controlled(duration: float) -> Controlled:
 
 
 def measured(case: Controlled, seed: int, protocol: Protocol) -> Signals:
-    """Return what sensors say of the arm, with the control at these times."""
+    """Return the sensor signals of the arm, and the controller at these times."""
     q, tau = sensed(case.exact, seed, position_noise=POSITION_NOISE)
     log = dyn_core.log_of_arrays(case.robot.joint_names, case.exact.time, q, tau)
     return dyn_core.condition(log.with_control(case.control), protocol)
@@ -118,7 +118,7 @@ def _estimates(protocol: str, seed: int) -> dict[str, tuple[np.ndarray, np.ndarr
 
 
 def _all(pool: ProcessPoolExecutor, one: Callable[[int], T], count: int) -> Iterable[T]:
-    """Return what a function answers for each seed; a line says how many are done."""
+    """Return the values of a function for each seed; a line on the terminal shows the progress."""
     done = []
     for k, value in enumerate(pool.map(one, range(count)), start=1):
         done.append(value)
@@ -147,7 +147,7 @@ def _print_line(name: str, estimator: str, found: Sequence[Run], bars: Bars) -> 
         for parameter, error, essential in zip(one.names, one.errors, one.essential, strict=True):
             if essential:
                 by_name.setdefault(parameter, []).append(error)
-    # Those that are essential in most runs: the others are so where the noise makes them large.
+    # Parameters that are essential in most runs; others are essential only where noise enlarges them.
     often = [errors for errors in by_name.values() if len(errors) > 0.9 * len(found)]
     least = min(np.mean(np.abs(errors) <= WITHIN_DEVIATIONS) for errors in often)
     bias = np.array([np.mean(errors) for errors in often])
@@ -166,7 +166,7 @@ def _print_line(name: str, estimator: str, found: Sequence[Run], bars: Bars) -> 
 
 
 def print_mistakes(pool: ProcessPoolExecutor, runs: int, bars: Bars) -> None:
-    """Print how often mistakes are named, with their joints and no others."""
+    """Print how often mistakes are named with their joints only."""
     print(f"\nMistakes of a recording that are found and named, of {runs} each")
     print(f"{'arm':5}" + "".join(f"{mistake:>18}" for mistake in MISTAKES))
     for name in ARMS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a log to a report: `dyn identify` for 30 s of seven joints at 1 kHz, in three forms of files."""
+"""From a log to a report: `dyn identify` for 30 s of seven joints at 1 kHz, in three file formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from bars import IDENTIFY_S, Bars
 from log_files import FORMS
 
-# The arm is that of the tests.
+# The arm of the tests.
 sys.path.append(str(Path(__file__).parents[1] / "src" / "dyn_core" / "test"))
 
 from simulated_truth import RATE, SEVEN, arm, arm_urdf, exact_motion, sensed, with_drives
@@ -23,7 +23,7 @@ ROUNDS = 3
 
 
 def print_identify(bars: Bars) -> None:
-    """Print a line for each form of file: wall time of the whole command, the least of some rounds."""
+    """Print a line for each file format: least wall time of the whole command in several rounds."""
     print(f"dyn identify: {DURATION_S:g} s of an arm of seven joints at {RATE:g} Hz, from log to report.")
     print(f"{'log':8}{'wall time':>11}{'of the CPU':>12}{'held out':>10}  bar")
     with tempfile.TemporaryDirectory() as name:

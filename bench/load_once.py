@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import a library and load one robot, in an interpreter of its own; print how long each takes (s).
+"""Import a library and load one robot in a new interpreter; print both times (s).
 
 `python load_once.py library what path`: the library is dyn_core, pinocchio or mujoco; dyn_core loads
 "all functions" or the one that is named. With DYN_CACHE_DIR an empty directory the load is a cold one.
@@ -19,7 +19,7 @@ def main() -> None:
     library, what, path = sys.argv[1:]
     start = time.perf_counter()
     module = importlib.import_module(library)
-    if library == "dyn_core":  # which imports what is used
+    if library == "dyn_core":  # imports the modules that are needed
         _ = module.load_robot, module.compile_model
     imported = time.perf_counter() - start
     load = LOADERS[library](what, path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes until a model can be used, in new interpreters: import and load."""
+"""Time until a model can be used, in new interpreters: import and load."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PEERS = ("pinocchio", "mujoco")
 
 
 def print_loading(bars: Bars) -> None:
-    """Print the least times for each robot and what is loaded, then those of the imports."""
+    """Print the least times for each robot and set of functions, then those of the imports."""
     print(
         "Least time to load a model in a new interpreter, with an empty cache (cold) and a full one (warm)."
     )
@@ -30,7 +30,7 @@ def print_loading(bars: Bars) -> None:
     for name in ROBOTS:
         path = description(name)
         rounds = [_round(path, imports) for _ in range(ROUNDS)]
-        # Whatever else runs on the machine only adds to a time, and the bars are times, not ratios.
+        # Other load on the machine only adds to a time, and the bars are times, not ratios.
         times = [min(seconds) for seconds in zip(*rounds, strict=True)]
         peers = "".join(f"{seconds:>9.4f} s" for seconds in times[2 * len(LOADED) :])
         for k, what in enumerate(LOADED):
@@ -57,7 +57,7 @@ def _round(path: str, imports: dict[str, list[float]]) -> list[float]:
 
 
 def _once(library: str, what: str, path: str, cache: str, imports: dict[str, list[float]]) -> float:
-    """Return how long a library takes to load a robot, and note how long its import took."""
+    """Return the time that a library takes to load a robot, and record the time of its import."""
     command = [sys.executable, str(Path(__file__).parent / "load_once.py"), library, what, path]
     environment = {**os.environ, "DYN_CACHE_DIR": cache}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

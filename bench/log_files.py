@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of positions and efforts as files, of each form."""
+"""Write logs of positions and efforts in each file format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_npz(path: Path, joints: tuple[str, ...], t: np.ndarray, q: np.ndarray,
 
 
 def write_mcap(path: Path, joints: tuple[str, ...], t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> None:
-    """Write joint states as a ROS 2 bag; ImportError where nothing can."""
+    """Write joint states as a ROS 2 bag; raise ImportError where no library can."""
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Closed loops: inverse dynamics beside Pinocchio, and simulation beside real time."""
+"""Closed loops: inverse dynamics against Pinocchio, and simulation against real time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def print_loops(bars: Bars) -> None:
 
 
 def measured(name: str) -> tuple[float, float, float]:
-    """Times of one inverse dynamics of ours and of Pinocchio (s), and their ratio."""
+    """Times of one call of inverse dynamics in dyn_core and in Pinocchio (s), and their ratio."""
     path = ROBOTS / f"{name}.urdf"
     robot = dyn_core.load_robot(path, loops=path.with_suffix(".yaml"))
     model = dyn_core.compile_model(robot, friction=False, rotor_inertia=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots on a free base, one sample, beside Pinocchio with a free-flyer."""
+"""Robots on a free base, one sample, against Pinocchio with a free-flyer."""
 
 from __future__ import annotations
 

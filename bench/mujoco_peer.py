@@ -11,7 +11,7 @@ import numpy as np
 from calls import Call, State
 
 LEFT_OUT = {"link": ("visual", "collision"), "joint": ("dynamics", "mimic", "limit")}
-"""Parts of links and joints that are no part of what is compared, or that MuJoCo would simulate."""
+"""Elements of links and joints that are not compared, or that MuJoCo would simulate in addition."""
 
 COMPILER = {
     "fusestatic": "true",
@@ -23,7 +23,7 @@ COMPILER = {
 
 
 def rigid_bodies(source: str) -> str:
-    """Return a URDF, given as its text or the path of its file, without all but bodies and joints."""
+    """Return a URDF, given as text or as the path of its file, with bodies and joints only."""
     text = source if source.lstrip().startswith("<") else Path(source).read_text()
     root = ElementTree.fromstring(text)
     for kind, names in LEFT_OUT.items():
@@ -47,9 +47,9 @@ class MuJoCo:
         self.order = np.array([self._model.joint(name).dofadr[0] for name in joint_names])
 
     def calls(self, state: State) -> dict[str, Call]:
-        """Return the shortest sequences of calls that compute what the others compute.
+        """Return the shortest sequences of calls that compute the same quantities as the other libraries.
 
-        The state is written to MuJoCo's own arrays, which the others get as arguments.
+        The state is written to MuJoCo's own arrays; the other libraries take it as arguments.
         """
         q, v, x = (self._vector(vector) for vector in state)
         model, data = self._model, self._data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robots that are measured, from example-robot-data."""
+"""The benchmark robots from example-robot-data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FREE_FLYERS = {
     "ANYmal B": "anymal_b_simple_description/robots/anymal.urdf",
     "Talos": ROBOTS["Talos"],
 }
-"""Those whose base moves: two quadrupeds and a humanoid."""
+"""Robots on a moving base: two quadrupeds and a humanoid."""
 
 
 def description(name: str) -> str:
@@ -37,7 +37,7 @@ def description(name: str) -> str:
 
 
 def loaded(source: str) -> dyn_core.Robot:
-    """The robot as the peers see it: no angle is made exact, joints that mimic others move freely."""
+    """The robot as peers load it: without snapping, and with independent mimic joints."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dyn_core.ModelWarning)
         return dyn_core.load_robot(source, snap=0, mimic=False)

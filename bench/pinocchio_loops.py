@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics of closed loops with Pinocchio: its tree, its Jacobians, and solves by NumPy.
 
-The positions of the passive joints are given to it, and which rows of the constraints are independent,
-which is more than it could know.
+It is given the positions of the passive joints and the independent rows of the constraints. Pinocchio alone
+would have to compute these.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PinocchioLoops:
         return int(self._model.joints[self._model.getJointId(name)].idx_v)
 
     def positions(self, closed: dict[str, float], ours: dyn_core.Model, q_a: np.ndarray) -> np.ndarray:
-        """Positions of the tree from those of the joints by name; of a floating joint by its link."""
+        """Positions of the tree from positions by joint name; a floating joint is given by its link."""
         model = self._model
         q = pin.neutral(model)
         for number, name in enumerate(model.names):

@@ -12,7 +12,7 @@ from calls import Call, State
 
 
 class Pinocchio:
-    """A robot with a fixed base in Pinocchio, called from Python; joints that mimic others move freely."""
+    """A robot with a fixed base in Pinocchio, called from Python; mimic joints are independent."""
 
     name = f"Pinocchio {pin.__version__}"
 
@@ -29,7 +29,7 @@ class Pinocchio:
         """Return rnea, aba, crba and the regressor."""
         moved, v, x = (self._vector(vector) for vector in state)
         model, data = self._model, self._data
-        # A joint without limits has two coordinates, which this computes.
+        # A joint without limits has two coordinates, cosine and sine, which this computes.
         q = pin.integrate(model, pin.neutral(model), moved)
         return {
             "inverse dynamics": partial(pin.rnea, model, data, q, v, x),

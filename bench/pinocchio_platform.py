@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics of a parallel robot with Pinocchio, from the motion of its platform.
 
-The positions of all joints are given to it, and which rows of the constraints determine the legs where these
-are more than the joints, which is more than it could know.
+It is given the positions of all joints, and the independent rows of the constraints where these are more than
+the joints of the legs. Pinocchio alone would have to compute these.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 
 class PinocchioPlatform:
-    """A robot whose platform a floating joint places, and whose legs end in spherical or universal joints."""
+    """A robot with a platform on a floating joint, whose legs end in spherical or universal joints."""
 
     def __init__(self, urdf: Path, side_file: Path) -> None:
         """Build the tree and the frames of the cut joints."""
@@ -52,7 +52,7 @@ class PinocchioPlatform:
         return int(self._model.addFrame(frame))
 
     def positions(self, T: np.ndarray, legs: dict[str, float]) -> np.ndarray:
-        """Positions of the tree, and from now on the constraints that are independent there."""
+        """Return positions of the tree, and select the constraints that are independent there."""
         model = self._model
         q = pin.neutral(model)
         for name, value in legs.items():
@@ -90,7 +90,7 @@ class PinocchioPlatform:
         return np.concatenate((R @ linear, R @ a[3:]))
 
     def _motion(self, q: np.ndarray, R: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Jacobian of the constraints, velocities of the tree, and what of the accelerations they make."""
+        """Jacobian of the constraints, velocities of the tree, and the velocity part of the accelerations."""
         J = self._jacobian(q)
         v = np.empty(self._model.nv)
         v[self._own] = np.concatenate((R.T @ V[:3], R.T @ V[3:]))

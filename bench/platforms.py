@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel robots in terms of the motion of their platform, beside Pinocchio."""
+"""Dynamics of parallel robots for the motion of their platform, against Pinocchio."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def print_platforms(bars: Bars) -> None:
 
 
 def measured(name: str) -> dict[str, tuple[float, float, float]]:
-    """Times of ours and of Pinocchio (s), and their ratio, by what is computed."""
+    """Times of dyn_core and of Pinocchio (s), and their ratio, by quantity."""
     path = ROBOTS / f"{name}.urdf"
     robot = dyn_core.load_robot(path, loops=path.with_suffix(".yaml"))
     model = dyn_core.compile_parallel(robot, "platform", friction=False, rotor_inertia=False)

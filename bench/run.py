@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench`: dyn_core beside Pinocchio and MuJoCo in one run; a ratio below 1 is faster than the peer."""
+"""`make bench`: dyn_core against Pinocchio and MuJoCo in one run; a ratio below 1 is faster than the peer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from start_up import print_start_up
 
 
 def main() -> int:
-    """Print the tables; with --strict the exit code is 1 when a bar is missed."""
+    """Print the tables; with --strict the exit code is 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a bar is missed")
     options = parser.parse_args()

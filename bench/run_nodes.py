@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes on a real graph: latency beside a relay, the demonstration, a long run; and `dyn identify`.
+"""Nodes on a real ROS 2 graph: latency against a relay, demonstration, long run, and `dyn identify`.
 
 `make bench` runs it in the environment with ROS 2; `make soak` runs the last part alone.
 """
@@ -21,7 +21,7 @@ from nodes.tracking import print_tracking
 
 
 def main() -> int:
-    """Print the tables; with --strict the exit code is 1 when a bar is missed."""
+    """Print the tables; with --strict the exit code is 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a bar is missed")
     parser.add_argument(

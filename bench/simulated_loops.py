@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulation of a five-bar at 1 kHz: how much faster than real time, and whether its loop stays closed."""
+"""Simulation of a five-bar at 1 kHz: real-time factor, and the gap of its loop."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FILES = (ROBOTS / "five_bar.urdf", ROBOTS / "five_bar.yaml")
 
 
 def wanted(middle: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and velocities (rad, rad/s) of a motion in which the joints turn round."""
+    """Positions and velocities (rad, rad/s) of a motion in which the joints reverse."""
     speeds = np.array([2.0, 2.7])
     return middle + 0.3 * np.sin(speeds * t), 0.3 * speeds * np.cos(speeds * t)
 
 
 def controlled() -> tuple[np.ndarray, float, float]:
-    """Times and efforts of the first seconds, processor time by simulated time, and the greatest opening."""
+    """Times and efforts of the first seconds, processor time per simulated time, and the greatest gap."""
     robot = dyn_core.load_robot(FILES[0], loops=FILES[1])
     model = dyn_core.compile_model(robot)
     simulator = dyn_core.Simulator(robot, dyn_core.SimulationSettings(STEP_S))
@@ -66,7 +66,7 @@ def command_factor(efforts: np.ndarray) -> float:
 
 
 def print_simulated_loops(bars: Bars) -> None:
-    """Print how fast it is, and how far the loop is open."""
+    """Print the real-time factor and the gap of the loop."""
     efforts, share, opening = controlled()
     factor = command_factor(efforts)
     print(f"Simulation of a five-bar at 1 kHz, rk4, friction and limits, {LONG_S:g} s under a controller")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much faster than real time `dyn simulate` and a `Simulator` are, at 1 kHz, and how exact.
+"""Real-time factors of `dyn simulate` and of a `Simulator` at 1 kHz, and their accuracy.
 
-The robots move under a controller, whose efforts are recorded and given to the command, with friction and
-limits.
+The robots move under a controller, with friction and limits. Its efforts are recorded and given to the
+command.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEP_S = 1e-3
 
 
 def wanted(robot: dyn_core.Robot, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and velocities of a motion between the limits, in which joints turn round."""
+    """Positions and velocities of a motion between the limits, in which the joints reverse."""
     low, high = (
         np.array([getattr(joint.limits, name) for joint in robot.independent_joints])
         for name in ("lower", "upper")
@@ -37,7 +37,7 @@ def wanted(robot: dyn_core.Robot, t: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def controlled(robot: dyn_core.Robot, integrator: str) -> tuple[np.ndarray, float]:
-    """Times and efforts of a controlled motion, and the processor time that its simulation takes (s)."""
+    """Times and efforts of a controlled motion, and the processor time of its simulation (s)."""
     model = dyn_core.compile_model(robot)
     start, _ = wanted(robot, 0.0)
     simulator = dyn_core.Simulator(robot, dyn_core.SimulationSettings(STEP_S, integrator), q=start)
@@ -82,7 +82,7 @@ def command_factor(path: Path, robot: dyn_core.Robot, efforts: np.ndarray, integ
 
 
 def print_simulation(bars: Bars) -> None:
-    """Print a line for each robot and integrator, and how exact the motions are."""
+    """Print a line for each robot and integrator, and the accuracy of the motions."""
     print(
         f"Simulation at 1 kHz, {DURATION_S:g} s, friction and limits; `dyn simulate` also reads and writes."
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes until a new interpreter has imported the package, or the command has answered.
+"""Time of a new interpreter to import the package, or to run a command.
 
 ``python bench/start_up.py`` prints this table alone.
 """
@@ -36,10 +36,10 @@ MEASURED: dict[str, list[str]] = {
 
 
 def print_start_up(bars: Bars) -> None:
-    """Print the least time of each program, the start of Python and its end included."""
+    """Print the least time of each program, with the start and the end of Python."""
     print(f"Start-up: least wall time of {ROUNDS} new interpreters each.")
     with tempfile.TemporaryDirectory() as cache:
-        # The first round compiles all modules, which the least time leaves out.
+        # The first round compiles all modules; the least time excludes it.
         variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": cache}
         rounds = [[_seconds(code, variables) for code in MEASURED.values()] for _ in range(ROUNDS)]
     for name, seconds in zip(MEASURED, map(min, zip(*rounds, strict=True)), strict=True):

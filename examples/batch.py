@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute the torques of a whole motion in one call, and compare them with the limits of the motors."""
+"""Compute the torques of a whole motion in one call, and compare them with the effort limits."""
 
 from pathlib import Path
 from time import perf_counter
@@ -28,5 +28,5 @@ peak = np.abs(tau).max(axis=0)  # N m
 for name, torque in zip(model.joint_names, peak, strict=True):
     print(f"{name}: {torque:7.2f} N m at most, {torque / robot.limits[name].effort:4.0%} of the limit")
 
-# The same as one sample at a time.
+# The same for a single sample.
 assert np.allclose(tau[1234], model.inverse_dynamics(q[1234], qd[1234], qdd[1234]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write inverse dynamics as C++, and use it in the program emitted_cpp.cpp, which needs nothing else."""
+"""Write inverse dynamics as C++, and use it in the program emitted_cpp.cpp without other libraries."""
 
 import subprocess
 import sys
@@ -25,6 +25,6 @@ with TemporaryDirectory() as directory:
 print(printed, end="")
 tau = np.array(printed.split(), dtype=float)  # N m
 
-# The same as the model computes.
+# The result is that of the model.
 model = dyn.compile_model(dyn.load_robot(RX90))
 assert np.allclose(tau, model.inverse_dynamics([0.0, 0.5, -0.5, 0.0, 0.3, 0.0], [0.1] * 6, [1.0] * 6))

@@ -9,13 +9,13 @@ import dyn_core as dyn
 
 ROBOTS = Path(__file__).parents[1] / "config" / "robots"
 
-robot = dyn.load_robot(ROBOTS / "rrp.urdf")  # what is expected
+robot = dyn.load_robot(ROBOTS / "rrp.urdf")  # the nominal robot
 
-# In the place of a recording: a motion of the real robot, which is off by up to 20 % and has friction.
+# A simulated recording: the real robot differs by up to 20 % and has friction.
 real = dyn.with_model_error(robot, 0.2, seed=3)
 rng = np.random.default_rng(0)
 time = np.arange(0.0, 20.0, 2e-3)  # s
-w = 2.0 * np.pi * 0.2 * np.arange(1, 5)[:, None, None]  # rad/s, of four sines for each joint
+w = 2.0 * np.pi * 0.2 * np.arange(1, 5)[:, None, None]  # rad/s, four sines for each joint
 a, phase = rng.normal(size=(2, 4, 1, 3)) * 0.3
 angle = w * time[:, None] + phase
 q = (a * np.sin(angle)).sum(axis=0)  # rad and m, (N, 3)
@@ -30,7 +30,7 @@ for parameter in found.base:
     print(f"{parameter.name:6} {parameter.value:9.4f} +- {parameter.deviation:.4f} {parameter.unit}")
 print(f"relative torque error of the fit: {found.errors.fitted.relative:.2%}")
 
-identified = robot.with_parameters(found.parameters)  # for every model, simulation and file from here on
+identified = robot.with_parameters(found.parameters)  # for all models, simulations and files from here on
 for name, value in zip(("expected", "real", "identified"), (robot, real, identified), strict=True):
     print(f"mass of the last link, {name}: {value.bodies[-1].M:.3f} kg")
 assert abs(identified.bodies[-1].M - real.bodies[-1].M) < 0.01  # kg

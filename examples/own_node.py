@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ROS 2 node of your own around a model: torques that hold the robot up, for each joint state."""
+"""A ROS 2 node around a model: torques against gravity for each joint state."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +20,7 @@ class GravityCompensation(Node):
     """Subscribes joint_states, publishes ~/commands in the order of the model's joints (N m)."""
 
     def __init__(self) -> None:
-        """Compile the model before the first message comes."""
+        """Compile the model before the first message arrives."""
         super().__init__("gravity_compensation")
         file = self.declare_parameter("description_file", str(RX90)).value
         self.model = dyn.compile_model(dyn.load_robot(file))
@@ -28,7 +28,7 @@ class GravityCompensation(Node):
         self.create_subscription(JointState, "joint_states", self.on_state, qos_profile_sensor_data)
 
     def on_state(self, state: JointState) -> None:
-        """Publish the torques of a joint state that has all joints, in whatever order."""
+        """Publish the torques of a joint state that has all joints, in any order."""
         positions = dict(zip(state.name, state.position, strict=False))  # rad
         if positions.keys() >= set(self.model.joint_names):
             tau = self.model.gravity_torques([positions[name] for name in self.model.joint_names])

@@ -22,11 +22,11 @@ q, qd, qdd = model.inverse_kinematics(T, V, Vd)  # m, m/s, m/s^2
 for name, force, length in zip(model.joint_names, tau, q, strict=True):
     print(f"{name}: {force:8.2f} N at a length of {length:.3f} m")
 
-# Forward dynamics and the Jacobian are the ways back.
+# Forward dynamics and the Jacobian are the inverse functions.
 assert np.allclose(model.forward_dynamics(T, V, tau), Vd)
 assert np.allclose(model.jacobian(T) @ qd, V)
 
-# Power of the legs is what the platform takes: with a load that pushes it down, too.
-load = {"platform": np.array([0.0, 0.0, 100.0, 0.0, 0.0, 0.0])}  # N: what it exerts on its environment
+# The power of the legs equals that of the platform, also with a load that pushes it down.
+load = {"platform": np.array([0.0, 0.0, 100.0, 0.0, 0.0, 0.0])}  # N, exerted on the environment
 added = model.inverse_dynamics(T, V, Vd, wrenches=load) - tau
 assert np.isclose(added @ qd, 100.0 * V[2])  # W

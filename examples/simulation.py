@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulate a robot that is not quite as its description says, under PD control with and without the model."""
+"""Simulate a robot that differs from its description, under PD control with and without the model."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ ROBOTS = Path(__file__).parents[1] / "config" / "robots"
 
 robot = dyn.load_robot(ROBOTS / "rx90.urdf")
 model = dyn.compile_model(robot)
-real = dyn.with_model_error(robot, 0.05, seed=1)  # masses, centres and inertias are off by up to 5 %
+real = dyn.with_model_error(robot, 0.05, seed=1)  # masses, centres and inertias differ by up to 5 %
 
 kp = np.array([2000.0, 2000.0, 1000.0, 100.0, 100.0, 30.0])  # N m/rad
 kd = np.array([200.0, 200.0, 100.0, 5.0, 5.0, 1.0])  # N m s/rad

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The static checks, each by name: what `make lint` calls.
+"""The static checks of `make lint`, each by name.
 
-`python tools/lint.py` runs all of them, `python tools/lint.py types` one; the exit code is 1 when one
+`python tools/lint.py` runs all of them, `python tools/lint.py types` only one; the exit code is 1 if a check
 finds something.
 """
 
@@ -38,13 +38,13 @@ CHECKS: dict[str, tuple[tuple[str, ...], ...]] = {
 
 
 def missing_program(check: str) -> str | None:
-    """Name the program that a check needs and this interpreter lacks, if any."""
+    """Return the program that a check needs and this interpreter lacks, or None."""
     programs = (command[0] for command in CHECKS[check])
     return next((program for program in programs if importlib.util.find_spec(program) is None), None)
 
 
 def run(check: str) -> int:
-    """Run one check and answer 0 where it finds nothing."""
+    """Run one check and return 0 if it finds nothing."""
     if (program := missing_program(check)) is not None:
         print(
             f"lint: {check} was not checked: {sys.executable} lacks {program}; "

@@ -42,7 +42,7 @@ PACKAGES = ("src/dyn_core/dyn_core", "src/dyn_nodes/dyn_nodes")
 TESTS = ("src/dyn_core/test", "src/dyn_nodes/test", "test")
 MEMORY = 8 << 30
 SHARES = {"+-": 42, "*/": 22, "<": 20, "sin": 6, "half": 6, "and": 12, "one": 12}
-"""How many faults of each kind there are."""
+"""Number of faults of each kind."""
 
 SWAPS: dict[type[ast.AST], tuple[str, str, str]] = {
     ast.Add: ("+-", "+", "-"),
@@ -60,7 +60,7 @@ SWAPS: dict[type[ast.AST], tuple[str, str, str]] = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A place where a fault can be.
+    """A place for a possible fault.
 
     Attributes:
         kind: one of the kinds of `SHARES`.
@@ -81,7 +81,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Function:
-    """A function in a file; the name has those of the classes and functions around it."""
+    """A function in a file; its name contains those of the classes and functions around it."""
 
     file: Path
     name: str
@@ -106,7 +106,7 @@ class Fault:
     after: str
 
 
-# Where faults can be.
+# Places for faults.
 
 
 def functions(tree: Path) -> list[Function]:
@@ -214,7 +214,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def generate(tree: Path, seed: int) -> list[Fault]:
-    """Return random faults, at most one in a function and as many of each kind as `SHARES` says."""
+    """Return random faults, at most one per function, with the numbers of `SHARES` for each kind."""
     by_kind: dict[str, list[tuple[Function, Candidate]]] = defaultdict(list)
     for function in functions(tree):
         for candidate in function.candidates:
@@ -252,12 +252,12 @@ def _fault(key: int, tree: Path, function: Function, candidate: Candidate) -> Fa
 
 
 def read_faults() -> list[Fault]:
-    """Return the faults of the list that is kept."""
+    """Return the faults of the stored list."""
     return [Fault(**entry) for entry in json.loads(FAULTS.read_text())]
 
 
 def place(fault: Fault, known: Sequence[Function]) -> tuple[Function, Candidate] | None:
-    """Find a fault among the functions of a tree; None where it cannot be found for certain."""
+    """Find a fault among the functions of a tree; return None where the match is not certain."""
     fitting = [
         (function, candidate)
         for function in known
@@ -283,7 +283,7 @@ def changed(source: bytes, candidate: Candidate, after: str) -> bytes:
     return source[: candidate.start] + part + source[candidate.end :]
 
 
-# Copies of a commit, in which tests run.
+# Copies of a commit, in which the tests run.
 
 
 def copy_of(commit: str, name: str) -> Path:
@@ -309,7 +309,7 @@ def test_files(tree: Path, folders: Sequence[str]) -> list[str]:
 
 
 def run_tests(tree: Path, arguments: Sequence[str], limit_s: float, **variables: str) -> int | None:
-    """Run tests and return the exit code of pytest; None where they hang."""
+    """Run tests and return the exit code of pytest, or None where they hang."""
     own = [str(tree / package.rpartition("/")[0]) for package in PACKAGES]
     others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     environment = {
@@ -339,13 +339,13 @@ def run_tests(tree: Path, arguments: Sequence[str], limit_s: float, **variables:
         except subprocess.TimeoutExpired:
             return None
         finally:
-            # Also what a test has left behind.
+            # Also the processes that a test left running.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
-# Which tests reach a fault.
+# Tests that reach a fault.
 
 REACHED = '''"""Pytest plugin: note which tests call which functions, and their times and outcomes."""
 
@@ -371,7 +371,7 @@ def pytest_runtest_logreport(report):
 
 
 def record(commit: str, jobs: int, limit_s: float, only: Sequence[str] = ()) -> Path:
-    """Run the tests, note which of them call the functions with faults; return the file with the notes."""
+    """Run the tests and record which of them call the functions with faults; return the record's file."""
     name = commit_name(commit)
     tree = copy_of(commit, f"{name}-record")
     known = functions(tree)
@@ -401,7 +401,7 @@ def record(commit: str, jobs: int, limit_s: float, only: Sequence[str] = ()) -> 
         for line in file.read_text().splitlines() if file.name != "outcomes" else []:
             key, _, test = line.partition(" ")
             test, _, phase = test.rpartition(" ")
-            # What a fixture calls concerns all tests of the file.
+            # Calls in a fixture count for all tests of the file.
             reached[int(key)] |= {test} if phase == "(call)" else set(by_file[test.partition("::")[0]])
     target = WORK / f"{name}-reached.json"
     tests = {key: sorted(reached[key] & set(seconds) - failing, key=seconds.__getitem__) for key in places}
@@ -412,7 +412,7 @@ def record(commit: str, jobs: int, limit_s: float, only: Sequence[str] = ()) -> 
 
 
 def _note_calls(places: Mapping[int, tuple[Function, Candidate]]) -> None:
-    """Let the functions with faults note that they are called."""
+    """Let the functions with faults record their calls."""
     by_file: dict[Path, list[tuple[int, int, int]]] = defaultdict(list)
     for key, (function, _) in places.items():
         by_file[function.file].append((function.body_line, function.indent, key))
@@ -489,7 +489,7 @@ def _parts(tests: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _run_part(tree: Path, tests: Sequence[str], limit_s: float) -> int | None:
-    """Run tests up to the first failure; whole files where a name of a test is not known any more."""
+    """Run tests up to the first failure; run whole files where the name of a test is unknown."""
     code = run_tests(tree, ["-x", *tests], limit_s)
     if code == pytest.ExitCode.USAGE_ERROR:
         files = dict.fromkeys(test.partition("::")[0] for test in tests)
@@ -504,7 +504,10 @@ def summary(outcomes: Mapping[str, str]) -> str:
 
 
 def compare(old: str, new: str) -> bool:
-    """Print the counts of two commits, and what only one catches; return whether the new one is as good."""
+    """Print the counts of two commits and the faults that only one catches.
+
+    Return whether the new one is as good.
+    """
     names = [commit_name(commit) for commit in (old, new)]
     before, after = (json.loads((WORK / f"{name}-outcomes.json").read_text()) for name in names)
     shared = [
@@ -524,7 +527,7 @@ def compare(old: str, new: str) -> bool:
 
 
 def main() -> int:
-    """Run the command that the arguments name."""
+    """Run the command given by the arguments."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

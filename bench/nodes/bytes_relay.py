@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The relay without messages: it puts the stamp of a joint state into bytes that are always the same.
+"""The relay without deserialisation: it copies the stamp of a joint state into constant bytes.
 
-It does less than a relay has to, as it does not even look where the numbers are: no node can be faster.
+It does less work than any node, as it does not read the numbers. No node can be faster.
 """
 
 from __future__ import annotations

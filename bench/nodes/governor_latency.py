@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a reference in to the feasible one out, through DDS, beside a relay that computes nothing.
+"""Latency from a reference to the feasible reference through DDS, compared with a relay.
 
-As `latency` measures the other nodes: in turn, in short blocks, medians over the blocks.
+The nodes are measured as in `latency`: in turn, in short blocks, with medians over the blocks.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes in processes of their own, on a DDS domain on the loopback interface that no other process is in."""
+"""Nodes in their own processes, on a DDS domain of the loopback interface that no other process uses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BYTES_RELAY = (str(HERE / "bytes_relay.py"),)
 SINGLE_THREADED_RELAY = (str(HERE / "single_threaded_relay.py"),)
 
 _PRIORITY = 10
-"""Above whatever has no real-time priority, and below what the kernel needs."""
+"""Above all processes without real-time priority, and below the kernel's own threads."""
 
 
 class Processes:
@@ -48,9 +48,9 @@ class Processes:
 
 
 def prioritise() -> bool:
-    """Give this process, and those that it will start, real-time priority; False where it has no right to.
+    """Give this process and its children real-time priority; return False where this is not permitted.
 
-    What else the machine does then disturbs the figures less.
+    Other load on the machine then disturbs the figures less.
     """
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
@@ -61,7 +61,7 @@ def prioritise() -> bool:
 
 @contextmanager
 def processes() -> Iterator[Processes]:
-    """Have this process, too, speak on a domain of its own; answer what starts the others."""
+    """Let this process, too, use a separate domain; yield the object that starts the others."""
     with ExitStack() as resources:
         environment = resources.enter_context(isolated_environment(os.environ))
         for name in set(os.environ) - set(environment):

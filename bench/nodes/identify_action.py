@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A 7-joint arm from a description that is wrong to parameters in use: the nodes, and the action `identify`.
+"""From a wrong description of a 7-joint arm to parameters in use, by nodes and the action `identify`.
 
 The node `simulation` is an arm whose parameters are off by up to 20 %. `controller` moves it with the torques
-of `feedforward`, which knows the description alone; both follow what `identification` sends. The goal has no
-trajectory: the node computes an exciting one, has the arm move along it, and estimates. The parameters are
-then handed to `feedforward`. The tracking error is looked at along another motion, before and afterwards.
+of `feedforward`, which has only the description; both follow the trajectory of `identification`. The goal has
+no trajectory: the node computes an exciting one, has the arm move along it, and estimates. The parameters are
+then given to `feedforward`. The tracking error is measured along another motion, before and afterwards.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def print_identify_action(bars: Bars) -> None:
 
 
 class _Arm:
-    """Talks with the node `identification`."""
+    """Client of the node `identification`."""
 
     def __init__(self, probe: Probe) -> None:
         self._probe, node = probe, probe.node
@@ -75,7 +75,7 @@ class _Arm:
         self._apply = node.create_client(ApplyParameters, "/arm/identification/apply")
 
     def tracking_error(self) -> float:
-        """Mean of the errors of the worst joints that are told along a motion (rad)."""
+        """Mean of the errors of the worst joint reported along a motion (rad)."""
         topic = "/arm/identification/joint_trajectory"
         self._probe.wait_for(
             lambda: self._probe.node.count_subscribers(topic) == 2, "who follows trajectories"
@@ -86,13 +86,13 @@ class _Arm:
             result = self._done(self._runs, goal, lambda told: errors.append(told.tracking_error))
             if result.success:
                 return float(np.mean([error for error in errors if error > 0.0]))
-            # Until the arm is held, goals are refused.
+            # Goals are refused until the controller holds the arm.
             if errors and max(errors) > 0.0:
                 raise SystemExit(f"bench: {result.message}")
             self._probe.handle(0.5)
 
     def identify(self) -> tuple[Any, dict[str, float]]:
-        """The result, and how long each stage has taken (s)."""
+        """The result, and the duration of each stage (s)."""
         began: dict[str, float] = {}
 
         def hear(told: Identify.Feedback) -> None:
@@ -105,7 +105,7 @@ class _Arm:
         return answer.result, {name: b - a for name, a, b in zip(began, times, times[1:], strict=False)}
 
     def apply(self) -> ApplyParameters.Response:
-        """Hand the result to `feedforward`."""
+        """Give the result to `feedforward`."""
         future = self._apply.call_async(ApplyParameters.Request())
         self._probe.wait_for(future.done, "the answer of apply")
         answer = future.result()
@@ -168,7 +168,7 @@ def _point(t: float, q: Sequence[float], qd: Sequence[float], qdd: Sequence[floa
 
 
 def _torque_error(parameters: Any = None) -> float:
-    """Of the torques of parameters along another motion, against those of the arm that is simulated."""
+    """Torque error of parameters along another motion, relative to the simulated arm."""
     described = dyn_core.load_robot(ARM)
     robot = described
     if parameters is not None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a joint state in to torques out, through DDS, beside a relay that computes nothing.
+"""Latency from a joint state to torques through DDS, compared with a relay that computes nothing.
 
-The nodes take turns, in rounds of blocks; only one is active at a time. Blocks are short, so that a
-disturbance from outside is in few of them: what is compared are the medians, over all rounds, of the median
-and of the 99th percentile of a block.
+The nodes take turns, in rounds of blocks; only one is active at a time. Blocks are short, so that an external
+disturbance affects few of them. The medians of the block medians and of the block 99th percentiles, over all
+rounds, are compared.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Measured:
     """A node, and what has been measured of it."""
 
     def __init__(self, candidate: Candidate, started: Processes, probe: Probe) -> None:
-        """Start the node, and have it open its topics."""
+        """Start the node, and let it open its topics."""
         self.name = candidate.name
         self._follows = candidate.follows
         namespace = "/" + re.sub(r"\W+", "_", candidate.name)
@@ -126,7 +126,7 @@ def print_latency(bars: Bars, rounds: int) -> None:
 
 
 def print_choices(rounds: int) -> None:
-    """Print lines for other choices of executor and quality of service, as the last table, without bars."""
+    """Print lines for other executors and qualities of service, like the last table, without bars."""
     relay, *others = _measured(_CHOICES, rounds)
     for node in (relay, *others):
         _print_line(node, relay)
@@ -142,7 +142,7 @@ def _measured(candidates: Sequence[Candidate], rounds: int) -> list[Measured]:
 
 
 def _print_line(node: Measured, relay: Measured, bars: Bars | None = None) -> None:
-    """Print what was measured of a node, and whether the bars are met, if there are any."""
+    """Print the figures of a node, and whether the bars, if any, are met."""
 
     def mark(what: str, value: float, bar: float) -> str:
         return "" if bars is None else bars.mark(f"{node.name}, {what}", value, bar)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes to estimate parameters while an arm moves: the node `identification` at 1 kHz.
+"""Processor load of online estimation: the node `identification` at 1 kHz.
 
 The node `simulation` is a 7-joint arm that `feedforward` moves along a trajectory by computed torque. Two
-nodes `identification` hear its joint states; one of them estimates, the other does nothing with them.
+nodes `identification` receive its joint states; one of them estimates, the other ignores them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NODES = {"hears joint states": False, "estimates parameters": True}
 
 
 def print_online(bars: Bars, seconds: float) -> None:
-    """Print a line for each node: its part of a core."""
+    """Print a line for each node with its fraction of a core."""
     with processes() as started, Probe() as probe:
         nodes = _started(started)
         parameters: list[DynamicParameters] = []

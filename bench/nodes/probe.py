@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot's and the controller's end: joint states out at a steady rate, torques in, and the time between.
+"""Publish joint states at a constant rate, receive torques, and measure the time between.
 
-Times are from just before the joint state is given to rclpy to the callback with the torques of its stamp:
-the ways through rclpy and DDS are in them, those of the probe, too.
+Times are from just before the joint state is given to rclpy to the callback with the torques of its stamp.
+They contain the passage through rclpy and DDS, also that of the probe.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ RATE_HZ = 1000.0
 _MIDDLE = (0.0, -0.4, 0.2, -1.8, 0.1, 1.6, 0.5)
 _REACH_RAD = 0.05
 _PATIENCE_S = 60.0
-"""Time after which a node is not waited for any longer."""
+"""Timeout for a node."""
 _DRAIN_S = 0.1
-"""Time that the last messages have to come back."""
+"""Time to wait for the last messages."""
 _MAX_LAG_S = 0.01
-"""Delay of the probe itself that it makes up for; what is above is given up, without a burst."""
+"""Delay of the probe that it catches up with; longer delays are skipped, without a burst."""
 _DEEP = 1000
-"""Depth of subscriptions in which nothing is lost."""
+"""Queue depth with which no message is lost."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """What came of publishing for a while.
+    """Results of one block of publishing.
 
     Attributes:
         sent: joint states published.
@@ -63,7 +63,7 @@ class Block:
 
 
 class Target:
-    """A lifecycle node that answers joint states, as the probe sees it."""
+    """A lifecycle node under test."""
 
     def __init__(self, probe: Probe, namespace: str, name: str) -> None:
         node = probe.node
@@ -91,7 +91,7 @@ class Target:
         self.commands += 1
 
     def configure(self) -> None:
-        """Have the node open its topics, and wait until they are connected."""
+        """Configure the node, and wait until its topics are connected."""
         self._transition(Transition.TRANSITION_CONFIGURE)
         node = self._probe.node
         self._probe.wait_for(
@@ -104,15 +104,15 @@ class Target:
         )
 
     def configure_alone(self) -> None:
-        """Have the node open its topics, which may be others than those of torques."""
+        """Configure the node without waiting for the topics of torques, as it may have others."""
         self._transition(Transition.TRANSITION_CONFIGURE)
 
     def activate(self) -> None:
-        """Have the node answer."""
+        """Activate the node."""
         self._transition(Transition.TRANSITION_ACTIVATE)
 
     def deactivate(self) -> None:
-        """Have the node be silent, and need no processor."""
+        """Deactivate the node, so that it uses no processor time."""
         self._transition(Transition.TRANSITION_DEACTIVATE)
 
     def _transition(self, number: int) -> None:
@@ -124,14 +124,14 @@ class Target:
             raise SystemExit(f"bench: {self.prefix} refuses transition {number}")
 
     def forget(self) -> None:
-        """Begin to count anew."""
+        """Reset the counters."""
         self.on_their_way.clear()
         self.latencies.clear()
         self.commands = 0
 
 
 class Probe:
-    """One thread that publishes, and handles what comes in between. It has no pauses to collect garbage."""
+    """A single thread that publishes and handles incoming messages, without garbage collection."""
 
     def __enter__(self) -> Probe:
         self._context = Context()
@@ -190,7 +190,7 @@ def motion(t: float) -> tuple[array[float], array[float]]:
 
 
 def swing(seconds: float) -> JointTrajectory:
-    """A trajectory along `motion`, two points a second, that ends at rest."""
+    """A trajectory along `motion`, with two points per second, that ends at rest."""
     count = math.ceil(2.0 * seconds)
     points = []
     for k in range(1, count + 1):

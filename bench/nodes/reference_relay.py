@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that computes nothing: each reference goes out again, under the names of the governor."""
+"""A relay for references: it publishes each reference again under the topic names of the governor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dyn_nodes.common.lifecycle.process import run
 
 
 class ReferenceRelay(ManagedNode):
-    """Publishes each reference again, as the message that rclpy has made of it."""
+    """Publishes each reference message again as rclpy delivers it."""
 
     def __init__(self) -> None:
         super().__init__("governor")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node that `feedforward` is measured against: the same structure, and nothing is computed or checked.
+"""Baseline for the latency of `feedforward`: the same structure without computations and checks.
 
 `python bench/nodes/relay.py`: a lifecycle node on the same executor that subscribes joint_states and
 publishes ~/torques and ~/commands in the same quality of service. Messages are made once and filled again,

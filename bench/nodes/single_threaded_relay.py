@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The relay on the executor that the nodes do not use where rclpy has the one of events."""
+"""The relay on the single-threaded executor, which the nodes use only if rclpy has no events executor."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A long run at 1 kHz: memory, rates, and whether data was ever called stale.
+"""A long run at 1 kHz: memory, rates, and whether a node ever reported stale data.
 
 The node `simulation` is a 7-joint arm that `feedforward` moves along a trajectory by computed torque, a
 torque for each joint state. A second `feedforward` publishes along a trajectory at its own rate. The probe
@@ -33,7 +33,7 @@ _DEEP = 10_000
 
 @dataclass
 class Stream:
-    """Messages on a topic, at the time at which the probe heard them.
+    """Messages on a topic, with the times at which the probe received them.
 
     Attributes:
         name: what it is called in the table.
@@ -67,7 +67,7 @@ class Stream:
 
 @dataclass
 class Watched:
-    """A process, and the memory that it has had.
+    """A process and its memory over time.
 
     Attributes:
         name: what it is called in the table.
@@ -86,7 +86,7 @@ class Watched:
 
     @property
     def growth(self) -> float:
-        """By how much the memory was ever above that of the first sample (MB)."""
+        """Greatest increase of the memory above the first sample (MB)."""
         return max(self.memory) - self.memory[0]
 
 
@@ -100,7 +100,7 @@ def print_soak(bars: Bars, seconds: float) -> None:
         for one in watched:
             one.look()
             one.processor = processor_time(one.process.pid)
-        # What came meanwhile would be heard late.
+        # Messages from this time would be received late.
         probe.handle(_SETTLE_S)
         for stream in streams:
             stream.begin()
@@ -146,7 +146,7 @@ def _started(started: Processes) -> list[Watched]:
 
 
 def _listen(probe: Probe) -> tuple[list[Stream], list[str]]:
-    """Count messages, as bytes: the probe shall not need a processor of its own."""
+    """Count messages as bytes, so that the probe needs little processor time."""
     states, by_state, by_timer = streams = [
         Stream("joint_states"),
         Stream("torques, one for each state"),
@@ -176,7 +176,7 @@ def _listen(probe: Probe) -> tuple[list[Stream], list[str]]:
 
 
 def _begin(probe: Probe, streams: list[Stream], seconds: float) -> None:
-    """Wait for the nodes, and give them trajectories of that length."""
+    """Wait for the nodes, and send them trajectories of this duration."""
     states, by_state, by_timer = streams
     topics = [f"{namespace}/feedforward/joint_trajectory" for namespace in ("/arm", "/planned")]
     publishers = [probe.node.create_publisher(JointTrajectory, topic, qos.EACH_MESSAGE) for topic in topics]

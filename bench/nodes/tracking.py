@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By what factor feedforward makes the tracking error of PD control smaller, in the demonstration."""
+"""Reduction of the tracking error of PD control by feedforward in the demonstration."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Set-up, build, test and demonstration of the workspace: what the targets of the Makefile call.
+"""Set-up, build, test and demonstration of the workspace: the targets of the Makefile.
 
-Uses nothing but the standard library, and runs with the interpreter that finds it.
+It uses only the standard library, and runs with the interpreter of tools/find-python.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def lint(arguments: Sequence[str]) -> int:
 
 
 def bench(arguments: Sequence[str]) -> int:
-    """Measure against the peers, in an environment of its own; then the nodes, where there is a ROS 2."""
+    """Run the benchmarks in their own environment, then those of the nodes where ROS 2 is available."""
     python = wheels.prepare_tools(BENCH_VENV, REQUIREMENTS / "bench.txt")
     package = layout.SOURCES / "dyn_core"
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), str(package / "test")))}
@@ -80,7 +80,7 @@ def bench(arguments: Sequence[str]) -> int:
 
 
 def soak(arguments: Sequence[str]) -> int:
-    """Let the nodes run for a long time; the first argument is how long (s)."""
+    """Run the nodes for a long time; the first argument is the duration (s)."""
     ros, variables = _ready()
     return _measure_nodes(ros, variables, ["--strict", "--only", "soak", "--soak", *arguments])
 
@@ -88,7 +88,7 @@ def soak(arguments: Sequence[str]) -> int:
 def _measure_nodes(
     ros: environment.Environment, variables: Mapping[str, str], arguments: Sequence[str]
 ) -> int:
-    tests = str(layout.SOURCES / "dyn_core" / "test")  # which have the arms that are identified
+    tests = str(layout.SOURCES / "dyn_core" / "test")  # contains the arms for identification
     path = os.pathsep.join(filter(None, (variables.get("PYTHONPATH"), tests)))
     return _call([ros.python, ROOT / "bench" / "run_nodes.py", *arguments], {**variables, "PYTHONPATH": path})
 
@@ -103,7 +103,7 @@ def exact(_: Sequence[str]) -> int:
 
 
 def truth(arguments: Sequence[str]) -> int:
-    """Identify simulated arms whose parameters are known, many times, in the environment of `bench`."""
+    """Identify simulated arms with known parameters many times, in the environment of `bench`."""
     python = wheels.prepare_tools(BENCH_VENV, REQUIREMENTS / "bench.txt")
     package = layout.SOURCES / "dyn_core"
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), str(package / "test")))}
@@ -111,7 +111,7 @@ def truth(arguments: Sequence[str]) -> int:
 
 
 def docs(_: Sequence[str]) -> int:
-    """Build the HTML documentation, in an environment of its own."""
+    """Build the HTML documentation in its own environment."""
     python = wheels.prepare_tools(DOCS_VENV, REQUIREMENTS / "docs.txt")
     variables = {**os.environ, "PYTHONPATH": str(layout.SOURCES / "dyn_core")}
     target = layout.BUILD / "docs"
@@ -134,7 +134,7 @@ def docs(_: Sequence[str]) -> int:
 
 
 def pins(_: Sequence[str]) -> int:
-    """Resolve requirements/*.in anew into the pinned, hashed requirements/*.txt."""
+    """Resolve requirements/*.in again into the pinned, hashed requirements/*.txt."""
     python = wheels.prepare_tools(STATE / "pins", REQUIREMENTS / "pins.txt")
     groups = {
         "pins.txt": ["pins.in"],
@@ -170,7 +170,7 @@ def distclean(_: Sequence[str]) -> int:
     for directory in (ROS_VENV, BENCH_VENV, DOCS_VENV):
         shutil.rmtree(directory, ignore_errors=True)
     for path in STATE.iterdir():
-        # The lock stays: it is ours at this moment, and others may be waiting for it.
+        # The lock is kept: this process holds it, and others may be waiting for it.
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         elif path != lock.FILE:
@@ -194,7 +194,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
 
 
 def main() -> int:
-    """Run one command; every expected problem ends in one sentence and exit code 1."""
+    """Run one command; every expected problem is reported in one sentence with exit code 1."""
     parser = argparse.ArgumentParser(prog="workspace", description=__doc__)
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("arguments", nargs=argparse.REMAINDER)

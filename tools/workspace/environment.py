@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ROS 2 that a command runs with: the one that is sourced, or the wheels in `.venv`."""
+"""The ROS 2 of a command: the sourced one, or the wheels in `.venv`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RUNTIME_MODULES = {
 
 @dataclass(frozen=True)
 class Environment:
-    """Interpreter and environment variables with which everything is built and run."""
+    """Interpreter and environment variables for the build and for all runs."""
 
     description: str
     python: Path
@@ -43,7 +43,7 @@ class Environment:
 
     @property
     def identity(self) -> str:
-        """What a build depends on; another value means to build from scratch."""
+        """State that a build depends on; a change causes a build from scratch."""
         return "\n".join(
             (self.description, str(self.python), str(INSTALL), self.variables["AMENT_PREFIX_PATH"])
         )
@@ -56,7 +56,7 @@ def prepare() -> Environment:
 
 
 def _contained(variables: Mapping[str, str]) -> dict[str, str]:
-    """Add what keeps every file that a run writes inside the checkout."""
+    """Add variables that keep every file of a run inside the checkout."""
     return {
         **variables,
         "TMPDIR": str(TEMPORARY),
@@ -130,7 +130,7 @@ def _from_wheels() -> Environment:
         "ROS_DISTRO": wheels.DISTRO,
         "ROS_VERSION": "2",
         "ROS_PYTHON_VERSION": "3",
-        # The wheels would start Python a second time to set LD_LIBRARY_PATH, which is set already.
+        # The wheels would restart Python to set LD_LIBRARY_PATH, which is already set.
         "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1",
     }
     return Environment(

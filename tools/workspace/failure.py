@@ -5,4 +5,4 @@ from __future__ import annotations
 
 
 class Failure(Exception):
-    """One sentence that says what is wrong and what to do; printed without a traceback, exit code 1."""
+    """One sentence with the problem and its remedy; printed without a traceback, exit code 1."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine must bring along, and how to get what it lacks."""
+"""Requirements on the machine, and how to install what is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOOLS = {
 
 
 def require_build_tools() -> None:
-    """Fail with one sentence that names every missing program."""
+    """Raise a Failure that names every missing program."""
     missing = {
         name: package
         for name, (programs, package) in _TOOLS.items()
@@ -37,7 +37,7 @@ def require_build_tools() -> None:
 
 
 def require_wheel_support() -> None:
-    """Fail where the ROS 2 wheels cannot be used: platform, Python version, venv, headers."""
+    """Raise a Failure where the ROS 2 wheels cannot be used: platform, Python version, venv, headers."""
     system, machine = platform.system(), platform.machine()
     if (system, machine) != ("Linux", "x86_64"):
         raise Failure(

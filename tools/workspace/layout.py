@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are in a checkout. Nothing is written outside it but by pip, in the user's cache."""
+"""Paths in a checkout. Only pip writes outside of it, in the user's cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEMPORARY = STATE / "tmp"
 
 
 def prepare() -> None:
-    """Make the tool's own directory, or say why this checkout cannot be used."""
+    """Make the tool's own directory, or raise a Failure if this checkout cannot be used."""
     if os.pathsep in str(ROOT):
         raise Failure(
             f"the checkout is in '{ROOT}', and a ':' in a path cannot be said in ROS 2's "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One command at a time in a checkout, and no leftovers of one that was killed."""
+"""Allow one command at a time in a checkout, and end processes left by a killed command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = STATE / "lock"
 
 @contextmanager
 def exclusive() -> Iterator[None]:
-    """Hold the checkout's lock; wait, and say so, while another command has it."""
+    """Hold the checkout's lock; report and wait while another command holds it."""
     with FILE.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -37,14 +37,14 @@ def exclusive() -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         _end_orphans()
-        layout.prepare()  # the command before may have been the one that removes everything
+        layout.prepare()  # the previous command may have been distclean
         yield
 
 
 def _end_orphans() -> None:
     """Kill the processes that a killed command of this checkout left running.
 
-    The lock is ours, so whatever carries this checkout's mark has lost its owner.
+    This process holds the lock, so all processes with the mark of this checkout have lost their parent.
     """
     mark = f"{OWNER_VARIABLE}={ROOT}".encode()
     for entry in Path("/proc").glob("[0-9]*"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`colcon build`, only when something changed, and the environment of what it built."""
+"""Run `colcon build` if something changed, and return the environment of the built workspace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _IGNORED = {"__pycache__", ".hypothesis", ".pytest_cache", ".mypy_cache", "test"
 
 
 def build(environment: Environment) -> dict[str, str]:
-    """Build the three packages if anything changed; answer the variables of the built workspace."""
+    """Build the three packages if anything changed; return the variables of the built workspace."""
     wanted = {"identity": environment.identity, "files": _sources()}
     present = _read_stamp()
     if present != wanted or not (INSTALL / "setup.bash").is_file():
@@ -55,12 +55,12 @@ def _read_stamp() -> Any:
 
 
 def _remove_what_is_wrong(present: Any, wanted: Mapping[str, Any]) -> None:
-    """Remove what an incremental build would keep although it must not."""
+    """Remove outdated files that an incremental build would keep."""
     if _UNFINISHED.exists():
         print("workspace: the last build was interrupted; building from scratch", flush=True)
         removed = set(PACKAGES)
     elif present is None:
-        return  # nothing is there, or a build that was made by hand, which colcon can continue
+        return  # no build yet, or a manual build that colcon can continue
     elif present["identity"] != wanted["identity"]:
         print("workspace: the last build was for another ROS 2 or place; building from scratch", flush=True)
         removed = set(PACKAGES)
@@ -98,7 +98,7 @@ def _colcon_build(environment: Environment) -> None:
 
 
 def _sources() -> dict[str, str]:
-    """SHA-256 of each file that the build depends on, by its path in the checkout."""
+    """SHA-256 of each file that the build depends on, by path in the checkout."""
     return {
         str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest()
         for directory in (SOURCES, ROOT / "launch", ROOT / "config")
@@ -111,7 +111,7 @@ def _built_variables(environment: Environment) -> dict[str, str]:
     """Source colcon's setup file and read the environment back."""
     answer = subprocess.run(
         ["bash", "-c", '. "$0" >&2 && exec env -0', INSTALL / "setup.bash"],
-        # colcon's script does not quote the interpreter's path; this one never has spaces of ours in it.
+        # colcon's script does not quote the interpreter's path; the resolved path has no spaces of the checkout.
         env={**environment.variables, "COLCON_PYTHON_EXECUTABLE": str(Path(sys.executable).resolve())},
         capture_output=True,
         check=False,

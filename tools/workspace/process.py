@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Child processes that never outlive this tool, whichever way it ends."""
+"""Child processes that always end with this tool."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from failure import Failure
 from layout import ROOT
 
 OWNER_VARIABLE = "DYN_WORKSPACE_RUN"
-"""Environment variable by which the processes of a checkout are recognised: its value is the checkout."""
+"""Environment variable that marks the processes of a checkout; its value is the path of the checkout."""
 
 _PR_SET_PDEATHSIG = 1
 _STOP_LIMIT_S = 5.0
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to end this process when its parent dies (Linux; elsewhere nothing happens)."""
+    """Ask the kernel to end this process when its parent dies (on Linux; elsewhere this does nothing)."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """End the whole group of `child`: politely, then not."""
+    """End the whole group of `child` with SIGINT, SIGTERM and SIGKILL in turn."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(child.pid, number)
@@ -50,7 +50,7 @@ def call(
     directory: Path = ROOT,
     limit_s: float | None = None,
 ) -> int:
-    """Run `command` in a process group of its own and answer its exit code.
+    """Run `command` in its own process group and return its exit code.
 
     Output goes to the terminal, or to the file `log`. SIGINT, SIGTERM and the end of `limit_s` seconds
     stop the whole group.
@@ -87,7 +87,7 @@ def call(
 
 
 def _sweep(group: int) -> None:
-    """End what a finished command left behind in its group."""
+    """End the processes that a finished command left in its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 @dataclass(frozen=True)
 class Totals:
-    """What the tests of one or more packages did."""
+    """Results of the tests of one or more packages."""
 
     passed: int = 0
     failed: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class Totals:
 
     @property
     def ran(self) -> int:
-        """Number of tests that were executed."""
+        """Number of executed tests."""
         return self.passed + len(self.failed)
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class Totals:
 
 
 def _reason(skip: ElementTree.Element) -> str:
-    """Why a test did not run; pytest hides the reason of a whole file in the text."""
+    """Return why a test did not run; pytest gives the reason for a whole file in the text."""
     hidden = re.search(r"Skipped: (.*)['\"]\)", skip.text or "")
     return hidden[1] if hidden else skip.get("message", "no reason given")
 

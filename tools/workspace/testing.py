@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`colcon test` and what came of it."""
+"""Run `colcon test` and report its results."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ TESTED = ("dyn_core", "dyn_nodes")
 """Packages with tests; those of `test/`, which cross packages, run with dyn_nodes."""
 
 _EVERYTHING = ("-m", "")
-"""Overrules `-m "not exhaustive"` of pyproject.toml."""
+"""Overrides `-m "not exhaustive"` of pyproject.toml."""
 _PROCESSES_PER_CORE = {"dyn_core": 1.0, "dyn_nodes": 2.0}
-"""Tests of nodes wait for messages most of the time."""
+"""Tests of nodes mostly wait for messages."""
 _MOST_PROCESSES = 16
-"""Each test process of nodes reserves a DDS domain, of which there are 100."""
+"""Each test process of nodes reserves one of 100 DDS domains."""
 
 
 def run(environment: Environment, variables: Mapping[str, str], *, exhaustive: bool = False) -> None:
-    """Run the tests, print the totals, fail when a test fails or a package ran none.
+    """Run the tests and print the totals; raise a Failure if a test fails or a package ran none.
 
     There is no limit on the whole, which would depend on the machine: `conftest.py` limits each test.
 
@@ -76,7 +76,7 @@ def _colcon_test(
 
 
 def _side_by_side(environment: Environment, variables: Mapping[str, str], package: str) -> tuple[str, ...]:
-    """Return what makes pytest use all processors until the end, where pytest-xdist is installed."""
+    """Return the options that make pytest use all processors, where pytest-xdist is installed."""
     look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('xdist') is None)"
     found = subprocess.run([environment.python, "-c", look], env=dict(variables), check=False)
     wanted = round(_PROCESSES_PER_CORE[package] * len(os.sched_getaffinity(0)))

