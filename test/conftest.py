@@ -23,19 +23,20 @@ from steady_clock import SteadyClock
 
 from dyn_nodes.demonstration.isolation import isolated_environment
 
-# What a shell runs in the background ignores Ctrl-C, and so do its children, of which tests interrupt some.
+# A shell starts background jobs with Ctrl-C (SIGINT) ignored, and child processes inherit this. Some tests
+# send SIGINT to child processes, so the default handler is restored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
-    """Take what stays out of what `Graph` and `loose_node` look through for garbage at their ends."""
+    """Exclude permanent objects from the garbage collection at the end of `Graph` and `loose_node`."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def ros_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """Environment variables of a DDS domain of this test alone; set in this process too."""
+    """Environment variables of a DDS domain for this test only; also set in this process."""
     with isolated_environment(os.environ) as environment:
         for name in set(os.environ) - set(environment):
             monkeypatch.delenv(name)
@@ -53,7 +54,7 @@ def context(ros_environment: dict[str, str]) -> Iterator[Context]:
 
 @pytest.fixture
 def graph(ros_environment: dict[str, str]) -> Iterator[Graph]:
-    """A node of the test in its own context, and the processes that it starts."""
+    """The test's node in its own context, and the processes that it starts."""
     with Graph(ros_environment) as graph:
         yield graph
 

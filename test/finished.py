@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that run to their end."""
+"""Run programs to their end."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ from ros_graph import GENEROUS_S
 def finished(
     *command: str | Path, limit_s: float = GENEROUS_S, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end; a limit is against hangs alone."""
+    """Run a program to its end; the timeout only guards against a hang."""
     return subprocess.run(command, capture_output=True, text=True, timeout=limit_s, check=False, **options)

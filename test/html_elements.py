@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page of HTML is made of."""
+"""Collect the elements of an HTML page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 
 class Elements(HTMLParser):
-    """Checks that elements are closed in order, and collects them with their text."""
+    """Check that elements are closed in order, and collect them with their text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of a node `identification`, and the robot that it moves."""
+"""Clients of a node `identification`, and its simulated robot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dyn_nodes.identification.node import Identification
 JOINTS = ["turn", "lift", "stretch"]
 START = [0.0, 0.2, 0.15]
 PATIENT = {"timeout": 5.0, "max_age": 5.0, "max_tracking_error": 1.0}
-"""The machine of the tests may pause for a while."""
+"""Timeouts allow for pauses of the test machine."""
 
 
 def exciting(duration: float, seed: int = 0) -> JointTrajectory:
@@ -52,7 +52,7 @@ def trajectory(
 
 
 class Asked:
-    """A goal that was sent."""
+    """A goal that was sent, with its feedback and result."""
 
     def __init__(self, graph: Graph, client: ActionClient, goal: Any) -> None:
         self.graph = graph
@@ -80,22 +80,22 @@ class Asked:
         return int(self._result.result().status)
 
     def cancel(self) -> None:
-        """Cancel it and wait until that is accepted."""
+        """Cancel it, and wait until that is accepted."""
         response = self.handle.cancel_goal_async()
         self.graph.wait_for(response.done)
         assert response.result().goals_canceling
 
     def wait_for_fraction(self, fraction: float = 0.15) -> None:
-        """Wait until this part of the motion is done, or it is over."""
+        """Wait until this fraction of the motion is done, or the goal has ended."""
         self.graph.wait_for(lambda: self.is_over or any(f.fraction > fraction for f in self.feedback))
 
     def wait_for_stage(self, stage: int) -> None:
-        """Wait until a stage of an identification has begun, or it is over."""
+        """Wait until a stage of an identification has begun, or the goal has ended."""
         self.graph.wait_for(lambda: self.is_over or any(f.progress.stage >= stage for f in self.feedback))
 
 
 class Identified:
-    """Talks with a node `identification`."""
+    """Client of a node `identification`."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -133,7 +133,7 @@ BOTH = ("simulation", "controller")
 def start_robot(
     graph: Graph, *more: str, nodes: Sequence[str] = BOTH, output: str = "joint_trajectory"
 ) -> NodeProcess:
-    """Run a simulated robot and its controller, which gets the `output` of `identification`, in a process."""
+    """Run a simulated robot and its controller in a process; it gets the `output` of `identification`."""
     places = zip(JOINTS, START, strict=True)
     initial = [word for name, q in places for word in ("-p", f"initial.{name}.position:={q}")]
     return graph.start(
@@ -170,7 +170,7 @@ _WAITING = (
     *("joint-states-missing", "output-without-subscriber", "robot-not-received", "robot-moving"),
     *("rest-unknown", "node-inactive", "goal-running"),
 )
-"""Why a goal is rejected before the node, its robot and the controller are ready."""
+"""Reasons for which a goal is rejected before the node, its robot and the controller are ready."""
 
 
 def wait_until_it_stands(
@@ -191,7 +191,7 @@ def lines_of(log_file: str | Path) -> list[list[str]]:
 
 
 def children_of(process: int, what: str = "") -> list[int]:
-    """The children of a process that have a text in their command lines."""
+    """Processes with this parent whose command lines contain a text."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

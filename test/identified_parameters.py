@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of dynamic parameters, as dyn identify writes them."""
+"""Files of dynamic parameters as written by `dyn identify`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dyn_core.identification.regressor.base_columns import unit_of
 
 
 def heavier(description: str, factor: float = 1.25) -> dyn_core.Robot:
-    """Return the robot of a description with greater parameters."""
+    """Return the robot of a description with increased parameters."""
     robot = dyn_core.load_robot(description)
     return robot.with_parameters([factor * value for value in robot.parameters])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test's end of a launch file that runs as `ros2 launch` would run it."""
+"""Launch files in a process, as `ros2 launch` runs them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ sys.exit(service.run())
 
 
 class Launched:
-    """A launch file, by its name without the ending, that runs with arguments as after `ros2 launch`."""
+    """A launch file, given by name without ending, with the arguments of `ros2 launch`."""
 
     def __init__(self, graph: Graph, file: str, *arguments: str | Path) -> None:
         self._graph = graph
@@ -46,7 +46,7 @@ class Launched:
         return int(re.findall(pattern, self.log)[0])
 
     def interrupt(self, within: float) -> None:
-        """Send Ctrl-C, and wait for the end, which comes within a time (s)."""
+        """Send Ctrl-C, and wait for the end within a time (s)."""
         began = time.monotonic()
         self.launch.process.send_signal(signal.SIGINT)
         assert self.launch.process.wait(GENEROUS_S) == 0, self.log

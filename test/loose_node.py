@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node whose callbacks the test calls itself, at times that it sets: thousands of messages in a second.
+"""A node whose callbacks the test calls at simulated times: thousands of messages per second.
 
-What the node publishes is recorded instead of sent. Each message goes through the wire format, so that the
+Published messages are recorded instead of sent. Each message goes through the wire format, so that the
 node gets it as from DDS.
 """
 
@@ -30,15 +30,15 @@ class LooseNode:
     """A node, its clocks, and what it published."""
 
     def __init__(self, make_node: Callable[..., ManagedNode], context: Context, **parameters: Any) -> None:
-        self.now, self.ros_now = 100.0, 10**12  # the present on its steady clock (s) and its ROS clock (ns)
-        self.published: dict[str, list[Any]] = {}  # by topic without the namespace, copies of all messages
+        self.now, self.ros_now = 100.0, 10**12  # present steady time (s) and ROS time (ns)
+        self.published: dict[str, list[Any]] = {}  # copies of all messages by topic, without the namespace
         given = {"parameter_overrides": overrides(use_sim_time=True, **parameters)}
         self.node = make_node(steady=lambda: self.now, context=context, use_global_arguments=False, **given)
         self.reconnect()
         self._tell_time()
 
     def reconnect(self) -> None:
-        """Record what the node publishes and subscribes; again after it was configured again."""
+        """Record publishers and subscriptions of the node; call it again after the node was reconfigured."""
         for publisher in self.node.publishers:
             self._record(publisher)
         self._heard = {subscription.topic_name: subscription for subscription in self.node.subscriptions}
@@ -63,12 +63,12 @@ class LooseNode:
         heard.callback(raw if heard.raw else deserialize_message(raw, heard.msg_type))
 
     def measure(self, q: Floats, qd: Floats = (), names: Names = NAMES) -> JointState:
-        """Have the node receive a joint state of now, and return it."""
+        """Let the node receive a joint state of now, and return it."""
         self.send("/joint_states", message := joint_state(self.stamp, q, qd, names))
         return message
 
     def refer(self, q: Floats, qd: Floats = (), qdd: Floats = (), names: Names = NAMES) -> JointReference:
-        """Have the node receive a reference of now, and return it."""
+        """Let the node receive a reference of now, and return it."""
         self.send("reference", message := reference(self.stamp, q, qd, qdd, names))
         return message
 
@@ -98,7 +98,7 @@ class LooseNode:
         return found.callback(request, found.srv_type.Response())
 
     def pass_time(self, seconds: float) -> None:
-        """Let both clocks go on, in steps that no timeout is below, and the timers with them."""
+        """Advance both clocks, in steps shorter than any timeout, and the timers with them."""
         steps = max(1, round(seconds / 0.01))
         for _ in range(steps):
             self.now += seconds / steps
@@ -114,7 +114,7 @@ class LooseNode:
         self._heard["/clock"].callback(Clock(clock=self.stamp))
 
     def tick(self) -> None:
-        """Call the timers that are running, each once."""
+        """Call each running timer once."""
         for timer in list(self.node.timers):
             if timer in self.node.timers and not timer.is_canceled():
                 timer.callback()
@@ -130,7 +130,7 @@ Make = Callable[..., LooseNode]
 
 @contextmanager
 def loose_node(make_node: Callable[..., ManagedNode], **parameters: Any) -> Iterator[LooseNode]:
-    """Make a node that nothing spins; at the end it is shut down."""
+    """Make a node that no executor spins; it is shut down at the end."""
     try:
         with ros_context() as context:
             loose = LooseNode(make_node, context, **parameters)
@@ -140,5 +140,5 @@ def loose_node(make_node: Callable[..., ManagedNode], **parameters: Any) -> Iter
                 loose.node.end()
                 loose.node.destroy_node()
     finally:
-        # A lifecycle node is seen by others until nothing refers to it.
+        # A lifecycle node stays in the ROS graph until it is not referenced any more.
         gc.collect()

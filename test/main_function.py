@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Main functions that are called in the process of the test, where they end before they spin."""
+"""Call main functions in the process of the test; they end before they spin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dyn_nodes.common.lifecycle import process
 
 @contextlib.contextmanager
 def as_before() -> Iterator[None]:
-    """Give the process of the test its handlers of signals back, and its reaction to what is not finite."""
+    """Restore the signal handlers and the floating-point error handling of the process."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with np.errstate():
@@ -26,7 +26,7 @@ def as_before() -> Iterator[None]:
 
 
 def exit_code(main: Callable[[list[str]], int], arguments: Sequence[str]) -> int:
-    """Call a main function, which must not come to spin a node, and return its exit code."""
+    """Call a main function that must not spin a node, and return its exit code."""
 
     def fail(*_: object) -> None:
         pytest.fail("the node has started")
@@ -35,5 +35,5 @@ def exit_code(main: Callable[[list[str]], int], arguments: Sequence[str]) -> int
         patch.setattr(process, "spin_until", fail)
         try:
             return main(list(arguments))
-        except SystemExit as end:  # of argparse
+        except SystemExit as end:  # SystemExit of argparse
             return int(end.code or 0)

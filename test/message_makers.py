@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that tests send, from numbers."""
+"""Make messages from numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stamp_at(nanoseconds: int) -> Time:
 
 
 def later(stamp: Time, seconds: float) -> Time:
-    """Return the stamp so many seconds after another, or before it."""
+    """Return a stamp this many seconds after another, or before it."""
     return stamp_at(nanoseconds(stamp) + round(1e9 * seconds))
 
 

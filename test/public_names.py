@@ -47,20 +47,20 @@ def python_surface() -> str:
 
 
 def _documented() -> list[Any]:
-    """Return the classes and functions that docs/api.md names by the module in which they are."""
+    """Return the classes and functions that docs/api.md names, by module."""
     text = (ROOT / "docs" / "api.md").read_text()
     paths = re.findall(r"^\.\. auto(?:class|function):: (dyn_core\.\S+)\.(\w+)$", text, re.MULTILINE)
     return [getattr(importlib.import_module(module), name) for module, name in paths]
 
 
 class _Written:
-    """Writes classes and functions as text."""
+    """Write classes and functions as text."""
 
     def __init__(self) -> None:
-        self.seen: dict[type, None] = {}  # classes of `dyn_core` that were named as a type
+        self.seen: dict[type, None] = {}  # classes of `dyn_core` that occur as types
 
     def described(self, name: str, thing: Any, made_by_users: bool = True) -> str:
-        """Return the signature of a function, or all that is public of a class."""
+        """Return the signature of a function, or the public interface of a class."""
         if not isinstance(thing, type):
             return self._call(name, thing)
         base = next(base.__name__ for base in thing.__mro__ if not _ours(base))
@@ -88,7 +88,7 @@ class _Written:
     def _constructor(
         self, name: str, thing: type, attributes: Mapping[str, str]
     ) -> tuple[list[str], set[str]]:
-        """Return how users make an object, where they do, and which arguments are its attributes."""
+        """Return the constructor where users call it, and which arguments are its attributes."""
         if issubclass(thing, (BaseException, enum.Enum)):
             return [], set()
         made_of = inspect.signature(thing).parameters
@@ -145,11 +145,11 @@ class _Written:
         return f"{text} = {default!r}"
 
     def _type(self, owner: Any, hint: Any) -> str:
-        """Return an annotation, resolved where its owner is defined."""
+        """Return an annotation, resolved in the module of its owner."""
         if isinstance(hint, typing.ForwardRef):
             hint = hint.__forward_arg__
         if isinstance(hint, str):
-            hint = eval(hint, _namespace(owner.__module__))  # the annotations of our own code
+            hint = eval(hint, _namespace(owner.__module__))  # annotations come from this project only
         return self._shown(hint)
 
     def _shown(self, hint: Any) -> str:
@@ -194,7 +194,7 @@ def together(sections: Iterable[str]) -> str:
 
 
 def _wrapped(name: str, arguments: Iterable[str], result: str) -> str:
-    """Return a signature in one line, or with an argument in each."""
+    """Return a signature in one line, or with one argument per line."""
     arguments = list(arguments)
     line = f"{name}({', '.join(arguments)}){result}"
     if len(line) <= WIDTH:

@@ -50,7 +50,7 @@ def golden_file(name: str) -> Path:
 
 
 def command_surface() -> str:
-    """Return the programs that are installed, and every subcommand of `dyn` with its arguments."""
+    """Return the installed programs, and every subcommand of `dyn` with its arguments."""
     setups = [(ROOT / "src" / package / "setup.py").read_text() for package in ("dyn_core", "dyn_nodes")]
     programs = [name for text in setups for name in re.findall(r'"(\w+) = [\w.]+:main"', text)]
     root = _parser("dyn_core")
@@ -72,7 +72,7 @@ def _parser(module: str, *command: str) -> argparse.ArgumentParser:
         contextlib.suppress(SystemExit),
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore")  # it may have been imported before
+        warnings.simplefilter("ignore")  # the module may be imported already
         runpy.run_module(module, run_name="__main__")
     (parser,) = asked
     return parser
@@ -104,15 +104,15 @@ def _arguments(parser: argparse.ArgumentParser) -> list[str]:
 
 RRP = str(ROBOTS["rrp"])
 JOINT = "turn"
-"""A joint of that robot: nodes have parameters by joint."""
+"""A joint of that robot: some node parameters are given by joint."""
 CONFIGURATIONS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "feedforward": [{"base.source": "imu"}, {"base.source": "odometry"}],
     "simulation": [{"description_file": RRP, "publish_clock": True}],
     "identification": [{"description_file": RRP, "online.enabled": True, "output": "reference"}],
 }
-"""Parameters with which a node has more topics than it has by default."""
+"""Parameters that give a node more topics than by default."""
 OF_ALL = re.compile(r"/rosout$|/parameter_events$|rcl_interfaces/srv|lifecycle_msgs/|_type_description")
-"""Ends that all lifecycle nodes have."""
+"""Topics and services that all lifecycle nodes have."""
 
 
 def node_surface() -> str:
@@ -122,13 +122,13 @@ def node_surface() -> str:
 
 
 def _node(name: str, make: Callable[..., Any], context: Any) -> str:
-    """Return what a node offers, in all its configurations, and its parameters by default."""
+    """Return the interfaces of a node in all its configurations, and its default parameters."""
     text = (ROOT / "config" / f"{name}.yaml").read_text()
     by_joint = {f"{a}.{JOINT}.{b}": 0.5 for a, b in re.findall(r"\b(\w+)\.<joint>\.(\w+)", text)}
     ends: set[str] = set()
     parameters: list[str] = []
     for k, given in enumerate((by_joint, *CONFIGURATIONS.get(name, ()))):
-        # The graph keeps a node for a while after its end: the next one is in a namespace of its own.
+        # The graph keeps a node for a while after its end, so each node gets a separate namespace.
         with _made(make, context, f"/given_{k}", given) as node:
             parameters = parameters or list(_parameters(node, by_joint))
             node.trigger_configure()
@@ -151,7 +151,7 @@ def _made(
 
 
 def _ends(node: Any) -> Iterator[str]:
-    """Return the ends of topics, services and actions that the graph has of a node, with reliability."""
+    """Return the topics, services and actions that a node has in the graph, with reliability."""
     name, namespace = of_node = node.get_name(), node.get_namespace()
     found = [
         *(("publishes", *end) for end in node.get_publisher_names_and_types_by_node(*of_node)),
@@ -200,7 +200,7 @@ LAUNCH = (
 
 
 def launch_surface() -> str:
-    """Return the arguments of all launch files, read with a stand-in for `launch`, which may be absent."""
+    """Return the arguments of all launch files, read with a substitute for `launch`, which may be absent."""
     parts = []
     for path in sorted((ROOT / "launch").glob("*.launch.py")):
         arguments: list[str] = []
@@ -212,7 +212,7 @@ def launch_surface() -> str:
         with patch.dict(sys.modules, dict.fromkeys(LAUNCH, stand_in)):
             runpy.run_path(str(path))["generate_launch_description"]()
         for module in {name for name in sys.modules if name.startswith("dyn_nodes.")} - before:
-            del sys.modules[module]  # it has the stand-in
+            del sys.modules[module]  # the module has been imported with the substitute
         parts.append(section(path.name, sorted(arguments)))
     return together(parts)
 
@@ -243,7 +243,7 @@ SURFACES: Mapping[str, Callable[[], str]] = {
     "launch": launch_surface,
     "messages": message_surface,
 }
-"""The parts of the surface, each with what returns it."""
+"""The parts of the surface, each with its function."""
 
 if __name__ == "__main__":
     main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics by Pinocchio, by joint name: what the nodes' torques are compared with."""
+"""Inverse dynamics by Pinocchio, by joint name, as the reference for torques of nodes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robots of the workspace, as the tests use them."""
+"""The robots of the workspace for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIMPLE = [
     for name, path in ROBOTS.items()
     if not any(f'type="{kind}"' in path.read_text() for kind in ("floating", "planar"))
 ]
-"""Robots without joints that are several of ours and one of Pinocchio's."""
+"""Robots with joints that are several joints in dyn_core and one in Pinocchio."""
 
 
 def urdf(name: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test's end of a ROS 2 graph: a node that publishes, listens and waits, and real node processes."""
+"""The test's node in a ROS 2 graph, which publishes, receives and waits, and real node processes."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ from dyn_nodes.demonstration.isolation import node_process
 from dyn_nodes.feedforward.node import Feedforward
 
 PATIENT_S = 30.0
-"""Timeout and `max_age` of nodes in tests of anything else: this machine may stand still for a while."""
+"""Timeout and `max_age` of nodes in tests of other subjects, as this machine may pause."""
 _PATIENT = {"timeout": PATIENT_S, "max_age": PATIENT_S}
 
 _NO_TRANSITION = 255
 
 GENEROUS_S = 180.0
-"""No test sleeps: it waits for an event, and fails after this long without it."""
+"""No test sleeps: it waits for an event, and fails after this time without it."""
 
 ATTEMPTS = 8
-"""How often that is tried in real time which only a machine spoils that stands still."""
+"""Number of attempts of real-time tests, which fail only if the machine pauses."""
 
 _INTERPRETERS = 50.0
 
 
 def quick(began: float, seconds: float) -> bool:
-    """Whether `seconds` (s) have not passed since `began` (s, `time.monotonic`), or on a slow machine.
+    """Whether at most `seconds` (s) have passed since `began` (`time.monotonic`), or the machine is slow.
 
-    The measure of that is the start and end of an interpreter, otherwise some hundredths of a second.
+    The speed of the machine is measured by the run time of an interpreter, usually some 0.01 s.
     """
     took, begin = time.monotonic() - began, time.monotonic()
     if took < seconds:
@@ -63,7 +63,7 @@ def quick(began: float, seconds: float) -> bool:
 
 @contextlib.contextmanager
 def ros_context() -> Iterator[Context]:
-    """A context of ROS that leaves signals alone."""
+    """A context of ROS that does not handle signals."""
     context = Context()
     rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -73,7 +73,7 @@ def ros_context() -> Iterator[Context]:
 
 
 class NodeProcess:
-    """A node in its own process, with what it writes on stderr."""
+    """A node in its own process, and its stderr."""
 
     def __init__(self, process: subprocess.Popen[str], stderr: IO[str]) -> None:
         self.process = process
@@ -85,14 +85,14 @@ class NodeProcess:
         return self._stderr.read()
 
     def end(self, *numbers: signal.Signals) -> None:
-        """Send signals, at which the process has to end in order within 2 s."""
+        """Send signals; the process has to end in order within 2 s."""
         began = time.monotonic()
         for number in numbers:
             self.process.send_signal(number)
         self.ends_in_order(began)
 
     def ends_in_order(self, began: float) -> None:
-        """See that the process ends within 2 s of the time when it was told to."""
+        """Check that the process ends in order within 2 s of the request."""
         assert self.process.wait(GENEROUS_S) == 0, self.log
         assert quick(began, 2.0), self.log
         assert "Traceback" not in self.log
@@ -103,7 +103,7 @@ class NodeProcess:
 
 
 class Graph:
-    """The test's node, in the place of a robot and of a controller."""
+    """The test's node, which acts as robot and controller."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -138,11 +138,12 @@ class Graph:
 
     def __exit__(self, *_: object) -> None:
         self._resources.close()
-        # Services of lifecycle nodes in this process stay visible, and deaf, until nothing refers to them.
+        # Services of lifecycle nodes in this process stay visible without responding until their last
+        # reference is gone.
         gc.collect()
 
     def start(self, *arguments: str) -> NodeProcess:
-        """Run Python with these arguments; it ends with the test."""
+        """Run Python with these arguments in a process that ends with the test."""
         stderr: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the other resources
         self._resources.callback(stderr.close)
         process = self._resources.enter_context(node_process(arguments, self._environment, stderr))
@@ -150,7 +151,7 @@ class Graph:
         return self._processes[-1]
 
     def start_feedforward(self, **parameters: object) -> NodeProcess:
-        """Run the node `feedforward` in a process and wait until it is heard and hears."""
+        """Run the node `feedforward` in a process, and wait for connections in both directions."""
         given = {**_PATIENT, **parameters}
         assignments = [w for k, v in given.items() for w in ("-p", f"{k}:={v}")]
         node = self.start("-m", "dyn_nodes.feedforward", "--ros-args", *assignments)
@@ -164,7 +165,7 @@ class Graph:
         given = {"parameter_overrides": [Parameter(k.replace("__", "."), value=v) for k, v in values]}
         node = Feedforward(steady=steady, context=self.context, use_global_arguments=False, **given)
         if steady is not time.monotonic:
-            # The clock of the system goes on while that of the test stands: it was not set.
+            # The system clock advances while that of the test stands, which must not look like a clock step.
             node.check_clock = lambda: None
         self.executor.add_node(node)
         self._resources.callback(node.destroy_node)
@@ -176,7 +177,7 @@ class Graph:
         return node
 
     def _connected(self, *publishers: Any) -> bool:
-        """Whether the node `feedforward` is heard, and hears joint states and these publishers."""
+        """Whether the node `feedforward` is connected to joint states, these publishers, and its torques."""
         connected = [publisher.get_subscription_count() == 1 for publisher in (self._states, *publishers)]
         return all(connected) and self.node.count_publishers("feedforward/torques") == 1
 
@@ -190,21 +191,21 @@ class Graph:
             self.executor.spin_once(timeout_sec=0.05)
 
     def _told(self) -> str:
-        """Return what the nodes said last, for a test that fails."""
+        """Return the last messages of the nodes, for the report of a failed test."""
         newest = {status.name: status.message for status in self.diagnostics}
         return f"nodes {sorted(self.node.get_node_names())} say {newest}"
 
     def call(self, client: Any, request: Any, again: bool = True) -> Any:
-        """Call a service and return its response; `again` says whether it can be asked twice.
+        """Call a service and return its response; `again` says whether the request can be repeated.
 
-        A server in another process drops the response where it has not discovered in 100 ms who asks, which
-        the client cannot know: what can be asked twice is asked again, for a machine that has much to do.
+        A server in another process drops the response if it has not discovered the client within 100 ms,
+        which the client cannot know. Requests that can be repeated are sent again, for a busy machine.
         """
         self.wait_for(client.service_is_ready)
         return self.answered(lambda: client.call_async(request), again)
 
     def answered(self, ask: Callable[[], Any], again: bool = True) -> Any:
-        """Ask, with what returns a future, and return its first result; `again` is as in `call`."""
+        """Call a function that returns a future, and return its first result; `again` is as in `call`."""
         futures = [ask()]
         asked = time.monotonic()
 
@@ -219,9 +220,9 @@ class Graph:
         return next(future.result() for future in futures if future.done())
 
     def change(self, node: str, transition: int) -> bool:
-        """Ask a lifecycle node for a transition and return whether it was done."""
+        """Request a transition of a lifecycle node, and return whether it was made."""
         client = self.node.create_client(ChangeState, f"{node}/change_state")
-        # Asked twice, the second answer would be that it is impossible: first what is so at any time.
+        # A repeated request would be refused as impossible, so readiness is checked first.
         assert not self.call(client, ChangeState.Request(transition=Transition(id=_NO_TRANSITION))).success
         request = ChangeState.Request(transition=Transition(id=transition))
         return bool(self.call(client, request, again=False).success)
@@ -230,7 +231,7 @@ class Graph:
         self._descriptions.publish(String(data=urdf))
 
     def load(self, urdf: str) -> ModelInfo:
-        """Publish a robot description and wait for the model that comes of it."""
+        """Publish a robot description, and wait until its model is in use."""
         count = len(self.models)
         self.describe(urdf)
         self.wait_for(lambda: len(self.models) > count)
@@ -267,7 +268,7 @@ class Graph:
         return [line for line in self.lines if part in line.msg]
 
     def said(self, code: str, **values: Any) -> list[Log]:
-        """Return what nodes have logged with the sentence of a code and these values."""
+        """Return the log lines of nodes that match the sentence of a code with these values."""
         return [line for line in self.lines if said(code, **values).search(line.msg)]
 
     @property
@@ -275,7 +276,7 @@ class Graph:
         return Told(self.diagnostics[-1] if self.diagnostics else DiagnosticStatus())
 
     def warns(self, code: str, **values: Any) -> bool:
-        """Return whether the newest status warns, as no error, of a code with these values."""
+        """Return whether the newest status is a warning, not an error, about a code with these values."""
         return self.told.level == DiagnosticStatus.WARN and self.told.about(code, **values)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences that a test expects in a log, on stderr or in a response, by code and values."""
+"""Sentences expected in a log, on stderr or in a response, given by code and values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ANY = re.compile(r"[\s\S]*")
 
 
 class _Patterns(messages._Words):
-    """Formats the values that are given, and keeps a place for patterns: all values that are not given."""
+    """Format the given values, and put a pattern for any text where a value is not given."""
 
     def __init__(self) -> None:
         self.patterns: list[str] = []
@@ -34,7 +34,7 @@ class _Patterns(messages._Words):
 
 
 class Told:
-    """What a status on /diagnostics tells."""
+    """Contents of a status on /diagnostics."""
 
     def __init__(self, status: DiagnosticStatus) -> None:
         self.level: bytes = status.level
@@ -51,7 +51,7 @@ class Told:
 
 
 def said(code: str, **values: Any) -> re.Pattern[str]:
-    """Return the pattern of the sentence of a code with these values; others may be anything."""
+    """Return the pattern of the sentence of a code with these values; other values may be anything."""
     words = _Patterns()
     parts = words.vformat(messages.catalogue()[code], (), values).split("\0")
     pairs = zip(parts, [*words.patterns, ""], strict=True)

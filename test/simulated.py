@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test's end of a graph with the node `simulation` in the process of the test."""
+"""Client of the node `simulation` in the process of the test."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def hosted(graph: Graph, make_node: Callable[..., Any], **options: Any) -> Itera
 
 
 class Simulated:
-    """Talks with a node `simulation`."""
+    """Client of a node `simulation`."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -67,13 +67,13 @@ class Simulated:
     def refuses(
         self, service: str, code: str, values: Mapping[str, Any] = MappingProxyType({}), **request: Any
     ) -> None:
-        """Call a service of the node, which refuses with a code and these values."""
+        """Call a service of the node, which must refuse with a code and these values."""
         response = self.call(service, **request)
         assert not response.success
         assert said(code, **values).search(response.message), (code, response.message)
 
     def stepped(self, steps: int) -> JointState:
-        """Simulate some periods of a paused simulation that publishes its clock; return the state then."""
+        """Simulate some periods of a paused simulation that publishes its clock; return the last state."""
         response = self.call("step", steps=steps)
         assert response.success, response.message
         return self.state_when(lambda state: state.header.stamp == response.time)
@@ -108,7 +108,7 @@ class Simulated:
 
 @contextmanager
 def simulated(graph: Graph, **parameters: Any) -> Iterator[tuple[Simulated, Simulation]]:
-    """The node with these parameters, and the test's end."""
+    """The node with these parameters, and its client."""
     ours = Simulated(graph)
     with hosted(graph, Simulation, parameter_overrides=overrides(**parameters)) as node:
         yield ours, node

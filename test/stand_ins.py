@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executables that write down how they were started, in the place of packages that are not installed."""
+"""Substitutes for executables of packages that are not installed; they record how they were started."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Started:
     """How an executable was started."""
 
     words: list[str]  # its arguments before those of ROS
-    remapped: dict[str, str]  # names and what they become
-    parameters: dict[str, dict[str, Any]]  # of its files, those in any namespace, by node; "" for all nodes
+    remapped: dict[str, str]  # remapped names
+    parameters: dict[str, dict[str, Any]]  # by node, for any namespace; "" for all nodes
 
 
 class StandIns:
-    """Packages with such executables, in a prefix of their own."""
+    """Packages with such executables, in a separate prefix."""
 
     def __init__(self, directory: Path) -> None:
         self._prefix = directory / "prefix"
@@ -46,7 +46,7 @@ class StandIns:
         self._told.mkdir()
 
     def add(self, package: str, executable: str, *, waits: bool) -> None:
-        """Make an executable; whether it waits for SIGINT or ends at once."""
+        """Make an executable that waits for SIGINT or ends at once."""
         index = self._prefix / "share" / "ament_index" / "resource_index" / "packages"
         index.mkdir(parents=True, exist_ok=True)
         (index / package).touch()
@@ -57,11 +57,11 @@ class StandIns:
         file.chmod(0o755)
 
     def prepend(self, path: str) -> str:
-        """Return an AMENT_PREFIX_PATH that finds them before other packages."""
+        """Return an AMENT_PREFIX_PATH with these packages before the others."""
         return os.pathsep.join(part for part in (str(self._prefix), path) if part)
 
     def started(self) -> list[tuple[str, Started]]:
-        """Return what was started up to now, by the name of the executable."""
+        """Return the starts so far, by the name of the executable."""
         return [_read(json.loads(file.read_text())) for file in self._told.glob("*.json")]
 
 

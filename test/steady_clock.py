@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A steady clock that stands until the test sets it."""
+"""A steady clock that the test sets."""
 
 from __future__ import annotations
 

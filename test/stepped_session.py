@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A goal of the node `identification`, clocks that the test moves, and a robot that follows exactly."""
+"""A goal of the node `identification` with clocks set by the test and a robot that follows exactly."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class FakeGoal:
 
 @dataclass
 class FakeJob:
-    """Work in another process, which the test ends."""
+    """Work in another process, which the test completes."""
 
     request: Any
     progress: Callable[[Any], None]
@@ -105,7 +105,7 @@ class Bench:
     def __init__(
         self, directory: Path, *, output: str = "trajectory", at: Sequence[float] = START, **run: Any
     ) -> None:
-        self.t, self.now = 0.0, 50.0  # the clock of the node, and a steady one (s)
+        self.t, self.now = 0.0, 50.0  # time of the node's clock, and steady time (s)
         self.faults: set[str] = set()  # "silence", "nan", "no effort", "saturated", "stuck"
         self.jobs: list[FakeJob] = []
         self.overs: list[Any] = []
@@ -175,13 +175,13 @@ class Bench:
         return self
 
     def rest(self) -> None:
-        """Let the controller come to the end of its motion; the robot has to stand then."""
+        """Let the controller finish its motion; the robot must then be at rest."""
         for _ in range(round(0.5 / STEP_S)):
             self._follow()
         assert np.abs(self.wanted[-1].qd).max() < 1e-9, "the robot was left moving"
 
     def set_clock(self, gained: float) -> None:
-        """Set the clock of the node; the controller stops where it is."""
+        """Set the clock of the node; the controller stops at its present position."""
         self.t += gained
         self._plan = Trajectory.standing(self.wanted[-1].q, self.t)
         if self.session is not None:

@@ -34,13 +34,13 @@ TOPICS = {
         ~/feasible_trajectory ~/feasible_reference ~/interventions""",
     "identification": "joint_states robot_description ~/joint_trajectory ~/result ~/parameters",
 }
-"""Topics of nodes with the default of all parameters; `test_repository` knows the type of each."""
+"""Topics of nodes with default parameters; `test_repository` checks their types."""
 OF_ALL_NODES = {"/diagnostics", "/rosout", "/parameter_events"}
 """Topics that are not relative."""
 
 
 def topics_of(graph: Graph, node: Node) -> set[str]:
-    """Topics that a node subscribes and publishes, by the graph; without those of its actions."""
+    """Topics that a node subscribes and publishes, from the graph, without those of its actions."""
     ours, where = node.get_name(), node.get_namespace()
     graph.wait_for(lambda: (ours, where) in graph.node.get_node_names_and_namespaces())
     found = graph.node.get_subscriber_names_and_types_by_node(ours, where)
@@ -51,7 +51,7 @@ def topics_of(graph: Graph, node: Node) -> set[str]:
 
 @pytest.mark.parametrize("namespace", ["", "/cell/left"])
 @pytest.mark.parametrize("name", NODES)
-def test_topics_are_relative_and_they_and_the_node_can_be_remapped(
+def test_topics_are_relative_and_topics_and_nodes_can_be_remapped(
     name: str, namespace: str, graph: Graph
 ) -> None:
     topics = TOPICS[name].split()
@@ -106,7 +106,7 @@ def test_diagnostics_name_the_node_with_its_namespace(name: str, graph: Graph) -
         assert heard[-1].header.stamp.sec > 0
 
 
-def test_three_nodes_in_a_namespace_live_in_simulated_time(graph: Graph, tmp_path: Path) -> None:
+def test_three_nodes_in_a_namespace_use_simulated_time(graph: Graph, tmp_path: Path) -> None:
     """The demonstration of demo.launch.py, in one process, for systems without launch."""
     states: list[JointState] = []
     clocks: list[Clock] = []

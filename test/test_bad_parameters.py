@@ -30,7 +30,7 @@ OF_JOINTS = {
     "identification": ("joints.lift.max_tracking_error",),
 }
 WHOLE_ROBOT = {"payload.link": "slider", "payload.mass": 1.0}
-"""With these the other parameters of a payload count."""
+"""With these values the other parameters of a payload are used."""
 UNBOUNDED_TEXT = (
     *("robot_description", "description_file", "side_file", "dynamic_parameters_file", "payload.link"),
     *("directory", "limits_file"),
@@ -49,7 +49,7 @@ def made(make_node: Callable[..., ManagedNode], context: Context, **values: Any)
 
 
 def bad_values(name: str, parameter: Parameter | None) -> list[Any]:
-    """Values of other types, not finite, and far outside of any range."""
+    """Values of other types, values that are not finite, and values far out of range."""
     kind = Parameter.Type.DOUBLE if parameter is None else parameter.type_
     numbers = [math.nan, math.inf, -math.inf, 1e308, -1e308]
     if kind is Parameter.Type.DOUBLE:
@@ -75,7 +75,7 @@ def test_an_invalid_value_is_rejected_with_its_name(name: str, context: Context)
             for known in node.get_parameters_by_prefix("")
             if not known.startswith(("use_sim_time", "start_type_description", "qos_overrides"))
         }
-    # They are given by the test itself, or are for text of any kind.
+    # They are set by the test itself, or accept any text.
     declared.pop("description_file")
     parameters = {**declared, **dict.fromkeys(OF_JOINTS[name])}
     assert len(parameters) > 20

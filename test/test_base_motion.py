@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques of an arm on a vehicle, whose motion comes from an inertial measurement unit or an odometry."""
+"""Torques of an arm on a vehicle, with base motion from an inertial measurement unit or an odometry."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ ROOT = """<link name="world"/>
 <joint name="flies" type="floating"><parent link="world"/><child link="base"/></joint></robot>"""
 ARM = urdf("rrp").replace("</robot>", UNIT)
 FLYING = ARM.replace("</robot>", ROOT)
-"""The floating root is the base: joint states lack what it would have."""
+"""The floating joint at the root is the base; joint states do not contain it."""
 TILT = np.array([0.0, 0.0, 0.0, 0.0, math.sin(0.2), 0.0, math.cos(0.2)])
 """Pose of a vehicle that looks down a slope of 0.4 rad."""
 LEVEL = np.array([0.0] * 6 + [1.0])
 
 
 class Vehicle(NamedTuple):
-    """A motion of the base: pose, velocity and acceleration as `MovingBaseModel` has them."""
+    """A motion of the base: pose, velocity and acceleration as in `MovingBaseModel`."""
 
     pose: np.ndarray
     V: np.ndarray = np.zeros(6)
@@ -54,7 +54,7 @@ def whole() -> dyn_core.MovingBaseModel:
 
 
 def imu(loose: LooseNode, vehicle: Vehicle, frame: str = "imu") -> Imu:
-    """What a unit shows that is fixed to a link of the base."""
+    """Measurements of a unit that is fixed to a link of the base."""
     model, rest = whole(), np.zeros(3)
     T = model.forward_kinematics(vehicle.pose, rest, frame)
     a = model.link_acceleration(*vehicle, rest, rest, rest, frame)
@@ -97,7 +97,7 @@ def expected(vehicle: Vehicle, q: Any = Q, qd: Any = (0.0,) * 3, qdd: Any = (0.0
 
 
 def check(loose: LooseNode, vehicle: Vehicle, tolerance: float = 1e-9) -> None:
-    """Send a joint state, and see that torques are those on a vehicle with this motion."""
+    """Send a joint state, and check the torques for this motion of the vehicle."""
     loose.send("/joint_states", state(loose))
     sent = torques(loose)[-1]
     assert sent.status == JointTorques.STATUS_OK
@@ -111,7 +111,7 @@ def diagnosis(loose: LooseNode) -> Told:
 
 @pytest.fixture
 def arm(ros_environment: dict[str, str], request: pytest.FixtureRequest) -> Iterator[LooseNode]:
-    """The arm on a vehicle, with an inertial measurement unit unless something else is said."""
+    """The arm on a vehicle, by default with an inertial measurement unit."""
     parameters = {"base__source": "imu", "base__derivative_cutoff": 0.0, "ramp_start": 0.0, "ramp_up": 0.0}
     parameters |= {"robot_description": ARM, **getattr(request, "param", {})}
     with loose_node(Feedforward, **parameters) as loose:
@@ -125,8 +125,11 @@ def with_parameters(**given: Any) -> pytest.MarkDecorator:
 @pytest.mark.parametrize("arm", [{}, {"robot_description": FLYING}], indirect=True)
 @pytest.mark.parametrize("vehicle", [STILL, SLOPE, DRIVING])
 @pytest.mark.parametrize("frame", ["imu", "base"])
-def test_what_a_unit_shows_is_in_the_torques(vehicle: Vehicle, frame: str, arm: LooseNode) -> None:
-    """Gravity torques on a slope and in a curve; the unit may be anywhere on the base, in any direction."""
+def test_torques_follow_the_measurements_of_a_unit(vehicle: Vehicle, frame: str, arm: LooseNode) -> None:
+    """Gravity torques on a slope and in a curve.
+
+    The unit may be mounted anywhere on the base, in any direction.
+    """
     feel(arm, vehicle, frame)
     check(arm, vehicle)
     assert len(torques(arm)) == 1
@@ -134,7 +137,7 @@ def test_what_a_unit_shows_is_in_the_torques(vehicle: Vehicle, frame: str, arm: 
 
 @with_parameters(mode="inverse_dynamics")
 def test_inverse_dynamics_on_a_vehicle(arm: LooseNode) -> None:
-    """All terms together are the inverse dynamics of a base of given motion."""
+    """The sum of all terms is the inverse dynamics of a base of given motion."""
     feel(arm, DRIVING)
     motion = Q, [0.2, -0.3, 0.1], [1.0, 2.0, -0.5]
     arm.refer(*motion)
@@ -142,8 +145,8 @@ def test_inverse_dynamics_on_a_vehicle(arm: LooseNode) -> None:
 
 
 @with_parameters(base__source="odometry")
-def test_an_odometry(arm: LooseNode) -> None:
-    """Orientation and velocities; accelerations of a steady curve follow from these."""
+def test_torques_follow_an_odometry(arm: LooseNode) -> None:
+    """It gives orientation and velocities; the accelerations of a steady curve follow from these."""
     curve = Vehicle(TILT, DRIVING.V, np.concatenate((np.cross(DRIVING.V[3:], DRIVING.V[:3]), np.zeros(3))))
     arm.send("base_odometry", odometry(arm, curve))
     check(arm, curve)
@@ -151,7 +154,7 @@ def test_an_odometry(arm: LooseNode) -> None:
 
 @with_parameters(base__derivative_cutoff=20.0)
 def test_angular_acceleration_is_derived(arm: LooseNode) -> None:
-    """A vehicle that turns faster and faster: after some samples its angular acceleration is known."""
+    """On a vehicle that turns faster and faster, the angular acceleration is known after some samples."""
     alpha = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.8])
     for k in range(60):
         arm.pass_time(0.01)
@@ -170,7 +173,7 @@ def test_nothing_is_sent_before_the_motion_of_the_base_is_known(arm: LooseNode) 
 
 @with_parameters(on_stale="hold", timeout=0.2, ramp_down=0.1)
 def test_a_stale_base_is_stale_data(arm: LooseNode) -> None:
-    """Joint states go on, the unit does not: the robot is held as by the slope that was felt last."""
+    """Joint states go on without the unit: the robot is held with the last measured direction of gravity."""
     feel(arm, DRIVING)
     arm.measure(Q)
     for _ in range(60):
@@ -218,8 +221,8 @@ REFUSED: dict[str, tuple[Callable[[Imu], None], str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case: str, arm: LooseNode) -> None:
-    """The last good motion stays, and good ones are taken again."""
+def test_unusable_motions_of_the_base_are_refused(case: str, arm: LooseNode) -> None:
+    """The last good motion is kept, and later good ones are accepted."""
     change, code, values = REFUSED[case]
     feel(arm, DRIVING)
     arm.pass_time(0.01)
@@ -234,14 +237,14 @@ def test_what_is_refused(case: str, arm: LooseNode) -> None:
     check(arm, SLOPE)
 
 
-def test_motions_that_are_out_of_order(arm: LooseNode) -> None:
+def test_motions_of_the_base_out_of_order_are_refused(arm: LooseNode) -> None:
     for vehicle in (DRIVING, SLOPE):
         feel(arm, vehicle)
     assert diagnosis(arm).values["motions of the base refused"] == "1"
 
 
 @with_parameters(base__source="odometry")
-def test_an_odometry_that_is_no_rotation(arm: LooseNode) -> None:
+def test_an_odometry_without_a_valid_rotation_is_refused(arm: LooseNode) -> None:
     message, nameless = odometry(arm, SLOPE), odometry(arm, SLOPE)
     message.pose.pose.orientation.w *= 2.0
     nameless.child_frame_id = ""
@@ -253,13 +256,13 @@ def test_an_odometry_that_is_no_rotation(arm: LooseNode) -> None:
 
 
 @with_parameters(base__source="none")
-def test_a_robot_without_a_base_that_moves_listens_to_none(arm: LooseNode) -> None:
+def test_a_robot_with_a_fixed_base_has_no_base_topics(arm: LooseNode) -> None:
     assert not arm.hears(f"{arm.node.get_fully_qualified_name()}/base_imu")
     check(arm, STILL)
 
 
-def test_over_dds(graph: Graph) -> None:
-    """The same in a process of its own, with a unit that sends as drivers do."""
+def test_a_node_process_receives_base_motion_over_dds(graph: Graph) -> None:
+    """The unit sends with the quality of service of drivers."""
     graph.start_feedforward(**{"base.source": "imu", "ramp_up": 0.0})
     names = graph.load(ARM).joint_name
     publisher = graph.node.create_publisher(Imu, "/feedforward/base_imu", 10)
@@ -285,14 +288,14 @@ def test_over_dds(graph: Graph) -> None:
 
 @with_parameters(mode="inverse_dynamics", on_stale="ramp", timeout=0.2, ramp_down=0.1)
 def test_along_a_trajectory(arm: LooseNode) -> None:
-    """Its efforts are those of the present motion of the base; where that is stale, so are the torques."""
+    """Efforts use the present motion of the base; if that is stale, the torques are stale."""
     feel(arm, DRIVING)
     arm.measure(Q)
     goal = [0.2, 0.4, 0.06]
     arm.go(goal, 4.0)
     (answer,) = arm.published["joint_trajectory_effort"]
     held = dict(zip(answer.joint_names, answer.points[-1].effort, strict=True))
-    # The motion is a spline of third order: it is at rest at the end, and still slows down.
+    # The trajectory is a cubic spline: at its end it is at rest, but still decelerates.
     assert [held[name] for name in NAMES] != pytest.approx(expected(STILL), rel=1e-3)
     assert held["stretch"] == pytest.approx(expected(DRIVING, goal)[2], rel=0.05)
     before = len(torques(arm))

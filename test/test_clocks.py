@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks that stop, leap and are set under the nodes `feedforward` and `controller`."""
+"""Clocks that stop, leap or are set while `feedforward` and `controller` run."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def loose(request: pytest.FixtureRequest, ros_environment: dict[str, str]) -> It
 
 
 def smooth(torques: Sequence[JointTorques]) -> bool:
-    """Whether no torque differs from the one before by more than a ramp of 0.5 s makes in 0.01 s."""
+    """Whether no torque changes by more in 0.01 s than a ramp of 0.5 s causes."""
     return all(abs(b - a) < 4.0 for x, y in pairwise(torques) for a, b in zip(x.total, y.total, strict=True))
 
 
 @pytest.mark.parametrize("leap", LEAPS)
-def test_time_that_leaps_is_followed_with_a_ramp(leap: str, loose: LooseNode) -> None:
-    """As when a simulation is reset: the robot is elsewhere, too."""
+def test_a_leap_of_time_is_followed_with_a_ramp(leap: str, loose: LooseNode) -> None:
+    """As when a simulation is reset, which also moves the robot."""
     before = states_for(loose, 0.5)
     assert before[-1].status == JointTorques.STATUS_OK
     loose.set_time(loose.ros_now + round(1e9 * LEAPS[leap]))
@@ -58,8 +58,8 @@ def test_time_that_leaps_is_followed_with_a_ramp(leap: str, loose: LooseNode) ->
 
 
 @pytest.mark.parametrize("leap", LEAPS)
-def test_after_time_has_leapt_silence_is_stale_as_always(leap: str, loose: LooseNode) -> None:
-    """The torques that were sent last do not stand for ever, and a last message is sent."""
+def test_after_a_leap_of_time_missing_data_becomes_stale_as_usual(leap: str, loose: LooseNode) -> None:
+    """The last torques do not stay for ever, and a last message is sent."""
     before = states_for(loose, 0.5)
     loose.set_time(loose.ros_now + round(1e9 * LEAPS[leap]))
     loose.pass_time(1.0)
@@ -72,7 +72,7 @@ def test_after_time_has_leapt_silence_is_stale_as_always(leap: str, loose: Loose
     assert len(loose.published["torques"]) > len(before) + len(after)
 
 
-def test_a_clock_that_stops_while_joint_states_go_on_is_noticed(loose: LooseNode) -> None:
+def test_a_clock_that_stops_while_joint_states_go_on_is_reported(loose: LooseNode) -> None:
     states_for(loose, 0.5)
     stamp = loose.ros_now
     for _ in range(60):
@@ -99,7 +99,7 @@ def test_in_a_paused_simulation_torques_go_on(loose: LooseNode) -> None:
     assert {t.status for t in loose.published["torques"]} == {JointTorques.STATUS_OK}
 
 
-def test_without_a_clock_yet_nothing_is_sent_and_the_cause_is_told(loose: LooseNode) -> None:
+def test_before_the_first_clock_message_nothing_is_sent_and_the_cause_is_reported(loose: LooseNode) -> None:
     loose.set_time(0)
     loose.send("/joint_states", joint_state(Time(sec=1_700_000_000), Q))
     assert "clock-not-received" in loose.told.codes
@@ -110,7 +110,7 @@ def test_without_a_clock_yet_nothing_is_sent_and_the_cause_is_told(loose: LooseN
 def test_a_trajectory_stands_where_it_was_when_the_clock_is_set(
     by: float, ros_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The clock of the system, by more than `max_age`: nobody tells a node of that."""
+    """The system clock, by more than `max_age`; nodes get no notice of this."""
     with loose_node(Feedforward, **RRP, mode="inverse_dynamics") as loose:
         monkeypatch.setattr(Feedforward, "_simulated_time", False)
         monkeypatch.setattr(loose.node._jumps, "_post_callback", lambda _: None)
@@ -128,7 +128,7 @@ def test_a_trajectory_stands_where_it_was_when_the_clock_is_set(
         assert smooth([before, *loose.published["torques"][count:]])
 
 
-def test_a_reference_from_before_a_leap_is_not_in_the_way(ros_environment: dict[str, str]) -> None:
+def test_a_reference_from_before_a_leap_does_not_block_later_ones(ros_environment: dict[str, str]) -> None:
     with loose_node(Feedforward, **RRP, mode="inverse_dynamics") as loose:
         states_for(loose, 0.2)
         for leap in (-100.0, 0.0):

@@ -33,10 +33,10 @@ ACTUATED = ["left_shoulder", "right_shoulder"]
 PASSIVE = ["left_elbow", "right_elbow"]
 GOOD, OTHER = [-0.6, 0.7], [-0.4, 0.5]
 OPEN = [-1.5, 1.5]
-"""The elbows are further apart than the rods reach."""
+"""The elbows are further apart than the rods can reach."""
 OPEN_AT = re.compile("left_shoulder = -1.5 rad, right_shoulder = 1.5 rad")
 NEAR = [0.55, -0.52]
-"""The elbows are almost in one place."""
+"""The elbows almost coincide."""
 
 
 @pytest.fixture
@@ -65,16 +65,14 @@ def test_the_simulation_publishes_passive_joints(robot: dict[str, str], model: M
     assert list(state.name) == ACTUATED + PASSIVE
     assert list(state.effort) == [3.0, -2.0, 0.0, 0.0]
     q, qd = np.array(state.position), np.array(state.velocity)
-    assert np.abs(qd).min() > 1e-3  # it moves
+    assert np.abs(qd).min() > 1e-3  # the robot moves
     positions, velocities = model.solve_loops(q[:2], qd[:2])
     np.testing.assert_allclose(q[2:], positions, atol=1e-12)
     np.testing.assert_allclose(qd[2:], velocities, atol=1e-9)
     assert all(float(part.split()[0]) < 1e-9 for part in (graph.diagnosis("loops open by") or "").split(","))
 
 
-def test_states_of_the_simulation_that_no_closed_robot_has_are_refused(
-    robot: dict[str, str], graph: Graph
-) -> None:
+def test_states_with_open_loops_are_refused_by_the_simulation(robot: dict[str, str], graph: Graph) -> None:
     with simulated(graph, **robot, paused=True, publish_clock=True, position_limits=False) as (ours, _):
         before = ours.stepped(1)
         opened, passive = {"where": re.compile(f"at {OPEN_AT.pattern}")}, {"joint": "left_elbow"}
@@ -86,7 +84,7 @@ def test_states_of_the_simulation_that_no_closed_robot_has_are_refused(
     assert after.position[0] == pytest.approx(-0.6, abs=1e-3)
 
 
-def test_a_simulation_that_leaves_what_the_loops_allow_stops(robot: dict[str, str], graph: Graph) -> None:
+def test_a_simulation_whose_loops_cannot_close_stops(robot: dict[str, str], graph: Graph) -> None:
     with simulated(graph, **robot, position_limits=False, effort_limits=False) as (ours, node):
         ours.send([-200.0, 200.0])
         graph.wait_for(lambda: node.robot is not None and graph.said("simulation-fault"))
@@ -117,13 +115,13 @@ def told(loose: LooseNode) -> Told:
 
 
 @pytest.mark.parametrize("names", [["right_elbow", *ACTUATED[::-1], "left_elbow"], ACTUATED[::-1]])
-def test_feedforward_takes_states_with_passive_joints_and_without(
+def test_feedforward_accepts_states_with_and_without_passive_joints(
     names: list[str], model: Model, make: Make
 ) -> None:
     loose = make(Feedforward)
     for q in (GOOD, OTHER):
         values = dict(zip(ACTUATED + PASSIVE, [*q, *model.solve_loops(q).tolist()], strict=True))
-        for _ in range(2):  # one alone that is far from the last may be an error of the sensors
+        for _ in range(2):  # a single jump may be a sensor error
             loose.measure([values[name] for name in names], names=names)
         np.testing.assert_allclose(total(loose), model.gravity_torques(q), rtol=1e-9)
     assert list(loose.published["commands"][-1].data) == total(loose)
@@ -152,7 +150,7 @@ def test_references_may_name_passive_joints_that_agree(model: Model, make: Make)
 def test_trajectories_may_name_passive_joints_that_agree(
     effort_period: float, model: Model, make: Make
 ) -> None:
-    """They are answered with the efforts of the actuated joints, which alone have controllers."""
+    """The efforts in the response are those of the actuated joints, as only these have controllers."""
     loose = make(Feedforward, mode="inverse_dynamics", effort_period=effort_period)
     answers = loose.published["joint_trajectory_effort"]
     names = [PASSIVE[0], ACTUATED[1], ACTUATED[0], PASSIVE[1]]
@@ -169,7 +167,7 @@ def test_trajectories_may_name_passive_joints_that_agree(
     assert list(last.effort) == pytest.approx(model.gravity_torques(OTHER)[::-1], abs=1e-6)
 
 
-def test_where_loops_do_not_close_the_robot_is_held_where_they_did(model: Model, make: Make) -> None:
+def test_where_loops_open_the_robot_is_held_at_its_last_good_position(model: Model, make: Make) -> None:
     loose = make(Feedforward, timeout=0.2, ramp_down=0.0)
     held = model.gravity_torques(GOOD)
     loose.measure(GOOD, names=ACTUATED)
@@ -185,16 +183,16 @@ def test_where_loops_do_not_close_the_robot_is_held_where_they_did(model: Model,
     np.testing.assert_allclose(total(loose), held, rtol=1e-9)
 
 
-def test_near_a_singularity_torques_are_as_the_policy_says(model: Model, make: Make) -> None:
-    """Warned of first, refused nearer to it: torques stay those of the last good position."""
+def test_near_a_singularity_torques_follow_the_policy(model: Model, make: Make) -> None:
+    """First a warning, closer to the singularity a refusal: torques stay those of the last good position."""
     limits = {"loop_condition__warning": 5.0, "loop_condition__max": 20.0}
     loose = make(Feedforward, **limits, timeout=0.2, on_stale="ramp", ramp_down=0.0)
     between = [0.3, -0.3]
-    for q in (GOOD, between, between):  # one alone that is far from the last may be an error
+    for q in (GOOD, between, between):  # a single jump may be an error
         loose.measure(q, names=ACTUATED)
     condition = float(model.loop_condition(between))
     assert 5.0 < condition < 20.0 < float(model.loop_condition(NEAR))
-    loose.tick()  # the position that was taken for an error
+    loose.tick()  # the position that was refused as an error
     assert told(loose).level == DiagnosticStatus.WARN
     near = {"positions": "measured", "given": condition, "limit": 5.0}
     assert loose.told.about("loops-near-singularity", **near)
@@ -236,7 +234,7 @@ def test_limits_of_the_condition_number_are_checked(make: Make) -> None:
         make(Feedforward, loop_condition__warning=50.0, loop_condition__max=20.0)
 
 
-def test_the_controller_takes_actuated_joints_and_refuses_open_loops(make: Make) -> None:
+def test_the_controller_accepts_actuated_joints_and_refuses_open_loops(make: Make) -> None:
     loose = make(Controller, natural_frequency=2.0, reference_slack=10.0)
 
     def measure(q: Sequence[float]) -> None:
@@ -283,7 +281,7 @@ def test_a_trajectory_is_run_and_recorded_unless_it_opens_the_loop(
         assert (result.success, result.message) == (True, "")
     log = dyn_core.read_log(result.log_file, robot=loaded(robot))
     assert log.joint_names == tuple(ACTUATED)
-    # There is no feedforward, so that it sags.
+    # Without feedforward the robot sags.
     assert (np.ptp(log.q, axis=0) > [0.2, 0.12]).all()
     assert (np.ptp(log.q, axis=0) < 0.4).all()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several nodes in one process: from parameter files, as a loop, ended by a signal, with an error in one."""
+"""Several nodes in one process: from parameter files, connected, ended by a signal, with an error in one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def written(directory: Path, text: str) -> str:
     return str(path)
 
 
-def test_nodes_are_those_of_the_files_or_chosen() -> None:
+def test_nodes_come_from_the_files_or_from_the_command_line() -> None:
     three, two = ("simulation", "feedforward", "controller"), ["controller", "simulation"]
     assert chosen_nodes([], FILES, "arm") == [NamedNode(name, "/arm") for name in three]
     assert chosen_nodes([], [FILES[0], FILES[0]], "") == [NamedNode("simulation", "/")]
@@ -64,7 +64,7 @@ def test_files_without_nodes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_three_nodes_are_one_loop_and_end_together(number: signal.Signals, graph: Graph) -> None:
+def test_three_connected_nodes_run_and_end_together(number: signal.Signals, graph: Graph) -> None:
     ours = Simulated(graph)
     torques: list[JointTorques] = []
     graph.node.create_subscription(JointTorques, "controller/torques", torques.append, 100)
@@ -83,7 +83,7 @@ def test_three_nodes_are_one_loop_and_end_together(number: signal.Signals, graph
 
 
 class Fragile(Simulation):
-    """A simulation with a fault in its program."""
+    """A simulation with a programming error."""
 
     def refuse(self, *_: object) -> None:
         raise ZeroDivisionError("of the test")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node `controller`: over DDS with simulation and feedforward as one loop, and alone with bad data."""
+"""The node `controller`: with simulation and feedforward over DDS, and alone with bad data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def feed(loose: LooseNode, names: Sequence[str], total: Sequence[float]) -> None
     loose.send("feedforward", JointTorques(header=header, name=list(names), total=list(total)))
 
 
-def test_references_by_name_give_torques_by_name_and_by_order(make: Make) -> None:
+def test_references_by_name_give_torques_by_name_and_commands_in_order(make: Make) -> None:
     loose = make(command_joints=["stretch", "lift"], gains__lift__p=50.0)
     assert answer(loose, [0.1, 0.2, 0.1]) == AT_ZERO
     loose.refer([0.11, 0.12, 0.22], names=["stretch", "turn", "lift"])
@@ -74,7 +74,7 @@ def test_a_feedforward_is_added(make: Make) -> None:
     ("carry", "ahead", "torque"),
     [(1.0, 0.25, -7.5), (1.0, -0.25, 12.5), (0.125, -0.5, 7.125), (0.0, -0.25, 2.0)],
 )
-def test_a_reference_is_carried_from_its_stamp_to_that_of_the_measurement(
+def test_a_reference_is_extrapolated_to_the_stamp_of_the_measurement(
     carry: float, ahead: float, torque: float, make: Make
 ) -> None:
     """100 N m/rad times 0.02 + 0.4 dt + 0.08 dt^2 rad, where dt is -`ahead`, but at most `carry`."""
@@ -144,7 +144,7 @@ def test_without_joint_states_the_torques_go_to_zero(make: Make) -> None:
     loose.pass_time(0.3)
     assert torques[-1].status == JointTorques.STATUS_ZERO
     assert not any(loose.published["commands"][-1].data)
-    # Good data again: it is held where it is now.
+    # With good data again, the robot is held where it is now.
     assert answer(loose, [0.0, -0.5, 0.0]) == AT_ZERO
     loose.tick()
     assert loose.told.level == DiagnosticStatus.OK
@@ -154,7 +154,7 @@ def test_without_joint_states_the_torques_go_to_zero(make: Make) -> None:
     assert answer(loose, [0.0, -0.6, 0.0]) == pytest.approx([0.0, 10.0, 0.0])
 
 
-def test_a_motion_that_is_forgotten_after_missing_joint_states_is_told(
+def test_a_motion_dropped_after_missing_joint_states_is_reported(
     make: Make, capfd: pytest.CaptureFixture[str]
 ) -> None:
     loose = make(timeout=0.2, ramp_up=0.0)
@@ -174,7 +174,7 @@ def test_a_motion_that_is_forgotten_after_missing_joint_states_is_told(
     assert len(said("motion-forgotten").findall(capfd.readouterr().err)) == 1
 
 
-def test_deactivated_it_has_sent_zero_and_is_silent(make: Make) -> None:
+def test_after_deactivation_zero_torques_are_sent_and_then_nothing(make: Make) -> None:
     loose = make()
     torques = loose.published["torques"]
     answer(loose, AT_ZERO)
@@ -200,14 +200,14 @@ def test_deactivated_it_has_sent_zero_and_is_silent(make: Make) -> None:
         ({"command_joints": ["elbow"]}, "command-joint-unknown", {"joint": "elbow"}),
     ],
 )
-def test_mistakes_in_parameters_are_named(
+def test_wrong_parameters_are_named(
     parameters: dict[str, Any], code: str, values: dict[str, str], make: Make
 ) -> None:
     with refused(code, **values):
         make(**parameters)
 
 
-def test_another_description_is_used_from_then_on(graph: Graph) -> None:
+def test_another_description_replaces_the_robot(graph: Graph) -> None:
     ends = ("controller/torques:=feedforward/torques", "controller/feedforward:=fed")
     words = ["--ros-args", *(word for end in ends for word in ("-r", end))]
     given = overrides(p=100.0, timeout=30.0, max_age=30.0, ramp_start=0.0)
@@ -227,7 +227,7 @@ LOOP = ["-r", "simulation/torques:=controller/torques", "-r", "controller/feedfo
 
 
 def test_with_feedforward_the_simulated_robot_is_held_and_follows(graph: Graph) -> None:
-    """Three nodes as one loop: without gravity torques lift would sag by 26 N m / 200 N m/rad = 0.13 rad."""
+    """Three connected nodes: without gravity torques, lift would sag by 26 N m / 200 N m/rad = 0.13 rad."""
     ours = Simulated(graph)
     references = graph.node.create_publisher(JointReference, "controller/reference", qos.COMMAND)
     patient = {"timeout": 5.0, "max_age": 5.0}
@@ -236,7 +236,7 @@ def test_with_feedforward_the_simulated_robot_is_held_and_follows(graph: Graph) 
     def steer() -> bool:
         nonlocal last
         now = time.monotonic()
-        if now - last < 0.005:  # no more references than the loop can take
+        if now - last < 0.005:  # no more references than the nodes can process
             return False
         last, t = now, min(now - start, 1.0)
         speed = [rate * (t < 1) for rate in (0.2, 0.3, 0.1)]
@@ -259,11 +259,11 @@ def test_with_feedforward_the_simulated_robot_is_held_and_follows(graph: Graph) 
         start = last = time.monotonic()
         graph.wait_for(steer)
     assert graph.logged("using robot")
-    assert not graph.said("effort-limits-unknown")  # all joints have one
+    assert not graph.said("effort-limits-unknown")  # all joints have a limit
 
 
 def test_joints_without_an_effort_limit_are_named(graph: Graph) -> None:
-    """One has an effort limit of 0, which is not known, and one has none."""
+    """An effort limit of 0 counts as unknown; one joint has no limit."""
     text = urdf("rrp").replace('effort="60"', 'effort="0"').replace(' effort="120"', "")
     given = {"parameter_overrides": overrides(robot_description=text)}
     with hosted(graph, Controller, **given), hosted(graph, Feedforward, **given):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Input by DDS only: broken serialization, floods, several publishers, other qualities of service."""
+"""Input that only DDS can deliver: broken serialisation, floods, several publishers, other QoS settings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_malformed_messages_are_ignored(graph: Graph) -> None:
     assert "Traceback" not in node.log
 
 
-def test_the_simulation_ignores_them_as_well(graph: Graph) -> None:
+def test_malformed_messages_to_the_simulation_are_ignored(graph: Graph) -> None:
     ours = Simulated(graph)
     node = graph.start("-m", "dyn_nodes.simulation", "--ros-args", "-p", f"description_file:={ROBOTS['rrp']}")
     ours.next_state()
@@ -73,7 +73,7 @@ DESCRIPTIONS: list[tuple[str, str | re.Pattern[str]]] = [
     ("", said("message-not-urdf")),
     (" \n", said("message-not-urdf")),
     ("robot: rrp", said("message-not-urdf")),
-    (str(ROBOTS["rrp"]), said("message-not-urdf")),  # a path is not read
+    (str(ROBOTS["rrp"]), said("message-not-urdf")),  # a path is not accepted in place of text
     (urdf("rrp")[:700], said("xml-malformed")),
     (FIXED, said("robot-without-moving-joint")),
     (NO_AXIS, re.compile("axis")),
@@ -107,7 +107,7 @@ def test_unusable_descriptions_leave_the_robot_in_use(graph: Graph) -> None:
 
 
 def test_a_flood_of_joint_states_is_survived(graph: Graph) -> None:
-    """As many as possible, with bad ones among them: the newest good one counts at the end."""
+    """At the highest possible rate, some of them bad: the newest good one is used at the end."""
     node = running_with_rrp(graph, ramp_up=0.0)
     expected = list(graph.torques_for(NAMES, Q).total)
     state = JointState(name=NAMES, position=Q)
@@ -115,7 +115,7 @@ def test_a_flood_of_joint_states_is_survived(graph: Graph) -> None:
         state.header.stamp = graph.now()
         state.position = [math.nan, 0.0, 0.0] if k % 10 == 3 else Q
         graph._states.publish(state)
-    # Messages in queues may be too old, or of another time than the next ones.
+    # Messages in queues may be too old, or older than the next ones.
     graph.torques.clear()
     graph.wait_for(lambda: graph.publish_state(NAMES, Q) and graph.torques)
     assert list(graph.torques[-1].total) == expected
@@ -134,15 +134,15 @@ def test_publishers_of_other_joints_are_ignored(graph: Graph) -> None:
     assert "WARN" not in node.log
 
 
-def test_publishers_that_contradict_each_other_are_reported(graph: Graph) -> None:
-    """The arm of one publisher cannot be where that of the other is."""
+def test_contradicting_publishers_are_reported(graph: Graph) -> None:
+    """The arm cannot be at the positions of both publishers."""
     node = running_with_rrp(graph)
     other = graph.node.create_publisher(JointState, "joint_states", 10)
     graph.wait_for(lambda: other.get_subscription_count() == 1)
     expected = list(graph.torques_for(NAMES, Q).total)
     for k in range(5):
         other.publish(joint_state(graph.now(), [0.1, -0.8, 0.05]))
-        # The two publishers are not ordered: the one is read before the other is sent.
+        # The two publishers are not synchronised: wait until the first message is read.
         graph.wait_for(lambda k=k: int(graph.diagnosis("joint states refused") or 0) > k)
         assert list(graph.torques_for(NAMES, Q).total) == expected
     assert lines_of(node, said("position-jumps", joint="lift", distance=-1.1))
@@ -159,8 +159,8 @@ def test_subscriptions_of_either_reliability_get_the_torques(graph: Graph) -> No
     graph.wait_for(lambda: graph.publish_state(NAMES, Q) and all(received))
 
 
-def test_a_subscription_of_old_torques_gets_none_and_a_warning(graph: Graph) -> None:
-    """Old torques are not for now: the topic is volatile."""
+def test_a_transient_local_subscription_gets_no_old_torques_and_a_warning(graph: Graph) -> None:
+    """Old torques must not be applied, so the topic is volatile."""
     received: list[JointTorques] = []
     profile = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     graph.node.create_subscription(JointTorques, "feedforward/torques", received.append, profile)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration from end to end: the benefit of feedforward, the report, and its end at any moment."""
+"""The demonstration from end to end.
+
+The benefit of feedforward, the report, and interruptions at any time.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from said import said
 import dyn_core
 
 LIMIT_S = 1200.0
-"""For a whole demonstration: a loaded machine simulates slowly, and compiles the robot first."""
+"""Timeout of a whole demonstration: a busy machine simulates slowly, and compiles the robot first."""
 MARK = "DYN_TEST_MARK"
 FILES = {"report.html", "figures.json", "data.csv", "nodes.yaml"}
 LOGS = {"simulation.log", "controller.log", "feedforward.log"}
@@ -75,7 +78,7 @@ def check_report(page: Path, robot: dyn_core.Robot, runs: int) -> None:
 def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
     ros_environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """For all joints together and for each; and the files of the demonstration."""
+    """For all joints together and for each joint; also the files of the demonstration."""
     out = tmp_path / "a new" / "directory"
     output, figures = done(ros_environment, out, "rx90", "--duration", "2")
     alone, described, true = figures["runs"]
@@ -97,7 +100,7 @@ def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
         assert factor == pytest.approx(true["factor"][j], abs=0.1)
     assert {path.name for path in out.iterdir()} == FILES | LOGS
 
-    # The figures follow from the data, and the sent efforts act at once or a period later. Where the machine
+    # The figures follow from the data, and the sent efforts act at once or a period later. If the machine
     # paused, the joint state was repeated, and its second response may differ.
     rows = last_run(out)
     assert 995 <= len(rows) <= 1002
@@ -114,7 +117,7 @@ def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
 
 @pytest.mark.parametrize("robot", ["rrp", pytest.param("two_branch", marks=pytest.mark.exhaustive)])
 def test_other_robots(robot: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
-    """Prismatic joints and branches; a robot given by its file; a robot without model error."""
+    """Prismatic joints and branches; a robot given as a file; a robot without model error."""
     given = {"rrp": (str(ROBOTS["rrp"]), "--model-error", "0"), "two_branch": ("two_branch",)}[robot]
     _, figures = done(ros_environment, tmp_path, *given, "--duration", "1")
     loaded = dyn_core.load_robot(str(ROBOTS[robot]))
@@ -129,7 +132,7 @@ def test_other_robots(robot: str, ros_environment: dict[str, str], tmp_path: Pat
     ["five_bar", *(pytest.param(r, marks=pytest.mark.exhaustive) for r in ("palletizer", "sr400", "delta"))],
 )
 def test_robots_with_loops(robot: str, ros_environment: dict[str, str], tmp_path: Path) -> None:
-    """Commanded at their actuated joints; the passive ones follow, and the loops stay closed."""
+    """Actuated joints are commanded, passive ones follow, and the loops stay closed."""
     output, figures = done(ros_environment, tmp_path, robot, "--duration", "1")
     loaded = dyn_core.load_robot(str(ROBOTS[robot]), loops=str(ROBOTS[robot].with_suffix(".yaml")))
     passive_names = loaded.passive_joint_names
@@ -161,7 +164,7 @@ BARE = f"""<robot name="bare"><link name="base"/>{LINK.format("a", 0.3, 2)}{LINK
 <child link="b"/><origin xyz="0.5 0 0"/><axis xyz="0 1 0"/></joint></robot>"""
 
 
-def test_a_robot_without_limits_and_friction_with_odd_names(
+def test_a_robot_without_limits_and_friction_and_with_unusual_names(
     ros_environment: dict[str, str], tmp_path: Path
 ) -> None:
     file = tmp_path / "bare.urdf"
@@ -170,8 +173,8 @@ def test_a_robot_without_limits_and_friction_with_odd_names(
     check_report(tmp_path / "out" / "report.html", dyn_core.load_robot(str(file)), 3)
 
 
-def test_nodes_of_the_user(ros_environment: dict[str, str], tmp_path: Path) -> None:
-    """All three in one process and a namespace, with the parameter file of a demonstration."""
+def test_the_example_of_nodes_for_users(ros_environment: dict[str, str], tmp_path: Path) -> None:
+    """All three in one process and namespace, with the parameter file of a demonstration."""
     first = start(ros_environment, tmp_path, "rrp")
     wait_for_line(first, "run 1")
     first.send_signal(signal.SIGINT)
@@ -202,7 +205,7 @@ def wait_for_line(demo: subprocess.Popen[str], beginning: str) -> None:
 
 
 def marked(entry: str) -> dict[int, str]:
-    """Return command lines of processes with an environment variable, by process."""
+    """Return the command lines of processes with an environment variable, by process."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -213,7 +216,7 @@ def marked(entry: str) -> dict[int, str]:
 
 @pytest.fixture
 def mark(ros_environment: dict[str, str]) -> Iterator[str]:
-    """A variable in the environment of all processes of the test, which have to end."""
+    """An environment variable of all processes of the test, which have to end."""
     ros_environment[MARK] = f"{os.getpid()}-{id(ros_environment)}"
     entry = f"{MARK}={ros_environment[MARK]}"
     yield entry
@@ -233,7 +236,7 @@ def check_files(out: Path) -> None:
 
 
 def listens(process: int) -> bool:
-    """Whether a process has a handler for SIGINT that is not Python's own: then SIGTERM has one too."""
+    """Whether a process has its own handler for SIGINT; then it has one for SIGTERM, too."""
     with contextlib.suppress(OSError):
         caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
         return bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
@@ -247,7 +250,7 @@ MOMENTS += [pytest.param(*moment, marks=pytest.mark.exhaustive) for moment in LA
 
 
 @pytest.mark.parametrize(("moment", "number"), MOMENTS)
-def test_a_signal_leaves_nothing_running_and_no_half_file(
+def test_a_signal_leaves_no_process_and_no_partial_file(
     moment: str, number: signal.Signals, ros_environment: dict[str, str], mark: str, tmp_path: Path
 ) -> None:
     demo = start(ros_environment, tmp_path, "rrp", "--duration", "1")
@@ -268,7 +271,7 @@ def test_a_signal_leaves_nothing_running_and_no_half_file(
     assert not marked(mark), "what it started has ended before it"
 
 
-def test_killed_it_takes_its_nodes_along(ros_environment: dict[str, str], mark: str, tmp_path: Path) -> None:
+def test_kill_9_also_ends_its_nodes(ros_environment: dict[str, str], mark: str, tmp_path: Path) -> None:
     demo = start(ros_environment, tmp_path, "rrp")
     wait_for_line(demo, "run 1")
     assert len(marked(mark)) == 4

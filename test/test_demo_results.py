@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results, tables and reports of a demonstration, from recordings made by hand."""
+"""Results, tables and reports of a demonstration, from synthetic recordings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_factors_by_joint_and_by_unit() -> None:
     assert better.factor == pytest.approx(both)
 
 
-def test_no_error_at_all_is_smaller_by_any_factor() -> None:
+def test_an_error_of_zero_is_an_infinite_improvement() -> None:
     exact = recorded("exact", [[0.0, 0.001, 0.0]])
     found = results(RRP, [ALONE, exact])
     assert found[1].factors[0] == math.inf
@@ -80,7 +80,7 @@ def test_the_table_of_errors() -> None:
     assert len({line.rindex(" x") for line in lines[3:]}) == 1
 
 
-def test_the_last_row_before_a_time_is_valid() -> None:
+def test_the_last_row_before_a_time_is_used() -> None:
     stamps, rows = np.array([3.0, 1.0, 2.0]), np.array([[30.0], [10.0], [20.0]])
     found = recording.at_times(np.array([0.5, 1.0, 1.9, 2.5, 9.0]), stamps, rows)
     np.testing.assert_array_equal(found[:, 0], [np.nan, 10.0, 10.0, 20.0, 30.0])
@@ -108,7 +108,7 @@ def test_the_scene_of_a_robot(scene) -> None:
     assert with_side_file.robot.joint("joint_1").Ia == 2.5
 
 
-def test_gains_that_would_not_be_stable_are_for_a_lower_frequency() -> None:
+def test_gains_that_would_be_unstable_get_a_lower_frequency() -> None:
     scene = prepared(DemoRequest("two_branch"))
     assert scene.frequency < 5.0
     assert f"{scene.frequency:.2g} Hz" in scene.remarks[0]
@@ -150,7 +150,7 @@ def five_bar():
 
 
 def closed(scene, error: float, open_by: float) -> Recording:
-    """A run with an error of the actuated joints, and a left elbow that opens its loop."""
+    """A run with an error in the actuated joints, and a left elbow that opens its loop."""
     t = 0.002 * np.arange(500)
     desired = scene.motion.at_many(t).q
     measured = desired + error

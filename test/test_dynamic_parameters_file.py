@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes with a file of identified parameters: their robot has them from the start, or they do not start."""
+"""Nodes with a file of identified parameters: they use it from the start, or do not start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from dyn_nodes.common.robot_argument import robot_parameters
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_the_robot_has_them_from_the_start(name: str, context: Any, tmp_path: Path) -> None:
+def test_the_robot_has_the_parameters_of_the_file_from_the_start(
+    name: str, context: Any, tmp_path: Path
+) -> None:
     robot = heavier(urdf("rrp"))
     file = parameter_file(tmp_path / "parameters.yaml", robot)
     with made(NODES[name], context, dynamic_parameters_file=str(file)) as node:
@@ -69,22 +71,22 @@ def test_feedforward_uses_them_and_refuses_another_robot(
     file = parameter_file(tmp_path / "parameters.yaml", robot)
     arm = Arm(graph, steady, dynamic_parameters_file=str(file), ramp_up=0.0)
     assert arm.torques() == arm.expected(robot)
-    # The file is read again with the robot.
+    # The file is read again when the robot is loaded again.
     lighter = heavier(frictionless("rrp"), 0.5)
     parameter_file(file, lighter)
     assert arm.call(LoadModel).success
     assert arm.torques() == arm.expected(lighter)
-    # Another description is refused, and what was in use stays.
+    # Another description is refused, and the robot in use stays.
     another = frictionless("rrp").replace("3.0", "4.2")
     arm.refuses(ANOTHER, LoadModel, robot_description=another, robot="rrp")
     assert arm.torques() == arm.expected(lighter)
-    # So is a file that is no longer good.
+    # A file that has become invalid is refused, too.
     file.write_text("format: dyn_parameters 1\n")
     arm.refuses("file-entry-missing", LoadModel, entry="robot")
     assert arm.torques() == arm.expected(lighter)
 
 
-def test_launch_files_hand_the_path_on(tmp_path: Path) -> None:
+def test_launch_files_pass_the_path_on(tmp_path: Path) -> None:
     file = parameter_file(tmp_path / "parameters.yaml", dyn_core.load_robot(ROBOTS["rrp"]))
     given = robot_parameters(robot="rrp", dynamic_parameters_file=str(file))
     assert given["dynamic_parameters_file"] == str(file)

@@ -54,7 +54,7 @@ def make(ros_environment: dict[str, str]) -> Iterator[Make]:
 
 @pytest.fixture
 def arm(make: Make) -> LooseNode:
-    """The node, which has seen the robot at its start."""
+    """The node, after it has received the robot's initial state."""
     loose = make()
     loose.measure(START, names=NAMES)
     return loose
@@ -102,14 +102,14 @@ def test_torques_and_motors_along_a_trajectory(robot: dyn_core.Robot, make: Make
     [((), ()), ([0.0] * 6, ()), ([0.1] + [0.0] * 5, [0.0] * 6), ([0.0] * 6, [0.0] * 5 + [0.1])],
     ids=["positions", "no accelerations", "a velocity", "an acceleration"],
 )
-def test_references_that_move_are_not_smooth_enough(rates: Any, arm: LooseNode) -> None:
+def test_references_that_move_are_refused_as_not_smooth_enough(rates: Any, arm: LooseNode) -> None:
     arm.refer(START, *rates, names=NAMES)
     assert count(arm, "references refused") == 1
     assert arm.has_told("reference-not-smooth")
     assert not arm.published["motor_reference"]
 
 
-def test_references_at_rest_hold_links_and_lead_motors(arm: LooseNode, robot: dyn_core.Robot) -> None:
+def test_references_at_rest_hold_the_links_with_motors_ahead(arm: LooseNode, robot: dyn_core.Robot) -> None:
     terms = ElasticTerms(dyn_core.compile_model(robot))
     rest = [0.0] * 6
     for step in range(3):
@@ -125,17 +125,17 @@ def test_references_at_rest_hold_links_and_lead_motors(arm: LooseNode, robot: dy
         assert (list(motor.name), list(motor.velocity)) == (MOTORS, rest)
         assert list(motor.effort) == list(torques.total)
     arm.pass_time(0.01)
-    arm.refer(q, names=NAMES)  # and then one that may move
+    arm.refer(q, names=NAMES)  # the next one may move
     assert count(arm, "references refused") == 1
-    # A trajectory goes on from there.
+    # A trajectory continues from there.
     arm.send("joint_trajectory", message(GOAL))
     arm.pass_time(0.2)
     assert count(arm, "trajectories used") == 1
     assert len(arm.published["motor_reference"]) > 10
 
 
-def test_motors_that_would_be_too_fast(make: Make, tmp_path: Path) -> None:
-    """Springs of a hundredth of the stiffness: the motor has to wind them up in a tenth of a second."""
+def test_trajectories_that_need_too_fast_motors_are_refused(make: Make, tmp_path: Path) -> None:
+    """With a hundredth of the stiffness, the motor has to wind up the springs in a tenth of a second."""
     side = tmp_path / "soft.yaml"
     side.write_text(SIDE.read_text().replace("e+4,", "e+2,"))
     arm = make(side_file=str(side))
@@ -149,7 +149,7 @@ def test_motors_that_would_be_too_fast(make: Make, tmp_path: Path) -> None:
     assert count(arm, "trajectories used") == 1
 
 
-def test_a_trajectory_of_which_some_points_have_velocities_is_refused(arm: LooseNode) -> None:
+def test_a_trajectory_with_velocities_at_some_points_only_is_refused(arm: LooseNode) -> None:
     sent = message(GOAL, START)
     sent.points[1].velocities = [0.0] * 6
     arm.send("joint_trajectory", sent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node `simulation` with springs, over DDS: who is commanded by which name, and where it begins."""
+"""The node `simulation` with springs, over DDS: names of commands, and initial state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ elastic:
   joint_2: {stiffness: 1.0e+4, rest: 0.1, motor: {inertia: 1.0}}
   joint_4: {stiffness: 1.0e+3, rest: 0.2}
 """
-"""Joint 2 has a motor behind a spring, joint 4 a spring and no motor."""
+"""Joint 2 has a motor behind a spring, joint 4 has a spring and no motor."""
 RX90 = {"description_file": str(ROBOTS["rx90"])}
 COMMANDED = ["joint_1", "joint_2_motor", "joint_3", "joint_5", "joint_6"]
 
@@ -55,7 +55,7 @@ def test_arrays_are_in_the_order_of_the_links() -> None:
     assert with_motors(robot, ["joint_2", "joint_2_motor"]) == ["joint_2", "joint_2_motor"]
 
 
-def test_the_effort_of_a_joint_behind_a_spring_is_that_of_its_motor(
+def test_an_effort_by_link_name_acts_on_the_motor_behind_the_spring(
     graph: Graph, arm: dict[str, Any]
 ) -> None:
     with simulated(graph, **arm) as (ours, _):
@@ -68,21 +68,21 @@ def test_the_effort_of_a_joint_behind_a_spring_is_that_of_its_motor(
         graph.wait_for(lambda: efforts(ours) == {"joint_2_motor": 5.0})
 
 
-def test_efforts_that_no_actuator_exerts(graph: Graph, arm: dict[str, Any]) -> None:
+def test_efforts_without_an_actuator_are_reported_or_refused(graph: Graph, arm: dict[str, Any]) -> None:
     with simulated(graph, **arm) as (ours, _):
         ours.send_by_name({"joint_1": 7.0})
         graph.wait_for(lambda: efforts(ours) == {"joint_1": 7.0})
         ours.send_by_name({"joint_2": 1.0, "joint_2_motor": 2.0})
         graph.wait_for(lambda: graph.diagnosis("commands refused") == "1")
         assert graph.told.about("effort-on-spring-with-motor", joint="joint_2", motor="joint_2_motor")
-        assert efforts(ours) == {"joint_1": 7.0}  # the last command goes on
+        assert efforts(ours) == {"joint_1": 7.0}  # the last command stays active
         ours.send_by_name({"joint_1": 8.0, "joint_4": 1.0})
         graph.wait_for(lambda: efforts(ours) == {"joint_1": 8.0})
         graph.wait_for(lambda: graph.diagnosis("efforts without actuators") == "1")
         assert graph.told.about("efforts-without-actuators", joints=["joint_4"])
 
 
-def test_springs_rest_where_the_robot_is_put(graph: Graph, arm: dict[str, Any]) -> None:
+def test_springs_are_at_rest_in_the_initial_state(graph: Graph, arm: dict[str, Any]) -> None:
     initial = {"initial__joint_1__position": 0.3, "initial__joint_2__position": 0.5}
     with simulated(graph, **arm, **initial) as (ours, _):
         state = ours.next_state()
@@ -95,7 +95,7 @@ def test_springs_rest_where_the_robot_is_put(graph: Graph, arm: dict[str, Any]) 
 
 
 def test_feedforward_holds_the_simulated_arm(graph: Graph) -> None:
-    """What it says of the joints of the links moves the motors: the arm would be far away otherwise."""
+    """Its torques for the links move the motors; otherwise the arm would be far away."""
     given = {**RX90, "side_file": str(ROBOTS["rx90"].with_name("rx90_elastic.yaml"))}
     start = [0.1, 0.3, -0.2, 0.2, 0.3, 0.1]
     initial = {f"initial__{name}__position": value for name, value in zip(NAMES, start, strict=True)}
@@ -110,6 +110,6 @@ def test_feedforward_holds_the_simulated_arm(graph: Graph) -> None:
         graph.wait_for(lambda: len(states) > begun + 100)
     assert list(states[-1].name) == [*NAMES, *(f"{name}_motor" for name in NAMES)]
     assert not any(states[-1].effort[:6])
-    assert abs(states[-1].effort[7]) > 10.0  # of the motor of the shoulder
+    assert abs(states[-1].effort[7]) > 10.0  # effort of the shoulder motor
     assert max(abs(a - b) for a, b in zip(states[-1].position[:6], start, strict=True)) < 0.05
     assert states[-1].position[:6] != states[begun].position[:6]  # the brakes are off

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each program of `examples` runs, prints what it should, and is short."""
+"""Each program in `examples` runs, prints the right result, and is short."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRINTED = {
     "identification.py": r"expected: 1\.500 kg\n.*, real: 1\.379 kg\n.*, identified: 1\.3[78]\d kg",
     "emitted_cpp.py": r"^14\.8546\d+\n140\.0197\d+\n",
 }
-"""What each program prints, but for the node."""
+"""Output of each program, except for the node."""
 
 
 @pytest.mark.parametrize("program", PRINTED)
@@ -38,7 +38,7 @@ def test_an_example_prints_its_result(
 ) -> None:
     if program == "emitted_cpp.py" and shutil.which("c++") is None:
         pytest.skip("there is no C++ compiler")
-    monkeypatch.chdir(tmp_path)  # from wherever it is run
+    monkeypatch.chdir(tmp_path)  # from any directory
     runpy.run_path(str(EXAMPLES / program), run_name="__main__")
     printed = capsys.readouterr().out
     assert re.search(PRINTED[program], printed), printed
@@ -51,7 +51,7 @@ def test_the_node_holds_a_robot_up(graph: Graph) -> None:
     words = ("--ros-args", "-p", f"description_file:={robot}")
     process = graph.start(str(EXAMPLES / "own_node.py"), *words).process
     model = dyn.compile_model(dyn.load_robot(robot))
-    position = {"stretch": 0.3, "lift": 0.2, "turn": 0.1}  # not in the order of the model
+    position = {"stretch": 0.3, "lift": 0.2, "turn": 0.1}  # in another order than in the model
 
     def answered() -> bool:
         graph.publish_state(list(position), list(position.values()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a process whose nodes have nothing to do."""
+"""The end of a process with idle nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ros_graph import GENEROUS_S
 from dyn_nodes.common.lifecycle.process import make_executor, spin_until
 
 
-def test_spinning_ends_although_nothing_happens(context: Context) -> None:
+def test_idle_spinning_ends_on_shutdown(context: Context) -> None:
     executor, ended, waits = Mock(wraps=make_executor(context)), Future(), Event()
     executor.spin_once.side_effect = lambda **_: waits.set() or DEFAULT
     thread = Thread(target=spin_until, args=(executor, ended), daemon=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults in the program itself: a callback, a model, a publisher or a thread that raises."""
+"""Programming errors: a callback, a model, a publisher or a thread that raises."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def state_of(node: ManagedNode) -> int:
     return int(node._state_machine.current_state[0])
 
 
-def test_a_model_that_raises_deactivates_the_node_with_torques_of_zero(
+def test_a_model_that_raises_deactivates_the_node_with_zero_torques(
     loose: LooseNode, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Also where the last torques should be those that hold: they need the model, too."""
+    """Also where the last torques should hold the robot, as these need the model, too."""
     send_state(loose)
     maker = loose.node.active.maker
     with monkeypatch.context() as patch:
@@ -65,7 +65,7 @@ def test_a_model_that_raises_deactivates_the_node_with_torques_of_zero(
     loose.pass_time(1.0)
     assert len(loose.published["torques"]) == count
     assert capfd.readouterr().err.count("Traceback") == 1
-    # Without the fault it can be activated again.
+    # Without the fault the node can be activated again.
     loose.node.trigger_activate()
     for _ in range(200):
         send_state(loose)
@@ -74,7 +74,7 @@ def test_a_model_that_raises_deactivates_the_node_with_torques_of_zero(
     assert loose.told.level == DiagnosticStatus.OK
 
 
-def test_a_publisher_that_is_gone_at_the_end_harms_nothing(
+def test_an_invalid_publisher_at_the_end_is_harmless(
     loose: LooseNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send_state(loose)
@@ -85,7 +85,7 @@ def test_a_publisher_that_is_gone_at_the_end_harms_nothing(
     assert state_of(loose.node) in (State.PRIMARY_STATE_FINALIZED, State.PRIMARY_STATE_UNCONFIGURED)
 
 
-def test_an_error_in_what_tells_of_errors_does_not_end_the_process(
+def test_an_error_in_the_error_report_does_not_end_the_process(
     loose: LooseNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send_state(loose)
@@ -97,10 +97,10 @@ def test_an_error_in_what_tells_of_errors_does_not_end_the_process(
 
 @pytest.mark.parametrize("make_node", [Feedforward, Controller, Simulation])
 @pytest.mark.parametrize("method", ["prepare", "use"])
-def test_a_description_that_brings_the_program_down_leaves_the_process_alive(
+def test_a_description_that_raises_in_the_program_does_not_end_the_process(
     method: str, make_node: Callable[..., ManagedNode], graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the thread the present robot stays in use; in the executor the node deactivates itself."""
+    """In the thread, the present robot stays in use; in the executor, the node deactivates itself."""
     with hosted(graph, make_node, use_global_arguments=False) as node:
         graph.describe(urdf("rrp"))
         graph.wait_for(lambda: node.robot)
@@ -115,7 +115,7 @@ def test_a_description_that_brings_the_program_down_leaves_the_process_alive(
         assert state_of(node) == expected
 
 
-def test_two_nodes_of_one_name_are_told(graph: Graph) -> None:
+def test_two_nodes_of_one_name_are_reported(graph: Graph) -> None:
     with hosted(graph, Feedforward) as first, hosted(graph, Feedforward) as second:
         graph.describe(urdf("rrp"))
         graph.wait_for(lambda: first.robot and second.robot)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node `feedforward` over real DDS: its numbers, what it refuses, and its life cycle."""
+"""The node `feedforward` over real DDS: torques, refusals and life cycle."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from dyn_msgs.msg import JointTorques
 
 
 @pytest.mark.parametrize("robot", SIMPLE)
-def test_gravity_torques_are_those_of_pinocchio(robot: str, graph: Graph) -> None:
-    """Random positions, joints in random order and among others that are none of our business."""
+def test_gravity_torques_agree_with_pinocchio(robot: str, graph: Graph) -> None:
+    """Random positions, joints in random order, mixed with joints of other robots."""
     oracle = Pinocchio(urdf(robot))
     graph.feedforward(ramp_up=0.0)
     info = graph.load(urdf(robot))
@@ -38,7 +38,7 @@ def test_gravity_torques_are_those_of_pinocchio(robot: str, graph: Graph) -> Non
         q = {name: rng.uniform(-1.0, 1.0) for name in info.joint_name}
         names = [*rng.permutation(info.joint_name), "gripper"]
         positions = [q.get(name, math.nan) for name in names]
-        # One alone that is far from the last may be an error of the sensors.
+        # A single position far from the last one may be a sensor error.
         graph.publish_state(names, positions)
         torques = graph.torques_for(names, positions)
         assert by_name(torques, "gravity") == pytest.approx(oracle.held(q), rel=1e-9, abs=1e-9)
@@ -48,8 +48,8 @@ def test_gravity_torques_are_those_of_pinocchio(robot: str, graph: Graph) -> Non
 
 
 @pytest.mark.parametrize("given", [{}, {"gravity": [0.0, 0.0, -1.62]}], ids=["earth", "moon"])
-def test_gravity_torques_are_those_computed_by_hand(given: dict[str, Any], graph: Graph) -> None:
-    """The masses and arms of rrp.urdf: 3 kg at 0.4 m, 1.5 kg at 0.6 m + s from the lifting axis."""
+def test_gravity_torques_agree_with_values_by_hand(given: dict[str, Any], graph: Graph) -> None:
+    """The masses and lever arms of rrp.urdf: 3 kg at 0.4 m, 1.5 kg at 0.6 m + s from the lifting axis."""
     graph.start_feedforward(**given)
     info = graph.load(urdf("rrp"))
     phi, s, g = 0.7, -0.05, -given.get("gravity", [-9.81])[-1]
@@ -118,8 +118,8 @@ def test_torque_above_the_effort_limit_can_be_withheld(graph: Graph) -> None:
     assert graph.torques_for(names, [0.3, 0.4, 0.1]).status == JointTorques.STATUS_OK
 
 
-def test_diagnostics_say_what_is_missing(graph: Graph) -> None:
-    """No robot; a robot but no joint states; joint states of others only; then all is well."""
+def test_diagnostics_name_the_missing_input(graph: Graph) -> None:
+    """No robot; a robot without joint states; joint states of other joints only; then everything."""
     graph.start_feedforward()
     graph.wait_for(lambda: graph.warns("robot-missing"))
     names = graph.load(urdf("rrp")).joint_name
@@ -131,8 +131,8 @@ def test_diagnostics_say_what_is_missing(graph: Graph) -> None:
     assert not graph.told.codes
 
 
-def test_isolated_processes_use_the_loopback_interface_alone(graph: Graph) -> None:
-    """What the tests and the demonstration say reaches neither the network nor shared memory."""
+def test_isolated_processes_use_only_the_loopback_interface(graph: Graph) -> None:
+    """Messages of the tests and the demonstration reach neither the network nor shared memory."""
     if not get_rmw_implementation_identifier().startswith("rmw_fastrtps"):
         pytest.skip("the middleware is not Fast DDS")
     node = graph.start_feedforward()
@@ -145,7 +145,7 @@ def test_isolated_processes_use_the_loopback_interface_alone(graph: Graph) -> No
     assert "/dev/shm/fastrtps" not in (process / "maps").read_text()
 
 
-def test_the_life_cycle_in_a_process_of_its_own(graph: Graph) -> None:
+def test_the_life_cycle_of_a_node_process(graph: Graph) -> None:
     change: Callable[[int], bool] = partial(graph.change, "feedforward")
     node = graph.start("-m", "dyn_nodes.feedforward", "--ros-args", "-p", "autostart:=false")
     assert change(Transition.TRANSITION_CONFIGURE)
@@ -170,7 +170,7 @@ def test_the_life_cycle_in_a_process_of_its_own(graph: Graph) -> None:
     graph.wait_for(lambda: graph.node.count_subscribers("joint_states") == 0)
 
 
-def test_a_robot_of_the_parameters_is_not_replaced_by_the_topic(graph: Graph) -> None:
+def test_the_topic_does_not_replace_a_robot_given_by_parameters(graph: Graph) -> None:
     graph.describe(urdf("rx90"))
     graph.start("-m", "dyn_nodes.feedforward", "--ros-args", "-p", f"description_file:={ROBOTS['rrp']}")
     graph.wait_for(lambda: graph.models)

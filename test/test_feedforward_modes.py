@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three modes of the node `feedforward` over DDS, against Pinocchio and formulas written by hand."""
+"""The three modes of the node `feedforward` over DDS, against Pinocchio and formulas derived by hand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def random_motion(names, seed: int = 3):
 
 
 @pytest.mark.parametrize("robot", SIMPLE)
-def test_inverse_dynamics_of_references_are_those_of_pinocchio(robot: str, graph: Graph) -> None:
+def test_inverse_dynamics_of_references_agree_with_pinocchio(robot: str, graph: Graph) -> None:
     text = frictionless(robot)
     oracle = Pinocchio(text)
     graph.feedforward(mode="inverse_dynamics", max_reference_speed=1e6)
@@ -54,7 +54,7 @@ def test_inverse_dynamics_of_references_are_those_of_pinocchio(robot: str, graph
 
 
 @pytest.mark.parametrize("robot", SIMPLE)
-def test_computed_torque_is_that_of_pinocchio(robot: str, graph: Graph) -> None:
+def test_computed_torque_agrees_with_pinocchio(robot: str, graph: Graph) -> None:
     """rnea(q, qd, W) with W = qdd_d + d (qd_d - qd) + p (q_d - q), eq. (3.123), gains by joint."""
     text = frictionless(robot)
     oracle = Pinocchio(text)
@@ -68,9 +68,9 @@ def test_computed_torque_is_that_of_pinocchio(robot: str, graph: Graph) -> None:
     d = dict.fromkeys(oracle.names, 2.0 * 0.7 * w) | {first: 3.0}
     (q_d, qd_d, qdd_d), (q, qd, _) = (random_motion(oracle.names, seed) for seed in (3, 4))
     stamp = graph.refer(oracle.names, *(list(values.values()) for values in (q_d, qd_d, qdd_d)))
-    # The two topics are not ordered: what is sent before the reference is there is for another one.
+    # The two topics are not synchronised: torques sent before the reference arrives are for another one.
     graph.wait_for(lambda: graph.diagnosis("references used") == "1")
-    # At the time for which the reference is: for another one it would be carried there.
+    # Use the time of the reference: at another time the reference would be extrapolated.
     graph.publish_state(oracle.names, list(q.values()), stamp, velocities=list(qd.values()))
     W = {n: qdd_d[n] + d[n] * (qd_d[n] - qd[n]) + p[n] * (q_d[n] - q[n]) for n in oracle.names}
     limits = dict(zip(info.joint_name, info.effort_limit, strict=True))
@@ -78,7 +78,7 @@ def test_computed_torque_is_that_of_pinocchio(robot: str, graph: Graph) -> None:
     assert by_name(graph.answer_to(stamp)) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_computed_torque_holds_where_the_robot_was_first(graph: Graph) -> None:
+def test_computed_torque_holds_the_first_position(graph: Graph) -> None:
     graph.feedforward(mode="computed_torque", natural_frequency=1.0)
     text = frictionless("rrp")
     graph.load(text)
@@ -91,10 +91,10 @@ def test_computed_torque_holds_where_the_robot_was_first(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("of_file", "given"), [(False, 0.2), (True, None), (True, 0.2)], ids=["given", "of the file", "both"]
 )
-def test_friction_is_as_smooth_as_the_parameter_or_else_the_file_says(
+def test_friction_is_smoothed_by_the_parameter_or_by_the_file(
     of_file: bool, given: float | None, graph: Graph, tmp_path: Path
 ) -> None:
-    """It follows the model and the desired velocity; the file has a value for each joint by itself."""
+    """The friction uses the model and the desired velocity; the file has a value for each joint."""
     text, in_file = rough_rrp(), {"turn": 0.05, "lift": 0.4}
     parameters: dict[str, object] = {} if given is None else {"coulomb_velocity": given}
     if of_file:
@@ -123,7 +123,7 @@ def test_each_term_has_a_switch(term: str, graph: Graph) -> None:
     assert np.sum(others, axis=0) == pytest.approx(torques.total)
 
 
-def test_inverse_dynamics_are_gravity_torques_before_any_reference(graph: Graph) -> None:
+def test_inverse_dynamics_are_gravity_torques_before_the_first_reference(graph: Graph) -> None:
     graph.feedforward(mode="inverse_dynamics")
     graph.load(rough_rrp())
     torques = graph.torques_for(NAMES, [0.3] * 3)
@@ -137,8 +137,8 @@ def test_inverse_dynamics_are_gravity_torques_before_any_reference(graph: Graph)
     assert len(graph.torques) == count + 1
 
 
-def test_derivatives_that_references_lack_are_derived(graph: Graph) -> None:
-    """Of a straight line the filter finds the velocity: the friction torque says which."""
+def test_missing_derivatives_of_references_are_derived(graph: Graph) -> None:
+    """The filter finds the velocity of a straight line; the friction torque shows it."""
     graph.feedforward(mode="inverse_dynamics", derivative_cutoff=50.0, max_reference_speed=1e6, max_age=60.0)
     graph.load(rough_rrp())
     start = graph.now()
@@ -155,7 +155,7 @@ def test_commands_are_in_the_order_of_the_controller_or_of_the_robot(
     graph.feedforward(**given)
     graph.load(urdf("rrp"))
     torques = by_name(graph.torques_for(NAMES, [0.3] * 3))
-    graph.refer(NAMES, [0.3] * 3, [0.5] * 3, [0.7] * 3)  # gravity torques take no notice of it
+    graph.refer(NAMES, [0.3] * 3, [0.5] * 3, [0.7] * 3)  # gravity torques do not depend on it
     assert by_name(graph.torques_for(NAMES, [0.3] * 3)) == torques
     graph.wait_for(lambda: graph.commands)
     assert list(graph.commands[-1].data) == [torques[n] for n in given.get("command_joints", NAMES)]

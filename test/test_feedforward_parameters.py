@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Payloads, dynamic parameters and robots that change while the node `feedforward` is at work."""
+"""Payloads, dynamic parameters and robots that change while the node `feedforward` is running."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def heavier(factor: float) -> str:
     return re.sub(r'<mass value="([^"]*)"', lambda m: f'<mass value="{float(m[1]) * factor}"', text)
 
 
-def test_payloads_add_up_and_are_taken_away(graph: Graph, steady: SteadyClock) -> None:
+def test_payloads_add_up_and_can_be_removed(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, blend_time=0.0)
     other = arm.robot.link_names[-2]
     held: dict[str, float] = {}
@@ -103,8 +103,8 @@ def test_payloads_add_up_and_are_taken_away(graph: Graph, steady: SteadyClock) -
         assert arm.torques() == arm.expected(loaded)
 
 
-def test_a_payload_is_like_a_body_fixed_to_the_link_for_pinocchio(graph: Graph, steady: SteadyClock) -> None:
-    """Mass, centre and inertia, in a motion: rnea of the URDF with one more link."""
+def test_a_payload_agrees_with_a_fixed_body_in_pinocchio(graph: Graph, steady: SteadyClock) -> None:
+    """Mass, centre and inertia, in motion: rnea of the URDF with one more link."""
     arm = Arm(graph, steady, blend_time=0.0, mode="inverse_dynamics")
     arm.change(SetPayload, payload=payload(arm.tip, 2.0, x=0.1, z=-0.05, ixx=0.02))
     body = f"""
@@ -118,8 +118,10 @@ def test_a_payload_is_like_a_body_fixed_to_the_link_for_pinocchio(graph: Graph, 
 
 
 @pytest.mark.parametrize("given", [{}, {"blend_time": duration(2.0)}], ids=["parameter", "request"])
-def test_a_payload_comes_without_a_step(given: dict[str, Any], graph: Graph, steady: SteadyClock) -> None:
-    """The blend time of a request goes before that of the parameter."""
+def test_a_payload_is_added_without_a_torque_step(
+    given: dict[str, Any], graph: Graph, steady: SteadyClock
+) -> None:
+    """The blend time of the request overrides the parameter."""
     arm = Arm(graph, steady, blend_time=0.7 if given else 2.0)
     before = arm.torques()["lift"]
     arm.change(SetPayload, payload=payload(arm.tip, 2.0), **given)
@@ -153,7 +155,7 @@ def test_payloads_and_dynamic_parameters_can_come_on_topics(graph: Graph, steady
     graph.wait_for(lambda: graph.diagnosis("dynamic parameters refused") == "1")
 
 
-def test_dynamic_parameters_change_the_robot_below_the_payload(graph: Graph, steady: SteadyClock) -> None:
+def test_dynamic_parameters_change_the_robot_without_its_payload(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, blend_time=0.0)
     arm.change(SetPayload, payload=payload(arm.tip, 2.0))
     new = {"M2": 4.0, "MX2": 1.5}
@@ -182,7 +184,7 @@ BAD_PARAMETERS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
 ]
 
 
-def test_what_cannot_be_is_refused_whole(graph: Graph, steady: SteadyClock) -> None:
+def test_impossible_payloads_and_parameters_are_refused_as_a_whole(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, blend_time=0.0)
     for message, code in BAD_PAYLOADS:
         message.link_name = message.link_name.replace("TIP", arm.tip)
@@ -195,16 +197,14 @@ def test_what_cannot_be_is_refused_whole(graph: Graph, steady: SteadyClock) -> N
     assert arm.torques() == arm.expected(arm.robot)
 
 
-def test_before_there_is_a_robot_nothing_can_be_set_or_loaded_again(
-    graph: Graph, steady: SteadyClock
-) -> None:
+def test_without_a_robot_nothing_can_be_set_or_reloaded(graph: Graph, steady: SteadyClock) -> None:
     graph.feedforward(steady)
     for kind, code in ((SetPayload, "robot-not-loaded"), (LoadModel, "description-not-received")):
         client = graph.node.create_client(kind, SERVICES[kind])
         assert graph.call(client, kind.Request()).message == str(Notice(code))
 
 
-def test_a_reload_keeps_payloads_and_forgets_parameters(graph: Graph, steady: SteadyClock) -> None:
+def test_a_reload_keeps_payloads_and_drops_parameters(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, blend_time=0.0, ramp_up=0.0)
     arm.change(SetPayload, payload=payload(arm.tip, 2.0))
     arm.change(SetDynamicParameters, parameters=DynamicParameters(name=["MX2"], value=[1.5]))
@@ -213,7 +213,7 @@ def test_a_reload_keeps_payloads_and_forgets_parameters(graph: Graph, steady: St
     assert arm.torques() == arm.expected(dyn_core.load_robot(text).with_payload(arm.tip, 2.0))
 
 
-def test_torques_of_another_robot_come_without_a_step(graph: Graph, steady: SteadyClock) -> None:
+def test_another_robot_is_used_without_a_torque_step(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, ramp_up=1.0)
     before = arm.torques()
     text = heavier(1.5)
@@ -229,7 +229,7 @@ def test_torques_of_another_robot_come_without_a_step(graph: Graph, steady: Stea
 
 def test_a_robot_can_be_loaded_by_service(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, ramp_up=0.0)
-    # Without a description, what came on the topic is loaded anew.
+    # Without a description, the one from the topic is loaded again.
     given = (dyn_core.load_robot(heavier(1.5)), {"robot_description": heavier(1.5)})
     for robot, request in (given, (arm.robot, {})):
         assert arm.change(LoadModel, **request).model.description_hash == robot.description_hash
@@ -264,7 +264,7 @@ def test_a_file_is_read_again_on_request(graph: Graph, steady: SteadyClock, tmp_
     assert by_name(graph.torques_for(NAMES, Q)) == pytest.approx({n: 2.0 * v for n, v in before.items()})
 
 
-def test_a_trajectory_goes_on_through_a_reload(graph: Graph) -> None:
+def test_a_trajectory_continues_through_a_reload(graph: Graph) -> None:
     arm = Arm(graph, time.monotonic, mode="inverse_dynamics", ramp_up=0.0)
     publisher = arm.publisher(JointTrajectory, "joint_trajectory")
     graph.torques_for(NAMES, Q)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the node `feedforward` sends when data is missing or bad, when it is good again, and at its end.
+"""Output of the node `feedforward` with missing or bad data, after recovery, and at its end.
 
-The steady clock is one of the test, so that everything happens at known times.
+The test sets the steady clock, so that everything happens at known times.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def start(graph: Graph, steady: SteadyClock, **parameters: object) -> tuple[Feed
 
 
 def next_torques(graph: Graph) -> JointTorques:
-    """Torques that were sent after all that are on their way."""
+    """Torques that were sent after all messages in transit."""
     graph.torques.clear()
     graph.wait_for(lambda: len(graph.torques) > 2)
     return graph.torques[-1]
 
 
 def wait_for_reports(graph: Graph) -> None:
-    """Wait for diagnostics that were sent after all that are on their way."""
+    """Wait for diagnostics that were sent after all messages in transit."""
     graph.diagnostics.clear()
     graph.wait_for(lambda: len(graph.diagnostics) > 1)
 
@@ -57,7 +57,7 @@ def wait_for_reports(graph: Graph) -> None:
         ("ramp", [(0.3, 1.0, RAMPING), (0.5, 0.5, RAMPING), (0.6, 0.0, ZERO), (100.0, 0.0, ZERO)]),
     ],
 )
-def test_torques_of_the_last_position_are_held_or_go_to_zero(
+def test_on_stale_torques_of_the_last_position_are_held_or_ramp_to_zero(
     on_stale: str, steps: list[tuple[float, float, int]], graph: Graph, steady: SteadyClock
 ) -> None:
     _, total = start(graph, steady, on_stale=on_stale)
@@ -70,7 +70,9 @@ def test_torques_of_the_last_position_are_held_or_go_to_zero(
         graph.wait_for(lambda torques=torques: list(graph.commands[-1].data) == list(torques.total))
 
 
-def test_hold_leaves_a_motion_for_the_torques_of_its_last_position(graph: Graph, steady: SteadyClock) -> None:
+def test_hold_replaces_a_motion_by_the_torques_of_its_last_position(
+    graph: Graph, steady: SteadyClock
+) -> None:
     graph.feedforward(steady, **MOVING)
     held = list(graph.torques_for(NAMES, Q).total)
     moving = list(graph.answer_to(graph.refer(NAMES, Q, [0.1] * 3, [1.0] * 3)).total)
@@ -98,9 +100,7 @@ GOOD_AGAIN = "good joint states again after"
 
 
 @pytest.mark.parametrize("on_stale", REACTIONS)
-def test_good_data_is_followed_again_with_a_ramp_and_a_line_in_the_log(
-    on_stale: str, graph: Graph, steady: SteadyClock
-) -> None:
+def test_recovery_has_a_ramp_and_a_line_in_the_log(on_stale: str, graph: Graph, steady: SteadyClock) -> None:
     _, total = start(graph, steady, on_stale=on_stale)
     steady.now += 0.3
     graph.wait_for(lambda: graph.level == DiagnosticStatus.ERROR)
@@ -128,7 +128,9 @@ def test_good_data_is_followed_again_with_a_ramp_and_a_line_in_the_log(
     graph.wait_for(lambda: graph.level == DiagnosticStatus.OK)
 
 
-def test_flickering_data_do_not_flood_the_log_and_silence_is_said(graph: Graph, steady: SteadyClock) -> None:
+def test_flickering_data_do_not_flood_the_log_and_missing_data_are_reported(
+    graph: Graph, steady: SteadyClock
+) -> None:
     node, _ = start(graph, steady)
     lines: list[str] = []
     node._complaints = Complaints(lines.append, 5.0, steady)
@@ -143,7 +145,7 @@ def test_flickering_data_do_not_flood_the_log_and_silence_is_said(graph: Graph, 
     assert said("data-stale-held", data="joint states", silence=6.0).search(lines[1])
 
 
-def test_a_motion_goes_on_without_joint_states_and_that_is_told(graph: Graph, steady: SteadyClock) -> None:
+def test_a_motion_goes_on_without_joint_states_with_a_warning(graph: Graph, steady: SteadyClock) -> None:
     start(graph, steady, mode="inverse_dynamics")
     for _ in range(3):
         steady.now += 0.16
@@ -157,7 +159,7 @@ def test_a_motion_goes_on_without_joint_states_and_that_is_told(graph: Graph, st
     assert line.level == Log.WARN
 
 
-def test_a_motion_without_any_joint_states_is_in_order(graph: Graph, steady: SteadyClock) -> None:
+def test_a_motion_without_any_joint_states_has_no_warning(graph: Graph, steady: SteadyClock) -> None:
     graph.feedforward(steady, **MOVING, ramp_up=0.0)
     for _ in range(3):
         steady.now += 0.15
@@ -184,7 +186,7 @@ def test_the_first_torques_can_have_a_ramp(graph: Graph, steady: SteadyClock) ->
         ([0.1, 0.1], "message-values-missing", "stretch"),
     ],
 )
-def test_bad_data_is_as_good_as_none_and_its_cause_is_told(
+def test_bad_data_become_stale_and_the_cause_is_reported(
     position: list[float], cause: str, joint: str, graph: Graph, steady: SteadyClock
 ) -> None:
     start(graph, steady, on_stale="ramp")
@@ -211,8 +213,8 @@ def test_without_data_from_the_start_nothing_is_sent(graph: Graph, steady: Stead
     assert not graph.torques
 
 
-def test_after_activation_the_past_is_forgotten(graph: Graph, steady: SteadyClock) -> None:
-    """A reference from before is not followed any more."""
+def test_activation_discards_earlier_references(graph: Graph, steady: SteadyClock) -> None:
+    """A reference from before the activation is not followed."""
     node, held = start(graph, steady, mode="inverse_dynamics")
     graph.answer_to(graph.refer(NAMES, Q, [0.1] * 3, [1.0] * 3))
     node.trigger_deactivate()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories that the node `feedforward` follows, and answers with efforts."""
+"""Trajectories that the node `feedforward` follows, and its responses with efforts."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ trajectory = partial(message_makers.trajectory, names=NAMES)
 
 
 def between(a: Time, b: Time) -> float:
-    """Time from a to b (s): as seconds since 1970 they would be resolved to 0.2 us only."""
+    """Duration from a to b (s); the difference of two floats since 1970 would have a resolution of 0.2 us."""
     return 1e-9 * (nanoseconds(b) - nanoseconds(a))
 
 
 def point(at: float, q: Place, *derivatives: Place | float) -> JointTrajectoryPoint:
-    """A point with positions and, where they are given, velocities and accelerations; numbers for all."""
+    """A point with positions and, if given, velocities and accelerations; a number stands for all joints."""
     rows = [[d if isinstance(d, float) else d[name] for name in NAMES] for d in derivatives]
     return message_makers.point(at, [q[name] for name in NAMES], *rows)
 
 
 def to(goal: Place, T: float, stamp: Time | None = None) -> JointTrajectory:
-    """A trajectory from where the robot is to rest at a goal in the time T."""
+    """A trajectory from the robot's position to rest at a goal in the time T."""
     return trajectory(point(T, goal, 0.0, 0.0), stamp=stamp)
 
 
 def quintic(u: float, T: float) -> tuple[float, float, float]:
-    """The part of a motion from rest to rest in the time T that is done at its part u, and derivatives."""
+    """Fraction of a motion from rest to rest in the time T at the fraction u of the time, and derivatives."""
     u = min(max(u, 0.0), 1.0)
     s = u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
     return s, 30.0 * u * u * (1.0 - u) ** 2 / T, 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / T**2
 
 
 class Arm:
-    """The node in simulated time, and what is sent to it."""
+    """The node in simulated time, and messages to it."""
 
     def __init__(self, loose: LooseNode) -> None:
         self.loose = loose
@@ -80,7 +80,7 @@ class Arm:
         return self.torques[-1]
 
     def send(self, message: JointTrajectory, *, refused: bool = False) -> Told:
-        """Send a trajectory, which is followed or refused, and return what /diagnostics tell then."""
+        """Send a trajectory, which is followed or refused, and return the resulting diagnostics."""
         told, count = self.loose.published["diagnostics"], len(self.answers)
         told.clear()
         self.loose.send("joint_trajectory", message)
@@ -96,7 +96,7 @@ class Arm:
         return self.torques[count:]
 
     def expected(self, u: float, T: float, start: Place = START, goal: Place = GOAL) -> Any:
-        """Torques of the quintic from rest to rest in the time T, at the part u of it, to compare with."""
+        """Expected torques of the quintic from rest to rest in the time T, at the fraction u of the time."""
         s, sd, sdd = quintic(u, T)
         span = {name: goal[name] - start[name] for name in start}
         q = {name: start[name] + s * span[name] for name in start}
@@ -104,13 +104,13 @@ class Arm:
         return pytest.approx(self.oracle.torques(q, *rates), rel=1e-7, abs=1e-7)
 
     def holds(self, q: Place) -> bool:
-        """Whether the newest torques are those that hold the robot at q."""
+        """Whether the newest torques hold the robot at q."""
         return bool(by_name(self.torques[-1]) == pytest.approx(self.oracle.held(q)))
 
 
 @pytest.fixture
 def make(ros_environment: dict[str, str]) -> Iterator[Callable[..., Arm]]:
-    """Makes nodes with the arm at START unless it is not seen, and keeps them until the end of the test."""
+    """Makes nodes with the arm seen at START by default, and keeps them until the end of the test."""
     given = {"robot_description": frictionless("rrp"), "mode": "inverse_dynamics", "timeout": PATIENT_S}
     with ExitStack() as nodes:
 
@@ -123,8 +123,8 @@ def make(ros_environment: dict[str, str]) -> Iterator[Callable[..., Arm]]:
         yield made
 
 
-def test_torques_along_a_trajectory_are_those_of_pinocchio(make: Callable[..., Arm]) -> None:
-    """From where the robot is seen, in any order of joints, before, during and after the motion."""
+def test_torques_along_a_trajectory_agree_with_pinocchio(make: Callable[..., Arm]) -> None:
+    """From the measured position, in any order of joints, before, during and after the motion."""
     arm, T = make(rate=100.0), 0.4
     stamp = later(arm.now, 0.1)
     arm.send(to(GOAL, T, stamp))
@@ -146,7 +146,7 @@ def test_a_trajectory_without_stamp_begins_at_once(make: Callable[..., Arm]) -> 
 
 
 def test_a_trajectory_that_has_begun_is_joined_in_the_middle(make: Callable[..., Arm]) -> None:
-    """Nothing is measured: the trajectory is taken as it is, from its first point on."""
+    """Without a measurement, the trajectory is used unchanged from its first point."""
     arm = make(seen=False)
     stamp = later(arm.now, -0.5)
     arm.send(trajectory(point(0.0, START, 0.0, 0.0), point(1.0, GOAL, 0.0, 0.0), stamp=stamp))
@@ -156,8 +156,11 @@ def test_a_trajectory_that_has_begun_is_joined_in_the_middle(make: Callable[...,
         assert by_name(message) == arm.expected(between(stamp, message.header.stamp), 1.0)
 
 
-def test_a_new_trajectory_takes_the_place_of_the_running_one(make: Callable[..., Arm]) -> None:
-    """At its start it begins with the motion of that moment: torques of the way there, and back."""
+def test_a_new_trajectory_replaces_the_running_one(make: Callable[..., Arm]) -> None:
+    """It begins with the motion at its start time.
+
+    First torques of the running motion, then of the motion back.
+    """
     arm, T = make(), 0.5
     stamp = later(arm.now, 0.05)
     arm.send(to(GOAL, T, stamp))
@@ -185,14 +188,14 @@ def test_an_empty_trajectory_stops(make: Callable[..., Arm]) -> None:
     assert 0 < nanoseconds(only.time_from_start) < 50_000_000
 
 
-def test_the_end_is_held_with_good_torques_for_ever(make: Callable[..., Arm]) -> None:
+def test_the_end_is_held_without_becoming_stale(make: Callable[..., Arm]) -> None:
     arm = make(timeout=0.1, rate=50.0)
     arm.send(to(GOAL, 0.6))
     assert arm.during(0.9)[-1].status == JointTorques.STATUS_OK
     assert arm.holds(GOAL)
 
 
-def test_a_reference_takes_over_from_a_trajectory_and_the_other_way_round(make: Callable[..., Arm]) -> None:
+def test_a_reference_replaces_a_trajectory_and_vice_versa(make: Callable[..., Arm]) -> None:
     arm = make()
     arm.send(to(GOAL, 0.6))
     arm.during(0.7)
@@ -219,7 +222,7 @@ def test_computed_torque_along_a_trajectory(make: Callable[..., Arm]) -> None:
 
 
 def changed(**changes: Any) -> JointTrajectory:
-    """A trajectory of two points with other attributes, of itself or of its last point."""
+    """A trajectory of two points with changed attributes of itself or of its last point."""
     message = trajectory(point(1.0, START, 0.0, 0.0), point(2.0, GOAL, 0.0, 0.0))
     for name, value in changes.items():
         setattr(message if hasattr(message, name) else message.points[1], name, value)
@@ -256,7 +259,7 @@ BAD: list[tuple[JointTrajectory, str, dict[str, object]]] = [
 ]
 
 
-def test_trajectories_that_will_not_do_change_nothing(make: Callable[..., Arm]) -> None:
+def test_unusable_trajectories_change_nothing(make: Callable[..., Arm]) -> None:
     arm = make()
     arm.send(to(GOAL, 0.6))
     for message, code, values in BAD:
@@ -267,7 +270,7 @@ def test_trajectories_that_will_not_do_change_nothing(make: Callable[..., Arm]) 
     assert arm.holds(GOAL)
 
 
-def test_nothing_to_stop_is_said(make: Callable[..., Arm]) -> None:
+def test_a_stop_without_a_motion_is_reported(make: Callable[..., Arm]) -> None:
     assert make(seen=False).send(trajectory(), refused=True).codes == {"stop-position-unknown"}
 
 
@@ -278,7 +281,7 @@ def check_efforts(arm: Arm, answer: JointTrajectory, T: float) -> None:
 
 
 @pytest.mark.parametrize("mode", ["gravity", "inverse_dynamics", "computed_torque"])
-def test_trajectories_are_answered_with_efforts(mode: str, make: Callable[..., Arm]) -> None:
+def test_trajectories_get_a_response_with_efforts(mode: str, make: Callable[..., Arm]) -> None:
     arm = make(mode=mode, seen=False)
     message = trajectory(point(0.0, START, 0.0, 0.0), point(2.0, GOAL, 0.0, 0.0))
     arm.send(message)
@@ -289,7 +292,7 @@ def test_trajectories_are_answered_with_efforts(mode: str, make: Callable[..., A
     assert answer == message
 
 
-def test_trajectories_can_be_answered_with_more_points(make: Callable[..., Arm]) -> None:
+def test_the_response_can_have_more_points(make: Callable[..., Arm]) -> None:
     arm = make(effort_period=0.03)
     stamp = later(arm.now, 0.05)
     arm.send(to(GOAL, 1.0, stamp))
@@ -308,11 +311,11 @@ def test_too_many_points_are_refused(make: Callable[..., Arm]) -> None:
 TOO_STRONG = trajectory(
     point(0.0, START, 0.0, 10000.0), point(0.02, START, 0.0, 0.0), point(1.0, GOAL, 0.0, 0.0)
 )
-"""Within ranges, but with accelerations that take more than the limits of efforts."""
+"""Within ranges, but with accelerations that exceed the effort limits."""
 
 
 def test_efforts_are_within_their_limits(make: Callable[..., Arm]) -> None:
-    """So fast that the arm cannot: the message names point and joint."""
+    """The motion is too fast for the arm: the message names point and joint."""
     arm = make(max_reference_speed=100.0, seen=False)
     told = arm.send(TOO_STRONG)
     efforts = dict(zip(arm.answers[-1].joint_names, arm.answers[-1].points[0].effort, strict=True))

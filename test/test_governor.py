@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node `governor`: what goes through untouched, what is slowed down, and what it says of it."""
+"""The node `governor`: unchanged messages, slowed motions, refusals, and its reports."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def planned_from(message: JointTrajectory) -> Trajectory:
 def governed(
     loose: LooseNode, message: JointTrajectory, q: Sequence[float] = ZERO
 ) -> tuple[list[JointTrajectory], list[Intervention]]:
-    """Send a trajectory while the robot is at q; return all that went out and all that was told up to now."""
+    """Send a trajectory while the robot is at q; return all sent trajectories and all reports so far."""
     loose.measure(q, names=NAMES)
     loose.send("joint_trajectory", message)
     return loose.published["feasible_trajectory"], loose.published["interventions"]
@@ -74,9 +74,9 @@ def test_a_feasible_trajectory_goes_through_byte_by_byte(make: Make) -> None:
     assert governed(make(), message) == ([message], [])
 
 
-def test_one_that_is_too_fast_is_slower_and_says_why(make: Make) -> None:
+def test_a_trajectory_that_is_too_fast_is_slowed_and_the_reason_is_reported(make: Make) -> None:
     loose = make(**TIGHT)
-    # At most 1.875 times as fast as the mean: 0.9375 s of 1 rad need 2 rad/s.
+    # The peak speed is 1.875 times the mean: 1 rad in 0.9375 s needs 2 rad/s.
     message = there(0.9375)
     (sent,), (told,) = governed(loose, message)
     assert (told.action, told.header.stamp) == (Intervention.SLOWED, loose.stamp)
@@ -102,7 +102,7 @@ def test_names_in_another_order(make: Make) -> None:
     assert np.abs(planned_from(sent).sample_many(np.linspace(0.0, 3.0, 300)).qd[:, 0]).max() <= 1.0 + 1e-9
 
 
-def test_positions_alone_get_velocities(make: Make) -> None:
+def test_points_with_positions_only_get_velocities(make: Make) -> None:
     (sent,), (told,) = governed(make(), trajectory(point(2.0, 0.5 * GOAL), point(4.0, GOAL), names=NAMES))
     assert (told.action, told.time_scaling) == (Intervention.COMPLETED, 1.0)
     assert len(sent.points[0].velocities) == 6
@@ -119,7 +119,7 @@ IMPOSSIBLE: dict[str, tuple[JointTrajectory, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("code", IMPOSSIBLE)
-def test_what_cannot_be_made_feasible_is_refused(code: str, make: Make) -> None:
+def test_trajectories_that_cannot_be_made_feasible_are_refused(code: str, make: Make) -> None:
     loose, (message, values) = make(), IMPOSSIBLE[code]
     sent, (told,) = governed(loose, message)
     assert sent == []
@@ -139,7 +139,7 @@ GRIPPER = f"""<robot name="gripper"><link name="base"/>
 </robot>"""
 
 
-def test_limits_of_joints_that_mimic_others(tmp_path: Path) -> None:
+def test_limits_of_mimic_joints(tmp_path: Path) -> None:
     robot = dyn_core.load_robot(GRIPPER)
     file = tmp_path / "limits.yaml"
     file.write_text("joints: {follower: {velocity: none, position: [-0.5, 1]}, leader: {effort: none}}")
@@ -151,7 +151,7 @@ def test_limits_of_joints_that_mimic_others(tmp_path: Path) -> None:
     assert found() == (-0.5, 0.5, 0.5, 9.0)
     assert found(limits_file=str(file)) == (-0.5, 0.25, 3.0, math.inf)
     assert found(limits_file=str(file), of_joints={"velocity": {"follower": 0.8}})[2] == 0.4
-    # What is given for the leader does not take away what its follower has.
+    # Limits of the leader do not remove the limits of its follower.
     assert found(of_joints={"velocity": {"leader": 2.0}})[2] == 0.5
     with refused("limits-of-mimicking-joint", joint="follower"):
         found(of_joints={"effort": {"follower": 2.0}})
@@ -159,14 +159,14 @@ def test_limits_of_joints_that_mimic_others(tmp_path: Path) -> None:
         found(of_joints={"velocity": {"other": 2.0}})
 
 
-def test_an_empty_trajectory_goes_through(make: Make) -> None:
+def test_an_empty_trajectory_is_unchanged(make: Make) -> None:
     loose = make()
     loose.send("joint_trajectory", there(4.0))
     loose.send("joint_trajectory", JointTrajectory())
     assert [len(m.points) for m in loose.published["feasible_trajectory"]] == [2, 0]
 
 
-def test_refuse_in_the_place_of_slow(make: Make) -> None:
+def test_infeasible_trajectories_are_refused_where_slowing_is_off(make: Make) -> None:
     sent, (told,) = governed(make(on_infeasible="refuse", **TIGHT), there(0.9375))
     assert (sent, told.action) == ([], Intervention.REFUSED)
 
@@ -184,7 +184,7 @@ def smooth(t: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def follow(loose: LooseNode, motion: Callable[[int], tuple[np.ndarray, np.ndarray]], count: int) -> Any:
-    """Send references one after another; return them, and those that went out."""
+    """Send references one after another; return them, and those that the governor sent."""
     wished = []
     for k in range(count):
         wished.append(refer(loose, *motion(k)))
@@ -203,7 +203,7 @@ def test_feasible_references_go_through_byte_by_byte(make: Make) -> None:
 
 
 def test_references_that_are_too_fast_are_slowed_on_their_path(make: Make) -> None:
-    """They stop coming at the end of the motion: the rest of the path goes out all the same."""
+    """Sending stops at the end of the motion; the governor still completes the path."""
     loose = make(rate=100.0, **TIGHT)
     _, sent = follow(loose, lambda k: smooth(k * PERIOD, 0.9375), round(0.9375 / PERIOD) + 2)
     loose.pass_time(2.0)
@@ -219,7 +219,7 @@ def test_references_that_are_too_fast_are_slowed_on_their_path(make: Make) -> No
 
 
 def test_a_position_that_jumps_becomes_a_motion(make: Make) -> None:
-    """Velocities of 0 and another position: the joints go there, within their limits."""
+    """Velocities of 0 and another position: the joints move there within their limits."""
     loose = make(**TIGHT)
     _, sent = follow(loose, lambda k: (0.3 * GOAL * (k >= 20), ZERO), 120)
     q = np.array([m.position for m in sent])
@@ -231,8 +231,8 @@ def test_a_position_that_jumps_becomes_a_motion(make: Make) -> None:
     assert said("reference-beyond-limit", change=said("references-slowed")).fullmatch(told.message)
 
 
-def test_positions_that_jump_are_refused_where_nothing_is_slowed(make: Make) -> None:
-    """Also those that come after the first: they are no new stream."""
+def test_positions_that_jump_are_refused_where_slowing_is_off(make: Make) -> None:
+    """References after the first jump are refused, too; they are not a new stream."""
     loose = make(on_infeasible="refuse")
     _, sent = follow(loose, lambda k: (0.5 * GOAL * (k >= 20), ZERO), 40)
     assert len(sent) == 20
@@ -241,8 +241,8 @@ def test_positions_that_jump_are_refused_where_nothing_is_slowed(make: Make) -> 
 
 
 @pytest.mark.parametrize("offset", [0.0, -0.05, 0.3])
-def test_stamps_that_do_not_follow_one_another_begin_no_stream(offset: float, make: Make) -> None:
-    """As old, older, or far in the future: a position that jumps does not get through by its stamp."""
+def test_stamps_out_of_order_do_not_start_a_new_stream(offset: float, make: Make) -> None:
+    """An equal, older or far future stamp does not let a position jump pass."""
     loose = make(max_age=0.5)
     _, sent = follow(loose, lambda _: (ZERO, ZERO), 20)
     loose.send("reference", reference(later(sent[-1].header.stamp, offset), GOAL, ZERO, names=NAMES))
@@ -250,14 +250,14 @@ def test_stamps_that_do_not_follow_one_another_begin_no_stream(offset: float, ma
     told = loose.published["interventions"][-1]
     code = "reference-stamp-leaps" if offset > 0.0 else "reference-not-after-last"
     assert (told.action, told.message) == (Intervention.REFUSED, str(Notice(code)))
-    # The stream goes on as if it had not come; after a pause another may begin, wherever.
+    # The stream continues as if this reference had not come; after a pause, a stream may begin anywhere.
     assert refer(loose, ZERO, ZERO) == sent[-1]
     loose.pass_time(0.3)
     assert refer(loose, 0.5 * GOAL, ZERO) == sent[-1]
 
 
-def test_a_trajectory_after_references_begins_in_their_motion(make: Make) -> None:
-    """From 0.9 rad/s, 0.05 s are not enough to stop; from rest they would be."""
+def test_a_trajectory_after_references_begins_with_their_velocity(make: Make) -> None:
+    """From 0.9 rad/s, 0.05 s are not enough to stop; from rest they are enough."""
     loose = make()
     follow(loose, lambda k: smooth(k * PERIOD, 1.2), 60)
     q, _ = smooth(0.6, 1.2)
@@ -278,8 +278,8 @@ def test_bad_references_are_refused(make: Make) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_comes_in_nothing_that_is_not_finite_goes_out(seed: int, make: Make) -> None:
-    """And no callback fails: the node is active at the end, and lets good motions through."""
+def test_output_is_finite_for_any_input(seed: int, make: Make) -> None:
+    """No callback fails: at the end the node is active and forwards good motions."""
     rng = np.random.default_rng(seed)
     odd = [math.nan, math.inf, -math.inf, 1e300, -1e12, 3.0, 0.0, -0.0, 1e-300]
     loose = make()
@@ -321,8 +321,8 @@ def test_whatever_comes_in_nothing_that_is_not_finite_goes_out(seed: int, make: 
     assert [refer(loose, ZERO, ZERO)] == sent[count:]
 
 
-def test_what_the_governor_lets_through_a_simulated_robot_executes_without_saturation(make: Make) -> None:
-    """Twice too fast for one joint: slowed, followed by feedforward and PD with the limits of the motors."""
+def test_a_simulated_robot_executes_governed_motions_without_saturation(make: Make) -> None:
+    """Twice too fast for one joint: slowed, and executed by feedforward and PD with the effort limits."""
     robot = dyn_core.load_robot(RX90)
     model = dyn_core.compile_model(robot)
     needed = model.inverse_dynamics(*planned_from(there(1.0)).sample_many(np.linspace(0.0, 1.0, 501))[:3])
@@ -352,8 +352,11 @@ def test_what_the_governor_lets_through_a_simulated_robot_executes_without_satur
     np.testing.assert_allclose(simulator.state.q, GOAL, atol=1e-3)
 
 
-def test_between_a_planner_and_a_simulated_robot_over_dds(graph: Graph, tmp_path: Path) -> None:
-    """Twice too fast for 'turn': four nodes in simulated time; the path is kept, no torque at its limit."""
+def test_a_governor_between_a_planner_and_a_simulated_robot_over_dds(graph: Graph, tmp_path: Path) -> None:
+    """Twice too fast for 'turn': four nodes in simulated time.
+
+    The path is kept, no torque is at its limit.
+    """
     names, goal = ["turn", "lift", "stretch"], np.array([0.8, 0.5, 0.1])
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     zero = [0.0] * 3
@@ -393,7 +396,7 @@ def test_between_a_planner_and_a_simulated_robot_over_dds(graph: Graph, tmp_path
     graph.wait_for(lambda: process.process.poll() is not None or (torques and states))
     assert process.process.poll() is None, process.log
     graph.wait_for(lambda: wishes.get_subscription_count() == 1)
-    wait = len(states) + 100  # until the controller holds the robot where it is
+    wait = len(states) + 100  # until the controller holds the robot at its present position
     graph.wait_for(lambda: len(states) > wait)
     start = np.array(place(states[-1]))
     wishes.publish(trajectory(point(0.5, goal, zero, zero), names=names))

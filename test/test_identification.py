@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node `identification` over DDS, with a simulated robot and our controller."""
+"""The node `identification` over DDS, with a simulated robot and the node `controller`."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ def test_a_trajectory_is_run_and_recorded(graph: Graph, tmp_path: Path) -> None:
         assert asked.feedback[-1].worst_joint in JOINTS
         rows = lines_of(result.log_file)
         assert rows[0] == ["time", *(f"{k}.{j}" for k in ("position", "velocity", "effort") for j in JOINTS)]
-        assert 500 < len(rows) - 1 == result.samples < 1100  # 1000, where the machine does not pause
+        assert 500 < len(rows) - 1 == result.samples < 1100  # 1000 if the machine does not pause
         log = dyn_core.read_log(result.log_file, robot=dyn_core.load_robot(ROBOTS["rrp"]))
         assert log.duration == pytest.approx(2.0, abs=0.1)
         assert log.has_effort == (True, True, True)
-        # The end is where it began, and the sum of both is the motion twice.
+        # The end is the beginning, and the sum of both is twice the motion.
         assert log.q[-1] == pytest.approx(log.q[0], abs=0.02)
 
 
-def test_parameters_are_identified_and_handed_to_feedforward(graph: Graph, tmp_path: Path) -> None:
+def test_parameters_are_identified_and_sent_to_feedforward(graph: Graph, tmp_path: Path) -> None:
     nodes = {"nodes": ("simulation", "controller", "feedforward")}
     with standing_arm(graph, tmp_path, "-p", "model_error:=0.2", robot=nodes) as (ours, _):
         assert ours.hand_over().message == sentence("result-missing", {})
@@ -81,7 +81,7 @@ def test_parameters_are_identified_and_handed_to_feedforward(graph: Graph, tmp_p
         graph.wait_for(lambda: ours.results)
         assert ours.results[-1] == result
         assert Path(result.directory).is_dir()
-        # The torques of another motion are those of the simulated robot, and not of its description.
+        # Torques along another motion agree with the simulated robot, not with its description.
         found = robot.with_parameters(dict(zip(result.parameters.name, result.parameters.value, strict=True)))
         there = dyn_core.with_model_error(robot, 0.2, 0)
         assert torque_difference(found, there) < 0.03 < 0.08 < torque_difference(robot, there)
@@ -90,14 +90,14 @@ def test_parameters_are_identified_and_handed_to_feedforward(graph: Graph, tmp_p
         assert handed.success, handed.message
         assert handed.message == sentence("parameters-taken", {"service": RECEIVER, "count": 42})
         graph.wait_for(lambda: graph.logged("42 dynamic parameters set, blended over 1 s"))
-        # The same once more, from the file.
+        # The same again, from the file.
         again = ours.identify(log_file=str(Path(result.directory) / "log.csv")).result()
         assert again.success, again.message
         assert again.result.parameters.value == result.parameters.value
 
 
 def torque_difference(one: dyn_core.Robot, other: dyn_core.Robot) -> float:
-    """Difference of the torques of two robots along a motion, as a part of them."""
+    """Difference of the torques of two robots along a motion, relative to the torques."""
     model = dyn_core.compile_model(other, "runtime")
     motion = rich_motion(model, 5.0, seed=7).at_many(np.linspace(0.0, 5.0, 1000))
     tau = model.inverse_dynamics(*motion)
@@ -105,7 +105,7 @@ def torque_difference(one: dyn_core.Robot, other: dyn_core.Robot) -> float:
     return float(np.linalg.norm(difference) / np.linalg.norm(tau))
 
 
-def test_a_log_file_alone_needs_no_moving_robot(graph: Graph, tmp_path: Path) -> None:
+def test_identification_from_a_log_file_needs_no_moving_robot(graph: Graph, tmp_path: Path) -> None:
     with identification(graph, directory=str(tmp_path / "out")) as (ours, _):
         response = ours.identify(log_file=str(tmp_path / "missing.csv")).result()
         assert not response.success
@@ -162,7 +162,7 @@ def test_bad_goals_are_rejected_and_nothing_moves(graph: Graph, tmp_path: Path) 
         assert not (tmp_path / "out").exists()
 
 
-def test_a_cancelled_run_comes_to_rest_and_is_kept(graph: Graph, tmp_path: Path) -> None:
+def test_a_cancelled_run_stops_the_robot_and_keeps_its_data(graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path) as (ours, _):
         asked = ours.run(exciting(6.0))
         asked.wait_for_fraction()
@@ -204,7 +204,7 @@ def test_a_second_goal_is_rejected_and_the_first_goes_on(graph: Graph, tmp_path:
         assert first.result().success
 
 
-def test_when_the_robot_is_gone_the_run_ends_and_is_kept(graph: Graph, tmp_path: Path) -> None:
+def test_when_the_robot_is_gone_the_run_ends_and_keeps_its_data(graph: Graph, tmp_path: Path) -> None:
     robot = start_robot(graph)
     with identification(graph, directory=str(tmp_path), timeout=0.3) as (ours, _):
         wait_until_it_stands(ours)
@@ -217,17 +217,17 @@ def test_when_the_robot_is_gone_the_run_ends_and_is_kept(graph: Graph, tmp_path:
         assert asked.says("joint-states-stopped") or asked.says("joint-states-refused"), result.message
         assert asked.says("samples-kept", count=result.samples, path=result.log_file)
         assert len(lines_of(result.log_file)) > 100
-        # With another robot everything works again.
+        # With a new robot everything works again.
         ours.robot.states.clear()
         start_robot(graph)
         wait_until_it_stands(ours)
-        # The graph still knows the one that was killed.
+        # The killed process is still in the graph for a while.
         graph.wait_for(lambda: graph.node.count_subscribers("identification/joint_trajectory") >= 2)
         again = ours.run(exciting(1.0)).result()
         assert again.success, again.message
 
 
-def test_results_of_other_robots_and_impossible_bodies_are_kept_back(graph: Graph) -> None:
+def test_results_of_other_robots_and_impossible_bodies_are_not_sent(graph: Graph) -> None:
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     result = IdentificationResult(physically_consistent=True)
     result.parameters.robot_name = "rrp"
@@ -258,13 +258,13 @@ def test_results_of_other_robots_and_impossible_bodies_are_kept_back(graph: Grap
 
 LIMITS: dict[str, tuple[dict[str, float], dict[str, Any]]] = {
     "tracking-error-exceeded": ({"joints__lift__max_tracking_error": 0.002}, {"unit": "rad", "limit": 0.002}),
-    # Holding the arm takes some 30 N m of the 80 N m that 'lift' has.
+    # Holding the arm takes about 30 of the 80 N m of 'lift'.
     "effort-near-limit": ({"max_effort__part": 0.2, "max_effort__time": 0.1}, {"unit": "N m"}),
 }
 
 
 @pytest.mark.parametrize("code", LIMITS)
-def test_a_robot_beyond_the_limits_of_parameters_is_stopped(code: str, graph: Graph, tmp_path: Path) -> None:
+def test_a_robot_beyond_the_stop_limits_is_stopped(code: str, graph: Graph, tmp_path: Path) -> None:
     parameters, values = LIMITS[code]
     with standing_arm(graph, tmp_path, **parameters) as (ours, _):
         asked = ours.run(exciting(3.0))
@@ -292,7 +292,7 @@ def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: 
         response = switch(True)
         assert (response.success, response.message) == (True, sentence("online-begun", {}))
         graph.wait_for(lambda: state("online-converging") or state("online-samples-too-few"))
-        for _ in range(ATTEMPTS):  # a machine that stalls lets the robot fall behind, which ends a run
+        for _ in range(ATTEMPTS):  # if the machine stalls, the robot lags, which ends a run
             wait_until_it_stands(ours)
             asked = ours.run(exciting(4.0))
             if asked.result().success or not asked.says("effort-near-limit"):
@@ -315,14 +315,14 @@ def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: 
         graph.wait_for(lambda: state("online-off"))
 
 
-# The commands of the page on the node work as they are, with the robot of the README
+# The commands of the documentation of the node work as printed, with the robot of the README
 
 SHORTER = ("-p", "excitation.duration:=10.0", "-p", "excitation.iterations:=40")
 """Arguments that the page does not have."""
 
 
 def test_the_first_example_identifies_a_robot_with_friction(graph: Graph, tmp_path: Path) -> None:
-    """Its wrist has much friction and small inertias: gains alone would not keep it on the motion."""
+    """The wrist has much friction and small inertias: with PD gains only, it would not follow the motion."""
     page = (ROOT / "docs" / "identification_node.md").read_text()
     (first, *_) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     commands = map(shlex.split, first.splitlines())
@@ -335,7 +335,7 @@ def test_the_first_example_identifies_a_robot_with_friction(graph: Graph, tmp_pa
             given = [re.sub("^directory:=.*", f"directory:={tmp_path}", word) for word in (*given, *SHORTER)]
         graph.start("-m", f"dyn_nodes.{name}", *(given or ["--ros-args"]))
     wait_until_it_stands(ours, dyn_core.load_robot(ROBOTS["rx90"]).joint_names, [0.0] * 6)
-    # 0.3 % on an idle machine, 4 % on a busy one; other tests check how good results are.
+    # 0.3 % on an idle machine, 4 % on a busy one; other tests check the accuracy of results.
     for _ in range(ATTEMPTS):
         asked = ours.identify()
         for stage in (IdentificationProgress.STAGE_MOTION, IdentificationProgress.STAGE_ESTIMATION):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters and payloads that are sent to `feedforward`: their sources, and no step of torques."""
+"""Parameters and payloads that are sent to `feedforward`: their sources, and no torque step."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ BLEND_S = 0.5
 PERIOD_S = 0.005
 
 
-def test_torques_go_over_to_the_parameters_of_a_file_without_a_step(
+def test_parameters_of_a_file_are_applied_without_a_torque_step(
     graph: Graph, steady: SteadyClock, tmp_path: Path
 ) -> None:
-    """Along a motion: the torques are those of the old robot, then a mixture, then those of the new one."""
+    """Along a motion: torques of the old robot, then a blend, then torques of the new one."""
     text = frictionless("rrp")
     graph.feedforward(steady, mode="inverse_dynamics", ramp_start=0.0, reference_slack=0.5)
     graph.load(text)
@@ -77,7 +77,7 @@ def test_torques_go_over_to_the_parameters_of_a_file_without_a_step(
 
 
 def accepted(graph: Graph) -> list[SetDynamicParameters.Request]:
-    """Stand in for `feedforward`, accept all requests, and return the list to which they are added."""
+    """Act as `feedforward`, accept all requests, and return the list of requests."""
     requests: list[SetDynamicParameters.Request] = []
 
     def accept(request: SetDynamicParameters.Request, _: Any) -> SetDynamicParameters.Response:
@@ -94,7 +94,7 @@ def ready(ours: Identified) -> None:
     ours.graph.wait_for(lambda: not waiting.match(ours.hand_over(source=2, file="/x").message))
 
 
-def test_requests_that_cannot_be_done_are_rejected(graph: Graph, tmp_path: Path) -> None:
+def test_impossible_requests_are_rejected(graph: Graph, tmp_path: Path) -> None:
     requests = accepted(graph)
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     good = parameter_file(tmp_path / "good.yaml", robot)
@@ -134,8 +134,8 @@ def test_requests_that_cannot_be_done_are_rejected(graph: Graph, tmp_path: Path)
         assert request.parameters.description_hash == robot.description_hash
 
 
-def test_parameters_that_have_converged_online_are_handed_on(graph: Graph, tmp_path: Path) -> None:
-    """The test is the robot: it moves as another one than is described."""
+def test_converged_online_parameters_are_sent(graph: Graph, tmp_path: Path) -> None:
+    """The test acts as the robot, which differs from its description."""
     requests = accepted(graph)
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     there = dyn_core.with_model_error(robot, 0.2, 0)
@@ -169,7 +169,7 @@ def test_parameters_that_have_converged_online_are_handed_on(graph: Graph, tmp_p
         assert node.failure is None
 
 
-def test_a_receiver_that_does_not_answer_is_not_waited_for(graph: Graph, tmp_path: Path) -> None:
+def test_a_receiver_without_response_is_given_up(graph: Graph, tmp_path: Path) -> None:
     """The process of the service does not handle requests."""
     deaf = rclpy.create_node("deaf", context=graph.context)
     deaf.create_service(SetDynamicParameters, RECEIVER, lambda *_: None)
@@ -186,19 +186,19 @@ def test_a_receiver_that_does_not_answer_is_not_waited_for(graph: Graph, tmp_pat
     deaf.destroy_node()
 
 
-# What `dyn payload` writes and prints is a request that the services of the nodes take
+# `dyn payload` writes and prints requests for the services of the nodes
 
 
 def filled(message: Any, values: dict[str, Any]) -> Any:
-    """A message with these fields, as `ros2 service call` fills it: names and types have to be right."""
+    """A message with these fields, filled like by `ros2 service call`: names and types must be right."""
     for name, value in values.items():
         old = getattr(message, name)
         setattr(message, name, filled(old, value) if isinstance(value, dict) else value)
     return message
 
 
-def test_file_and_command_of_a_payload_are_requests() -> None:
-    """A small body, so that there are numbers that are written with an exponent."""
+def test_file_and_command_of_a_payload_are_valid_requests() -> None:
+    """A small body, so that some numbers are written with an exponent."""
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     t = np.arange(8000) / 1000.0
     motions = []

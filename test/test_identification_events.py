@@ -64,13 +64,13 @@ def moving(ours: Identified) -> Asked:
 
 
 def stopped_at_rest(asked: Asked, code: str) -> bool:
-    """Whether the robot was brought to rest for this cause."""
+    """Whether the robot was brought to rest for this reason."""
     return asked.says("motion-stopped-at-rest", cause=sentence(code, {}))
 
 
 @contextmanager
 def joint_states(graph: Graph, fields: Callable[[], dict[str, Any]]) -> Iterator[None]:
-    """Publish joint states with these fields in the place of a robot."""
+    """Publish joint states with these fields instead of a robot."""
     states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
 
     def publish() -> None:
@@ -82,8 +82,8 @@ def joint_states(graph: Graph, fields: Callable[[], dict[str, Any]]) -> Iterator
     graph.node.destroy_timer(timer)
 
 
-def test_another_description_stops_the_robot_that_is_there(graph: Graph, tmp_path: Path) -> None:
-    """Its joint states are read as those of the robot that moves, and not of the new one."""
+def test_another_description_stops_the_moving_robot(graph: Graph, tmp_path: Path) -> None:
+    """Joint states during the stop are still read for the old robot."""
     graph.describe(urdf("rrp"))
     with standing_arm(graph, tmp_path, description_file="") as (ours, node):
         asked = moving(ours)
@@ -110,7 +110,9 @@ def test_a_node_that_is_shut_down_stops_the_robot_first(output: str, graph: Grap
         graph.wait_for(lambda: graph.node.count_publishers(f"identification/{output}") == 0)
 
 
-def test_after_a_cleanup_a_node_can_be_configured_when_the_robot_stands(graph: Graph, tmp_path: Path) -> None:
+def test_after_a_cleanup_the_node_can_be_configured_once_the_robot_rests(
+    graph: Graph, tmp_path: Path
+) -> None:
     with standing_arm(graph, tmp_path, stop__shortest=1.0) as (ours, _):
         asked = moving(ours)
         assert graph.change("identification", Transition.TRANSITION_DEACTIVATE)
@@ -126,7 +128,7 @@ def test_after_a_cleanup_a_node_can_be_configured_when_the_robot_stands(graph: G
         wait_until_it_stands(ours)
 
 
-def test_an_error_stops_the_robot(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_stops_the_robot(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with standing_arm(graph, tmp_path) as (ours, node):
         asked = moving(ours)
         measure = Session.measure
@@ -142,7 +144,7 @@ def test_an_error_stops_the_robot(graph: Graph, tmp_path: Path, monkeypatch: pyt
         graph.wait_for(ours.is_at_rest)
 
 
-def test_two_nodes_do_not_move_one_robot(graph: Graph, tmp_path: Path) -> None:
+def test_two_nodes_cannot_move_one_robot(graph: Graph, tmp_path: Path) -> None:
     start_robot(graph)
     given = {"directory": tmp_path / "second", "description_file": ROBOTS["rrp"], **PATIENT}
     second = tuple(word for name, value in given.items() for word in ("-p", f"{name}:={value}"))
@@ -179,7 +181,7 @@ def test_a_client_that_dies_changes_nothing(graph: Graph, tmp_path: Path) -> Non
         assert ours.run(exciting(0.5)).result().success
 
 
-def test_a_robot_that_moves_is_noticed_by_its_positions_too(graph: Graph, tmp_path: Path) -> None:
+def test_a_robot_that_moves_without_velocities_is_detected(graph: Graph, tmp_path: Path) -> None:
     graph.node.create_subscription(JointTrajectory, WISHES, print, 10)
     turned = count(0.0, 0.001)
     with (
@@ -201,7 +203,7 @@ def test_a_killed_computation_ends_the_goal(number: signal.Signals, graph: Graph
         asked = ours.identify()
         asked.wait_for_stage(IdentificationProgress.STAGE_EXCITATION)
         (child,) = children_of(os.getpid(), "computation_process")
-        # It leaves the processor to the controller of the robot.
+        # It has a lower priority than the robot's controller.
         graph.wait_for(lambda: os.sched_getscheduler(child) == os.SCHED_BATCH)
         graph.wait_for(lambda: os.getpriority(os.PRIO_PROCESS, child) >= min(19, os.nice(0) + 10))
         os.kill(child, number)
@@ -209,10 +211,10 @@ def test_a_killed_computation_ends_the_goal(number: signal.Signals, graph: Graph
         assert asked.says(code, signal=int(number))
 
 
-def test_after_a_clock_was_set_back_estimation_goes_on(
+def test_after_a_clock_was_set_back_online_estimation_continues(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Joint states with stamps before the last ones are those of the present then."""
+    """Joint states with stamps before the last ones are then new ones."""
     ahead = [0]
     monkeypatch.setattr(NodeTime, "nanoseconds", lambda _: time.time_ns() + ahead[0])
     begin = time.monotonic()
@@ -264,8 +266,8 @@ def test_missing_subscribers_and_joint_states_are_reported(graph: Graph, tmp_pat
         assert not list(tmp_path.iterdir())
 
 
-def test_joint_states_that_go_bad_stop_the_robot(graph: Graph, tmp_path: Path) -> None:
-    """The test is the robot: it stands, and is told to stand."""
+def test_bad_joint_states_stop_the_robot(graph: Graph, tmp_path: Path) -> None:
+    """The test acts as the robot, which is at rest and gets references at rest."""
     sent: list[JointTrajectory] = []
     graph.node.create_subscription(JointTrajectory, WISHES, sent.append, 10)
     position = list(START)
@@ -288,7 +290,7 @@ def test_joint_states_that_go_bad_stop_the_robot(graph: Graph, tmp_path: Path) -
 
 
 def start_node(graph: Graph, directory: Path, *more: str) -> NodeProcess:
-    """Run the node in a process of its own."""
+    """Run the node in its own process."""
     patient = [word for name, value in PATIENT.items() for word in ("-p", f"{name}:={value}")]
     return graph.start(
         *("-m", "dyn_nodes.identification", "--ros-args", "-p", f"description_file:={ROBOTS['rrp']}"),
@@ -314,9 +316,9 @@ def samples_of(file: Path) -> int:
 def test_a_signal_while_the_robot_moves_brings_it_to_rest(
     number: signal.Signals, output: str, graph: Graph, tmp_path: Path
 ) -> None:
-    """Also where a stop that the efforts allow would take longer than the 1.5 s that the process has.
+    """Also where a stop within the effort limits would take longer than the 1.5 s of the process.
 
-    On a busy machine, the robot may not come to rest in this time.
+    On a busy machine, the robot may not come to rest within this time.
     """
     start_robot(graph, "-p", "reference_slack:=0.2", output=output)
     ours = Identified(graph)
@@ -350,19 +352,19 @@ def test_a_signal_while_another_process_computes_ends_both(stage: str, graph: Gr
     assert not list(tmp_path.glob("*/.*")), "no half-written files"
 
 
-def test_kill_9_leaves_what_was_recorded_and_a_new_node_goes_on(graph: Graph, tmp_path: Path) -> None:
+def test_kill_9_keeps_the_recorded_data_and_a_new_node_works(graph: Graph, tmp_path: Path) -> None:
     node, ours = standing(graph, tmp_path)
     asked = ours.run(exciting(5.0))
     asked.wait_for_fraction(0.5)
     node.kill()
     (file,) = tmp_path.glob("*/log.csv")
-    # 500 a second, except for at most the last tenth of a second.
+    # 500 per second, apart from at most the last tenth of a second
     assert samples_of(file) > 500
     assert dyn_core.read_log(file, robot=dyn_core.load_robot(ROBOTS["rrp"])).joint_names == tuple(JOINTS)
     start_node(graph, tmp_path / "again")
-    # The graph still knows the one that was killed.
+    # The killed process is still in the graph for a while.
     graph.wait_for(lambda: graph.node.get_node_names().count("identification") == 2)
-    # The controller goes on to the end of the trajectory: until then the new node rejects goals.
+    # The controller completes the trajectory; until then the new node rejects goals.
     graph.wait_for(lambda: ours.run(exciting(0.5)).result().success)
 
 
@@ -375,8 +377,8 @@ def test_kill_9_while_another_process_computes_ends_it_too(graph: Graph, tmp_pat
     graph.wait_for(lambda: not Path(f"/proc/{child}").exists())
 
 
-def test_references_point_by_point_end_with_the_node(graph: Graph, tmp_path: Path) -> None:
-    """After kill -9 the controller holds the robot where the last reference was."""
+def test_references_end_with_a_killed_node(graph: Graph, tmp_path: Path) -> None:
+    """After kill -9 the controller holds the robot at the last reference."""
     start_robot(graph, "-p", "timeout:=0.3", "-p", "reference_slack:=0.2", output="reference")
     node = start_node(graph, tmp_path, "-p", "output:=reference")
     ours = Identified(graph)
@@ -396,7 +398,7 @@ def test_references_point_by_point_end_with_the_node(graph: Graph, tmp_path: Pat
     graph.wait_for(ours.is_at_rest)
 
 
-def test_all_goes_twice_as_fast_in_simulated_time(graph: Graph, tmp_path: Path) -> None:
+def test_a_run_in_simulated_time_at_double_speed(graph: Graph, tmp_path: Path) -> None:
     fast = ("-p", "rate:=200.0", "-p", "step:=0.001", "-p", "real_time_factor:=2.0")
     start_robot(graph, "-p", "publish_clock:=true", "-p", "use_sim_time:=true", *fast)
     start_node(graph, tmp_path, "-p", "use_sim_time:=true", "-p", "max_tracking_error:=1.0")
@@ -406,7 +408,7 @@ def test_all_goes_twice_as_fast_in_simulated_time(graph: Graph, tmp_path: Path) 
         began = time.monotonic()
         result = ours.run(exciting(6.0)).result()
         took = time.monotonic() - began
-        # Where the machine paused, the simulated robot was pushed.
+        # If the machine paused, the tracking error of the simulated robot was disturbed.
         if result.success and took < 6.0 and result.samples > 1100:
             break
     assert result.success, result.message

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events in any order: the robot comes to rest, and the goal ends once, with a cause.
+"""Events in any order: the robot comes to rest, and the goal ends exactly once, with a cause.
 
-There is no middleware here: the test moves the clocks.
+Without middleware: the test moves the clocks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dyn_nodes.common.data_checks import Notice
 MOTION_S = 3.0
 MOTION = exciting(MOTION_S)
 APPROACH_S = 0.6
-"""The start delay, and the way to the beginning of the motion."""
+"""The start delay, and the approach to the start of the motion."""
 PHASES = {"delay": 0.05, "approach": 0.3, "motion": 2.0, "end": APPROACH_S + MOTION_S - 0.02}
 OUTPUTS = ("trajectory", "reference")
 CANCELLED = Notice("goal-cancelled")
@@ -32,11 +32,11 @@ REST = [0.0] * 3
 FASTEST = 3.0
 """Greatest speed of a joint of the robot (rad/s or m/s)."""
 STRONGEST = 60.0
-"""Greatest acceleration of motions and stops (rad/s^2 or m/s^2), with much to spare."""
+"""Greatest acceleration of motions and stops (rad/s^2 or m/s^2), with a large margin."""
 
 
 def assert_all_is_well(bench: Bench, *, velocities_leap: bool = False) -> None:
-    """One end, a cause of a failure, a robot at rest that got no leaps, and a log that can be read."""
+    """Check for one end, a cause of a failure, a robot at rest without position steps, and a readable log."""
     ((outcome, result),) = bench.goal.ends
     assert len(bench.overs) == 1
     assert result.success == (outcome == "succeed")
@@ -83,7 +83,7 @@ FAULTS: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults_in_the_middle_end_the_run(fault: str, output: str, tmp_path: Path) -> None:
+def test_faults_during_a_run_end_it(fault: str, output: str, tmp_path: Path) -> None:
     bench = Bench(tmp_path, output=output, tracking_error=0.05).run(MOTION).go(2.0)
     bench.faults.add(fault)
     bench.go(6.0)
@@ -95,7 +95,7 @@ def test_faults_in_the_middle_end_the_run(fault: str, output: str, tmp_path: Pat
     assert bench.goal.result.samples > 200
 
 
-def test_a_short_silence_does_not_matter(tmp_path: Path) -> None:
+def test_a_short_gap_of_joint_states_is_ignored(tmp_path: Path) -> None:
     bench = Bench(tmp_path).run(MOTION).go(2.0)
     bench.faults.add("silence")
     bench.go(0.15)
@@ -107,7 +107,7 @@ def test_a_short_silence_does_not_matter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("gained", [-1e6, -0.5, 0.5, 1e6])
-def test_a_clock_that_is_set_stops_the_robot_where_it_is(gained: float, output: str, tmp_path: Path) -> None:
+def test_a_clock_step_stops_the_robot_where_it_is(gained: float, output: str, tmp_path: Path) -> None:
     bench = Bench(tmp_path, output=output).run(MOTION).go(2.0)
     bench.set_clock(gained)
     bench.go(3.0)
@@ -129,7 +129,7 @@ def full_disk(left: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_disk_that_gets_full_stops_the_robot_and_whole_lines_are_kept(tmp_path: Path) -> None:
+def test_a_full_disk_stops_the_robot_and_complete_lines_are_kept(tmp_path: Path) -> None:
     bench = Bench(tmp_path).run(MOTION)
     with full_disk(30_000):
         bench.go()
@@ -141,7 +141,7 @@ def test_a_disk_that_gets_full_stops_the_robot_and_whole_lines_are_kept(tmp_path
     assert result.samples > 100
 
 
-def test_on_a_full_disk_nothing_moves(tmp_path: Path) -> None:
+def test_on_a_full_disk_no_motion_begins(tmp_path: Path) -> None:
     with full_disk(10):
         bench = Bench(tmp_path).run(MOTION)
     assert bench.causes() == ["file-unwritable"]
@@ -151,7 +151,7 @@ def test_on_a_full_disk_nothing_moves(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("away", [shutil.rmtree, lambda directory: directory.rename(f"{directory}_2")])
-def test_a_directory_that_goes_away_stops_the_robot(away: Callable[[Path], Any], tmp_path: Path) -> None:
+def test_a_removed_directory_stops_the_robot(away: Callable[[Path], Any], tmp_path: Path) -> None:
     bench = Bench(tmp_path / "runs").run(MOTION).go(2.0)
     (directory,) = bench.directory.iterdir()
     away(directory)
@@ -162,7 +162,7 @@ def test_a_directory_that_goes_away_stops_the_robot(away: Callable[[Path], Any],
     bench.rest()
 
 
-def test_a_directory_that_cannot_be_made_is_reported_before_anything_moves(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_reported_before_the_motion(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     bench = Bench(tmp_path / "file" / "below").run(MOTION)
     assert bench.causes() == ["directory-not-created"]
@@ -187,7 +187,7 @@ def test_huge_numbers_are_rejected_at_once(case: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_robot_outside_of_its_range_goes_back_and_no_further_out(tmp_path: Path) -> None:
+def test_a_robot_out_of_range_moves_back_and_no_further_out(tmp_path: Path) -> None:
     bench = Bench(tmp_path, at=(0.0, 1.6, 0.15)).run(exciting(1.0)).go()
     assert bench.goal.result.success, bench.goal.result.message
     lift = np.array([motion.q[1] for motion in bench.wanted])
@@ -217,7 +217,7 @@ def test_a_computation_that_dies_or_is_cancelled_ends_the_goal(
 
 
 def happenings(seed: int) -> Iterator[tuple[float, Callable[[Bench], None]]]:
-    """Random events, after some seconds each."""
+    """Random events, each after some seconds."""
     random = np.random.default_rng(seed)
 
     def fault(bench: Bench) -> None:
@@ -247,5 +247,5 @@ def test_after_random_events_the_robot_stands_and_the_goal_ends(seed: int, tmp_p
     began = bench.now
     bench.go()
     assert bench.now - began < APPROACH_S + MOTION_S + 3.5
-    # Where a clock is set or a robot is stuck, it is found at rest in between.
+    # Where a clock is set or a robot is stuck, the robot is at rest in between.
     assert_all_is_well(bench, velocities_leap=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-# Not launch itself: the directory of that name passes for a package.
+# Not the package launch itself: a directory of this name is also importable.
 pytest.importorskip("launch.actions", reason="launch is not installed")
 pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed")
 
@@ -68,7 +68,7 @@ def test_ros2_launch_shows_the_arguments(file: str, graph: Graph) -> None:
 
 
 class Arm:
-    """What a user sees of the three nodes in a namespace."""
+    """Messages of the three nodes in a namespace."""
 
     def __init__(self, graph: Graph, namespace: str = "") -> None:
         self.graph = graph
@@ -91,13 +91,13 @@ class Arm:
         self._references = node.create_publisher(JointReference, f"{prefix}/feedforward/reference", 1)
 
     def state_when(self, condition: Callable[[JointState], bool]) -> JointState:
-        """Wait for a joint state that comes from now on."""
+        """Wait for a joint state that is received from now on."""
         self.states.clear()
         self.graph.wait_for(lambda: self.states and condition(self.states[-1]))
         return self.states[-1]
 
     def publish_state(self) -> None:
-        """Publish a joint state in the place of a robot."""
+        """Publish a joint state instead of a robot."""
         self._states.publish(joint_state(self.graph.now(), [0.0, 0.2, 0.1]))
 
     def answers(self, node: str) -> JointTorques:
@@ -122,7 +122,7 @@ class Arm:
 
 
 def ends_cleanly(launched: Launched, nodes: tuple[str, ...]) -> None:
-    """Ctrl-C ends all, in time and without complaint."""
+    """Ctrl-C ends all processes, in time and without errors."""
     launched.interrupt(END_S * len(nodes))  # they share the processors
     for node in nodes:
         assert re.search(rf"\[{node}-\d+\]: process has finished cleanly", launched.log), launched.log
@@ -153,7 +153,7 @@ def test_the_simulation_alone(namespace: str, graph: Graph) -> None:
 
 
 def test_arguments_become_parameters(graph: Graph, tmp_path: Path) -> None:
-    """A file with a space in its path, a mode beside it, a side file that only the model shows."""
+    """A file with a space in its path, a mode beside it, and a side file that only the model shows."""
     directory = tmp_path / "my files"
     directory.mkdir()
     file = directory / "my parameters.yaml"
@@ -218,7 +218,7 @@ def errors_of(launched: Launched) -> list[str]:
 
 
 @pytest.mark.parametrize(("file", "arguments", "sentence"), MISTAKES)
-def test_mistakes_end_in_a_sentence(
+def test_wrong_arguments_give_one_sentence(
     file: str, arguments: str, sentence: re.Pattern[str], graph: Graph, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.urdf"
@@ -251,8 +251,10 @@ def near(state: JointState, position: list[float], within: float) -> bool:
     ("namespace", "arguments"),
     [("", []), ("arm", ["use_sim_time:=True"]), ("", ["mode:=computed_torque", "model_error:=0.1"])],
 )
-def test_the_demonstration_is_held_and_follows(namespace: str, arguments: list[str], graph: Graph) -> None:
-    """All three nodes in a namespace speak with each other; in simulated time too."""
+def test_the_demonstration_holds_the_robot_and_follows(
+    namespace: str, arguments: list[str], graph: Graph
+) -> None:
+    """All three nodes in a namespace communicate, also in simulated time."""
     arm = Arm(graph, namespace)
     launched = Launched(graph, "demo", "robot:=rrp", *arm.given, *arguments)
     graph.wait_for(lambda: arm.states and any(arm.states[-1].effort) and arm.models)
@@ -272,7 +274,7 @@ def test_the_demonstration_is_held_and_follows(namespace: str, arguments: list[s
 
 
 @pytest.mark.parametrize("victim", NODES)
-def test_kill_9_of_a_node_leaves_the_others(victim: str, graph: Graph) -> None:
+def test_kill_9_of_one_node_leaves_the_others(victim: str, graph: Graph) -> None:
     arm = Arm(graph)
     launched = Launched(graph, "demo", "robot:=rrp")
     graph.wait_for(lambda: all(arm.torques.values()) and arm.states and any(arm.states[-1].effort))
@@ -287,7 +289,7 @@ def test_kill_9_of_a_node_leaves_the_others(victim: str, graph: Graph) -> None:
         assert re.search(rf"\[{node}-\d+\]: process has finished cleanly", launched.log), launched.log
 
 
-# ros2_control.launch.py, with stand-ins for ros2_control that record their arguments
+# ros2_control.launch.py, with substitutes for ros2_control that record their arguments
 
 CONTROLLERS = ROOT / "config" / "ros2_control" / "rx90_controllers.yaml"
 RX90 = [f"joint_{j}" for j in range(1, 7)]
@@ -295,7 +297,7 @@ RX90 = [f"joint_{j}" for j in range(1, 7)]
 
 @pytest.fixture
 def stand_ins(ros_environment: dict[str, str], tmp_path: Path) -> StandIns:
-    """Stand-ins for the packages of ros2_control, where launch finds them."""
+    """Substitutes for the packages of ros2_control, where launch finds them."""
     made = StandIns(tmp_path)
     made.add("robot_state_publisher", "robot_state_publisher", waits=True)
     made.add("controller_manager", "ros2_control_node", waits=True)
@@ -305,13 +307,13 @@ def stand_ins(ros_environment: dict[str, str], tmp_path: Path) -> StandIns:
 
 
 def started(graph: Graph, stand_ins: StandIns) -> dict[str, Started]:
-    """Wait until all are started; the spawners are named by what they spawn."""
+    """Wait until all have started; a spawner is named by the controller that it spawns."""
     graph.wait_for(lambda: len(stand_ins.started()) == 4)
     return {how.words[0] if name == "spawner" else name: how for name, how in stand_ins.started()}
 
 
 @pytest.mark.parametrize("namespace", ["", "arm"])
-def test_torques_go_to_the_controller_in_its_order(
+def test_torques_are_commanded_in_the_order_of_the_controller(
     namespace: str, graph: Graph, stand_ins: StandIns, tmp_path: Path
 ) -> None:
     controllers, robot = tmp_path / "my controllers.yaml", tmp_path / "rrp.urdf"
@@ -343,7 +345,9 @@ def test_torques_go_to_the_controller_in_its_order(
 
 
 @WITH_XACRO
-def test_by_default_it_is_the_mock_robot_and_nothing_is_activated(graph: Graph, stand_ins: StandIns) -> None:
+def test_the_default_is_the_mock_robot_without_an_active_controller(
+    graph: Graph, stand_ins: StandIns
+) -> None:
     Launched(graph, "ros2_control")
     graph.wait_for(lambda: graph.models)
     assert list(graph.models[0].joint_name) == RX90
@@ -382,7 +386,9 @@ MISTAKES_OF_ROS2_CONTROL = {
 
 
 @pytest.mark.parametrize("argument", MISTAKES_OF_ROS2_CONTROL)
-def test_mistakes_with_ros2_control(argument: str, graph: Graph, stand_ins: StandIns, tmp_path: Path) -> None:
+def test_wrong_arguments_with_ros2_control_give_an_error(
+    argument: str, graph: Graph, stand_ins: StandIns, tmp_path: Path
+) -> None:
     positions = tmp_path / "positions.yaml"
     text = CONTROLLERS.read_text().replace("interface_name: effort", "interface_name: position")
     positions.write_text(text)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages are sized from their bytes before they are built, and trajectories bounded by their duration."""
+"""Sizes of messages are checked in their bytes before they are built.
+
+Durations of trajectories are limited.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from dyn_nodes.governor.node import Governor
 
 FOLLOWERS: list[Callable[..., ManagedNode]] = [Feedforward, Controller, Governor]
 PERIOD_S = 0.01
-"""One control period at 100 Hz, the slowest rate of the drives that these torques are for."""
+"""One control period at 100 Hz, the slowest rate of drives for these torques."""
 Q = [0.1, 0.3, 0.05]
 
 
@@ -43,7 +46,7 @@ def points(count: int) -> JointTrajectory:
 
 
 def receive(loose: LooseNode, topic: str, raw: bytes) -> float:
-    """Have the node receive bytes; return the time that it took (s of the processor)."""
+    """Let the node receive bytes; return the processor time (s)."""
     heard = loose._heard[f"{loose.node.get_fully_qualified_name()}/{topic}"]
     began = time.process_time()
     heard.callback(raw)
@@ -66,8 +69,8 @@ def test_bytes_that_are_not_a_message_are_refused(topic: str, loose: LooseNode) 
     assert loose.has_told("message-unreadable")
 
 
-def test_a_trajectory_of_sixty_years(ros_environment: dict[str, str]) -> None:
-    """Without a bound, the governor would check it in terabytes of samples."""
+def test_a_trajectory_of_sixty_years_is_refused(ros_environment: dict[str, str]) -> None:
+    """Without a limit, the governor would check it with terabytes of samples."""
     with loose_node(Governor, description_file=str(ROBOTS["rrp"])) as loose:
         loose.measure(Q)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -85,7 +88,7 @@ def test_a_trajectory_of_sixty_years(ros_environment: dict[str, str]) -> None:
 def test_values_without_a_name_are_refused(
     field: str, values: list[float], ros_environment: dict[str, str]
 ) -> None:
-    """The governor passes messages on as they are: a controller would get them."""
+    """The governor passes messages on unchanged, so a controller would receive them."""
     with loose_node(Governor, description_file=str(ROBOTS["rrp"])) as loose:
         loose.measure(Q)
         given: dict[str, Any] = {"q": Q, "qd": [0.0] * 3, "qdd": [0.0] * 3}
@@ -98,7 +101,7 @@ def test_values_without_a_name_are_refused(
         assert all(len(sent.position) == 3 for sent in loose.published["feasible_reference"])
 
 
-def test_names_and_counts_that_are_not_there() -> None:
+def test_counts_beyond_the_end_of_a_message_are_refused() -> None:
     head = b"\0\1\0\0" + bytes(8) + b"\1\0\0\0\0\0\0\0"
     for counts in (b"\xff\xff\xff\xff", b"\0\0\0\x10", b"\1\0\0\0\xff\xff\xff\x7f"):
         with pytest.raises(Rejection) as refused:
@@ -106,7 +109,7 @@ def test_names_and_counts_that_are_not_there() -> None:
         assert refused.value.code == "message-unreadable"
 
 
-def test_all_trajectories_are_read_as_they_were_sent() -> None:
+def test_trajectories_are_read_without_loss() -> None:
     for frame in ("", "a", "base", "\u00e9" * 9):
         message = points(3)
         message.header.frame_id = frame

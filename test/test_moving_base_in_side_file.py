@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes with a robot whose side file says that its base moves."""
+"""Nodes with a robot whose side file declares a moving base."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def side(ros_environment: dict[str, str], tmp_path: Path) -> Path:
         (Controller, {"natural_frequency": 3.0}, "planar", {"operation": "natural_frequency"}),
     ],
 )
-def test_nodes_that_need_a_fixed_base(
+def test_nodes_that_need_a_fixed_base_refuse_a_moving_one(
     make: type[ManagedNode], parameters: dict[str, Any], base: str, values: dict[str, str], side: Path
 ) -> None:
     side.write_text(f"base: {base}\n")
@@ -47,8 +47,8 @@ def test_nodes_that_need_a_fixed_base(
 
 
 @pytest.mark.parametrize("text", ["base: free\n", "base: given\n", "{}\n"])
-def test_a_source_of_the_motion_is_believed_whatever_the_side_file_says(text: str, side: Path) -> None:
-    """Torques are those of the arm on the vehicle, as without the word."""
+def test_a_source_of_base_motion_overrides_the_side_file(text: str, side: Path) -> None:
+    """Torques are those of the arm on the vehicle, as without the declaration."""
     side.write_text(text)
     parameters = {"base.source": "imu", "base.derivative_cutoff": 0.0, "ramp_start": 0.0, "ramp_up": 0.0}
     with loose_node(Feedforward, robot_description=ARM, side_file=str(side), **parameters) as loose:
@@ -59,8 +59,8 @@ def test_a_source_of_the_motion_is_believed_whatever_the_side_file_says(text: st
 
 
 @pytest.mark.parametrize(("base", "gains"), [("given", {"natural_frequency": 3.0}), ("free", {"p": 10.0})])
-def test_the_controller_works(base: str, gains: dict[str, float], side: Path) -> None:
-    """Joints on a base of given motion feel the inertia that they feel on one that stands."""
+def test_the_controller_accepts_a_moving_base(base: str, gains: dict[str, float], side: Path) -> None:
+    """Joints on a base of given motion have the same inertia as on a fixed one."""
     side.write_text(f"base: {base}\n")
     with loose_node(Controller, robot_description=urdf("rrp"), side_file=str(side), **gains) as loose:
         assert loose.node.robot.coordinate_names == tuple(NAMES)

@@ -31,7 +31,7 @@ ODD_NAMES = (
 )
 MANY = [f"joint_{k}" for k in range(100_000)]
 QUICKLY_S = 60.0
-"""Processor time. A cost with the square of the number of joints would take hours."""
+"""Processor time (s). With quadratic cost in the number of joints it would be hours."""
 
 
 @pytest.fixture(params=[Feedforward, Controller, Simulation])
@@ -62,7 +62,7 @@ def by_topic(loose: LooseNode, names: list[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("odd", ODD_NAMES, ids=[f"odd{k}" for k in range(len(ODD_NAMES))])
-def test_an_odd_name_is_refused_in_one_short_line(
+def test_an_odd_name_is_refused_with_one_short_line(
     odd: str, loose: LooseNode, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for topic, message in by_topic(loose, ["turn", odd, "stretch"]).items():
@@ -78,7 +78,7 @@ def test_an_odd_name_is_refused_in_one_short_line(
     assert not loose.published.get("torques")
 
 
-def test_empty_messages_do_no_harm(loose: LooseNode) -> None:
+def test_empty_messages_are_harmless(loose: LooseNode) -> None:
     for topic, message in by_topic(loose, []).items():
         loose.send(topic, message)
         loose.send(topic, type(message)())
@@ -140,7 +140,9 @@ SERVICES: dict[type, tuple[Callable[..., ManagedNode], str]] = {
 
 
 @pytest.mark.parametrize("case", REQUESTS)
-def test_services_respond_to_odd_requests_in_a_sentence(case: str, ros_environment: dict[str, str]) -> None:
+def test_services_respond_to_odd_requests_with_one_sentence(
+    case: str, ros_environment: dict[str, str]
+) -> None:
     request = REQUESTS[case]
     make_node, service = SERVICES[type(request)]
     with loose_node(make_node, **RRP) as loose:

@@ -35,7 +35,7 @@ OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
 class Described:
-    """What the services of a node tell about its parameters."""
+    """Parameter descriptions from the services of a node."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self._graph = graph
@@ -91,7 +91,7 @@ def test_the_file_of_a_node_has_all_parameters_with_their_defaults(name: str, gr
     assert file == defaults | {"autostart": True}
     for parameter, value in file.items():
         assert type(value) is type(defaults[parameter]), f"rcl takes no {value!r} for {parameter}"
-    # Parameters by joint have no defaults: their names are said in comments.
+    # Parameters by joint have no defaults; comments give their names.
     for parameter in BY_JOINT[name]:
         prefix, _, kind = parameter.split("__")
         assert f"{prefix}.<joint>.{kind}" in text

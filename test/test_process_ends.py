@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node processes: ended by a signal in any state, when another one is killed, with other descriptions."""
+"""Node processes: ended by a signal in any state, after another one is killed, with other descriptions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ RRP = ("-p", f"description_file:={ROBOTS['rrp']}")
 FED = ("-r", "simulation/torques:=feedforward/torques")
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 EITHER = [("feedforward", signal.SIGTERM), ("controller", signal.SIGINT), ("simulation", signal.SIGTERM)]
-"""Both signals go the same way; not every state is tried with both."""
+"""Both signals take the same path, so not every state is tested with both."""
 COMPILING = [("feedforward", True), ("simulation", True), ("feedforward", False)]
 
 
 def started(graph: Graph, node: str, *arguments: str) -> NodeProcess:
-    """Start a node, and wait until others see it."""
+    """Start a node, and wait until it is in the graph."""
     process = graph.start("-m", f"dyn_nodes.{node}", "--ros-args", *arguments)
     graph.wait_for(lambda: node in graph.node.get_node_names())
     return process
@@ -42,7 +42,7 @@ def started(graph: Graph, node: str, *arguments: str) -> NodeProcess:
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("node", ["feedforward", "controller", "simulation"])
-def test_while_it_waits_for_a_robot(node: str, number: signal.Signals, graph: Graph) -> None:
+def test_a_signal_while_it_waits_for_a_robot(node: str, number: signal.Signals, graph: Graph) -> None:
     process = started(graph, node)
     graph.wait_for(lambda: "waiting for a robot" in process.log)
     process.end(number)
@@ -50,10 +50,10 @@ def test_while_it_waits_for_a_robot(node: str, number: signal.Signals, graph: Gr
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(("node", "on_topic"), COMPILING)
-def test_while_it_compiles_a_large_robot(
+def test_a_signal_while_it_compiles_a_large_robot(
     node: str, on_topic: bool, number: signal.Signals, graph: Graph, ros_environment: Env, tmp_path: Path
 ) -> None:
-    """The robot came on the topic, or is given by a file at the start."""
+    """The robot comes from the topic, or from a file at the start."""
     ros_environment["DYN_CACHE_DIR"] = str(tmp_path / "cache")
     file = tmp_path / "chain.urdf"
     file.write_text(long_chain(16))
@@ -65,8 +65,8 @@ def test_while_it_compiles_a_large_robot(
     assert "using robot" not in process.log
 
 
-def test_while_the_compiler_of_c_is_at_work(graph: Graph, ros_environment: Env, tmp_path: Path) -> None:
-    """Python waits at its end for threads of some kinds, and those wait for the compiler."""
+def test_a_signal_while_the_c_compiler_runs(graph: Graph, ros_environment: Env, tmp_path: Path) -> None:
+    """At its end Python waits for non-daemon threads, and these wait for the compiler."""
     compiler = tmp_path / "cc"
     compiler.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/at_work\nexec sleep 3600\n")
     compiler.chmod(0o755)
@@ -81,8 +81,8 @@ def test_while_the_compiler_of_c_is_at_work(graph: Graph, ros_environment: Env, 
 
 
 @pytest.mark.parametrize(("node", "number"), EITHER)
-def test_while_all_run_at_1_khz(node: str, number: signal.Signals, graph: Graph) -> None:
-    """Its last torques are zero, and the simulation gets them."""
+def test_a_signal_while_all_nodes_run_at_1_khz(node: str, number: signal.Signals, graph: Graph) -> None:
+    """The last torques are zero, and the simulation receives them."""
     ours = Simulated(graph)
     simulation = (*RRP, *FED, "-p", "rate:=1000.0", "-p", "brakes:=true")
     processes = {
@@ -102,8 +102,10 @@ def test_while_all_run_at_1_khz(node: str, number: signal.Signals, graph: Graph)
 
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("paused", [False, True])
-def test_a_simulation_that_runs_or_is_paused(paused: bool, number: signal.Signals, graph: Graph) -> None:
-    """One that runs gets the signal twice."""
+def test_a_signal_to_a_simulation_that_runs_or_is_paused(
+    paused: bool, number: signal.Signals, graph: Graph
+) -> None:
+    """The running one gets the signal twice."""
     ours = Simulated(graph)
     process = graph.start("-m", "dyn_nodes.simulation", "--ros-args", *RRP, "-p", "publish_clock:=true")
     ours.next_state()
@@ -112,7 +114,7 @@ def test_a_simulation_that_runs_or_is_paused(paused: bool, number: signal.Signal
 
 
 @pytest.mark.parametrize(("node", "number"), EITHER)
-def test_while_it_is_inactive(node: str, number: signal.Signals, graph: Graph) -> None:
+def test_a_signal_while_it_is_inactive(node: str, number: signal.Signals, graph: Graph) -> None:
     process = started(graph, node, *RRP)
     assert graph.change(node, Transition.TRANSITION_DEACTIVATE)
     process.end(number)
@@ -120,7 +122,7 @@ def test_while_it_is_inactive(node: str, number: signal.Signals, graph: Graph) -
 
 @pytest.mark.parametrize("on_shutdown", ["zero", "hold"])
 @pytest.mark.parametrize("number", SIGNALS)
-def test_in_the_middle_of_a_ramp(number: signal.Signals, on_shutdown: str, graph: Graph) -> None:
+def test_a_signal_during_a_ramp(number: signal.Signals, on_shutdown: str, graph: Graph) -> None:
     """The last message is the configured one, not that of the ramp."""
     ramp = {"timeout": 0.5, "on_stale": "ramp", "ramp_down": 60.0, "max_age": 10.0}
     process = graph.start_feedforward(**ramp, on_shutdown=on_shutdown)
@@ -135,8 +137,8 @@ def test_in_the_middle_of_a_ramp(number: signal.Signals, on_shutdown: str, graph
     graph.wait_for(lambda: graph.commands[-1].data == graph.torques[-1].total)
 
 
-def test_feedforward_holds_the_robot_that_is_killed_and_comes_back(graph: Graph) -> None:
-    """No parameter says feedforward which robot it is: simulation does, and again after kill -9."""
+def test_feedforward_holds_the_robot_again_after_a_restarted_simulation(graph: Graph) -> None:
+    """feedforward gets its robot from the simulation only, and again after kill -9."""
     ours = Simulated(graph)
     simulation = ("-m", "dyn_nodes.simulation", "--ros-args", *RRP, *FED, "-p", "brakes:=true")
     first = graph.start(*simulation, "-p", "initial.lift.position:=0.5")
@@ -149,8 +151,8 @@ def test_feedforward_holds_the_robot_that_is_killed_and_comes_back(graph: Graph)
     graph.torques.clear()
     graph.start(*simulation, "-p", "initial.lift.position:=0.2")
     ours.state_when(lambda state: any(state.effort))
-    # Until the ramp back is over it gets what held the first one in its position, and moves on from there
-    # until friction stops it. Without torques it would fall to its stop at -1 rad.
+    # Until the end of the ramp, it gets the torques that held the first robot, and then moves until friction
+    # stops it. Without torques it would fall to its stop at -1 rad.
     graph.wait_for(lambda: len(graph.torques) > 500 and not any(ours.states[-1].velocity))
     assert ours.states[-1].position[1] > -0.5
 
@@ -164,7 +166,7 @@ LOOP: dict[str, str] = {
 
 
 class Loop:
-    """Simulation, feedforward and controller, each in a process of its own."""
+    """Simulation, feedforward and controller, each in its own process."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -177,7 +179,7 @@ class Loop:
         return self.graph.start("-m", f"dyn_nodes.{name}", "--ros-args", *LOOP[name].split())
 
     def has_lost(self, name: str) -> bool:
-        """Whether the others have reacted to the loss of a node."""
+        """Whether the other nodes have reacted to the loss of a node."""
         if name == "simulation":
             ended = self.control[-1].status in (JointTorques.STATUS_RAMPING, JointTorques.STATUS_ZERO)
             return ended and self.graph.torques[-1].status == JointTorques.STATUS_HELD
@@ -192,7 +194,7 @@ class Loop:
         return used and not reports[-1].about("feedforward-stopped")
 
     def wait_until_it_holds(self) -> None:
-        """Wait until torques of all three hold the arm near to where it was, at rest."""
+        """Wait until torques of all three nodes hold the arm near its position, at rest."""
         seen = len(self.ours.states)
         for messages in (self.control, self.graph.torques, self.graph.diagnostics):
             messages.clear()
@@ -208,7 +210,7 @@ class Loop:
 
 
 @pytest.mark.parametrize("name", LOOP)
-def test_after_kill_9_of_one_node_and_its_restart_the_others_work(name: str, graph: Graph) -> None:
+def test_after_kill_9_and_restart_of_one_node_the_others_work(name: str, graph: Graph) -> None:
     loop = Loop(graph)
     loop.wait_until_it_holds()
     graph.diagnostics.clear()
@@ -222,7 +224,7 @@ def test_after_kill_9_of_one_node_and_its_restart_the_others_work(name: str, gra
         assert "Traceback" not in process.log
 
 
-# Descriptions that come while joint states do at 500 Hz, or while a simulation runs
+# Descriptions that arrive with joint states at 500 Hz, or while a simulation runs
 
 PERIOD_S = 0.002
 BROKEN = "<robot name='broken'><link name='a'>"
@@ -230,7 +232,7 @@ LIFT = '<joint name="lift" type="revolute">'
 
 
 def stream(graph: Graph, done: Callable[[], Any], at_least_s: float = 0.0) -> int:
-    """Send joint states until something is so, and for some time in any case; return how many."""
+    """Send joint states until a condition holds, and at least for some time; return their number."""
     sent = 0
     now = begin = due = time.monotonic()
     while now - begin <= at_least_s or not done():
@@ -245,13 +247,13 @@ def stream(graph: Graph, done: Callable[[], Any], at_least_s: float = 0.0) -> in
 
 
 @pytest.mark.parametrize("ramp_up", [0.0, 0.5])
-def test_each_torque_is_of_one_model_and_none_is_late(
+def test_each_torque_belongs_to_one_model_and_none_is_late(
     ramp_up: float, graph: Graph, ros_environment: Env, tmp_path: Path
 ) -> None:
-    """The breakdown is that of the one or the other; the total is on the way from the one to the other."""
-    ros_environment["DYN_CACHE_DIR"] = str(tmp_path)  # each model is compiled once indeed
+    """The terms belong to the old or to the new model; the total is a blend from one to the other."""
+    ros_environment["DYN_CACHE_DIR"] = str(tmp_path)  # each model must really be compiled
     light = frictionless("rrp")
-    # Other masses, and a length that its programs have to be compiled for.
+    # Other masses, and a length for which the programs have to be compiled again.
     weights = light.replace(LIFT, f'{LIFT}<origin xyz="0.02 0 0.01"/>').replace('"3.0"', '"4.2"')
     q = dict(zip(NAMES, Q, strict=True))
     a, b = (np.array([*Pinocchio(text).held(q).values()]) for text in (light, weights))
@@ -279,16 +281,16 @@ def test_each_torque_is_of_one_model_and_none_is_late(
     assert largest == pytest.approx(1.0) if ramp_up == 0.0 else largest < 0.5
     stamps = [nanoseconds(torques.header.stamp) for torques in heard]
     assert 1e-9 * np.diff(stamps).max() < slowest
-    # The machine of the tests may stand still for a while.
+    # The test machine may pause.
     assert len(stamps) > 0.3 * sent
     assert said("description-unusable", robot="rrp").search(node.log)
     assert graph.models[-1].robot_name == "rrp"
 
 
-def test_a_simulation_goes_on_while_the_next_robot_is_compiled(
+def test_a_simulation_continues_while_the_next_robot_is_compiled(
     graph: Graph, ros_environment: Env, tmp_path: Path
 ) -> None:
-    """A chain of 12 joints takes seconds."""
+    """Compiling a chain of 12 joints takes seconds."""
     ros_environment["DYN_CACHE_DIR"] = str(tmp_path)
     ours = Simulated(graph)
     node = graph.start("-m", "dyn_nodes.simulation", "--ros-args", "-p", "rate:=100.0")
@@ -301,5 +303,5 @@ def test_a_simulation_goes_on_while_the_next_robot_is_compiled(
     took = time.monotonic() - began
     assert took > 0.5
     meanwhile = [state for state in ours.states[begin:] if len(state.name) == 3]
-    # The thread takes half of the interpreter, and the machine of the tests may be busy.
+    # The thread takes half of the interpreter, and the test machine may be busy.
     assert len(meanwhile) > 5.0 * took

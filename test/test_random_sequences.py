@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ordinary and odd events in any order: torques have no step, live ones are right, and good data gets them.
+"""Random events in any order: torques have no step, live torques are right, and good data recover them.
 
 DYN_EXAMPLES=10 makes the sequences of the exhaustive run ten times as many.
 """
@@ -46,7 +46,7 @@ W = 2.0 * np.pi * 2.0
 RAMP = 0.5
 SETTINGS: dict[str, Any] = {"ramp_start": RAMP, "ramp_up": RAMP, "ramp_down": RAMP}
 STEEPEST = 1.875 / RAMP * PERIOD
-"""Part of the way that a smooth ramp goes in one period where it is steepest."""
+"""Fraction of a smooth ramp in one period at its steepest point."""
 OK, LIMITED = JointTorques.STATUS_OK, JointTorques.STATUS_LIMITED
 STILL = np.zeros(3)
 
@@ -77,10 +77,10 @@ class WatchedArm:
         self._last_law: np.ndarray | None = None
         self._last_at, self._seen = -np.inf, 0
 
-    # What is sent.
+    # Sending messages.
 
     def step(self, *, state: bool = True) -> None:
-        """Let a period pass, in which a reference and a joint state are sent, if they are."""
+        """Let a period pass, in which a reference and a joint state are sent, if enabled."""
         loose = self.loose
         if self.stream is not None:
             self.refer(*self.stream(loose.now))
@@ -95,7 +95,7 @@ class WatchedArm:
         self.check()
 
     def counted(self, topic: str, message: Any) -> None:
-        """Send a message, and see that it is used or refused: not passed over in silence."""
+        """Send a message, and check that it is counted as used or as refused."""
         diagnostics, active = self.loose.node._diagnostics, self.loose.node.active is not None
         before = sum(diagnostics._counts.values())
         self.loose.send(topic, message)
@@ -112,7 +112,7 @@ class WatchedArm:
             self.referred_at = self.loose.now
 
     def go(self, goal: Sequence[float], seconds: float, delay: float | None = None) -> None:
-        """Send a trajectory, which begins at once or with a delay (s), which may be below 0."""
+        """Send a trajectory that begins at once or after a delay (s), which may be negative."""
         stamp = Time() if delay is None else later(self.loose.stamp, delay)
         self.counted("joint_trajectory", to_rest_at(goal, seconds, stamp=stamp))
 
@@ -120,7 +120,7 @@ class WatchedArm:
         self.counted("joint_trajectory", JointTrajectory())
 
     def hold(self, mass: float) -> None:
-        """Have the slider hold a mass at (0.6, 0, 0.1) m."""
+        """Attach a mass to the slider at (0.6, 0, 0.1) m."""
         inertia = Inertia(m=mass)
         inertia.com.x, inertia.com.z = 0.6, 0.1
         self.counted("payload", Payload(link_name="slider", inertia=inertia))
@@ -135,10 +135,10 @@ class WatchedArm:
         self.exact_from, self.known = self.loose.now, True
         self._pinocchio.model, self._pinocchio.data = self._bare, self._bare.createData()
 
-    # What is seen.
+    # Checking the output.
 
     def forget_torques(self) -> None:
-        """Compare the next torques with none before: what a last message says is not followed from a law."""
+        """Compare the next torques with none before, as the law does not continue from a last message."""
         self._last = self._last_law = None
         self._seen = len(self.loose.published["torques"])
 
@@ -147,7 +147,7 @@ class WatchedArm:
         return self.loose.node._running.maker
 
     def wanted(self, t: float | None = None) -> Motion | None:
-        """The desired motion, without the node noticing that it was asked for it."""
+        """The desired motion, read without a side effect on the node."""
         desired = self.maker.desired
         sampled = desired._sampled
         motion = desired.at(self.loose.node.node_time if t is None else t)
@@ -155,7 +155,7 @@ class WatchedArm:
         return motion
 
     def held(self, t: float | None = None) -> Motion:
-        """The motion that torques follow, or the place where the robot is held."""
+        """The motion that torques follow, or the position at which the robot is held."""
         motion = self.wanted(t)
         if motion is None:
             place = self.maker._place if self.mode == "controller" else getattr(self.maker, "_start", None)
@@ -164,7 +164,7 @@ class WatchedArm:
         return Motion.at_rest(motion.q) if stale else motion
 
     def law(self, t: float | None = None) -> np.ndarray:
-        """What torques should be, when there is no reason for others."""
+        """Expected torques in the normal state."""
         desired = self.held(t)
         error = desired.q - self.q
         if self.mode == "controller":
@@ -181,7 +181,7 @@ class WatchedArm:
         return np.array([torques[name] for name in NAMES])
 
     def check(self) -> None:
-        """Compare what was published since the last time."""
+        """Check the torques that were published since the last call."""
         loose = self.loose
         assert loose.node.failure is None
         published = loose.published["torques"]
@@ -206,13 +206,13 @@ class WatchedArm:
             self._last_law = law
 
     def _exactly(self, message: JointTorques, law: np.ndarray) -> None:
-        """See that live torques are those of the law."""
+        """Check that live torques follow the law."""
         if message.status not in (OK, LIMITED) or not self.known or self.loose.now < self.exact_from:
             return
         if self.mode == "controller" and self.loose.now - self.fed_at < 1.0:
             return
         if abs(self.loose.now - self.referred_at - TIMEOUT) < 1e-6:
-            return  # it depends on roundings whether the reference counts
+            return  # rounding decides whether the reference is still valid
         if self.mode == "inverse_dynamics" and Time() != message.header.stamp:
             node = self.loose.node
             if abs(node.time_from(nanoseconds(message.header.stamp)) - node.node_time) > 1e-9:
@@ -221,7 +221,10 @@ class WatchedArm:
         assert np.allclose(message.total, limited, rtol=1e-6, atol=1e-6), (message.total, limited)
 
     def _law_for(self, message: JointTorques) -> np.ndarray:
-        """The law now: where accelerations step as a motion ends, roundings decide on which side that is."""
+        """The law now.
+
+        Where accelerations step at the end of a motion, rounding decides which side applies.
+        """
         now = self.loose.node.node_time
         laws = (self.law(t) for t in (None, now - 1e-8, now + 1e-8))
         return min(laws, key=lambda law: np.abs(np.array(message.total) - law).max())
@@ -229,18 +232,18 @@ class WatchedArm:
     # Continuity of the desired motion.
 
     def continuous(self, before: np.ndarray | None, dt: float, allowed: float) -> None:
-        """See that what is desired has moved no further than joints can, unless torques go over in a ramp."""
+        """Check that the desired position moves no faster than joints can, except during a torque ramp."""
         now = self.place()
         if before is not None and now is not None:
             moved = np.abs(now - before)
-            # A reference may move as far as joints can since the last one that was used.
+            # A reference may move as far as joints can since the last used reference.
             dt = max(dt, self.gap if allowed else 0.0)
             assert (moved <= 1.1 * SPEEDS * dt + allowed + 1e-9).all(), f"moved {moved} in {dt}"
 
     def place(self) -> np.ndarray | None:
-        """Where torques take the robot; None where they do not, or are on their way to it."""
+        """Position to which torques move the robot; None where they do not, or during a ramp."""
         if self.mode == "gravity" or self.loose.node.active is None:
-            return None  # torques that hold the robot wherever it is take it nowhere
+            return None  # torques that hold the robot at any position move it nowhere
         return self.held().q.copy() if self.maker.stage.watch.status is Status.GOOD else None
 
 
@@ -250,13 +253,13 @@ PLACES = [np.array(q) for q in ([0.1, 0.3, 0.05], [0.4, 0.6, 0.15], [-0.9, -0.5,
 places = st.sampled_from(range(len(PLACES)))
 short = st.sampled_from([0.01, 0.05, 0.15, 0.3, 1.0])
 PHASES = [hypothesis.Phase.generate, *([hypothesis.Phase.shrink] if "DYN_SHRINK" in os.environ else [])]
-"""To make a sequence that fails shorter takes minutes: DYN_SHRINK=1 does it."""
+"""Shrinking a failing sequence takes minutes; DYN_SHRINK=1 enables it."""
 TEXT = frictionless("rrp")
 HEAVIER = TEXT.replace('<mass value="3.0"/>', '<mass value="3.6"/>')
 
 
 class Sequences(stateful.RuleBasedStateMachine):
-    """Events. Subclasses say of which node."""
+    """Random events; subclasses choose the node."""
 
     mode: str
 
@@ -326,7 +329,7 @@ class Sequences(stateful.RuleBasedStateMachine):
             arm.counted("/joint_states", joint_state(arm.loose.stamp, bad, [0.0] * 3))
             self.steps(PERIOD, state=False)
 
-    # What is wanted of it.
+    # The desired motion.
 
     @rule(k=places, seconds=st.sampled_from([0.1, 0.6, 3.0]), delay=st.sampled_from([None, -0.05, 0.4]))
     def trajectory(self, k: int, seconds: float, delay: float | None) -> None:
@@ -431,7 +434,7 @@ class Sequences(stateful.RuleBasedStateMachine):
         self.steps(PERIOD)
 
     def recovers(self) -> None:
-        """Good data gets live torques."""
+        """Good data recover live torques."""
         arm = self.arm
         arm.stream = None
         self.steps(0.5)
@@ -445,7 +448,7 @@ class Sequences(stateful.RuleBasedStateMachine):
 @sizes(2, round(15 * float(os.environ.get("DYN_EXAMPLES", "1"))), [1])
 @pytest.mark.parametrize("mode", ["gravity", "inverse_dynamics", "computed_torque", "controller"])
 @pytest.mark.usefixtures("ros_environment")
-def test_whatever_comes_after_whatever(mode: str, count: int, seed: int | None) -> None:
+def test_random_sequences_of_events(mode: str, count: int, seed: int | None) -> None:
     machine = type(f"Sequences_{mode}", (Sequences,), {"mode": mode})
     unchecked = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
     quiet = {"database": None, "print_blob": False, "report_multiple_bugs": False, "phases": PHASES}

@@ -29,7 +29,7 @@ PARTS = {"srv": ("Request", "Response"), "action": ("Goal", "Result", "Feedback"
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_every_interface_is_built_from_its_source_and_commented(path: Path) -> None:
-    """A comment stands above the field or above the group of lines that it begins."""
+    """A comment is above the field, or above the first line of a group."""
     kind = path.parent.name
     interface = getattr(importlib.import_module(f"dyn_msgs.{kind}"), path.stem)
     generated = [getattr(interface, part, None) for part in PARTS[kind]] if kind in PARTS else [interface]
@@ -85,7 +85,7 @@ def test_each_node_is_installed_as_a_program_with_files(node: str, ros_environme
 
 
 @pytest.mark.parametrize("part", SURFACES)
-def test_the_public_surface_is_that_of_the_golden_file(part: str, ros_environment: dict[str, str]) -> None:
+def test_the_public_surface_agrees_with_the_golden_file(part: str, ros_environment: dict[str, str]) -> None:
     expected, found = golden_file(part).read_text(), SURFACES[part]()
     if found != expected:
         names = golden_file(part).name, "now"
@@ -94,7 +94,7 @@ def test_the_public_surface_is_that_of_the_golden_file(part: str, ros_environmen
         pytest.fail("\n".join(["the public surface has changed", *changes, meant]), pytrace=False)
 
 
-def test_pre_commit_runs_the_checks_of_make_lint_and_nothing_else() -> None:
+def test_pre_commit_runs_exactly_the_checks_of_make_lint() -> None:
     text = (lint.ROOT / ".pre-commit-config.yaml").read_text()
     (repository,) = yaml.safe_load(text)["repos"]
     assert repository["repo"] == "local"
@@ -102,7 +102,7 @@ def test_pre_commit_runs_the_checks_of_make_lint_and_nothing_else() -> None:
     assert {hook["language"] for hook in repository["hooks"]} == {"system", "pygrep"}
 
 
-def test_each_test_that_the_page_on_safety_names_exists() -> None:
+def test_each_test_named_in_the_safety_page_exists() -> None:
     named = set(re.findall(r"`(test_\w+|test/\w+\.py)`", (ROOT / "docs" / "safety.md").read_text()))
     files = [*ROOT.glob("test/test_*.py"), *ROOT.glob("src/*/test/test_*.py")]
     texts = (file.read_text() for file in files)
@@ -114,7 +114,7 @@ def test_each_test_that_the_page_on_safety_names_exists() -> None:
 
 @pytest.mark.exhaustive
 def test_half_a_minute_at_1_khz() -> None:
-    """As `make soak` for ten minutes: memory, rates and stale data."""
+    """A short `make soak`: memory, rates and stale data."""
     options = ("--strict", "--only", "soak", "--soak", "30")
     done = finished(sys.executable, ROOT / "bench" / "run_nodes.py", *options, limit_s=3600.0)
     assert done.returncode == 0, done.stdout + done.stderr

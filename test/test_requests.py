@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No request of a client changes the state of a node or ends its process, in any state or transition."""
+"""No client request changes the state of a node or ends its process, in any state or transition."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CYCLE = (
 
 
 class Client:
-    """A client of all services of a node in a process of its own."""
+    """A client of all services of a node in its own process."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
@@ -67,8 +67,8 @@ def client(request: pytest.FixtureRequest, graph: Graph) -> Iterator[Client]:
     assert client.state == State.PRIMARY_STATE_ACTIVE
 
 
-def test_odd_requests_for_parameters_are_answered(client: Client) -> None:
-    """Values of unknown types, odd names, and the clock of a node with a robot, which stays."""
+def test_odd_requests_for_parameters_get_a_response(client: Client) -> None:
+    """Values of unknown types, odd names, and the clock of a node with a robot, which cannot be changed."""
     bad = Parameter(name="max_age", value=UNKNOWN_TYPE)
     results = client.call(SetParameters, "set_parameters", parameters=[KNOWN, bad, KNOWN]).results
     assert [result.successful for result in results] == [False] * 3
@@ -92,7 +92,7 @@ def test_odd_requests_for_parameters_are_answered(client: Client) -> None:
 
 
 def test_requests_during_transitions(client: Client) -> None:
-    """Requests arrive together with transitions, which close the services of the node."""
+    """Requests arrive together with transitions that close the services of the node."""
     own = {
         service: kind_of(kinds[0])
         for name, kinds in client.graph.node.get_service_names_and_types()

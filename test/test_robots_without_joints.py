@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All nodes refuse a robot without a moving joint in the same words; vectors are written in their fields."""
+"""All nodes refuse a robot without a moving joint with the same sentence; layout of vectors in messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REFUSAL = said("robot-without-moving-joint", robot="post")
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_a_node_does_not_start_with_it(name: str, graph: Graph, tmp_path: Path) -> None:
+def test_a_node_does_not_start_with_a_robot_without_joints(name: str, graph: Graph, tmp_path: Path) -> None:
     file = tmp_path / "post.urdf"
     file.write_text(FIXED)
     with pytest.raises(DynError) as refused:
@@ -45,7 +45,7 @@ def test_a_node_keeps_its_robot(name: str, graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "bcd"], ["\u00e9" * 7, "x" * 1000, "y"]])
-def test_vectors_and_status_are_written_where_they_are(names: list[str]) -> None:
+def test_vectors_and_status_are_written_at_their_offsets(names: list[str]) -> None:
     message = MessageBytes(JointTorques(name=names), dict.fromkeys(TERMS, len(names)))
     expected = JointTorques(name=names, status=3)
     for k, term in enumerate(TERMS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes second, or in the other order: torques have no step, and no motion of the past comes back."""
+"""Events in sequence and in other orders: torques have no step, and no earlier motion comes back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
 
 STEEPEST = 1.875 / 0.5 * 0.01
-"""Part of the way that a smooth ramp of 0.5 s goes in 0.01 s where it is steepest."""
+"""Fraction of a smooth ramp of 0.5 s in 0.01 s at its steepest point."""
 AWAY = [0.4, 0.6, 0.15]
 """Where the robot is pushed to from Q, further than `reference_slack`."""
 STILL = [0.0] * 3
@@ -58,7 +58,7 @@ def make(ros_environment: dict[str, str]) -> Iterator[Make]:
 
 
 def push(loose: LooseNode, referred: Sequence[float] | None = None) -> None:
-    """Let the robot move from Q to AWAY in 1 s, although it is not wanted to; with references or without."""
+    """Move the robot from Q to AWAY in 1 s against its desired motion, with references or without."""
     for k in range(1, 101):
         if referred is not None:
             loose.refer(referred, STILL, STILL)
@@ -66,7 +66,7 @@ def push(loose: LooseNode, referred: Sequence[float] | None = None) -> None:
 
 
 def wanted(loose: LooseNode) -> Any:
-    """The position that is desired now, or None."""
+    """The present desired position, or None."""
     motion = loose.node.active.maker.desired.at(loose.node.node_time)
     return None if motion is None else motion.q.tolist()
 
@@ -80,7 +80,7 @@ def states_for(loose: LooseNode, seconds: float, q: Sequence[float] = Q) -> list
 
 
 def smooth(torques: Sequence[JointTorques], swing: float = 120.0) -> bool:
-    """Whether torques have no step that a ramp over `swing` (N m or N) does not explain."""
+    """Whether torques have no step larger than that of a ramp over `swing` (N m or N)."""
     steps = np.diff([torque.total for torque in torques], axis=0)
     return bool(np.abs(steps).max(initial=0.0) < swing * STEEPEST + 1e-9)
 
@@ -92,7 +92,7 @@ def since(loose: LooseNode, count: int) -> list[JointTorques]:
 @pytest.mark.parametrize("case", ["controller", "computed torque"])
 @pytest.mark.parametrize("before", ["nothing", "trajectory", "references"])
 @pytest.mark.parametrize("then", ["reference", "trajectory", "stop"])
-def test_what_begins_at_a_robot_that_was_pushed_away_begins_with_a_ramp(
+def test_motions_that_begin_at_a_pushed_robot_begin_with_a_ramp(
     case: str, before: str, then: str, make: Make
 ) -> None:
     loose = make(case)
@@ -115,7 +115,7 @@ def test_what_begins_at_a_robot_that_was_pushed_away_begins_with_a_ramp(
 
 
 @pytest.mark.parametrize("case", ["computed torque", "inverse dynamics"])
-def test_a_stop_after_references_stopped_does_not_bring_them_back(case: str, make: Make) -> None:
+def test_a_stop_after_references_ended_does_not_restart_them(case: str, make: Make) -> None:
     loose = make(case)
     states_for(loose, 0.5)
     loose.refer(Q, STILL, STILL)
@@ -142,7 +142,7 @@ def test_a_trajectory_in_the_future_after_a_moving_reference_begins_at_rest(case
 
 @pytest.mark.parametrize("by", [-60, 60, 1])
 @pytest.mark.parametrize("case", ["controller", "computed torque", "inverse dynamics"])
-def test_when_the_clock_of_the_system_is_set_no_trajectory_leaps(
+def test_no_trajectory_leaps_when_the_system_clock_is_set(
     case: str, by: int, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loose = make(case)
@@ -164,7 +164,7 @@ def test_when_the_clock_of_the_system_is_set_no_trajectory_leaps(
 
 
 @pytest.mark.parametrize("case", ["computed torque", "inverse dynamics", "gravity"])
-def test_a_trajectory_does_not_outlive_its_clock(case: str, make: Make) -> None:
+def test_a_trajectory_ends_with_its_clock(case: str, make: Make) -> None:
     loose = make(case)
     states_for(loose, 1.0)
     loose.go(AWAY, 2.0)
@@ -176,7 +176,7 @@ def test_a_trajectory_does_not_outlive_its_clock(case: str, make: Make) -> None:
 
 
 @pytest.mark.parametrize("case", ["computed torque", "inverse dynamics"])
-def test_after_a_leap_references_have_to_begin_near_without_a_joint_state(case: str, make: Make) -> None:
+def test_after_a_leap_references_have_to_begin_nearby_without_a_joint_state(case: str, make: Make) -> None:
     loose = make(case)
     states_for(loose, 1.0)
     loose.set_time(loose.ros_now + 10**11)
@@ -197,7 +197,7 @@ def test_a_feedforward_that_stopped_with_joint_states_does_not_come_back(make: M
 
 
 @pytest.mark.parametrize("case", ["controller", "computed torque"])
-def test_references_that_stopped_are_not_carried_on(case: str, make: Make) -> None:
+def test_references_that_stopped_are_not_extrapolated_further(case: str, make: Make) -> None:
     loose = make(case, reference_carry=1.0)
     states_for(loose, 0.5)
     loose.refer(Q, [0.5, 0.0, 0.0], STILL)
@@ -208,8 +208,8 @@ def test_references_that_stopped_are_not_carried_on(case: str, make: Make) -> No
     assert wanted(loose)[0] == pytest.approx(Q[0] + 0.5 * 0.2, abs=0.01)
 
 
-def test_gravity_torques_follow_the_robot_whatever_trajectories_come(make: Make) -> None:
-    """They are answered with efforts, no more; a ramp at each of them would hold torques back."""
+def test_gravity_torques_do_not_depend_on_trajectories(make: Make) -> None:
+    """Trajectories only get a response with efforts; a ramp at each of them would delay torques."""
     loose = make("gravity")
     states_for(loose, 1.0)
     loose.go(Q, 0.1)
@@ -232,8 +232,8 @@ def test_stamps_are_in_order_where_trajectories_replace_each_other(make: Make) -
     assert times == sorted(times)
 
 
-def test_of_descriptions_that_come_quickly_the_newest_is_in_use(ros_environment: dict[str, str]) -> None:
-    """Also where that is the one that was in use before they came, and another is being loaded."""
+def test_the_newest_of_several_quick_descriptions_is_used(ros_environment: dict[str, str]) -> None:
+    """Also where it equals the one in use before, while another is being loaded."""
     done, may_go_on = Semaphore(0), Semaphore(1)
     with loose_node(Controller, **PD) as loose:
         reload = loose.node._reload
@@ -255,28 +255,28 @@ def test_of_descriptions_that_come_quickly_the_newest_is_in_use(ros_environment:
         rrp, other = (String(data=urdf(name)) for name in ("rrp", "two_branch"))
         loose.send("/robot_description", rrp)
         assert loaded() == "rrp"
-        # The next is being loaded when the first comes again.
+        # The next one is being loaded when the first one comes again.
         loose.send("/robot_description", other)
         while reload._worker._waiting is not None:
             pass
         loose.send("/robot_description", rrp)
         may_go_on.release(2)
         assert loaded(2) == "rrp"
-        # It is not loaded again where nothing else is.
+        # It is not loaded again if no other one is being loaded.
         present = loose.node.active
         loose.send("/robot_description", rrp)
         loaded()
         assert loose.node.active is present
 
 
-# Trajectories and references that begin where the robot is, not where the last motion ended
+# Trajectories and references that begin at the robot, not at the end of the last motion
 
 THERE, AFAR = [0.1, 0.7, 0.05], [-0.9, -0.6, 0.0]
 
 
 @pytest.fixture
 def arrived(make: Make) -> LooseNode:
-    """The node at the end of a trajectory, with a robot that was moved away since."""
+    """The node at the end of a trajectory, with a robot that has been moved away."""
     made = make("inverse dynamics")
     states_for(made, 0.1)
     made.go(THERE, 2.0)
@@ -294,7 +294,7 @@ def test_the_next_trajectory_begins_at_the_robot(arrived: LooseNode) -> None:
     assert smooth(since(arrived, before), 30.0)
 
 
-def test_a_reference_near_to_the_robot_is_taken_with_a_ramp(arrived: LooseNode) -> None:
+def test_a_reference_near_the_robot_is_accepted_with_a_ramp(arrived: LooseNode) -> None:
     before = len(arrived.published["torques"])
     for _ in range(100):
         arrived.refer(AFAR, STILL)
@@ -304,8 +304,8 @@ def test_a_reference_near_to_the_robot_is_taken_with_a_ramp(arrived: LooseNode) 
     assert "references refused" not in arrived.told.values
 
 
-def test_a_trajectory_that_is_replaced_while_it_runs_goes_on_from_what_is_desired(arrived: LooseNode) -> None:
-    """A robot that follows it badly does not count: so does joint_trajectory_controller."""
+def test_a_replaced_trajectory_continues_from_the_desired_motion(arrived: LooseNode) -> None:
+    """Also with a large tracking error, as in joint_trajectory_controller."""
     arrived.go(Q, 4.0)
     states_for(arrived, 2.0, AFAR)
     middle = wanted(arrived)
@@ -324,10 +324,10 @@ def test_a_trajectory_of_too_many_points_is_refused(arrived: LooseNode) -> None:
 
 
 @pytest.mark.parametrize("place", [THERE, AFAR])
-def test_a_trajectory_after_references_that_have_stopped_begins_at_rest(
+def test_a_trajectory_after_references_have_stopped_begins_at_rest(
     arrived: LooseNode, place: Sequence[float]
 ) -> None:
-    """Where the last one was, or else at the robot: not with the velocity that the last one had."""
+    """At the last reference, or at the robot, but not with the velocity of the last reference."""
     states_for(arrived, 0.1, THERE)
     arrived.refer(THERE, [0.3, 0.3, 0.1])
     states_for(arrived, 1.0, THERE)
@@ -338,13 +338,13 @@ def test_a_trajectory_after_references_that_have_stopped_begins_at_rest(
         assert wanted(arrived) == pytest.approx(place, abs=1e-3)
 
 
-# Torques go over to others with a ramp whatever happens
+# Torques change with a ramp in all cases
 
 
 @pytest.mark.parametrize("on_stale", ["hold", "ramp", "stop"])
 @pytest.mark.parametrize("seed", range(2))
 def test_no_torque_has_a_step(seed: int, on_stale: str, make: Make) -> None:
-    """Data that stops, is bad or comes again, clocks that are set, robots and payloads that change."""
+    """Data that stop, are bad or recover, clock steps, changes of robot and payload."""
     rng = np.random.default_rng(seed)
     loose = make("gravity", blend_time=0.5, on_stale=on_stale)
     q = list(Q)
@@ -379,9 +379,7 @@ def test_no_torque_has_a_step(seed: int, on_stale: str, make: Make) -> None:
     ("on_shutdown", "how"),
     [("zero", "at once"), ("hold", "at once"), ("hold", "after a cleanup"), ("hold", "with a description")],
 )
-def test_activations_begin_with_a_ramp_from_what_was_sent_last(
-    on_shutdown: str, how: str, make: Make
-) -> None:
+def test_activations_ramp_up_from_the_last_sent_torques(on_shutdown: str, how: str, make: Make) -> None:
     loose = make("gravity", on_shutdown=on_shutdown)
     torques = states_for(loose, 1.0)
     assert not any(torques[0].total)
@@ -407,7 +405,7 @@ def test_activations_begin_with_a_ramp_from_what_was_sent_last(
     assert smooth([last, *again], max(map(abs, full)))
 
 
-def test_a_controller_begins_with_a_ramp_from_zero_after_each_activation(make: Make) -> None:
+def test_a_controller_ramps_up_from_zero_after_each_activation(make: Make) -> None:
     loose = make("controller")
     for _ in range(2):
         first = states_for(loose, 0.02)
@@ -434,7 +432,7 @@ def test_a_huge_tracking_error_gives_the_effort_limits_and_no_more(far: float, m
     assert list(torques.total) == [math.copysign(limit, far) for limit in (60.0, 80.0, 120.0)]
 
 
-def test_without_gains_the_torques_are_those_of_the_desired_acceleration(make: Make) -> None:
+def test_without_gains_torques_are_those_of_the_desired_acceleration(make: Make) -> None:
     text = frictionless("rrp")
     given = {"description_file": "", "robot_description": text, "natural_frequency": 0.0, **TRACKING}
     loose = make("computed torque", **given)
@@ -446,8 +444,8 @@ def test_without_gains_the_torques_are_those_of_the_desired_acceleration(make: M
     assert by_name(loose.published["torques"][-1]) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_a_velocity_that_is_no_number_is_refused_unless_all_are(make: Make) -> None:
-    """Drivers that measure no velocity give NaN for all joints: it is derived then."""
+def test_a_nan_velocity_is_refused_unless_all_are_nan(make: Make) -> None:
+    """Drivers without velocity measurement give NaN for all joints; velocities are then derived."""
     loose = make("computed torque", **TRACKING)
     send_state(loose, Q, [0.0, math.nan, 0.0])
     assert not loose.published["torques"]
@@ -459,8 +457,8 @@ def test_a_velocity_that_is_no_number_is_refused_unless_all_are(make: Make) -> N
 
 @pytest.mark.parametrize("case", ["gravity", "controller"])
 @pytest.mark.parametrize("by", [0.5, 0.005])
-def test_a_position_outside_of_its_range_is_told(by: float, case: str, make: Make) -> None:
-    """It is used all the same: the robot may be there. A rounding is not worth a word."""
+def test_a_position_outside_of_its_range_gives_a_warning(by: float, case: str, make: Make) -> None:
+    """It is still used, as the robot may be there. A rounding error gives no warning."""
     upper: Any = load_robot(ROBOTS["rrp"]).limits["lift"].upper
     loose = make(case, ramp_start=0.0)
     torques = states_for(loose, 1.0, [0.0, upper + by, 0.0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node `simulation` over DDS: its motion, what it takes, what it refuses, its services and its time."""
+"""The node `simulation` over DDS: motion, inputs, refusals, services and time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JOINTS = ["turn", "lift", "stretch"]
 
 
 def reference(**settings: Any) -> Simulator:
-    """What the node should compute, with the period of its default rate."""
+    """Expected simulator, with the period of the default rate."""
     given = {"step": 1.0 / 500.0, "substeps": 2} | settings
     return Simulator(dyn_core.load_robot(ROBOTS["rrp"]), SimulationSettings(**given))
 
@@ -45,7 +45,7 @@ def after(steps: int, simulator: Simulator) -> Any:
 
 
 def check_fall(states: Sequence[JointState]) -> None:
-    """See that at each stamp the state is that of the library to the last digit."""
+    """Check that the state at each stamp equals that of the library to the last digit."""
     expected = reference()
     by_time = {nanoseconds(state.header.stamp): state for state in states}
     for k in range(1, max(by_time) // 2_000_000 + 1):
@@ -58,7 +58,7 @@ def check_fall(states: Sequence[JointState]) -> None:
     assert len(by_time) > 50
 
 
-def test_the_motion_is_that_of_the_simulator(graph: Graph) -> None:
+def test_the_motion_equals_that_of_the_simulator(graph: Graph) -> None:
     with simulated(graph, **RRP, publish_clock=True) as (ours, _):
         graph.wait_for(lambda: len(ours.states) > 100)
     check_fall(ours.states)
@@ -95,7 +95,7 @@ def test_commands_in_the_order_of_the_parameter_and_torques_by_name_move_the_rob
     assert_array_equal(state.velocity, expected.state.qd)
 
 
-def test_efforts_are_cut_at_their_limits_and_that_is_said(graph: Graph) -> None:
+def test_efforts_are_limited_with_a_warning(graph: Graph) -> None:
     with simulated(graph, **RRP) as (ours, _):
         ours.send([1000.0, 0.0, 0.0])
         assert ours.state_when(lambda state: any(state.effort)).effort[0] == 60.0
@@ -123,7 +123,7 @@ BAD_COMMANDS: dict[str, tuple[Callable[[Simulated], None], str, dict[str, Any]]]
 
 
 @pytest.mark.parametrize("case", BAD_COMMANDS)
-def test_what_is_refused_is_said_and_changes_nothing(case: str, graph: Graph) -> None:
+def test_refused_inputs_are_reported_and_change_nothing(case: str, graph: Graph) -> None:
     send, code, values = BAD_COMMANDS[case]
     with simulated(graph, **STEPPED) as (ours, _):
         ours.send([1.0, 2.0, 3.0])
@@ -146,8 +146,8 @@ def test_brakes_hold_until_the_first_command_and_commands_end_after_their_timeou
         graph.wait_for(lambda: graph.warns("command-timeout", age=0.104))
 
 
-def test_wrenches_act_on_links_for_their_time(graph: Graph) -> None:
-    """A push of 10 N on the tip for 0.1 s; its sign is that of the environment on the link."""
+def test_wrenches_act_on_links_for_their_duration(graph: Graph) -> None:
+    """A push of 10 N on the tip for 0.1 s, with the sign of the environment acting on the link."""
     with simulated(graph, **STEPPED, wrench_timeout=0.1) as (ours, node):
         ours.push("slider", [10.0, 20.0, 30.0], [0.1, 0.2, 0.3])
         graph.wait_for(lambda: node._running.robot._wrenches)
@@ -163,7 +163,7 @@ def test_wrenches_act_on_links_for_their_time(graph: Graph) -> None:
     assert state.position[0] > 0.0
 
 
-def test_reset_goes_back_to_the_initial_state(graph: Graph) -> None:
+def test_reset_restores_the_initial_state(graph: Graph) -> None:
     initial = {"initial__stretch__position": 0.05, "initial__lift__position": 0.5}
     with simulated(graph, **STEPPED, **initial, initial__lift__velocity=1.0) as (ours, _):
         first = ours.next_state()
@@ -175,12 +175,12 @@ def test_reset_goes_back_to_the_initial_state(graph: Graph) -> None:
         state = ours.state_when(lambda state: list(state.position) == list(first.position))
         assert list(state.velocity) == list(first.velocity)
         assert not any(state.effort)
-        # Time goes on: clocks that go back are more than most nodes bear.
+        # Time goes on, as most nodes cannot handle clocks that go back.
         assert state.header.stamp == before.header.stamp
         assert nanoseconds(ours.stepped(1).header.stamp) == nanoseconds(before.header.stamp) + 2_000_000
 
 
-def test_joints_are_put_by_name_and_others_stay(graph: Graph) -> None:
+def test_set_state_moves_the_named_joints_only(graph: Graph) -> None:
     with simulated(graph, **STEPPED) as (ours, _):
         assert ours.call("set_state", name=["lift", "turn"], position=[0.5, 1.0]).success
         ours.state_when(lambda state: list(state.position) == [1.0, 0.5, 0.0])
@@ -204,7 +204,7 @@ BAD_STATES: dict[str, tuple[list[str], list[float], list[float], str, dict[str, 
 
 
 @pytest.mark.parametrize("case", BAD_STATES)
-def test_states_that_will_not_do(case: str, graph: Graph) -> None:
+def test_unusable_states_are_refused(case: str, graph: Graph) -> None:
     names, position, velocity, code, values = BAD_STATES[case]
     with simulated(graph, **STEPPED) as (ours, _):
         ours.refuses("set_state", code, values, name=names, position=position, velocity=velocity)
@@ -262,7 +262,7 @@ def test_sensors_have_noise_and_resolution_on_request(graph: Graph) -> None:
     assert_allclose(np.array([state.position for state in ours.states]).std(axis=0), 0.01, rtol=0.4)
 
 
-def test_paused_time_stands_still_and_the_state_is_still_told(graph: Graph) -> None:
+def test_paused_time_stands_still_and_the_state_is_still_published(graph: Graph) -> None:
     with simulated(graph, **RRP, publish_clock=True) as (ours, _):
         ours.state_when(lambda state: any(state.position))
         assert ours.call("pause", data=True).success
@@ -274,7 +274,7 @@ def test_paused_time_stands_still_and_the_state_is_still_told(graph: Graph) -> N
         ours.refuses("step", "simulation-running", steps=1)
 
 
-def test_a_call_for_many_steps_is_answered_soon_with_what_is_left(graph: Graph) -> None:
+def test_a_call_for_many_steps_returns_soon_with_the_remaining_number(graph: Graph) -> None:
     with simulated(graph, **STEPPED) as (ours, _):
         ours.refuses("step", "steps-zero", steps=0)
         answer = ours.call("step", steps=2**31)
@@ -306,19 +306,19 @@ def test_by_default_stamps_are_those_of_the_node_and_the_description_is_publishe
         assert "/robot_description" not in [publisher.topic_name for publisher in node.publishers]
 
 
-def test_a_machine_that_is_too_slow_is_named_and_the_motion_stays_right(graph: Graph) -> None:
-    """Each look at the steady clock costs 10 ms, and a period takes one."""
+def test_a_slow_machine_gives_a_warning_and_the_motion_stays_right(graph: Graph) -> None:
+    """Each reading of the steady clock costs 10 ms, and a period needs one reading."""
     ours, ticks = Simulated(graph), count(1)
     parameters = overrides(**RRP, publish_clock=True)
     with hosted(graph, Simulation, steady=lambda: 0.01 * next(ticks), parameter_overrides=parameters):
         graph.wait_for(lambda: graph.warns("machine-too-slow", expected=1.0))
         graph.wait_for(lambda: len(ours.states) > 60)
-    # 2 ms in 10 ms, and 10 ms more for each two or three periods.
+    # 2 ms of progress in 10 ms, and another 10 ms for each two or three periods.
     assert float(graph.diagnosis("real-time factor")) == pytest.approx(0.15, rel=0.25)
     check_fall(ours.states)
 
 
-def test_a_simulation_that_diverges_stops_and_says_so(graph: Graph) -> None:
+def test_a_simulation_that_diverges_stops_with_an_error(graph: Graph) -> None:
     with simulated(graph, **STEPPED, position_limits=False, effort_limits=False) as (ours, _):
         ours.send([9e8, 0.0, 0.0])
         ours.state_when(lambda state: any(state.effort))
@@ -355,7 +355,7 @@ def test_the_robot_can_come_from_the_topic_and_be_replaced(graph: Graph) -> None
         ours.state_when(lambda state: len(state.name) == 6)
 
 
-def test_deactivated_it_is_silent_and_time_stands_still(graph: Graph) -> None:
+def test_deactivated_it_publishes_nothing_and_time_stands_still(graph: Graph) -> None:
     with simulated(graph, **RRP, publish_clock=True) as (ours, node):
         ours.next_state()
         node.trigger_deactivate()
@@ -383,7 +383,7 @@ def test_deactivated_it_is_silent_and_time_stands_still(graph: Graph) -> None:
         ({"side_file": "/no/such.yaml"}, "path-or-text-unknown", {}),
     ],
 )
-def test_mistakes_in_parameters_are_named(
+def test_wrong_parameters_are_named(
     parameters: dict[str, Any], code: str, values: dict[str, Any], graph: Graph
 ) -> None:
     with refused(code, **values), simulated(graph, **RRP, **parameters):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mistake of the user ends in one clear sentence and a non-zero exit code, never in a traceback."""
+"""User errors end in one clear sentence and a non-zero exit code, never in a traceback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NODES: dict[str, Callable[[list[str]], int]] = {
 }
 PROGRAMS = {**NODES, "compose": compose.main, "demo": demo.main}
 Sentence = str | re.Pattern[str]
-"""A sentence of ours by its code; or a part of a sentence of ROS, such as the parameter that it names."""
+"""One of our sentences by its code, or a part of a ROS sentence, such as the name of a parameter."""
 
 FILES: dict[str, str | bytes] = {
     "broken.urdf": "<robot name='r'><link name='a'></robot>",
@@ -143,7 +143,7 @@ MISTAKES: list[tuple[str, str, Sentence]] = [
 
 @pytest.mark.parametrize(("program", "arguments", "sentence"), MISTAKES)
 @pytest.mark.usefixtures("ros_environment")
-def test_mistakes_end_in_a_sentence(
+def test_user_errors_give_one_sentence(
     program: str, arguments: str, sentence: Sentence, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words = ["--ros-args"] * (program in NODES) + given(arguments, tmp_path)
@@ -174,7 +174,7 @@ def test_help_describes_the_node(node: str, capfd: pytest.CaptureFixture[str]) -
         ("demo", ["/no/such.urdf"]),
     ],
 )
-def test_the_exit_code_is_that_of_the_process(
+def test_the_exit_code_of_the_process(
     program: str, arguments: list[str], ros_environment: dict[str, str]
 ) -> None:
     done = finished(sys.executable, "-m", f"dyn_nodes.{program}", *arguments, env=ros_environment)

@@ -38,7 +38,7 @@ NANOSECONDS = (0, 1, 999_999_999, 10**9, 2**32 - 1)
 
 
 class Storm:
-    """Makes messages for a robot; about every fourth is good."""
+    """Makes messages for a robot; about every fourth message is good."""
 
     def __init__(self, rng: np.random.Generator, robot: dyn_core.Robot) -> None:
         self._rng = rng
@@ -73,7 +73,7 @@ class Storm:
         return names if self._happens(0.95) else []
 
     def _spoil(self, items: list[Any], others: Sequence[Sequence[Any]]) -> None:
-        """Take some of the items away, add others or replace some by others."""
+        """Remove some items, add others, or replace some by others."""
         for _ in range(int(self._rng.integers(1, 4))):
             k = int(self._rng.integers(len(items) + 1))
             kind = int(self._rng.integers(4))
@@ -85,7 +85,7 @@ class Storm:
                 items[k % len(items)] = self._one(others[-1])
 
     def numbers(self, count: int) -> list[float]:
-        """Return so many numbers, or another count, with some wrong ones."""
+        """Return this many numbers, or another count, with some wrong ones."""
         numbers = [float(x) for x in self._rng.normal(0.0, self._one((0.05, 0.05, 0.5, 10.0)), count)]
         if self._happens(0.6):
             return numbers
@@ -164,7 +164,7 @@ class Storm:
         return Vector3(x=self.number(), y=self.number(), z=self.number())
 
     def makers(self, loose: LooseNode) -> dict[str, Callable[[Time], Any]]:
-        """Makers of the messages of each topic that a node subscribes, except for descriptions."""
+        """Makers of messages for each topic that a node subscribes, except for descriptions."""
         made: dict[str, Callable[[Time], Any]] = {
             "/joint_states": self.joint_state,
             "reference": self.reference,
@@ -182,7 +182,7 @@ class Storm:
 
 
 PAUSES = (0.001, 0.01, 0.05, 0.3)
-"""Time from one message to the next (s): at times longer than the timeout of 0.2 s."""
+"""Time between messages (s); sometimes longer than the timeout of 0.2 s."""
 KP = 100.0
 STATUS = {getattr(JointTorques, f"STATUS_{name}") for name in ("OK", "LIMITED", "RAMPING", "HELD", "ZERO")}
 WITHHELD = {"on_limit": "withhold", "effort_period": 0.05, "ramp_start": 0.3}
@@ -200,7 +200,7 @@ CASES: dict[str, tuple[Callable[..., ManagedNode], dict[str, Any]]] = {
 
 
 class Observed:
-    """Checks the output of a node against its description, which is read by other means than the node's."""
+    """Checks the output of a node against its description, which is parsed by independent code."""
 
     def __init__(self, text: str, commanded: list[str]) -> None:
         joints = re.findall(r'<joint name="([^"]+)" type="(?!fixed)[a-z]+".*?</joint>', text, re.DOTALL)
@@ -210,7 +210,7 @@ class Observed:
         self._commanded = commanded
 
     def check(self, loose: LooseNode) -> int:
-        """Check all messages since the last time, and return the number of torques or joint states."""
+        """Check all messages since the last call, and return the number of torques or joint states."""
         published = loose.published
         for torques in published.get("torques", []):
             terms = (torques.inertial, torques.coriolis, torques.gravity, torques.friction)
@@ -231,7 +231,7 @@ class Observed:
         return count
 
     def _complete(self, names: list[str], efforts: Any, *others: Any) -> None:
-        """See that there are efforts within their limits, and other finite numbers, for all joints."""
+        """Check that there are efforts within limits, and other finite numbers, for all joints."""
         assert sorted(names) == sorted(self.limits)
         self._within(names, efforts)
         for values in others:
@@ -244,7 +244,7 @@ class Observed:
 
 
 def thrown(loose: LooseNode, storm: Storm, rng: np.random.Generator, observed: Observed, size: int) -> int:
-    """Send so many messages to a node; return how many it published meanwhile."""
+    """Send this many messages to a node; return the number that it published meanwhile."""
     makers = storm.makers(loose)
     assert len(makers) >= 3
     count = 0
@@ -274,7 +274,7 @@ def good_for(
 @sizes(200, 3000, [1, 2])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.usefixtures("ros_environment")
-def test_a_storm_of_bad_messages_does_no_harm(
+def test_a_storm_of_bad_messages_is_harmless(
     case: str, count: int, seed: int | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     make_node, parameters = CASES[case]
@@ -286,14 +286,14 @@ def test_a_storm_of_bad_messages_does_no_harm(
     with loose_node(make_node, robot_description=text, **commanded, **parameters) as loose:
         assert thrown(loose, Storm(rng, robot), rng, observed, count) > 100 or seed is None
         lines = [line for line in capfd.readouterr().err.splitlines() if "[INFO]" not in line]
-        # The storm lasts less than a minute of the steady clock of complaints.
+        # The storm lasts less than a minute on the steady clock of the problem log.
         assert len(lines) < 200
         assert max(map(len, lines)) < 600
         check_recovery(case, loose, robot, rng)
 
 
 def check_recovery(case: str, loose: LooseNode, robot: dyn_core.Robot, rng: np.random.Generator) -> None:
-    """Good data gets the torques of Pinocchio, or of the law of the controller written by hand."""
+    """Good data give the torques of Pinocchio, or of the control law written by hand."""
     oracle = Pinocchio(frictionless("rrp"))
     q = {name: float(rng.uniform(-0.02, 0.02)) for name in oracle.names}
     if case == "simulation":
@@ -305,14 +305,14 @@ def check_recovery(case: str, loose: LooseNode, robot: dyn_core.Robot, rng: np.r
     wanted = JointReference(name=list(q), position=list(q.values()))
     if case.endswith("controller"):
         good_for(loose, 1.0, q)
-        if case == "integrating controller":  # the integral is not known
+        if case == "integrating controller":  # the integral is unknown
             return
         wanted.position = [value + 0.01 for value in q.values()]
         wanted.velocity = [0.0] * len(q)
         good_for(loose, 1.0, q, wanted)
         assert by_name(loose.published["torques"][-1]) == pytest.approx(dict.fromkeys(q, 0.01 * KP))
         return
-    # Undo the payloads and parameters that were good ones.
+    # Undo the valid payloads and parameters.
     for link in robot.link_names:
         loose.send("payload", Payload(link_name=link))
     loose.send("dynamic_parameters", DynamicParameters(name=robot.parameter_names, value=robot.parameters))

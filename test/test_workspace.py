@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tool behind the Makefile: its messages when something is missing, broken or killed."""
+"""The tool behind the Makefile: messages about missing or broken parts, and killed commands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Done = subprocess.CompletedProcess[str]
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with a space in its path, without anything built."""
+    """A checkout with a space in its path and without a build."""
     copy = tmp_path / "a checkout"
     for directory in ("tools", "requirements", "src", "launch", "config"):
         shutil.copytree(ROOT / directory, copy / directory, ignore=shutil.ignore_patterns("__pycache__"))
@@ -37,7 +37,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def fresh(**variables: str) -> dict[str, str]:
-    """The environment of a shell in which no ROS 2 is sourced."""
+    """The environment of a shell without a sourced ROS 2."""
     kept = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
     return {name: os.environ[name] for name in kept if name in os.environ} | variables
 
@@ -47,18 +47,18 @@ def make(checkout: Path, *words: str, **variables: str) -> Done:
 
 
 def build(checkout: Path, python: str | Path = sys.executable, **variables: str) -> str:
-    """Return the one line with which a build fails, beside make's own."""
+    """Return the single line with which a build fails, apart from the output of make."""
     return only_sentence(make(checkout, "build", f"PYTHON={python}", **variables))
 
 
 def run_tool(python: str | Path, program: str, checkout: Path, env: Mapping[str, str]) -> Done:
-    """Run a program that imports the modules of the tool."""
+    """Run a program that imports modules of the tool."""
     path = str(checkout / "tools" / "workspace")
     return finished(python, "-B", "-c", program, env={**env, "PYTHONPATH": path})
 
 
 def only_sentence(done: Done) -> str:
-    """The one line with which a target failed, beside make's own."""
+    """The single line with which a target failed, apart from the output of make."""
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("workspace: ")]
@@ -72,7 +72,7 @@ def test_help_lists_every_target(checkout: Path) -> None:
 
 
 def test_missing_programs_are_named_with_their_packages(checkout: Path, tmp_path: Path) -> None:
-    """On a PATH of links to all programs but some."""
+    """On a PATH with links to all programs except some."""
     programs = tmp_path / "programs"
     programs.mkdir()
     for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
@@ -85,7 +85,7 @@ def test_missing_programs_are_named_with_their_packages(checkout: Path, tmp_path
     assert "apt install build-essential cmake" in sentence
 
 
-def test_no_usable_python_is_said(checkout: Path, tmp_path: Path) -> None:
+def test_a_missing_python_is_reported(checkout: Path, tmp_path: Path) -> None:
     for version in ("", ".14", ".13", ".12", ".11", ".10"):
         program = tmp_path / f"python3{version}"
         program.write_text("#!/bin/sh\nexit 1\n")
@@ -112,7 +112,7 @@ def test_a_path_that_ros_cannot_use_is_refused(checkout: Path) -> None:
     assert "move the checkout" in build(checkout.rename(checkout.with_name("a:b")))
 
 
-def test_a_failed_installation_is_explained_and_tried_again(checkout: Path) -> None:
+def test_a_failed_installation_is_explained_and_repeated(checkout: Path) -> None:
     (checkout / "requirements" / "workspace.txt").write_text("no-such-package-of-ours==1.0\n")
     for _ in range(2):
         done = make(checkout, "build", f"PYTHON={BARE_PYTHON}", PIP_NO_INDEX="1")
@@ -120,8 +120,8 @@ def test_a_failed_installation_is_explained_and_tried_again(checkout: Path) -> N
         assert "no-such-package-of-ours" in done.stderr
 
 
-def test_what_is_no_longer_there_is_removed_and_the_rest_is_kept(checkout: Path) -> None:
-    """A removed source takes what was built of its package along; a build by hand is continued."""
+def test_outdated_files_are_removed_and_the_rest_is_kept(checkout: Path) -> None:
+    """Removing a source rebuilds its package; a manual build is continued."""
     question = """
 import json, packages, environment, layout
 layout.prepare()
@@ -153,10 +153,10 @@ build("interrupted")
     ], done.stderr
 
 
-def test_settings_of_pip_that_lead_elsewhere_are_overruled(checkout: Path, tmp_path: Path) -> None:
-    """An environment for tools, made offline from nothing, with pip told to install elsewhere.
+def test_pip_settings_for_other_paths_are_overruled(checkout: Path, tmp_path: Path) -> None:
+    """An environment for tools, made offline, with pip settings for another target directory.
 
-    A pin for other versions of Python is not looked for.
+    A pin for other versions of Python is ignored.
     """
     (checkout / "requirements" / "bench.txt").write_text("nothing==1 ; python_full_version < '3'\n")
     environment = fresh(PIP_TARGET=str(tmp_path / "elsewhere"), PIP_USER="1", PIP_NO_INDEX="1")
@@ -182,7 +182,7 @@ with lock.exclusive():
 
 
 def test_one_command_at_a_time_and_no_orphans(checkout: Path) -> None:
-    """The second command waits for the first; when that is killed, its processes are ended."""
+    """The second command waits for the first; after that is killed, its processes are ended."""
     (checkout / ".workspace").mkdir()
 
     def holder() -> subprocess.Popen[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states for a loose node."""
+"""Send joint states to a loose node."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ PERIOD = 0.01
 
 
 def send_state(loose: LooseNode, q: Sequence[float] = Q, qd: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-    """Send a joint state of the arm rrp and let a hundredth of a second pass."""
+    """Send a joint state of the arm rrp, and let 0.01 s pass."""
     loose.measure(q, qd)
     loose.pass_time(PERIOD)

@@ -111,7 +111,7 @@ def _built_variables(environment: Environment) -> dict[str, str]:
     """Source colcon's setup file and read the environment back."""
     answer = subprocess.run(
         ["bash", "-c", '. "$0" >&2 && exec env -0', INSTALL / "setup.bash"],
-        # colcon's script does not quote the interpreter's path; the resolved path has no spaces of the checkout.
+        # colcon's script does not quote this path; the resolved one is outside of the checkout.
         env={**environment.variables, "COLCON_PYTHON_EXECUTABLE": str(Path(sys.executable).resolve())},
         capture_output=True,
         check=False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured positions that jump, or come out of order."""
+"""Checks of measured positions that jump or arrive out of order."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def believed() -> BelievedPositions:
     return believed_at(SPEED)
 
 
-def test_one_that_jumps_is_refused_by_name_and_the_last_counts(believed: BelievedPositions) -> None:
-    # The first is a beginning, and the next goes on: three times the velocity limit, and 0.1 rad.
+def test_a_single_jump_is_refused_and_the_last_position_is_kept(believed: BelievedPositions) -> None:
+    # The first position is accepted as a start. Allowed is three times the velocity limit, plus 0.1 rad.
     assert not believed.follows(0.5, positions(0.5))
     assert believed.follows(0.5, positions(0.5))
     assert believed.follows(0.51, positions(0.5 + 3 * SPEED * 0.01 + 0.1))
@@ -47,8 +47,8 @@ def test_one_that_jumps_is_refused_by_name_and_the_last_counts(believed: Believe
 
 
 @pytest.mark.parametrize("step", [0.161, 0.2, 0.22, 0.3, 0.5, 2.0])
-def test_two_that_agree_are_a_new_beginning(step: float, believed: BelievedPositions) -> None:
-    """Also where the robot was moved by little more than it can: a doubt allows no greater distance."""
+def test_two_positions_that_agree_are_a_new_start(step: float, believed: BelievedPositions) -> None:
+    """Also where the robot was moved only slightly too far: after a refusal the tolerance does not grow."""
     believed.follows(1.0, positions(0.0))
     with refused("position-jumps"):
         believed.follows(1.01, positions(step))
@@ -57,18 +57,18 @@ def test_two_that_agree_are_a_new_beginning(step: float, believed: BelievedPosit
     assert believed.follows(1.03, positions(second))
 
 
-def test_one_from_before_the_last_is_refused(believed: BelievedPositions) -> None:
+def test_a_position_older_than_the_last_is_refused(believed: BelievedPositions) -> None:
     believed.follows(1.0, positions(0.0))
     with refused("message-out-of-order", time=0.25):
         believed.follows(0.75, positions(0.0))
-    for k, lift in enumerate((2.0, -2.0, 2.0, -2.0)):  # so are all that jump apart
+    for k, lift in enumerate((2.0, -2.0, 2.0, -2.0)):  # positions that jump each time are refused, too
         with refused("position-jumps"):
             believed.follows(1.01 + 0.01 * k, positions(lift))
     believed.forget()
     assert not believed.follows(0.75, positions(1.5))
 
 
-def test_without_velocity_limits_every_jump_is_believed() -> None:
+def test_without_velocity_limits_every_jump_is_accepted() -> None:
     unlimited = believed_at(0)
     unlimited.follows(1.0, positions(0.0))
     assert unlimited.follows(1.001, positions(100.0))

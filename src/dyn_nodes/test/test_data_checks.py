@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of data, problems as values, and where problems are told: log and /diagnostics."""
+"""Checks of data, problems as values, and their report in the log and on /diagnostics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OLD = Rejection("stamp-too-old", message="joint state", age=0.3, limit=0.1)
 BEYOND = float(np.nextafter(2.0, 3.0))
 
 
-def test_torques_are_clipped_to_their_limits_and_those_that_are_no_torques_refused() -> None:
+def test_torques_are_clipped_to_limits_and_invalid_ones_are_refused() -> None:
     for given, expected in (
         ([0.5, 1e6], [0.5, 1e6]),
         ([[0.5, 1.0], [-2.0, 3.0]], [[0.5, 1.0], [-2.0, 3.0]]),
@@ -72,7 +72,7 @@ def test_text_on_one_line() -> None:
 
 
 def test_problems_that_differ_in_numbers_have_the_same_cause() -> None:
-    """And a refusal has the code of its cause, and names the topic."""
+    """The code of a refusal is that of its cause; it also names the topic."""
     older = Rejection("stamp-too-old", message="joint state", age=0.4, limit=0.1)
     other = Rejection("stamp-too-old", message="reference", age=0.3, limit=0.1)
     assert cause_key(OLD) == cause_key(older) == ("stamp-too-old", "joint state") != cause_key(other)
@@ -85,7 +85,7 @@ def test_problems_that_differ_in_numbers_have_the_same_cause() -> None:
 
 
 class Log:
-    """Complaints with a clock that the test sets."""
+    """The reported problems and a clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 7.0
@@ -93,14 +93,14 @@ class Log:
         self.complaints = Complaints(self.lines.append, 5.0, lambda: self.now)
 
 
-def test_each_cause_is_warned_of_once_in_a_while() -> None:
+def test_each_cause_is_warned_of_once_per_period() -> None:
     log = Log()
     for k in range(80):
         log.complaints.say(f"too old by {k} s", "too old")
         log.complaints.say("another", "another cause")
         log.now += 0.125
     assert log.lines == ["too old by 0 s", "another", "too old by 40 s", "another"]
-    # What is said returns whether it was told.
+    # The return value says whether the problem was logged.
     log = Log()
     assert [log.complaints.say("sentence", "a") for _ in range(2)] == [True, False]
     assert [log.complaints.say("sentence", f"b{k}") for k in range(11)] == [True] * 9 + [False] * 2
@@ -108,7 +108,7 @@ def test_each_cause_is_warned_of_once_in_a_while() -> None:
     assert log.complaints.say("sentence", "a")
 
 
-def test_new_causes_all_the_time_do_not_flood_the_log() -> None:
+def test_new_causes_do_not_flood_the_log() -> None:
     """10 kHz of unknown names for ten seconds."""
     log = Log()
     for k in range(100_000):
@@ -121,7 +121,7 @@ def test_new_causes_all_the_time_do_not_flood_the_log() -> None:
     assert log.lines[-1] == "later"
 
 
-def test_a_sentence_is_made_only_where_it_is_told() -> None:
+def test_a_sentence_is_formatted_only_if_it_is_logged() -> None:
     notice, log = MagicMock(), Log()
     for _ in range(1000):
         log.complaints.say(notice, "cause")
@@ -171,7 +171,7 @@ TOLD: dict[str, tuple[Notice | None, Problem | None, bytes, str, dict[str, str]]
 
 
 @pytest.mark.parametrize("case", TOLD)
-def test_diagnostics_tell_codes_beside_the_sentence(case: str) -> None:
+def test_diagnostics_have_codes_beside_the_sentence(case: str) -> None:
     lasting, passing, *expected = TOLD[case]
     node = Recorder()
     diagnostics = Diagnostics(node, lambda: lasting)  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work in another process that ends in whatever way: whoever waits for it is told."""
+"""Jobs in another process: each end of the process is reported to the node."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FakeNode:
 def outcome_of(
     program: str, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[JobMessage | None, DynError | None, list[JobMessage]]:
-    """What is told of a process that runs this program."""
+    """Return the outcome of a process that runs this program."""
     popen = subprocess.Popen
 
     command = [sys.executable, "-c", program]
@@ -77,7 +77,7 @@ def test_the_result_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome_of("""print('{"answer": {"x": 1}}')""", monkeypatch)[:2] == ({"x": 1}, None)
 
 
-def test_where_no_process_can_be_started_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_raised_if_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control of a robot's joints without node and clock: numbers, limits, bad data."""
+"""Control of a robot's joints without node and clock: values, limits, bad data."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ AT_ONCE = {"watch": NO_RAMPS, "ramp_start": 0.0, "references": REFERENCES, "feed
 
 
 def controller(p: float = 100.0, d: float = 10.0, i: float = 0.0, **settings: object) -> JointController:
-    """A controller without ramps that takes references as they are, unless something else is given."""
+    """A controller without ramps and without limits for references, with other settings where given."""
     gains = PidGains({"p": p, "i": i, "d": d})
     return JointController(ROBOT, ControllerSettings(**{"gains": gains, **AT_ONCE, **settings}))
 
 
 def started(q: Sequence[float] = (0.0, 0.0), **settings: Any) -> JointController:
-    """The same, with a first measurement at time zero."""
+    """The same controller, after a first measurement at time zero."""
     ours = controller(**settings)
     measured(ours, vector(*q), 0.0)
     return ours
@@ -54,7 +54,7 @@ ZERO = vector(0.0, 0.0)
 
 
 def measured(ours: JointController, q: np.ndarray, t: float, qd: np.ndarray = ZERO) -> list[float]:
-    """Torques for a measurement at a time that is that of all clocks."""
+    """Torques for a measurement; all clocks show the given time."""
     return ours.measure(q, qd, t, t).total.tolist()
 
 
@@ -67,7 +67,7 @@ def refer(ours: JointController, q: np.ndarray, t: float, qd: np.ndarray = ZERO)
     ours.refer(GivenMotion(q, qd, ZERO), t, t)
 
 
-def test_the_robot_is_held_where_it_is_found_and_the_last_torques_are_zero() -> None:
+def test_the_robot_is_held_where_it_is_found_and_the_final_torques_are_zero() -> None:
     ours = controller()
     assert measured(ours, vector(0.5, -0.5), 0.0) == [0.0, 0.0]
     assert measured(ours, vector(0.49, -0.48), 0.01, vector(0.1, 0.2)) == pytest.approx([0.0, -4.0])
@@ -75,7 +75,7 @@ def test_the_robot_is_held_where_it_is_found_and_the_last_torques_are_zero() -> 
     assert (last.total.tolist(), last.status) == ([0.0, 0.0], JointTorques.STATUS_ZERO)
 
 
-def test_a_reference_is_followed_with_its_velocity_and_when_they_stop_held_without_it() -> None:
+def test_a_reference_is_followed_with_its_velocity_and_held_without_it_at_the_end() -> None:
     ours = started()
     refer(ours, vector(0.02, 0.05), 0.005, vector(0.1, -0.1))
     torques = measured(ours, vector(0.01, 0.0), 0.01, vector(0.2, 0.1))
@@ -83,8 +83,8 @@ def test_a_reference_is_followed_with_its_velocity_and_when_they_stop_held_witho
     assert resting(ours, ZERO, 2, 14)[-1] == pytest.approx([2.0, 5.0])
 
 
-def test_references_are_carried_to_the_measurement_but_not_far() -> None:
-    """When they stop, the robot is held where they were carried to: torques have no step back."""
+def test_references_are_extrapolated_to_the_measurement_for_a_limited_time() -> None:
+    """When references stop, the robot is held at the extrapolated position: torques do not step back."""
     ours = started(d=0.0, references=ReferenceSettings(carry=0.02))
     refer(ours, vector(0.01, 0.01), 0.005, vector(0.5, -0.5))
     assert measured(ours, ZERO, 0.01) == pytest.approx([100 * (0.01 + 0.0025), 100 * (0.01 - 0.0025)])
@@ -92,12 +92,12 @@ def test_references_are_carried_to_the_measurement_but_not_far() -> None:
         assert torques == pytest.approx([100 * 0.02, 0.0])
 
 
-def test_the_integral_takes_away_what_stays() -> None:
+def test_the_integral_removes_a_constant_error() -> None:
     ours = started(p=0.0, d=0.0, i=50.0)
     assert resting(ours, vector(-0.1, 0.0), 1, 101)[-1] == pytest.approx([5.0, 0.0], rel=0.01)
 
 
-def test_gains_by_joint_come_before_the_general_ones() -> None:
+def test_gains_of_a_joint_override_the_general_ones() -> None:
     gains = PidGains({"p": 100.0}, {"p": {"b": 7.0}})
     ours = JointController(ROBOT, ControllerSettings(**{"gains": gains, **AT_ONCE}))
     measured(ours, ZERO, 0.0)
@@ -107,7 +107,7 @@ def test_gains_by_joint_come_before_the_general_ones() -> None:
 
 
 def test_gains_follow_from_a_frequency_and_the_inertia() -> None:
-    """Joint b carries 1 kg m^2, joint a that and as much of its own; both turn about the same axis."""
+    """Joint b carries 1 kg m^2, joint a carries b and another 1 kg m^2; both turn about the same axis."""
     gains = PidGains({"i": 3.0}, {"d": {"b": 0.5}}, natural_frequency=2.0, damping=0.7)
     w = 2.0 * np.pi * 2.0
     assert not gains.none
@@ -132,14 +132,14 @@ def test_a_trajectory_is_followed_from_where_the_robot_is_held() -> None:
     ours = started((0.2, 0.0))
     ours.follow(points([0.04], [0.24]), 0.0, None, 0.0)
     for k, (wanted, velocity) in enumerate([(0.20625, 1.125), (0.22, 1.5), (0.23375, 1.125), (0.24, 0.0)], 1):
-        # A cubic from rest to rest: 3 s^2 - 2 s^3 of the way at the part s of the time.
+        # A cubic from rest to rest: 3 s^2 - 2 s^3 of the way at the fraction s of the time.
         torques = measured(ours, vector(0.2, 0.0), k * PERIOD_S)
         assert torques == pytest.approx([min(100.0 * (wanted - 0.2) + 10.0 * velocity, 10.0), 0.0], abs=1e-9)
     assert measured(ours, vector(0.24, 0.0), 0.05) == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
-def test_the_next_trajectory_begins_where_the_last_one_has_ended() -> None:
-    """And it is refused where another clock stamped it."""
+def test_the_next_trajectory_begins_where_the_last_one_ended() -> None:
+    """It is refused if its stamp is from another clock."""
     ours = started()
     with refused("trajectory-stamp-too-late", ahead=1e8, limit=3600.0):
         ours.follow(points([1.0], [0.1]), 0.0, 1e8, 0.0)
@@ -151,7 +151,7 @@ def test_the_next_trajectory_begins_where_the_last_one_has_ended() -> None:
     assert measured(ours, vector(0.5, 0.0), 1.51)[0] == pytest.approx(0.0, abs=1.0)
 
 
-def test_an_empty_trajectory_stops_and_any_needs_joint_states() -> None:
+def test_an_empty_trajectory_stops_and_trajectories_need_joint_states() -> None:
     ours = controller()
     for t in (0.0, 0.5):
         with refused("joint-state-missing"):
@@ -162,7 +162,7 @@ def test_an_empty_trajectory_stops_and_any_needs_joint_states() -> None:
     ours.follow(None, 0.02, None, 0.02)
     for k in (2, 3, 4, 8):
         assert measured(ours, ZERO, k * PERIOD_S) == pytest.approx([100.0 * 0.02, 0.0])
-    # After references that have stopped one begins at rest.
+    # After references have stopped, a trajectory begins at rest.
     ours = started(d=0.0)
     refer(ours, vector(0.05, 0.0), 0.0, vector(0.5, 0.0))
     resting(ours, ZERO, 1, 21)
@@ -171,7 +171,7 @@ def test_an_empty_trajectory_stops_and_any_needs_joint_states() -> None:
         assert torques == pytest.approx([100.0 * 0.05, 0.0])
 
 
-def test_torques_are_within_the_limits_of_the_description_with_the_feedforward() -> None:
+def test_torques_with_feedforward_are_within_effort_limits() -> None:
     ours = controller()
     ours.feed(vector(8.0, -30.0), 0.0)
     measured(ours, ZERO, 0.0)
@@ -182,7 +182,7 @@ def test_torques_are_within_the_limits_of_the_description_with_the_feedforward()
 
 
 def test_at_its_limit_the_integral_does_not_wind_up() -> None:
-    """The feedforward alone is at the limit for a second; when it is gone, so is the torque."""
+    """The feedforward alone is at the limit for a second; without it, the torque returns to zero at once."""
     ours = started(p=0.0, d=0.0, i=50.0)
     for k in range(1, 101):
         ours.feed(vector(10.0, 0.0), k * PERIOD_S)
@@ -191,7 +191,7 @@ def test_at_its_limit_the_integral_does_not_wind_up() -> None:
     assert measured(ours, vector(-0.1, 0.0), 1.01)[0] < 0.2
 
 
-def test_a_feedforward_that_stops_fades_out_and_the_first_torques_come_with_a_ramp() -> None:
+def test_a_feedforward_that_stops_fades_out_and_the_first_torques_ramp_up() -> None:
     ours = controller(p=0.0, feedforward=WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.0))
     ours.feed(vector(4.0, 0.0), 0.0)
     torques = [a for a, _ in resting(ours, ZERO, 0, 50)]
@@ -214,24 +214,24 @@ def fed(ours: JointController, begin: int, end: int) -> list[float]:
 
 
 def idled(ours: JointController, begin: float, end: float) -> list[Output]:
-    """What is sent from one time to another without data."""
+    """Torques that are sent between two times without data."""
     outputs = (ours.idle(t) for t in np.arange(begin, end, PERIOD_S).tolist())
     return [output for output in outputs if output is not None]
 
 
-def test_without_joint_states_torques_go_to_zero_and_then_the_robot_is_held_where_it_is() -> None:
+def test_without_joint_states_torques_go_to_zero_and_then_the_robot_is_held() -> None:
     ours = controller(watch=RAMPS)
     fed(ours, 0, 40)
     sent = [output.total[0] for output in idled(ours, 0.4, 1.0)]
     assert sent[-1] == 0.0
     assert sent == sorted(sent, reverse=True)
     assert ours.stage.watch.status is Status.STOPPED
-    # It has fallen. What it was to do before is not caught up.
+    # The robot has fallen. The motion that it missed is not made up.
     torques = resting(ours, vector(0.8, 0.0), 100, 140)
     assert torques[0] == torques[-1] == [0.0, 0.0]
-    # With reaction stop nothing is sent.
+    # With the reaction stop nothing is sent.
     assert idled(started(watch=WatchSettings(timeout=0.1, reaction="stop")), 0.05, 1.0) == []
-    # Data that comes late because the node was late counts as missing: the watch could not look in between.
+    # Late data counts as missing if the node itself was late, as the watchdog could not run in between.
     ours = controller(watch=RAMPS)
     resting(ours, ZERO, 0, 100)
     assert measured(ours, vector(0.5, 0.0), 5.0) == [0.0, 0.0]
@@ -246,7 +246,7 @@ def test_joint_states_that_jump_once_or_are_out_of_order_are_refused() -> None:
     measured(ours, ZERO, 1.0)
     with refused("message-out-of-order", message="joint state", time=0.5):
         ours.measure(ZERO, ZERO, 0.5, 1.01)
-    # A robot that is elsewhere twice is held there, with a ramp.
+    # A robot that is elsewhere in two messages is held there, with a ramp.
     ours = controller(watch=WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.2))
     fed(ours, 0, 100)
     with refused("position-jumps", joint="a"):
@@ -274,7 +274,7 @@ def test_references_that_jump_are_refused_and_the_last_one_stays() -> None:
         ((1e3, 0.0), (1e6, 0.0), "a", "velocity", 2.2),
     ],
 )
-def test_references_that_are_faster_than_a_joint_are_refused_and_the_last_one_stays(
+def test_references_above_the_joint_speed_are_refused_and_the_last_one_stays(
     qd: tuple[float, ...], qdd: tuple[float, ...] | None, joint: str, quantity: str, limit: float
 ) -> None:
     ours = started()
@@ -286,7 +286,7 @@ def test_references_that_are_faster_than_a_joint_are_refused_and_the_last_one_st
     assert measured(ours, ZERO, 0.01) == pytest.approx([1.0, 2.0])
 
 
-def test_references_as_fast_as_the_joints_are_taken() -> None:
+def test_references_at_the_joint_speed_are_accepted() -> None:
     fast = ReferenceSettings(max_speed=1e4, carry=0.0)
     for settings, speed, rate in ((fast, 1e3, 1e6), (REFERENCES, 2.0, 4000.0)):
         motion = GivenMotion(ZERO, vector(speed, -speed), vector(rate, -rate))

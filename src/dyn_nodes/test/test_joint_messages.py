@@ -39,7 +39,7 @@ def reference_reader(passive: Sequence[str] = ()) -> JointReader:
     return JointReader(JOINTS, "reference", others=False, passive=passive)
 
 
-def test_positions_are_in_the_order_of_the_robot_whatever_the_message_has() -> None:
+def test_positions_are_in_the_order_of_the_robot_for_any_order_in_the_message() -> None:
     """Values without a name are ignored, and names may change from message to message."""
     reader = state_reader()
     assert reader.positions(["elbow", "shoulder"], [2.0, 1.0, 9.0]).tolist() == [1.0, 2.0]
@@ -57,7 +57,7 @@ def test_positions_are_in_the_order_of_the_robot_whatever_the_message_has() -> N
     assert q.tolist() == [1.0, 2.0]  # a copy
 
 
-def test_messages_with_other_joints_do_not_concern_the_robot() -> None:
+def test_messages_with_other_joints_are_ignored() -> None:
     for names, concerned in ((["elbow"], True), (["gripper"], False), ([], False)):
         assert state_reader().concerns(names) is concerned
 
@@ -73,7 +73,7 @@ def test_messages_with_other_joints_do_not_concern_the_robot() -> None:
         (["shoulder", "elbow"], [-math.inf, 1.0], BAD, {"joint": "shoulder", "given": -math.inf}),
     ],
 )
-def test_positions_that_cannot_be_used(
+def test_unusable_positions_are_refused(
     names: list[str], numbers: list[float], code: str, values: dict[str, Any]
 ) -> None:
     with refused(code, message="joint state", **values):
@@ -86,7 +86,7 @@ def measured(velocities: list[float], read: bool = True) -> np.ndarray | None:
 
 
 def test_measured_velocities() -> None:
-    not_measured = [math.nan, math.nan]  # by joint_state_broadcaster
+    not_measured = [math.nan, math.nan]  # joint_state_broadcaster sends these
     for given in ([], [3.0, 4.0], not_measured, [3.0, math.nan], [3.0]):
         assert measured(given, read=False) is None
     assert measured([]) is measured(not_measured) is None
@@ -116,13 +116,13 @@ def test_references_may_lack_derivatives_but_no_joint() -> None:
         ({"acceleration": [1.0, math.inf]}, BAD, {"joint": "elbow", "quantity": "acceleration"}),
     ],
 )
-def test_references_that_cannot_be_used(fields: dict[str, Any], code: str, values: dict[str, Any]) -> None:
+def test_unusable_references_are_refused(fields: dict[str, Any], code: str, values: dict[str, Any]) -> None:
     message = JointReference(**{"name": list(JOINTS), "position": [1.0, 2.0], **fields})
     with refused(code, message="reference", **values):
         reference_motion(message, reference_reader())
 
 
-def test_passive_joints_may_be_named_and_left_open() -> None:
+def test_passive_joints_may_be_named_and_may_lack_values() -> None:
     reader = reference_reader(["rod", "link", "crank"])
     message = JointReference(name=["rod", "elbow", "shoulder", "link"], position=[7.0, 2.0, 1.0, math.nan])
     given = reference_motion(message, reader)
@@ -138,7 +138,7 @@ def test_passive_joints_may_be_named_and_left_open() -> None:
 
 @pytest.mark.parametrize("field", ["reference", "desired"])
 def test_the_state_of_a_controller_is_a_reference(field: str) -> None:
-    """Of the old and the new version of control_msgs, which need not be installed."""
+    """From the old and the new version of control_msgs, which need not be installed."""
     q, qd = array("d", [2.0, 1.0]), array("d", [4.0, 3.0])
     point = SimpleNamespace(positions=q, velocities=qd, accelerations=array("d"))
     state = SimpleNamespace(joint_names=("elbow", "shoulder"), **{field: point})
@@ -177,7 +177,7 @@ ROBOT = dyn_core.load_robot(f'<robot name="arm"><link name="base"/>{LINKS}</robo
 
 
 def test_efforts_without_and_with_names() -> None:
-    """By default arrays are of all actuated joints; joints without a value get zero."""
+    """By default arrays have all actuated joints; joints without a value get zero."""
     assert CommandOrder(ROBOT, ["c", "a"]).efforts([3.0, 1.0]).tolist() == [1.0, 0.0, 3.0]
     assert CommandOrder(ROBOT, []).names == ("a", "c")
     assert named_efforts("torques", ("a", "b", "c"), ["c"], [5.0]).tolist() == [0.0, 0.0, 5.0]
@@ -207,7 +207,7 @@ def named(names: list[str], numbers: list[float]) -> object:
         (named, ["a", "b"], [1.0, -math.inf], "effort-implausible", {"joint": "b", "given": -math.inf}),
     ],
 )
-def test_efforts_that_cannot_be_used(
+def test_unusable_efforts_are_refused(
     efforts: Callable[..., object], names: list[str], numbers: list[float], code: str, values: dict[str, Any]
 ) -> None:
     with refused(code, **({"message": "torques"} if efforts is named else {}), **values):
@@ -215,7 +215,7 @@ def test_efforts_that_cannot_be_used(
 
 
 class Topic:
-    """A publisher that keeps what rclpy reads from its bytes."""
+    """A publisher that records the message that rclpy reads from its bytes."""
 
     def __init__(self, kind: type) -> None:
         self._kind = kind

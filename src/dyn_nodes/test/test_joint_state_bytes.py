@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states from bytes, beside what rclpy makes of the same bytes."""
+"""Joint states read from bytes, compared with rclpy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBERS = st.lists(st.floats(width=64), max_size=6)
 
 @st.composite
 def joint_states(draw: st.DrawFn) -> JointState:
-    """Any joint state, with as many numbers of each kind as there happen to be."""
+    """Any joint state, with any number of values of each kind."""
     numbers = {field: array("d", draw(NUMBERS)) for field in ("position", "velocity", "effort")}
     message = JointState(name=draw(st.lists(TEXTS, max_size=4)), **numbers)
     message.header.frame_id = draw(TEXTS)
@@ -35,7 +35,7 @@ def joint_states(draw: st.DrawFn) -> JointState:
 
 
 def assert_read(reader: JointStateBytes, raw: bytes) -> None:
-    """What the reader says is what rclpy says of the same bytes."""
+    """Check that the reader gives the same as rclpy for the same bytes."""
     states, message = reader.read(raw), deserialize_message(raw, JointState)
     stamp = message.header.stamp
     assert (states.stamp.sec, states.stamp.nanosec, states.name) == (stamp.sec, stamp.nanosec, message.name)
@@ -45,10 +45,10 @@ def assert_read(reader: JointStateBytes, raw: bytes) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(joint_states(), min_size=1, max_size=4), st.lists(NUMBERS, min_size=3, max_size=3))
-def test_the_reader_says_what_rclpy_says(messages: Sequence[JointState], others: list[list[float]]) -> None:
+def test_the_reader_agrees_with_rclpy(messages: Sequence[JointState], others: list[list[float]]) -> None:
     reader = JointStateBytes()
     for message, k in itertools.product(messages, range(3)):
-        if k:  # the same places, other numbers
+        if k:  # the same layout, other numbers
             arrays = (message.position, message.velocity, message.effort)
             for numbers, other in zip(arrays, others, strict=True):
                 numbers[: len(other)] = array("d", other[: len(numbers)])
@@ -58,7 +58,7 @@ def test_the_reader_says_what_rclpy_says(messages: Sequence[JointState], others:
 
 @pytest.fixture
 def deserialized(monkeypatch: pytest.MonkeyPatch) -> Mock:
-    """Its calls are the messages that rclpy had to read."""
+    """Its calls are the messages that rclpy deserialised."""
     monkeypatch.setattr(decoding, "deserialize_message", Mock(wraps=deserialize_message))
     return decoding.deserialize_message
 
@@ -68,7 +68,7 @@ def state(names: Sequence[str], value: float = 1.0, velocities: bool = True) -> 
     return JointState(name=list(names), position=x, velocity=x if velocities else [], effort=x)
 
 
-def test_rclpy_reads_each_kind_of_message_once(deserialized: Mock) -> None:
+def test_rclpy_deserialises_each_layout_once(deserialized: Mock) -> None:
     reader = JointStateBytes()
     arm, gripper = ["shoulder", "elbow"], ["finger"]
     for value in range(10):
@@ -88,7 +88,7 @@ def test_padding_may_have_any_value(deserialized: Mock) -> None:
     assert deserialized.call_count == 1
 
 
-def test_other_names_of_the_same_length_are_seen_and_what_came_before_does_not_change() -> None:
+def test_other_names_of_the_same_length_are_detected_and_earlier_results_are_kept() -> None:
     reader = JointStateBytes()
     for names in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "b"]):
         assert reader.read(serialize_message(state(names))).name == names
@@ -96,8 +96,8 @@ def test_other_names_of_the_same_length_are_seen_and_what_came_before_does_not_c
     assert [states.position[0] for states in early] == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_numbers_of_another_kind_are_not_velocities() -> None:
-    """One velocity and no effort is as long as no velocity and one effort."""
+def test_an_effort_is_not_taken_for_a_velocity() -> None:
+    """One velocity and no effort have the same length as no velocity and one effort."""
     one, none = state(["a"]), state(["a"], velocities=False)
     one.effort = array("d")
     raws = [serialize_message(message) for message in (one, none)]
@@ -107,8 +107,8 @@ def test_numbers_of_another_kind_are_not_velocities() -> None:
             assert_read(reader, raw)
 
 
-def test_another_order_of_bytes_is_left_to_rclpy(deserialized: Mock) -> None:
-    """As a machine that has it would send it, without names and numbers."""
+def test_another_byte_order_is_left_to_rclpy(deserialized: Mock) -> None:
+    """As from a big-endian machine, without names and numbers."""
     big = bytes(4) + struct.pack(">3i", 5, 7, 1) + bytes(20)  # the stamp, and the length of an empty text
     reader = JointStateBytes()
     for _ in range(3):
@@ -117,7 +117,7 @@ def test_another_order_of_bytes_is_left_to_rclpy(deserialized: Mock) -> None:
     assert deserialized.call_count == 3
 
 
-def test_half_a_message_is_refused_and_memory_of_kinds_is_limited() -> None:
+def test_half_a_message_is_refused_and_memory_for_layouts_is_limited() -> None:
     reader = JointStateBytes()
     raw = serialize_message(state(["shoulder", "elbow"]))
     reader.read(raw)

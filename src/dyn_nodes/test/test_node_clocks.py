@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks of nodes: schedules, clocks that are set, stamps, delayed samples, simulated time."""
+"""Clocks of nodes: schedules, clock steps, stamps, delayed samples, simulated time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def schedule(t: float = 0.0) -> RateSchedule:
     return made
 
 
-def test_a_timer_that_is_early_or_late_misses_nothing() -> None:
+def test_an_early_or_late_timer_misses_no_period() -> None:
     made, random = schedule(5.0), np.random.default_rng(0)
     calls = 5.0 + PERIOD_S * (np.arange(1000) + random.uniform(-0.45, 1.5, 1000))
     times = [time for t in sorted(calls.tolist()) for time in made.due(t)]
@@ -48,7 +48,7 @@ def test_each_time_is_due_once_and_a_long_overrun_is_not_caught_up() -> None:
 
 
 @pytest.mark.parametrize(("back", "next_time"), [(0.1, 200.0 - 0.1), (100.0, 100.0), (0.9 * PERIOD_S, None)])
-def test_a_schedule_begins_again_where_the_clock_goes_back_but_not_for_jitter(
+def test_a_schedule_restarts_where_the_clock_goes_back_but_not_for_jitter(
     back: float, next_time: float | None
 ) -> None:
     made = schedule(200.0)
@@ -58,7 +58,7 @@ def test_a_schedule_begins_again_where_the_clock_goes_back_but_not_for_jitter(
     assert list(made.due(after)) == [pytest.approx(after)]
 
 
-def test_clocks_that_run_alike_were_not_set_however_rarely_they_are_compared() -> None:
+def test_clocks_that_run_alike_give_no_step_however_rarely_they_are_compared() -> None:
     watch = ClockWatch(0.1)
     for now in (0.0, 0.01, 5.0, 1000.0):
         assert not watch.was_set(1e9 + now * 1.00001, now, now)
@@ -70,7 +70,7 @@ def test_clocks_that_run_alike_were_not_set_however_rarely_they_are_compared() -
 
 
 @pytest.mark.parametrize("by", [-3600.0, -0.11, 0.11, 3600.0])
-def test_a_clock_that_was_set_is_noticed_once_and_not_after_a_restart(by: float) -> None:
+def test_a_clock_step_is_reported_once_and_not_after_a_restart(by: float) -> None:
     watch = ClockWatch(0.1)
     watch.was_set(50.0, 1.0, 1.0)
     assert watch.was_set(50.01 + by, 1.01, 1.01)
@@ -85,7 +85,7 @@ def between(clock: Clock, time: NodeTime) -> bool:
     return before <= ours <= after
 
 
-def test_node_time_is_that_of_the_system_and_follows_simulated_time() -> None:
+def test_node_time_is_system_time_or_simulated_time() -> None:
     for kind in (ClockType.ROS_TIME, ClockType.SYSTEM_TIME, ClockType.STEADY_TIME):
         of_system = Clock(clock_type=kind)
         time = NodeTime(of_system)
@@ -110,7 +110,7 @@ OFFSET_S = 1000.0
 
 
 def readings(pauses: Sequence[float]) -> Iterator[float]:
-    """Each reading of a clock takes 1 us; pauses come before some of them."""
+    """Each reading of a clock takes 1 us; some readings come after a pause."""
     now = 0.0
     for pause in chain(pauses, repeat(0.0)):
         now += 1e-6 + pause
@@ -122,7 +122,7 @@ def readings(pauses: Sequence[float]) -> Iterator[float]:
     [
         *(([], 5e-5), ([0.1], 5e-5), ([0.0, 0.1], 5e-5), ([0.0, 0.0, 0.1], 5e-5)),
         *(([0.0, 0.1, 0.0, 0.0, 0.0, 0.1], 5e-5), ([0.0, 0.1, 0.0] * 4, 5e-5)),
-        ([0.1] * 1000, 0.3),  # it ends, even so
+        ([0.1] * 1000, 0.3),  # it ends despite this
     ],
 )
 def test_two_clocks_are_read_at_the_same_moment(pauses: Sequence[float], apart: float) -> None:
@@ -135,7 +135,7 @@ EPOCH_NS = 1_700_000_000 * 10**9
 
 
 @pytest.mark.parametrize("by", [-3600.0, -0.2, 0.2, 3600.0])
-def test_stamps_report_once_that_the_system_clock_was_set(by: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stamps_report_a_step_of_the_system_clock_once(by: float, monkeypatch: pytest.MonkeyPatch) -> None:
     now, ahead = [10.0], [0.0]
     monkeypatch.setattr(NodeTime, "nanoseconds", lambda _: EPOCH_NS + round(1e9 * (now[0] + ahead[0])))
     told: list[float] = []
@@ -155,7 +155,7 @@ def test_stamps_report_once_that_the_system_clock_was_set(by: float, monkeypatch
     stamps.close()
 
 
-def test_stamps_report_simulated_time_that_leaps_and_not_one_that_goes_fast() -> None:
+def test_stamps_report_leaps_of_simulated_time_but_not_fast_time() -> None:
     clock = ROSClock()
     clock._set_ros_time_is_active(True)
 
@@ -185,8 +185,8 @@ def earlier_samples(times: Iterable[float]) -> list[int | None]:
     return earlier
 
 
-def test_a_delayed_sample_is_a_span_old_and_not_much_older() -> None:
-    """And they begin again where time goes back."""
+def test_a_delayed_sample_is_as_old_as_its_span_and_hardly_older() -> None:
+    """Samples start again where time goes back."""
     earlier = earlier_samples(0.01 * k for k in range(1000))
     assert earlier[:10] == [None] * 10
     assert all(e is not None and 10 <= k - e <= 22 for k, e in enumerate(earlier[10:], start=10))
@@ -197,7 +197,7 @@ STEP_S = 0.001
 
 
 def simulated(pacing: Pacing, begin: float, end: float, cost_s: float, tick_s: float = 0.001) -> int:
-    """Periods that are simulated from `begin` to `end` when each takes `cost_s` of the clock."""
+    """Periods simulated from `begin` to `end` if each takes `cost_s` of the clock."""
     now, done = begin, 0
     while now < end:
         now += tick_s
@@ -216,14 +216,14 @@ def test_periods_keep_up_with_the_clock(factor: float) -> None:
     assert pacing.real_time_factor(103.0) == pytest.approx(factor, rel=0.01)
 
 
-def test_no_drift_over_a_million_periods_and_a_slow_machine_simulates_fewer_and_says_so() -> None:
-    """Periods that begin late by chance."""
+def test_a_million_periods_have_no_drift_and_a_slow_machine_reports_its_factor() -> None:
+    """Periods begin late at random."""
     pacing = Pacing(STEP_S, 1.0, 0.0)
     assert simulated(pacing, 0.0, 1000.0, 0.0, tick_s=0.00137) == pytest.approx(1_000_000, abs=2)
     pacing = Pacing(STEP_S, 1.0, 0.0)
     assert simulated(pacing, 0.0, 5.0, 0.004) == pytest.approx(5.0 / 0.004, rel=0.01)
     assert pacing.real_time_factor(5.0) == pytest.approx(0.25, rel=0.02)
-    # The factor is not known before a second is over.
+    # The factor is known only after a second.
     pacing = Pacing(STEP_S, 1.0, 0.0)
     assert pacing.real_time_factor(0.5) is None
     pacing.restart(2.0)

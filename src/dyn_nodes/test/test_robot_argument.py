@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots that arguments of launch files name, and files of parameters; launch is not needed."""
+"""Robots as arguments of launch files, and parameter files; launch is not needed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def program(directory: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a program with the name of xacro the only one that is found."""
+    """Make a program named xacro the only one on the path."""
     file = directory / "xacro"
     file.write_text(f"#!{SHELL}\n{text}\n")
     file.chmod(0o755)
@@ -62,7 +62,7 @@ def test_an_installed_robot_or_file_becomes_a_path(directory: Path, monkeypatch:
     for path in ("arm.urdf", "~/arm.urdf"):
         assert robot_parameters(description_file=path) == {"description_file": file}
     assert existing("params_file", "side.yaml") == side
-    # An installed robot has its own side file.
+    # An installed robot comes with its side file.
     installed = find_robot("rx90")
     parameters = {"description_file": str(installed), "side_file": str(installed.with_suffix(".yaml"))}
     assert robot_parameters("rx90") == parameters
@@ -71,7 +71,7 @@ def test_an_installed_robot_or_file_becomes_a_path(directory: Path, monkeypatch:
     assert "side_file" not in robot_parameters(file)
 
 
-def test_xacro_gets_file_and_arguments_as_they_are_and_is_quoted_where_it_fails(
+def test_xacro_gets_file_and_arguments_unchanged_and_its_error_is_quoted(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(directory, 'for word in "$@"; do echo "<$word>"; done; echo told >&2', monkeypatch)
@@ -123,7 +123,9 @@ MISTAKES: list[tuple[dict[str, str], str, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("given", "code", "values"), MISTAKES)
-def test_mistakes(given: dict[str, str], code: str, values: dict[str, str], directory: Path) -> None:
+def test_wrong_arguments_are_refused(
+    given: dict[str, str], code: str, values: dict[str, str], directory: Path
+) -> None:
     with refused(code, **values):
         robot_parameters(**{name: text.format(directory=directory) for name, text in given.items()})
 
@@ -140,7 +142,7 @@ def test_a_description_has_the_needed_element(directory: Path) -> None:
         assert description_text(given, "ros2_control") == text
 
 
-# Files of parameters: rcl itself is the oracle
+# Parameter files, compared with rcl itself
 
 PATTERNS = ["arm", "/arm", "/**/arm", "/**", "/*/arm", "/left/arm", "left: {arm}", "/left/**/arm", "/*/*/arm"]
 NODES = ["/arm", "/left/arm", "/left/deep/arm", "/right/arm"]
@@ -148,8 +150,8 @@ NODES = ["/arm", "/left/arm", "/left/deep/arm", "/right/arm"]
 
 @pytest.mark.parametrize("name", NODES)
 @pytest.mark.parametrize("pattern", [*PATTERNS, "/other"])
-def test_a_file_applies_where_rcl_says_so(pattern: str, name: str, tmp_path: Path) -> None:
-    """A file for nodes of other names is no mistake."""
+def test_parameter_files_apply_to_the_same_nodes_as_in_rcl(pattern: str, name: str, tmp_path: Path) -> None:
+    """A file for nodes of other names is not an error."""
     file = str(tmp_path / "parameters.yaml")
     values = "{ros__parameters: {given: true}}"
     nested = pattern.replace(": {arm}", ": {arm: " + values + "}")
@@ -230,7 +232,7 @@ UNUSABLE: list[tuple[str, str, str, dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("kind", "parameters", "code", "values"), UNUSABLE)
-def test_controllers_that_take_no_torques(
+def test_controllers_without_effort_commands_are_refused(
     kind: str, parameters: str, code: str, values: dict[str, object], tmp_path: Path
 ) -> None:
     file = written(tmp_path, kind, parameters)
@@ -239,7 +241,7 @@ def test_controllers_that_take_no_torques(
     assert (caught.value.file, caught.value.line) == (file, 2 if code == "node-not-list" else None)
 
 
-def test_controllers_that_are_not_in_the_file(tmp_path: Path) -> None:
+def test_controllers_missing_in_the_file_are_refused(tmp_path: Path) -> None:
     file = written(tmp_path, GROUP, "joints: [a]")
     other = tmp_path / "other.yaml"
     other.write_text("own: {ros__parameters: {joints: [a]}}")

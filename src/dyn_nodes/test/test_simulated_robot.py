@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands around a simulator: brakes, commands and pushes that end, faults."""
+"""Brakes, commands, pushes and faults around a simulator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEP_S = 0.01
 
 
 def slider(*, position_limits: bool = True, **surroundings: float | bool) -> SimulatedRobot:
-    """2 kg that slide level and without friction."""
+    """2 kg that slide horizontally without friction."""
     settings = SimulationSettings(step=STEP_S, position_limits=position_limits)
     return SimulatedRobot(Simulator(dyn_core.load_robot(SLIDER), settings), **surroundings)
 
@@ -42,7 +42,7 @@ def test_the_last_command_acts_until_its_timeout_if_it_has_one() -> None:
     robot = slider(command_timeout=0.1)
     assert not robot.timed_out
     robot.command(np.array([2.0]))
-    assert advance(robot, 100) == pytest.approx(0.11)  # the period that begins when it is due has it
+    assert advance(robot, 100) == pytest.approx(0.11)  # still exerted in the period of its timeout
     assert robot.timed_out
     robot.command(np.array([2.0]))
     assert not robot.timed_out
@@ -60,7 +60,7 @@ def test_brakes_hold_until_the_first_command_and_again_after_a_reset() -> None:
     assert advance(robot, 10) == 0.0
 
 
-def test_pushes_on_links_end_each_in_its_time_and_at_once_when_they_are_zero() -> None:
+def test_each_push_ends_after_its_duration_or_at_once_when_set_to_zero() -> None:
     """4 N on 2 kg for 0.1 s give 0.2 m/s."""
     robot = slider(wrench_timeout=0.1)
     robot.push(along_x("block", 4.0))
@@ -73,7 +73,7 @@ def test_pushes_on_links_end_each_in_its_time_and_at_once_when_they_are_zero() -
     assert advance(robot, 5) == pytest.approx(0.3)
 
 
-def test_after_a_fault_the_robot_stands_where_it_was_until_it_is_reset() -> None:
+def test_after_a_fault_the_robot_stands_still_until_a_reset() -> None:
     robot = slider(position_limits=False)
     robot.command(np.array([1.0]))
     advance(robot, 10)
@@ -93,7 +93,7 @@ def test_after_a_fault_the_robot_stands_where_it_was_until_it_is_reset() -> None
     assert advance(robot, 10) == pytest.approx(0.1)
 
 
-def test_joints_are_put_by_name_and_end_a_fault() -> None:
+def test_setting_joints_by_name_ends_a_fault() -> None:
     robot = slider(position_limits=False)
     robot.push(along_x("block", 1e9))
     robot.advance()
@@ -105,7 +105,7 @@ def test_joints_are_put_by_name_and_end_a_fault() -> None:
 
 
 def test_payloads_stay_with_links_of_the_same_name() -> None:
-    """One that was put down is not held again, and one of a link that is gone is named."""
+    """A removed payload does not come back; a payload whose link is gone is named."""
     before, after, point = slider(), slider(), ((0.0,) * 3, (0.0,) * 6)
     after.attach("block", 2.0, *point)
     assert (after.take_payloads(before), dict(after.simulator.payloads)) == ([], {})
