@@ -23,7 +23,7 @@ from dyn_nodes.launch_description import (
 _OF_CONTROLLER = [
     ("~/feedforward", "feedforward/torques"),
     ("~/reference", "feedforward/reference"),
-    # Both follow the same trajectories: those that feedforward has found good.
+    # Both follow the trajectories that feedforward has accepted.
     ("~/joint_trajectory", "feedforward/joint_trajectory_effort"),
 ]
 
@@ -39,7 +39,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
             "simulation",
             [file, robot, {"model_error": model_error, "publish_clock": clock}],
             remappings=[("~/torques", "controller/torques")],
-            # It makes the time that the others take.
+            # It publishes the simulated time of the other nodes.
             use_sim_time=False,
         ),
         node(context, "feedforward", [file, robot, optional(context, "mode")]),

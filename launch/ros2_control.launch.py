@@ -50,7 +50,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
             parameters=[exact({"robot_description": text}), common],
             **where,
         ),
-        # Torques come before the controller that takes them.
+        # Torques start before the controller that receives them.
         node(
             context,
             "feedforward",
