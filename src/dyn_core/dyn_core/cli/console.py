@@ -66,7 +66,7 @@ class Output(NamedTuple):
 
 
 _STYLES = {"error": "red", "warning": "yellow", "note": "dim"}
-"""By severity."""
+"""Style of a message by severity."""
 
 
 def print_output(output: Output) -> None:
@@ -185,7 +185,7 @@ def _rich_bar() -> Progress:
 STANDARD_INPUT = "-"
 """The path that stands for standard input: ``xacro robot.xacro | dyn check -``."""
 INPUT_NAME = "standard input"
-"""Its name in messages."""
+"""Name of standard input in messages."""
 
 
 def input_stream(expected: str) -> BinaryIO:

@@ -252,7 +252,7 @@ def find(folder: Path, key: str) -> Path | None:
 
 
 class Usage(NamedTuple):
-    """What a cache holds."""
+    """Contents of a cache."""
 
     programs: int
     size: int  # bytes

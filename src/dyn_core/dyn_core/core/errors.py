@@ -24,7 +24,7 @@ _About = TypeVar("_About", bound="_Report")
 
 
 class _Report(Exception):
-    """What errors and warnings have in common; `DynError` has the list of the attributes."""
+    """Common base of errors and warnings; `DynError` has the list of the attributes."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class _Report(Exception):
 
     @property
     def detail(self) -> Message:
-        """What there is to say, without place and file."""
+        """The sentence without place and file."""
         return (
             Message(self.code, **self.values)
             if self.code

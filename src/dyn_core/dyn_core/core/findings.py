@@ -13,16 +13,16 @@ from dyn_core.core.messages import Message, listed, message_entries, shortened
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is in a text: ``joint 'elbow', <mimic> (line 7)``."""
+    """A place in a text: ``joint 'elbow', <mimic> (line 7)``."""
 
-    kind: str = ""  # what is there: ``"joint"``, ``"loops[2]"``; empty where only the line is known
+    kind: str = ""  # the element: ``"joint"``, ``"loops[2]"``; empty if only the line is known
     name: str = ""  # its name; empty where it has none
     tag: str = ""  # the XML element in it that is meant; empty where it is meant itself
     line: int | None = None  # line of the text, counted from 1; None where there is no text
 
     @property
     def element(self) -> str:
-        """What is there, in words: ``joint 'elbow'``."""
+        """The element in words: ``joint 'elbow'``."""
         return f"{self.kind} '{shortened(self.name, 60)}'" if self.name else self.kind
 
     def within(self, tag: str, line: int) -> Place:
@@ -36,7 +36,7 @@ class Place:
         return f"{self.element}{tag} (line {self.line})" if self.kind else f"line {self.line}"
 
 
-# What a check finds: a code and values, about some elements of a robot.
+# Findings of checks: a code and values, about some elements of a robot.
 
 
 class Severity(IntEnum):
@@ -79,7 +79,7 @@ class Finding:
 
     @property
     def code(self) -> str:
-        """What is suspicious, in `kebab-case`; it does not change between versions."""
+        """Code of the finding, in `kebab-case`; it does not change between versions."""
         return self.detail.code
 
     @property
@@ -97,7 +97,7 @@ class Finding:
 
     @property
     def element(self) -> str:
-        """What the finding is about, in words: ``joint 'elbow'``, ``links 'a', 'b' and 9 more``."""
+        """The elements of the finding in words: ``joint 'elbow'``, ``links 'a', 'b' and 9 more``."""
         if not self.names:
             return self.kind
         return f"{self.kind}{'s' if len(self.names) > 1 else ''} {listed(self.names, 4)}"

@@ -41,7 +41,7 @@ class Message(str):
     It is a text, so that notes can be printed and joined like any other; programs look at the code.
     """
 
-    code: str  # what it says, in `kebab-case`; it does not change between versions
+    code: str  # code of the message, in `kebab-case`; it does not change between versions
     values: Mapping[str, Any]  # names, numbers and other messages that the sentence tells, by name
 
     def __new__(cls, code: str, /, **values: Any) -> Message:

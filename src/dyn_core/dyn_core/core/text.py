@@ -24,14 +24,14 @@ def finite_number(word: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-# How exactly a decimal number was printed.
+# Precision of printed decimal numbers.
 
 
 class Digits(NamedTuple):
     """Precision of a printed number."""
 
     figures: int  # how many significant digits it has, without the zeros at its end
-    unit: float  # worth of its last digit
+    unit: float  # value of one step of its last digit
 
 
 def printed_digits(word: str) -> Digits:

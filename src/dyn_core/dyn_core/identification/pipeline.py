@@ -98,7 +98,7 @@ def identify(
         robot: the robot; its parameters are the prior.
         signals: the measured motion, its training part, and the filter of the equations; see `condition`.
         settings: estimator, friction and prior.
-        progress: is told the stages as they begin.
+        progress: receives each stage when it begins.
 
     Raises:
         DynError: the signals do not fit the robot, are too few, or no joint moves.
@@ -213,7 +213,7 @@ def make_result(
     """Identify a robot from a log, and return the whole result; DynError if the log cannot be used.
 
     `made_by` is the program with its version, `mapping` a file with the meaning of the columns of the log,
-    and `side_file` the one of `loaded`, for its hash; `progress` is told the stages.
+    and `side_file` the one of `loaded`, for its hash; `progress` receives the stages.
     """
     robot = loaded.robot
     if not robot.dof:

@@ -32,10 +32,10 @@ OutputKind = Literal["trajectory", "reference"]
 
 @dataclass(frozen=True)
 class ApplySettings:
-    """How results are handed to another node."""
+    """Settings for sending results to another node."""
 
     blend_time: float = 0.0  # duration of the change of the torques (s); 0 for the default of the receiver
-    impossible: bool = False  # whether results with physically impossible links may be handed on
+    impossible: bool = False  # whether results with physically impossible links may be sent
     timeout: float = 5.0  # longest time for a response of the receiver (s)
 
 
@@ -61,7 +61,7 @@ class IdentificationNodeSettings:
     boxes: tuple[ForbiddenBox, ...]  # forbidden boxes
     excitation: ExcitationSettings  # settings of the exciting motion
     estimation: EstimationSettings  # settings of the estimation
-    apply: ApplySettings  # how results are handed to another node
+    apply: ApplySettings  # settings for sending results to another node
     online: OnlineSettings  # settings of the online estimation
     output: OutputKind = "trajectory"  # whether motions are sent whole or point by point
     rate: float = 200.0  # rate of references (Hz)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of an identification as messages, and handed to another node by ~/apply."""
+"""Results of an identification as messages, and sent to another node by ~/apply."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def source_of(
         impossible: whether links may be physically impossible.
 
     Raises:
-        DynError: there are no parameters, or they may not be handed on.
+        DynError: there are no parameters, or they may not be sent.
     """
     kinds = (request.SOURCE_RESULT, request.SOURCE_ONLINE, request.SOURCE_FILE)
     if request.source not in kinds:

@@ -192,7 +192,7 @@ class RunningSimulation:
     robot: SimulatedRobot
     order: CommandOrder  # order of arrays of commands
     message: JointState  # the joint states, which are overwritten in each period
-    warnings: tuple[str, ...]  # what is suspicious about the simulation, one sentence each
+    warnings: tuple[str, ...]  # warnings about the simulation, one sentence each
 
     def take_over(self, before: RunningSimulation) -> list[Notice]:
         """Begin in the state of another robot, for joints of the same name, with its payloads.

@@ -29,7 +29,7 @@ LANGUAGES: dict[str, tuple[Emitter, str]] = {
     "mathematica": (mathematica_source, ".wl"),
     "maple": (maple_source, ".mpl"),
 }
-"""By name: what writes a program, and the extension of its file."""
+"""By name of the language: the writer of a program, and the extension of its file."""
 
 
 def emitted(program: Program, robot: Robot, language: str) -> str:

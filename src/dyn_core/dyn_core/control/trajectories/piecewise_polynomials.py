@@ -282,7 +282,7 @@ def hull(rows: Array) -> Array:
 def turning_points(derivatives: Array) -> Array:
     """Return the u in [0, 1] at which polynomials have extremes, (k, p), from their derivatives, (k, p + 1).
 
-    Other values, such as the real parts of complex roots, are among them. They do no harm in a search for the
+    Other values, such as the real parts of complex roots, are among them. They do not affect a search for the
     greatest value, because they are on the piece as well.
     """
     count, columns = derivatives.shape

@@ -29,7 +29,7 @@ from dyn_core.robot.robot import Robot
 
 # Wrong signs of torques and positions, and swapped joints
 #
-# Friction that drives its joint shows a wrong sign of the torque or the position, whatever the bodies are.
+# Friction that drives its joint indicates a wrong sign of the torque or the position, for any bodies.
 # Between joints that move the same bodies, residuals show a wrong sign. Exchanging the signals of two swapped
 # joints reduces residuals a lot. All hypotheses are tried, and the best one is taken.
 

@@ -83,7 +83,7 @@ class Estimation:
     def fit(
         self, equations: Equations, models: Sequence[FrictionModel], progress: Progress = lambda stage: None
     ) -> Fit:
-        """Return the parameters that fit best; `progress` is told the rounds of simulations."""
+        """Return the parameters that fit best; `progress` receives the rounds of simulations."""
         estimator = self.settings.estimator
         if estimator == "iv" or estimator == "oe":
             return by_simulation(equations, models, estimator, progress).fit
@@ -151,7 +151,7 @@ class Estimation:
 # With ``A = sum W_i^T W_i`` and the deviation sigma_i of the residuals of joint i, the covariance is
 # ``A^-1 (sum sigma_i^2 W_i^T W_i) A^-1`` (White 1980).
 
-# Ordinary least squares of joints whose residuals differ: all count alike, deviations know it.
+# Ordinary least squares weight all joints equally; the deviations use the residuals of each joint.
 #
 # With ``A = sum W_i^T W_i`` the covariance is ``A^-1 (sum sigma_i^2 W_i^T W_i) A^-1`` (White 1980), where
 # sigma_i is the deviation of the residuals of joint i.

@@ -272,7 +272,7 @@ def by_simulation(
     method: Method,
     progress: Progress = lambda stage: None,
 ) -> SimulatedFit:
-    """Return parameters by IDIM-IV or DIDIM; `progress` is told the rounds.
+    """Return parameters by IDIM-IV or DIDIM; `progress` receives the rounds.
 
     Raise DynError if the control is not known, the simulation diverges, or the parameters do not settle.
     """

@@ -68,7 +68,7 @@ def identify_payload(
             on load and temperature, and is always estimated anew.
         settings: friction and couplings of the arm; friction that is not given is chosen with the motion
             without the payload.
-        progress: is told the stages as they begin.
+        progress: receives each stage when it begins.
 
     Raises:
         DynError: the signals do not fit the robot, are wrong, or do not show the payload; or no body fits

@@ -203,7 +203,7 @@ def _friction_torques(robot: Robot, qd: Vector, q: Vector = ()) -> Vector:
 
 
 def _external_torques(robot: Robot, q: Vector, w: Vector) -> Vector:
-    """What wrenches that the bodies 1 to n exert add to the torques; w is a row of `packed`."""
+    """Return the torques of wrenches that bodies 1 to n exert on the environment; w is a row of `packed`."""
     massless = replace(robot, bodies=(InertialParameters(),) * len(robot.bodies))
     rest = [0.0] * len(robot.joints)
     at = configuration(robot, q)

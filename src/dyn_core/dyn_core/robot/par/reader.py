@@ -47,7 +47,7 @@ class ParItem:
 
     @property
     def place(self) -> Place:
-        """Where it is: ``alpha[2] (line 14)``."""
+        """Place in the file: ``alpha[2] (line 14)``."""
         index = f"[{self.index}]" if self.index else ""
         return Place(f"{self.entry}{index}", line=self.line)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a robot comes from: file, parameter or topic; its compiled model; reloading while running."""
+"""Source of a robot (file, parameter or topic), its compiled model, and reloading while running."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DescribedRobot:
 
     robot: dyn_core.Robot
     text: str | None  # its URDF; None for other descriptions
-    warnings: tuple[str, ...]  # what is suspicious about the description, one sentence each
+    warnings: tuple[str, ...]  # warnings about the description, one sentence each
     # By joint: velocity over which Coulomb friction changes its sign (rad/s or m/s), from a parameter file
     coulomb_velocity: Mapping[str, float] = field(default_factory=dict)
 

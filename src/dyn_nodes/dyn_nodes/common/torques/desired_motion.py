@@ -30,7 +30,7 @@ _LATEST_S = 3600.0
 
 
 class Kind(Enum):
-    """Where the desired motion comes from."""
+    """Source of the desired motion."""
 
     NOTHING = "nothing"
     REFERENCE = "reference"
