@@ -18,9 +18,9 @@ from rclpy.context import Context
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_graph import ros_context
 from rosgraph_msgs.msg import Clock
-from said import Told
 from sensor_msgs.msg import JointState
-from simulated import overrides
+from sentence_patterns import Told
+from simulation_client import overrides
 
 from dyn_msgs.msg import JointReference
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode

@@ -24,8 +24,8 @@ from rclpy.context import Context
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
-from said import Told, said
 from sensor_msgs.msg import JointState
+from sentence_patterns import Told, said
 from std_msgs.msg import Float64MultiArray, String
 
 from dyn_msgs.msg import JointReference, JointTorques, ModelInfo

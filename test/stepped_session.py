@@ -13,7 +13,7 @@ from typing import Any
 import message_makers
 import numpy as np
 from builtin_interfaces.msg import Time
-from identified import START
+from identification_client import START
 from numpy.typing import NDArray
 from robot_files import ROBOTS
 from trajectory_msgs.msg import JointTrajectory

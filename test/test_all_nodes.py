@@ -15,7 +15,7 @@ from robot_files import ROBOTS, ROOT, urdf
 from ros_graph import Graph
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from simulated import hosted, overrides
+from simulation_client import hosted, overrides
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 

@@ -14,8 +14,8 @@ from rclpy.context import Context
 from rclpy.exceptions import ParameterException
 from rclpy.parameter import Parameter
 from robot_files import ROBOTS
-from said import said
-from simulated import overrides
+from sentence_patterns import said
+from simulation_client import overrides
 
 from dyn_core import DynError
 from dyn_nodes.common.data_checks import one_line

@@ -17,8 +17,8 @@ from nav_msgs.msg import Odometry
 from rnea import by_name
 from robot_files import urdf
 from ros_graph import Graph
-from said import Told
 from sensor_msgs.msg import Imu, JointState
+from sentence_patterns import Told
 
 import dyn_core
 from dyn_msgs.msg import JointTorques

@@ -12,15 +12,15 @@ import message_makers
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from identified import identification, wait_until_it_stands
-from identified import trajectory as rows_of_trajectory
+from identification_client import identification, wait_until_it_stands
+from identification_client import trajectory as rows_of_trajectory
 from loose_node import LooseNode, Make, loose_node
 from message_makers import point
 from refusals import refused
 from robot_files import ROBOTS
 from ros_graph import Graph
-from said import Told, said
-from simulated import simulated
+from sentence_patterns import Told, said
+from simulation_client import simulated
 from trajectory_msgs.msg import JointTrajectory
 
 import dyn_core

@@ -11,8 +11,8 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from refusals import refused
 from robot_files import ROBOTS, ROOT
 from ros_graph import Graph
-from said import said
-from simulated import Simulated, hosted, overrides
+from sentence_patterns import said
+from simulation_client import Simulated, hosted, overrides
 
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.compose import NamedNode, chosen_nodes

@@ -17,8 +17,8 @@ from message_makers import NAMES, joint_state, later, reference
 from refusals import refused
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
-from said import said
-from simulated import Simulated, hosted, overrides
+from sentence_patterns import said
+from simulation_client import Simulated, hosted, overrides
 from std_msgs.msg import Header
 
 from dyn_msgs.msg import JointReference, JointTorques

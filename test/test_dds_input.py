@@ -14,9 +14,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph, NodeProcess
-from said import said
 from sensor_msgs.msg import JointState
-from simulated import Simulated
+from sentence_patterns import said
+from simulation_client import Simulated
 from std_msgs.msg import Float64MultiArray, String
 
 from dyn_core.core.messages import sentence

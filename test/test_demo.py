@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 from html_elements import Elements
 from robot_files import ROBOTS
-from said import said
+from sentence_patterns import said
 
 import dyn_core
 

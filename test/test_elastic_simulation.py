@@ -11,7 +11,7 @@ from refusals import refused
 from robot_files import ROBOTS
 from ros_graph import Graph
 from sensor_msgs.msg import JointState
-from simulated import Simulated, hosted, overrides, simulated
+from simulation_client import Simulated, hosted, overrides, simulated
 
 import dyn_core
 from dyn_nodes.common.torques.effort_messages import CommandOrder, with_motors

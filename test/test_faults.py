@@ -14,7 +14,7 @@ from loose_node import LooseNode, loose_node
 from message_makers import NAMES
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
-from simulated import hosted
+from simulation_client import hosted
 from torque_steps import Q, send_state
 
 from dyn_msgs.msg import JointTorques

@@ -21,7 +21,7 @@ from rclpy.utilities import get_rmw_implementation_identifier
 from rnea import Pinocchio, by_name
 from robot_files import ROBOTS, SIMPLE, urdf
 from ros_graph import Graph
-from said import said
+from sentence_patterns import said
 
 from dyn_msgs.msg import JointTorques
 

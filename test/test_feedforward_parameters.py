@@ -18,7 +18,7 @@ from message_makers import NAMES, duration, to_rest_at
 from rnea import Pinocchio, by_name, frictionless
 from robot_files import urdf
 from ros_graph import Graph
-from said import said
+from sentence_patterns import said
 from steady_clock import SteadyClock
 from trajectory_msgs.msg import JointTrajectory
 

@@ -15,7 +15,7 @@ from message_makers import NAMES
 from rcl_interfaces.msg import Log
 from robot_files import ROBOTS
 from ros_graph import Graph
-from said import said
+from sentence_patterns import said
 from steady_clock import SteadyClock
 
 from dyn_core.control.watchdog import Status

@@ -17,7 +17,7 @@ from loose_node import LooseNode, loose_node
 from message_makers import later, nanoseconds
 from rnea import Pinocchio, by_name, frictionless
 from ros_graph import PATIENT_S
-from said import Told
+from sentence_patterns import Told
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 

@@ -18,8 +18,8 @@ from message_makers import later, nanoseconds, point, reference, trajectory
 from refusals import refused
 from robot_files import ROBOTS, ROOT
 from ros_graph import Graph
-from said import said
 from sensor_msgs.msg import JointState
+from sentence_patterns import said
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 

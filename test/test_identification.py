@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticStatus
-from identified import (
+from identification_client import (
     JOINTS,
     START,
     Identified,
@@ -28,7 +28,7 @@ from identified import (
 )
 from robot_files import ROBOTS, ROOT
 from ros_graph import ATTEMPTS, Graph
-from said import said
+from sentence_patterns import said
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 

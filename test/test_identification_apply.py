@@ -14,14 +14,14 @@ import pytest
 import rclpy
 import yaml
 from builtin_interfaces.msg import Duration
-from identified import Identified, identification
+from identification_client import Identified, identification
 from identified_parameters import heavier, parameter_file
 from message_makers import joint_state, stamp_at
 from rnea import frictionless
 from robot_files import ROBOTS
 from ros_graph import Graph
-from said import said
 from sensor_msgs.msg import JointState
+from sentence_patterns import said
 from std_srvs.srv import SetBool
 from steady_clock import SteadyClock
 from test_identification import RECEIVER, torque_difference

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import rclpy
 from action_msgs.msg import GoalStatus
-from identified import (
+from identification_client import (
     JOINTS,
     PATIENT,
     START,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from identified import START, exciting, trajectory
+from identification_client import START, exciting, trajectory
 from stepped_session import REFER_EVERY, STEP_S, Bench
 
 from dyn_core import DynError

@@ -18,16 +18,16 @@ pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed")
 
 from launch import LaunchContext
 from launch.launch_description_sources import AnyLaunchDescriptionSource
-from launched import LAUNCH_FILES, Launched
+from launch_process import LAUNCH_FILES, Launched
 from message_makers import NAMES, joint_state, point, reference, to_rest_at, trajectory
 from rcl_interfaces.srv import GetParameters
 from rclpy.parameter import parameter_value_to_python
+from recording_executables import StandIns, Started
 from robot_files import ROBOTS, ROOT, urdf
 from ros_graph import GENEROUS_S, Graph
 from rosgraph_msgs.msg import Clock
-from said import said
 from sensor_msgs.msg import JointState
-from stand_ins import StandIns, Started
+from sentence_patterns import said
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 

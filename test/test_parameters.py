@@ -13,7 +13,7 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.parameter import parameter_value_to_python
 from robot_files import ROOT
 from ros_graph import Graph
-from simulated import hosted, overrides
+from simulation_client import hosted, overrides
 
 from dyn_nodes.compose import NODES
 

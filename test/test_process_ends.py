@@ -18,8 +18,8 @@ from message_makers import NAMES, nanoseconds
 from rnea import Pinocchio, frictionless
 from robot_files import ROBOTS, urdf
 from ros_graph import GENEROUS_S, Graph, NodeProcess
-from said import Told, said
-from simulated import Simulated
+from sentence_patterns import Told, said
+from simulation_client import Simulated
 
 from dyn_msgs.msg import JointTorques
 

@@ -13,7 +13,7 @@ import lint
 import pytest
 import yaml
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
-from finished import finished
+from program_runs import finished
 from public_surface import SURFACES, golden_file
 from robot_files import ROOT
 

@@ -9,8 +9,8 @@ import pytest
 from rclpy.serialization import deserialize_message
 from robot_files import urdf
 from ros_graph import Graph
-from said import said
-from simulated import hosted, overrides
+from sentence_patterns import said
+from simulation_client import hosted, overrides
 from std_msgs.msg import Float64MultiArray
 
 from dyn_core import DynError

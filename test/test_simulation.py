@@ -17,9 +17,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refused
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
-from said import Told, said
 from sensor_msgs.msg import JointState
-from simulated import Simulated, hosted, overrides, simulated
+from sentence_patterns import Told, said
+from simulation_client import Simulated, hosted, overrides, simulated
 
 import dyn_core
 from dyn_core import SimulationSettings, Simulator

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from finished import finished
 from main_function import exit_code
+from program_runs import finished
 from robot_files import ROBOTS
-from said import said
+from sentence_patterns import said
 
 from dyn_core.simulation.simulated_state import INTEGRATORS
 from dyn_nodes import compose, demo

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from finished import finished
+from program_runs import finished
 from robot_files import ROOT
 from ros_graph import GENEROUS_S
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import yaml
 from loop_oracle import LoopOracle
-from spelled_out import spelled_out
+from simple_joint_urdf import spelled_out
 
 PARTS = ("trans_x", "trans_y", "trans_z", "yaw", "pitch", "roll")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from spelled_out import spelled_out
+from simple_joint_urdf import spelled_out
 
 try:
     import pinocchio as pin

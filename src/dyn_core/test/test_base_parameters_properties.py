@@ -108,7 +108,7 @@ def test_the_number_is_the_rank_of_pinocchios_regressor(seed: int, joints: int, 
     """On a fixed base, and on a moving base, for which Pinocchio has a free joint at the root."""
     import pinocchio as pin
     from pinocchio_oracle import Oracle
-    from spelled_out import spelled_out
+    from simple_joint_urdf import spelled_out
 
     urdf = random_urdf(seed, joints, compound=compound, angles=EXACT_ANGLES)
     random = np.random.default_rng(seed)

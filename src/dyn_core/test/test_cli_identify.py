@@ -17,7 +17,7 @@ from dyn_process import interrupted_at
 from example_robots import descriptions
 from html_elements import Elements
 from identification_log import URDF, true_robot, write_log
-from measured import EMPS_MAP, EMPS_PUBLISHED, EMPS_URDF, dataset
+from measured_data_sets import EMPS_MAP, EMPS_PUBLISHED, EMPS_URDF, dataset
 from pinocchio_oracle import Oracle
 from refusals import printed_refusal, refused, refused_command, rows, summary
 

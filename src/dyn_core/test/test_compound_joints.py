@@ -20,7 +20,7 @@ from properties import examples, given, st
 from random_urdf import random_urdf
 from refusals import refused
 from same_robot import assert_same_robot
-from spelled_out import PARTS, with_planes_of_z
+from simple_joint_urdf import PARTS, with_planes_of_z
 from test_random_robots import assert_agrees
 
 import dyn_core

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import simulated_truth
 from depth import some
-from excited import QUICK, assert_keeps_limits, joint, limit, robot_of, two_links
+from excitation_robots import QUICK, assert_keeps_limits, joint, limit, robot_of, two_links
 from refusals import summary
 from robots import ROBOTS, example
 

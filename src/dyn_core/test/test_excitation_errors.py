@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from excited import QUICK, joint, limit, robot_of, two_links
+from excitation_robots import QUICK, joint, limit, robot_of, two_links
 from refusals import refusal, refused, rows, summary
 
 import dyn_core

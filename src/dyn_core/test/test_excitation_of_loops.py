@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import simulated_truth
 from depth import some
-from excited import QUICK
+from excitation_robots import QUICK
 from properties import examples, given, st
 from random_urdf import random_driven_urdf
 from robots import loop_robot

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from excited import QUICK, joint, limit, robot_of
+from excitation_robots import QUICK, joint, limit, robot_of
 from refusals import refused
 
 import dyn_core

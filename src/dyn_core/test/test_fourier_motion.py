@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from depth import some
-from excited import joint, limit, robot_of
+from excitation_robots import joint, limit, robot_of
 from refusals import refused, replaced
 from robots import ROBOTS, example, loop_robot
 

@@ -7,7 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from measured import EMPS_PROTOCOL, EMPS_PUBLISHED, EMPS_URDF, UR10_PROTOCOL, emps_signals, ur10, ur10_signals
+from measured_data_sets import (
+    EMPS_PROTOCOL,
+    EMPS_PUBLISHED,
+    EMPS_URDF,
+    UR10_PROTOCOL,
+    emps_signals,
+    ur10,
+    ur10_signals,
+)
 
 import dyn_core
 from dyn_core import FrictionModel, IdentificationSettings, Identified, Protocol, Signals, identify

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from measured import EMPS_MAP, EMPS_URDF, dataset, ur10
+from measured_data_sets import EMPS_MAP, EMPS_URDF, dataset, ur10
 from refusals import refused
 from robots import loop_robot
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.signal
 from log_case import Motion, log_of, motion
-from measured import EMPS_MAP, EMPS_PROTOCOL, EMPS_PUBLISHED, UR10_PROTOCOL, dataset
+from measured_data_sets import EMPS_MAP, EMPS_PROTOCOL, EMPS_PUBLISHED, UR10_PROTOCOL, dataset
 from refusals import refused
 
 import dyn_core

@@ -18,7 +18,7 @@ import pytest
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from refusals import refused
-from said import said
+from sentence_patterns import said
 
 import dyn_nodes
 from dyn_core import DynError, ModelWarning

@@ -16,8 +16,8 @@ from message_makers import point
 from rclpy.action import ActionClient
 from robot_files import ROBOTS
 from ros_graph import Graph, NodeProcess
-from said import said
-from simulated import Simulated, hosted, overrides
+from sentence_patterns import said
+from simulation_client import Simulated, hosted, overrides
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import compile_model, load_robot

@@ -12,8 +12,8 @@ from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.parameter import Parameter
 from ros_graph import Graph
 from rosgraph_msgs.msg import Clock
-from said import said
 from sensor_msgs.msg import JointState
+from sentence_patterns import said
 from std_msgs.msg import Float64MultiArray, Header, String
 from std_srvs.srv import SetBool, Trigger
 
