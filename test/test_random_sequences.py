@@ -60,7 +60,7 @@ class WatchedArm:
         q: where the robot is (rad or m), (3,).
         stream: answers the position and velocity of references at a time (s), while they are sent.
         fed: torques of the feedforward that are sent to a controller (N m or N), (3,); None where not.
-        known: whether the robot in use is that of which Pinocchio knows.
+        known: whether the robot in use is the one that Pinocchio has.
     """
 
     def __init__(self, loose: LooseNode, mode: str) -> None:
