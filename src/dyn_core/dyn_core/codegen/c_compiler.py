@@ -33,8 +33,8 @@ import numpy as np
 from dyn_core.core.errors import DynError
 
 # Optimisation passes that find nothing in straight-line code, where each expression stands once. Without them
-# compiling takes four fifths of the time, and the libraries are as fast. tree-pta stays: without it, batches of the
-# small programs of excitation take a third more time.
+# compiling takes four fifths of the time, and the libraries are as fast. tree-pta is not among them: small
+# programs, as those of excitation, would take a third more time.
 USELESS_PASSES = (
     *("tree-pre", "code-hoisting", "tree-dse", "gcse", "tree-vrp", "thread-jumps", "tree-tail-merge"),
     *("store-merging", "crossjumping", "tree-dominator-opts"),
