@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
+import os
 import signal
 import subprocess
 import sys
@@ -43,10 +45,15 @@ _NO_TRANSITION = 255
 GENEROUS_S = 180.0
 """No test sleeps: it waits for an event, and fails after this long without it."""
 
+AGAIN_S = 5.0
+"""Time after which what can be asked twice is asked again (s)."""
+
 ATTEMPTS = 8
 """How often that is tried in real time which only a machine spoils that stands still."""
 
 _INTERPRETERS = 50.0
+_LAST_LINES, _LAST_CHARACTERS = 20, 4000
+"""What a test that fails shows of the logs."""
 
 
 def quick(began: float, seconds: float) -> bool:
@@ -81,8 +88,9 @@ class NodeProcess:
 
     @property
     def log(self) -> str:
-        self._stderr.seek(0)
-        return self._stderr.read()
+        # Without a seek: the process writes at the same place of the same open file.
+        file = self._stderr.fileno()
+        return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 
     def end(self, *numbers: signal.Signals) -> None:
         """Send signals, at which the process has to end in order within 2 s."""
@@ -192,7 +200,10 @@ class Graph:
     def _told(self) -> str:
         """Return what the nodes said last, for a test that fails."""
         newest = {status.name: status.message for status in self.diagnostics}
-        return f"nodes {sorted(self.node.get_node_names())} say {newest}"
+        lines = [f"  {line.name}: {line.msg}" for line in self.lines[-_LAST_LINES:]]
+        logs = [f"a process wrote:\n{node.log[-_LAST_CHARACTERS:]}" for node in self._processes]
+        said = [f"nodes {sorted(self.node.get_node_names())} say {newest}", "logged:", *lines, *logs]
+        return "\n".join(said)
 
     def call(self, client: Any, request: Any, again: bool = True) -> Any:
         """Call a service and return its response; `again` says whether it can be asked twice.
@@ -201,22 +212,30 @@ class Graph:
         the client cannot know: what can be asked twice is asked again, for a machine that has much to do.
         """
         self.wait_for(client.service_is_ready)
-        return self.answered(lambda: client.call_async(request), again)
+        return self.answered(lambda: client.call_async(request), AGAIN_S if again else math.inf)
 
-    def answered(self, ask: Callable[[], Any], again: bool = True) -> Any:
-        """Ask, with what returns a future, and return its first result; `again` is as in `call`."""
-        futures = [ask()]
-        asked = time.monotonic()
+    def answered(self, ask: Callable[[], Any], again_s: float = AGAIN_S) -> Any:
+        """Ask, with what returns a future, and return its first result; `again_s` is as in `answer`."""
+        answer = self.answer(ask, again_s)
+        self.wait_for(answer)
+        return answer()
 
-        def is_answered() -> bool:
+    def answer(self, ask: Callable[[], Any], again_s: float = AGAIN_S) -> Callable[[], Any]:
+        """Ask, with what returns a future; return what gives the first result, or None before it.
+
+        It asks again where there is none after some time (s).
+        """
+        futures, asked = [ask()], time.monotonic()
+
+        def answer() -> Any:
             nonlocal asked
-            if again and time.monotonic() - asked > 5.0:
+            done = [future for future in futures if future.done()]
+            if not done and time.monotonic() - asked > again_s:
                 futures.append(ask())
                 asked = time.monotonic()
-            return any(future.done() for future in futures)
+            return done[0].result() if done else None
 
-        self.wait_for(is_answered)
-        return next(future.result() for future in futures if future.done())
+        return answer
 
     def change(self, node: str, transition: int) -> bool:
         """Ask a lifecycle node for a transition and return whether it was done."""

@@ -45,7 +45,9 @@ RECEIVER = "/feedforward/set_dynamic_parameters"
 
 def test_a_trajectory_is_run_and_recorded(graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path) as (ours, _):
-        asked = ours.run(exciting(1.0), repetitions=2)
+        asked = ours.done(
+            lambda: ours.run(exciting(1.0), repetitions=2), lambda r: r.success and r.samples > 500
+        )
         result = asked.result()
         assert (result.success, result.message, asked.status()) == (True, "", GoalStatus.STATUS_SUCCEEDED)
         assert 0.0 < asked.feedback[-1].fraction <= 1.0
@@ -64,11 +66,10 @@ def test_parameters_are_identified_and_handed_to_feedforward(graph: Graph, tmp_p
     nodes = {"nodes": ("simulation", "controller", "feedforward")}
     with standing_arm(graph, tmp_path, "-p", "model_error:=0.2", robot=nodes) as (ours, _):
         assert ours.hand_over().message == sentence("result-missing", {})
-        for _ in range(ATTEMPTS):
-            asked = ours.identify(exciting(4.0))
-            response = asked.result()
-            if response.success and response.result.validation_error < 0.03:
-                break
+        asked = ours.done(
+            lambda: ours.identify(exciting(4.0)), lambda r: r.success and r.result.validation_error < 0.03
+        )
+        response = asked.result()
         assert (response.success, response.message, asked.status()) == (True, "", GoalStatus.STATUS_SUCCEEDED)
         result = response.result
         stages = [f.progress.stage for f in asked.feedback]
@@ -164,8 +165,7 @@ def test_bad_goals_are_rejected_and_nothing_moves(graph: Graph, tmp_path: Path) 
 
 def test_a_cancelled_run_comes_to_rest_and_is_kept(graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path) as (ours, _):
-        asked = ours.run(exciting(6.0))
-        asked.wait_for_fraction()
+        asked = ours.moving()
         before = ours.robot.states[-1]
         asked.cancel()
         result = asked.result()
@@ -175,7 +175,7 @@ def test_a_cancelled_run_comes_to_rest_and_is_kept(graph: Graph, tmp_path: Path)
         assert len(lines_of(result.log_file)) - 1 == result.samples > 100
         graph.wait_for(ours.is_at_rest)
         assert np.abs(np.subtract(ours.robot.states[-1].position, before.position)).max() < 0.5
-        assert ours.run(exciting(1.0)).result().success, "it can begin anew"
+        ours.done(lambda: ours.run(exciting(1.0)))
 
 
 @pytest.mark.parametrize("stage", ["EXCITATION", "MOTION", "ESTIMATION"])
@@ -208,8 +208,7 @@ def test_when_the_robot_is_gone_the_run_ends_and_is_kept(graph: Graph, tmp_path:
     robot = start_robot(graph)
     with identification(graph, directory=str(tmp_path), timeout=0.3) as (ours, _):
         wait_until_it_stands(ours)
-        asked = ours.run(exciting(6.0))
-        asked.wait_for_fraction()
+        asked = ours.moving()
         robot.process.send_signal(signal.SIGKILL)
         result = asked.result()
         assert not result.success
@@ -223,8 +222,7 @@ def test_when_the_robot_is_gone_the_run_ends_and_is_kept(graph: Graph, tmp_path:
         wait_until_it_stands(ours)
         # The graph still knows the one that was killed.
         graph.wait_for(lambda: graph.node.count_subscribers("identification/joint_trajectory") >= 2)
-        again = ours.run(exciting(1.0)).result()
-        assert again.success, again.message
+        ours.done(lambda: ours.run(exciting(1.0)))
 
 
 def test_results_of_other_robots_and_impossible_bodies_are_kept_back(graph: Graph) -> None:
@@ -292,12 +290,7 @@ def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: 
         response = switch(True)
         assert (response.success, response.message) == (True, sentence("online-begun", {}))
         graph.wait_for(lambda: state("online-converging") or state("online-samples-too-few"))
-        for _ in range(ATTEMPTS):  # a machine that stalls lets the robot fall behind, which ends a run
-            wait_until_it_stands(ours)
-            asked = ours.run(exciting(4.0))
-            if asked.result().success or not asked.says("effort-near-limit"):
-                break
-        assert asked.result().success, asked.result().message
+        ours.done(lambda: ours.run(exciting(4.0)))
         graph.wait_for(lambda: state("online-converged"))
         newest = parameters[-1]
         there = dyn_core.with_model_error(dyn_core.load_robot(ROBOTS["rrp"]), 0.2, 0)
