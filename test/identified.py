@@ -15,7 +15,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from message_makers import point
 from rclpy.action import ActionClient
 from robot_files import ROBOTS
-from ros_graph import AGAIN_S, ATTEMPTS, Graph, NodeProcess
+from ros_graph import ATTEMPTS, Graph, NodeProcess
 from said import said
 from simulated import Simulated, hosted, overrides
 from trajectory_msgs.msg import JointTrajectory
@@ -32,8 +32,8 @@ JOINTS = ["turn", "lift", "stretch"]
 START = [0.0, 0.2, 0.15]
 PATIENT = {"timeout": 5.0, "max_age": 5.0, "max_tracking_error": 1.0}
 """The machine of the tests may pause for a while."""
-LATE_S = 60.0
-"""Time after which a goal is sent again to a server that is known to hear it (s)."""
+LATE_S = 20.0
+"""Time after which a goal is sent again, three times as long to a server that is known to hear it (s)."""
 
 
 def exciting(duration: float, seed: int = 0) -> JointTrajectory:
@@ -56,7 +56,7 @@ def trajectory(
 class Asked:
     """A goal that was sent."""
 
-    def __init__(self, graph: Graph, client: ActionClient, goal: Any, again_s: float = AGAIN_S) -> None:
+    def __init__(self, graph: Graph, client: ActionClient, goal: Any, again_s: float = LATE_S) -> None:
         self.graph = graph
         self.feedback: list[Any] = []
         graph.wait_for(client.server_is_ready)
@@ -84,11 +84,11 @@ class Asked:
         self.result()
         return int(self._answer().status)
 
-    def cancel(self) -> None:
-        """Cancel it and wait until that is accepted."""
-        response = self.handle.cancel_goal_async()
-        self.graph.wait_for(response.done)
-        assert response.result().goals_canceling
+    def cancel(self) -> bool:
+        """Cancel it and return whether that was accepted: not where it is over."""
+        response = self.graph.answered(self.handle.cancel_goal_async)
+        assert response.goals_canceling or self.result()
+        return bool(response.goals_canceling)
 
     @property
     def is_spoiled(self) -> bool:
@@ -129,7 +129,7 @@ class Identified:
     def _ask(self, client: ActionClient, goal: Any) -> Asked:
         # Of a goal that comes twice, the first runs unseen and the second is rejected: once a server has
         # answered, it knows the client, and is only late.
-        asked = Asked(self.graph, client, goal, LATE_S if client in self._answered else AGAIN_S)
+        asked = Asked(self.graph, client, goal, 3.0 * LATE_S if client in self._answered else LATE_S)
         self._answered.add(client)
         return asked
 
@@ -163,11 +163,18 @@ class Identified:
         raise AssertionError(asked.result().message)
 
     def done(
-        self, send: Callable[[], Asked], is_good: Callable[[Any], object] = lambda result: result.success
+        self,
+        send: Callable[[], Asked],
+        is_good: Callable[[Any], object] = lambda result: result.success,
+        names: Sequence[str] = JOINTS,
+        start: Sequence[float] = START,
     ) -> Asked:
-        """Send goals until the result of one is good; one that the machine did not spoil has to be good."""
+        """Send goals until the result of one is good; one that the machine did not spoil has to be good.
+
+        Before each, wait as `wait_until_it_stands` does.
+        """
         for _ in range(ATTEMPTS):
-            wait_until_it_stands(self)
+            wait_until_it_stands(self, names, start)
             asked = send()
             if is_good(result := asked.result()):
                 return asked
@@ -175,9 +182,9 @@ class Identified:
         raise AssertionError(asked.result())
 
     @property
-    def status(self) -> DiagnosticStatus | None:
-        """The newest status of the node on /diagnostics."""
-        return next((one for one in reversed(self.graph.diagnostics) if one.name == "identification"), None)
+    def statuses(self) -> list[DiagnosticStatus]:
+        """What the node published on /diagnostics."""
+        return [one for one in self.graph.diagnostics if one.name == "identification"]
 
 
 BOTH = ("simulation", "controller")

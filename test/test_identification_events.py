@@ -147,7 +147,7 @@ def test_two_nodes_do_not_move_one_robot(graph: Graph, tmp_path: Path) -> None:
         goal = RunTrajectory.Goal(trajectory=exciting(1.0, seed=5), repetitions=1)
         assert Asked(graph, client, goal).says("robot-moving")
         assert not asked.is_over
-        asked.cancel()
+        assert asked.cancel()
         assert stopped_at_rest(asked, "goal-cancelled")
 
 
@@ -370,7 +370,7 @@ def test_references_point_by_point_end_with_the_node(graph: Graph, tmp_path: Pat
     ours = Identified(graph)
     ours.done(lambda: ours.run(exciting(1.0)))
     asked = ours.moving()
-    asked.cancel()
+    assert asked.cancel()
     assert asked.says("motion-stopped-at-rest")
     ours.moving()
     node.kill()
