@@ -164,7 +164,7 @@ class ManagedNode(LifecycleNode):
                 try:
                     return callback(state)
                 except Exception as error:
-                    values = {"error_type": type(error).__name__, "reason": str(error)}
+                    values: dict[str, Any] = {"error_type": type(error).__name__, "reason": str(error)}
                     self.failure = Failure("node-failed", **values)
                     self._problem = DynError("error-unexpected", **values)
                     notice = Notice("state-error", state=state.label, trace=_trace(error))
