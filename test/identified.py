@@ -228,7 +228,7 @@ def standing_arm(
 
 _SPOILED = (
     *("tracking-error-exceeded", "effort-near-limit", "joint-states-stopped", "joint-states-refused"),
-    *("joint-states-late", "joint-states-unusable", "robot-moving"),
+    *("joint-states-late", "joint-states-unusable", "robot-moving", "log-too-short"),
 )
 """Why a goal is rejected, or ends, on a machine that stands still for a while."""
 
