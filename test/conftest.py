@@ -43,6 +43,8 @@ def ros_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         yield environment
+        # A node that could not be made keeps its participant until nothing refers to it: domains run out.
+        gc.collect()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from message_makers import point
 from rclpy.action import ActionClient
 from robot_files import ROBOTS
-from ros_graph import Graph, NodeProcess
+from ros_graph import ATTEMPTS, Graph, NodeProcess
 from sentence_patterns import said
 from simulation_client import Simulated, hosted, overrides
 from trajectory_msgs.msg import JointTrajectory
@@ -31,7 +31,9 @@ from dyn_nodes.identification.node import Identification
 JOINTS = ["turn", "lift", "stretch"]
 START = [0.0, 0.2, 0.15]
 PATIENT = {"timeout": 5.0, "max_age": 5.0, "max_tracking_error": 1.0}
-"""Timeouts allow for pauses of the test machine."""
+"""The machine of the tests may pause for a while."""
+LATE_S = 20.0
+"""Time after which a goal is sent again, three times as long to a server that is known to hear it (s)."""
 
 
 def exciting(duration: float, seed: int = 0) -> JointTrajectory:
@@ -54,40 +56,48 @@ def trajectory(
 class Asked:
     """A goal that was sent, with its feedback and result."""
 
-    def __init__(self, graph: Graph, client: ActionClient, goal: Any) -> None:
+    def __init__(self, graph: Graph, client: ActionClient, goal: Any, again_s: float = LATE_S) -> None:
         self.graph = graph
         self.feedback: list[Any] = []
         graph.wait_for(client.server_is_ready)
         self.handle = graph.answered(
-            lambda: client.send_goal_async(goal, feedback_callback=lambda m: self.feedback.append(m.feedback))
+            lambda: client.send_goal_async(
+                goal, feedback_callback=lambda m: self.feedback.append(m.feedback)
+            ),
+            again_s,
         )
         assert self.handle.accepted
-        self._result = self.handle.get_result_async()
+        self._answer = graph.answer(self.handle.get_result_async)
 
     @property
     def is_over(self) -> bool:
-        return bool(self._result.done())
+        return self._answer() is not None
 
     def result(self) -> Any:
-        self.graph.wait_for(self._result.done)
-        return self._result.result().result
+        self.graph.wait_for(self._answer)
+        return self._answer().result
 
     def says(self, code: str, **values: Any) -> bool:
         return bool(said(code, **values).search(self.result().message))
 
     def status(self) -> int:
         self.result()
-        return int(self._result.result().status)
+        return int(self._answer().status)
 
-    def cancel(self) -> None:
-        """Cancel it, and wait until that is accepted."""
-        response = self.handle.cancel_goal_async()
-        self.graph.wait_for(response.done)
-        assert response.result().goals_canceling
+    def cancel(self) -> bool:
+        """Cancel it and return whether that was accepted: not where it is over."""
+        response = self.graph.answered(self.handle.cancel_goal_async)
+        assert response.goals_canceling or self.result()
+        return bool(response.goals_canceling)
 
-    def wait_for_fraction(self, fraction: float = 0.15) -> None:
-        """Wait until this fraction of the motion is done, or the goal has ended."""
-        self.graph.wait_for(lambda: self.is_over or any(f.fraction > fraction for f in self.feedback))
+    @property
+    def is_spoiled(self) -> bool:
+        """Whether it ended because the machine stood still for a while."""
+        return any(map(self.says, _SPOILED))
+
+    def is_beyond(self, fraction: float) -> bool:
+        """Whether this part of the motion is done."""
+        return any(f.fraction > fraction for f in self.feedback)
 
     def wait_for_stage(self, stage: int) -> None:
         """Wait until a stage of an identification has begun, or the goal has ended."""
@@ -102,6 +112,7 @@ class Identified:
         self.robot = Simulated(graph)
         self._runs = ActionClient(graph.node, RunTrajectory, "identification/run_trajectory")
         self._identifications = ActionClient(graph.node, Identify, "identification/identify")
+        self._answered: set[ActionClient] = set()
         self.apply = graph.node.create_client(ApplyParameters, "identification/apply")
         self.results: list[IdentificationResult] = []
         graph.node.create_subscription(
@@ -109,22 +120,71 @@ class Identified:
         )
 
     def run(self, motion: JointTrajectory, repetitions: int = 1) -> Asked:
-        return Asked(self.graph, self._runs, RunTrajectory.Goal(trajectory=motion, repetitions=repetitions))
+        return self._ask(self._runs, RunTrajectory.Goal(trajectory=motion, repetitions=repetitions))
 
     def identify(self, motion: JointTrajectory | None = None, log_file: str = "") -> Asked:
         goal = Identify.Goal(trajectory=motion or JointTrajectory(), log_file=log_file)
-        return Asked(self.graph, self._identifications, goal)
+        return self._ask(self._identifications, goal)
+
+    def _ask(self, client: ActionClient, goal: Any) -> Asked:
+        # Of a goal that comes twice, the first runs unseen and the second is rejected: once a server has
+        # answered, it knows the client, and is only late.
+        asked = Asked(self.graph, client, goal, 3.0 * LATE_S if client in self._answered else LATE_S)
+        self._answered.add(client)
+        return asked
 
     def hand_over(self, **request: Any) -> ApplyParameters.Response:
         return self.graph.call(self.apply, ApplyParameters.Request(**request))
 
+    @property
+    def speed(self) -> float:
+        """The greatest speed of a joint (rad/s or m/s) in the newest joint state."""
+        return max(map(abs, self.robot.states[-1].velocity))
+
     def is_at_rest(self) -> bool:
-        return max(map(abs, self.robot.states[-1].velocity)) < 1e-3
+        return self.speed < 1e-3
+
+    def moving(self, fraction: float = 0.15) -> Asked:
+        """Return a goal in the middle of its motion, beyond a fraction of it.
+
+        A machine that stands still delays the motion so much that the controller refuses it.
+        """
+
+        def is_there() -> bool:
+            return asked.is_over or (asked.is_beyond(fraction) and self.speed > 1e-2)
+
+        for _ in range(ATTEMPTS):
+            asked = self.run(exciting(6.0))
+            self.graph.wait_for(is_there)
+            if not asked.is_over:
+                return asked
+            assert asked.result().success or asked.is_spoiled, asked.result().message
+            wait_until_it_stands(self)
+        raise AssertionError(asked.result().message)
+
+    def done(
+        self,
+        send: Callable[[], Asked],
+        is_good: Callable[[Any], object] = lambda result: result.success,
+        names: Sequence[str] = JOINTS,
+        start: Sequence[float] = START,
+    ) -> Asked:
+        """Send goals until the result of one is good; one that the machine did not spoil has to be good.
+
+        Before each, wait as `wait_until_it_stands` does.
+        """
+        for _ in range(ATTEMPTS):
+            wait_until_it_stands(self, names, start)
+            asked = send()
+            if is_good(result := asked.result()):
+                return asked
+            assert result.success or asked.is_spoiled, result.message
+        raise AssertionError(asked.result())
 
     @property
-    def status(self) -> DiagnosticStatus | None:
-        """The newest status of the node on /diagnostics."""
-        return next((one for one in reversed(self.graph.diagnostics) if one.name == "identification"), None)
+    def statuses(self) -> list[DiagnosticStatus]:
+        """What the node published on /diagnostics."""
+        return [one for one in self.graph.diagnostics if one.name == "identification"]
 
 
 BOTH = ("simulation", "controller")
@@ -166,9 +226,15 @@ def standing_arm(
         yield ours, node
 
 
+_SPOILED = (
+    *("tracking-error-exceeded", "effort-near-limit", "joint-states-stopped", "joint-states-refused"),
+    *("joint-states-late", "joint-states-unusable", "robot-moving", "log-too-short"),
+)
+"""Why a goal is rejected, or ends, on a machine that stands still for a while."""
+
 _WAITING = (
     *("joint-states-missing", "output-without-subscriber", "robot-not-received", "robot-moving"),
-    *("rest-unknown", "node-inactive", "goal-running"),
+    *("rest-unknown", "node-inactive", "goal-running", "joint-states-late", "joint-states-unusable"),
 )
 """Reasons for which a goal is rejected before the node, its robot and the controller are ready."""
 

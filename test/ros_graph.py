@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
+import os
 import signal
 import subprocess
 import sys
@@ -43,10 +45,15 @@ _NO_TRANSITION = 255
 GENEROUS_S = 180.0
 """No test sleeps: it waits for an event, and fails after this time without it."""
 
+AGAIN_S = 5.0
+"""Time after which what can be asked twice is asked again (s)."""
+
 ATTEMPTS = 8
 """Number of attempts of real-time tests, which fail only if the machine pauses."""
 
 _INTERPRETERS = 50.0
+_LAST_LINES, _LAST_CHARACTERS = 20, 4000
+"""What a test that fails shows of the logs."""
 
 
 def quick(began: float, seconds: float) -> bool:
@@ -81,8 +88,9 @@ class NodeProcess:
 
     @property
     def log(self) -> str:
-        self._stderr.seek(0)
-        return self._stderr.read()
+        # Without a seek: the process writes at the same place of the same open file.
+        file = self._stderr.fileno()
+        return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 
     def end(self, *numbers: signal.Signals) -> None:
         """Send signals; the process has to end in order within 2 s."""
@@ -193,7 +201,10 @@ class Graph:
     def _told(self) -> str:
         """Return the last messages of the nodes, for the report of a failed test."""
         newest = {status.name: status.message for status in self.diagnostics}
-        return f"nodes {sorted(self.node.get_node_names())} say {newest}"
+        lines = [f"  {line.name}: {line.msg}" for line in self.lines[-_LAST_LINES:]]
+        logs = [f"a process wrote:\n{node.log[-_LAST_CHARACTERS:]}" for node in self._processes]
+        said = [f"nodes {sorted(self.node.get_node_names())} say {newest}", "logged:", *lines, *logs]
+        return "\n".join(said)
 
     def call(self, client: Any, request: Any, again: bool = True) -> Any:
         """Call a service and return its response; `again` says whether the request can be repeated.
@@ -202,22 +213,30 @@ class Graph:
         which the client cannot know. Requests that can be repeated are sent again, for a busy machine.
         """
         self.wait_for(client.service_is_ready)
-        return self.answered(lambda: client.call_async(request), again)
+        return self.answered(lambda: client.call_async(request), AGAIN_S if again else math.inf)
 
-    def answered(self, ask: Callable[[], Any], again: bool = True) -> Any:
-        """Call a function that returns a future, and return its first result; `again` is as in `call`."""
-        futures = [ask()]
-        asked = time.monotonic()
+    def answered(self, ask: Callable[[], Any], again_s: float = AGAIN_S) -> Any:
+        """Ask, with what returns a future, and return its first result; `again_s` is as in `answer`."""
+        answer = self.answer(ask, again_s)
+        self.wait_for(answer)
+        return answer()
 
-        def is_answered() -> bool:
+    def answer(self, ask: Callable[[], Any], again_s: float = AGAIN_S) -> Callable[[], Any]:
+        """Ask, with what returns a future; return what gives the first result, or None before it.
+
+        It asks again where there is none after some time (s).
+        """
+        futures, asked = [ask()], time.monotonic()
+
+        def answer() -> Any:
             nonlocal asked
-            if again and time.monotonic() - asked > 5.0:
+            done = [future for future in futures if future.done()]
+            if not done and time.monotonic() - asked > again_s:
                 futures.append(ask())
                 asked = time.monotonic()
-            return any(future.done() for future in futures)
+            return done[0].result() if done else None
 
-        self.wait_for(is_answered)
-        return next(future.result() for future in futures if future.done())
+        return answer
 
     def change(self, node: str, transition: int) -> bool:
         """Request a transition of a lifecycle node, and return whether it was made."""

@@ -12,15 +12,20 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import State
 from loose_node import LooseNode, loose_node
 from message_makers import NAMES
+from rclpy.context import Context
+from rclpy.lifecycle import TransitionCallbackReturn
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
-from simulation_client import hosted
+from simulation_client import hosted, overrides
 from torque_steps import Q, send_state
 
+from dyn_core import DynError
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode, RCLError
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.governor.node import Governor
+from dyn_nodes.identification.node import Identification
 from dyn_nodes.simulation.node import Simulation
 
 RRP = {"description_file": str(ROBOTS["rrp"])}
@@ -93,6 +98,46 @@ def test_an_error_in_the_error_report_does_not_end_the_process(
     loose.tick()
     loose.tick()
     assert state_of(loose.node) == State.PRIMARY_STATE_INACTIVE
+
+
+@pytest.mark.parametrize("make_node", [Feedforward, Controller, Governor, Simulation, Identification])
+@pytest.mark.parametrize("method", ["open_diagnostics", "open_robot", "create_subscription", "on_activate"])
+def test_an_error_at_the_start_is_told_with_its_cause(
+    method: str,
+    make_node: Callable[..., ManagedNode],
+    context: Context,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(make_node, method, broken)
+    with pytest.raises(DynError) as raised:
+        make_node(context=context, use_global_arguments=False, parameter_overrides=overrides(**RRP))
+    assert (raised.value.code, raised.value.values) == ("error-unexpected", FAULT)
+    log = capfd.readouterr().err
+    assert "Traceback" in log
+    assert "ZeroDivisionError: of the test" in log
+
+
+@pytest.mark.parametrize("method", ["create_timer", "restart"])
+def test_an_error_in_a_transition_is_told_with_its_cause(
+    method: str, loose: LooseNode, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    node = loose.node
+    node.trigger_deactivate()
+    with monkeypatch.context() as patch:
+        patch.setattr(node if method == "create_timer" else node._running.maker, method, broken)
+        assert node.trigger_activate() == TransitionCallbackReturn.ERROR
+    assert state_of(node) == State.PRIMARY_STATE_UNCONFIGURED
+    assert (loose.told.level, loose.told.codes) == (DiagnosticStatus.ERROR, {"node-failed"})
+    assert loose.told.about("node-failed", **FAULT)
+    assert capfd.readouterr().err.count("ZeroDivisionError: of the test") == 1
+    # Without the fault it can be used again.
+    node.trigger_configure()
+    loose.reconnect()
+    node.trigger_activate()
+    send_state(loose)
+    loose.tick()
+    assert loose.told.level == DiagnosticStatus.OK
 
 
 @pytest.mark.parametrize("make_node", [Feedforward, Controller, Simulation])

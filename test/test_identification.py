@@ -17,6 +17,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from identification_client import (
     JOINTS,
     START,
+    Asked,
     Identified,
     exciting,
     identification,
@@ -45,7 +46,9 @@ RECEIVER = "/feedforward/set_dynamic_parameters"
 
 def test_a_trajectory_is_run_and_recorded(graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path) as (ours, _):
-        asked = ours.run(exciting(1.0), repetitions=2)
+        asked = ours.done(
+            lambda: ours.run(exciting(1.0), repetitions=2), lambda r: r.success and r.samples > 500
+        )
         result = asked.result()
         assert (result.success, result.message, asked.status()) == (True, "", GoalStatus.STATUS_SUCCEEDED)
         assert 0.0 < asked.feedback[-1].fraction <= 1.0
@@ -64,11 +67,10 @@ def test_parameters_are_identified_and_sent_to_feedforward(graph: Graph, tmp_pat
     nodes = {"nodes": ("simulation", "controller", "feedforward")}
     with standing_arm(graph, tmp_path, "-p", "model_error:=0.2", robot=nodes) as (ours, _):
         assert ours.hand_over().message == sentence("result-missing", {})
-        for _ in range(ATTEMPTS):
-            asked = ours.identify(exciting(4.0))
-            response = asked.result()
-            if response.success and response.result.validation_error < 0.03:
-                break
+        asked = ours.done(
+            lambda: ours.identify(exciting(4.0)), lambda r: r.success and r.result.validation_error < 0.03
+        )
+        response = asked.result()
         assert (response.success, response.message, asked.status()) == (True, "", GoalStatus.STATUS_SUCCEEDED)
         result = response.result
         stages = [f.progress.stage for f in asked.feedback]
@@ -164,10 +166,9 @@ def test_bad_goals_are_rejected_and_nothing_moves(graph: Graph, tmp_path: Path) 
 
 def test_a_cancelled_run_stops_the_robot_and_keeps_its_data(graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path) as (ours, _):
-        asked = ours.run(exciting(6.0))
-        asked.wait_for_fraction()
+        asked = ours.moving()
         before = ours.robot.states[-1]
-        asked.cancel()
+        assert asked.cancel()
         result = asked.result()
         assert (result.success, asked.status()) == (False, GoalStatus.STATUS_CANCELED)
         cause = sentence("motion-stopped-at-rest", {"cause": sentence("goal-cancelled", {})})
@@ -175,41 +176,51 @@ def test_a_cancelled_run_stops_the_robot_and_keeps_its_data(graph: Graph, tmp_pa
         assert len(lines_of(result.log_file)) - 1 == result.samples > 100
         graph.wait_for(ours.is_at_rest)
         assert np.abs(np.subtract(ours.robot.states[-1].position, before.position)).max() < 0.5
-        assert ours.run(exciting(1.0)).result().success, "it can begin anew"
+        ours.done(lambda: ours.run(exciting(1.0)))
 
 
 @pytest.mark.parametrize("stage", ["EXCITATION", "MOTION", "ESTIMATION"])
 def test_an_identification_can_be_cancelled_in_any_stage(stage: str, graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path, excitation__iterations=100000) as (ours, _):
         motion = {"EXCITATION": None, "MOTION": exciting(6.0), "ESTIMATION": exciting(1.5)}[stage]
-        asked = ours.identify(motion)
-        asked.wait_for_stage(getattr(IdentificationProgress, f"STAGE_{stage}"))
-        asked.cancel()
+        for _ in range(ATTEMPTS):
+            asked = ours.identify(motion)
+            asked.wait_for_stage(getattr(IdentificationProgress, f"STAGE_{stage}"))
+            if asked.cancel():
+                break
+            assert asked.result().success or asked.is_spoiled, asked.result().message
+            wait_until_it_stands(ours)
         result = asked.result()
         assert (result.success, asked.status()) == (False, GoalStatus.STATUS_CANCELED)
         assert asked.says("goal-cancelled")
         assert not result.result.parameters.name
         graph.wait_for(ours.is_at_rest)
-        files = {path.name for path in tmp_path.glob("*/*")}
+        last = max(tmp_path.iterdir(), default=tmp_path)
+        files = {path.name for path in last.iterdir()}
         assert files == (set() if stage == "EXCITATION" else {"log.csv"}) or stage == "MOTION"
 
 
 def test_a_second_goal_is_rejected_and_the_first_goes_on(graph: Graph, tmp_path: Path) -> None:
+    def is_rejected(second: Asked) -> bool:
+        running = second.says("goal-running", goal="a run of a trajectory")
+        return running and second.status() == GoalStatus.STATUS_ABORTED
+
     with standing_arm(graph, tmp_path) as (ours, _):
-        first = ours.run(exciting(6.0))
-        for second in (ours.run(exciting(1.0)), ours.identify()):
-            assert not first.is_over
-            assert second.says("goal-running", goal="a run of a trajectory")
-            assert second.status() == GoalStatus.STATUS_ABORTED
-        assert first.result().success
+        for _ in range(ATTEMPTS):
+            first = ours.moving()
+            seconds = (ours.run(exciting(1.0)), ours.identify())
+            if first.result().success and all(map(is_rejected, seconds)):
+                break
+            wait_until_it_stands(ours)
+        assert first.result().success, first.result().message
+        assert all(map(is_rejected, seconds))
 
 
 def test_when_the_robot_is_gone_the_run_ends_and_keeps_its_data(graph: Graph, tmp_path: Path) -> None:
     robot = start_robot(graph)
     with identification(graph, directory=str(tmp_path), timeout=0.3) as (ours, _):
         wait_until_it_stands(ours)
-        asked = ours.run(exciting(6.0))
-        asked.wait_for_fraction()
+        asked = ours.moving()
         robot.process.send_signal(signal.SIGKILL)
         result = asked.result()
         assert not result.success
@@ -223,8 +234,7 @@ def test_when_the_robot_is_gone_the_run_ends_and_keeps_its_data(graph: Graph, tm
         wait_until_it_stands(ours)
         # The killed process is still in the graph for a while.
         graph.wait_for(lambda: graph.node.count_subscribers("identification/joint_trajectory") >= 2)
-        again = ours.run(exciting(1.0)).result()
-        assert again.success, again.message
+        ours.done(lambda: ours.run(exciting(1.0)))
 
 
 def test_results_of_other_robots_and_impossible_bodies_are_not_sent(graph: Graph) -> None:
@@ -271,8 +281,10 @@ def test_a_robot_beyond_the_stop_limits_is_stopped(code: str, graph: Graph, tmp_
         assert not asked.result().success
         assert asked.says(code, joint="lift", **values), asked.result().message
         graph.wait_for(ours.is_at_rest)
-        graph.wait_for(lambda: ours.status and said(code, joint="lift", **values).search(ours.status.message))
-        assert ours.status.level == DiagnosticStatus.WARN
+        words = said(code, joint="lift", **values)
+        graph.wait_for(lambda: any(words.search(status.message) for status in ours.statuses))
+        (status, *_) = (status for status in ours.statuses if words.search(status.message))
+        assert status.level == DiagnosticStatus.WARN
 
 
 def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: Path) -> None:
@@ -292,22 +304,20 @@ def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: 
         response = switch(True)
         assert (response.success, response.message) == (True, sentence("online-begun", {}))
         graph.wait_for(lambda: state("online-converging") or state("online-samples-too-few"))
-        for _ in range(ATTEMPTS):  # if the machine stalls, the robot lags, which ends a run
-            wait_until_it_stands(ours)
-            asked = ours.run(exciting(4.0))
-            if asked.result().success or not asked.says("effort-near-limit"):
-                break
-        assert asked.result().success, asked.result().message
-        graph.wait_for(lambda: state("online-converged"))
-        newest = parameters[-1]
         there = dyn_core.with_model_error(dyn_core.load_robot(ROBOTS["rrp"]), 0.2, 0)
         base = base_columns(there)
         known = dict(zip(there.parameter_names, there.parameters, strict=True))
         truth = base.matrix @ np.array([known[name] for name in base.standard_names])
-        assert newest.description_hash == there.description_hash
-        values = np.array(newest.value[: len(truth)])
-        assert tuple(newest.name[: len(truth)]) == base.names
+        for _ in range(ATTEMPTS):  # a busy machine loses so many samples that one run is not enough
+            ours.done(lambda: ours.run(exciting(4.0)))
+            graph.wait_for(lambda: state("online-converged"))
+            newest = parameters[-1]
+            values = np.array(newest.value[: len(truth)])
+            if np.linalg.norm(values - truth) < 0.05 * np.linalg.norm(truth):
+                break
         assert np.linalg.norm(values - truth) < 0.05 * np.linalg.norm(truth)
+        assert newest.description_hash == there.description_hash
+        assert tuple(newest.name[: len(truth)]) == base.names
         assert all(0.0 < deviation < 1.0 for deviation in newest.standard_deviation)
         ended = switch(False).message
         assert said("online-ended").fullmatch(ended)
@@ -334,15 +344,12 @@ def test_the_first_example_identifies_a_robot_with_friction(graph: Graph, tmp_pa
         if name == "identification":
             given = [re.sub("^directory:=.*", f"directory:={tmp_path}", word) for word in (*given, *SHORTER)]
         graph.start("-m", f"dyn_nodes.{name}", *(given or ["--ros-args"]))
-    wait_until_it_stands(ours, dyn_core.load_robot(ROBOTS["rx90"]).joint_names, [0.0] * 6)
-    # 0.3 % on an idle machine, 4 % on a busy one; other tests check the accuracy of results.
-    for _ in range(ATTEMPTS):
-        asked = ours.identify()
-        for stage in (IdentificationProgress.STAGE_MOTION, IdentificationProgress.STAGE_ESTIMATION):
-            asked.wait_for_stage(stage)
-        answer = asked.result()
-        if answer.success and answer.result.validation_error < 0.2:
-            break
+    names = dyn_core.load_robot(ROBOTS["rx90"]).joint_names
+    # 0.3 % on an idle machine, 4 % on a busy one; other tests check how good results are.
+    asked = ours.done(
+        ours.identify, lambda r: r.success and r.result.validation_error < 0.2, names, [0.0] * len(names)
+    )
+    answer = asked.result()
     assert (answer.success, answer.message) == (True, "")
     assert answer.result.validation_error < 0.2
     handed = ours.hand_over()

@@ -9,15 +9,18 @@ from array import array
 from collections.abc import Sequence
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from refusals import refused
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from dyn_nodes.common import decoding
-from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes
+from dyn_nodes.common.messages import joint_state_bytes
+from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, MessageBytes
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
 NUMBERS = st.lists(st.floats(width=64), max_size=6)
@@ -128,3 +131,22 @@ def test_half_a_message_is_refused_and_memory_for_layouts_is_limited() -> None:
     for k in range(100):
         assert_read(reader, serialize_message(state(["x" * k])))
     assert len(reader._layouts) <= 16
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_offsets_do_not_depend_on_bytes_between_fields(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not initialised: here they change, as if values of the field were left there."""
+    rng = np.random.default_rng(seed)
+    padding = slice(16, 20)  # between the length of the vector and its first number
+
+    def serialized(message: Float64MultiArray) -> bytes:
+        raw = bytearray(serialize_message(message))
+        raw[padding] = bytes(rng.choice([0x00, 0x11], 4).tolist())
+        return bytes(raw)
+
+    monkeypatch.setattr(joint_state_bytes, "serialize_message", serialized)
+    for size in (1, 2, 7):
+        message = MessageBytes(Float64MultiArray(), {"data": size})
+        message.vector("data")[:] = np.arange(1.0, size + 1.0)
+        read = deserialize_message(bytes(message.raw), Float64MultiArray)
+        assert read.data.tolist() == np.arange(1.0, size + 1.0).tolist()

@@ -12,7 +12,8 @@ LATEST_SAMPLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Subscriptions to measurements: the newest message only, from reliable and best-effort publishers."""
 
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-"""Publishers for controllers: reliable, so that any subscription is compatible; the newest message only."""
+"""Commands: reliable, so that any subscription to them is compatible and the last one arrives; the newest
+message only."""
 
 EACH_MESSAGE = QoSProfile(depth=5, reliability=ReliabilityPolicy.RELIABLE)
 """Trajectories, payloads, parameters: each message counts."""

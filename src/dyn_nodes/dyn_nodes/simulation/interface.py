@@ -43,8 +43,9 @@ class SimulationInputs:
         self._active = active
         self._steady = steady
         self._commanded: dict[str, float] = {}
-        node.subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.LATEST_SAMPLE)
-        node.subscribe(JointTorques, "~/torques", self._on_torques, qos.LATEST_SAMPLE)
+        # Reliable: a command acts until the next one, so the last one may not be lost.
+        node.subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.COMMAND)
+        node.subscribe(JointTorques, "~/torques", self._on_torques, qos.COMMAND)
         node.subscribe(WrenchStamped, "~/wrench", self._on_wrench, qos.EACH_SAMPLE)
 
     def _on_commands(self, message: Float64MultiArray) -> None:

@@ -232,7 +232,7 @@ SENTENCES = {
     "stamp-too-old": "{message} is stamped {age:.3f} s in the past, more than max_age = {limit:g} s",
     "stamp-years-ahead": "{message} is stamped {age:.3f} s in the future, more than max_age = {limit:g} s: check that use_sim_time is the same in the node that sends it",
     "stamp-years-old": "{message} is stamped {age:.3f} s in the past, more than max_age = {limit:g} s: check that use_sim_time is the same in the node that sends it",
-    "state-error": "an unexpected error in state '{state}'",
+    "state-error": "an unexpected error in a transition from state '{state}':\n{trace}",
     "steps-incomplete": "{count} of {steps} steps were made in {duration:g} s: ask for the other {remaining} again",
     "steps-zero": "the number of steps is 0: give at least 1",
     "stop-position-unknown": "the trajectory is empty, which means stop, but there is neither a motion nor a measured position to stop at",

@@ -49,6 +49,7 @@ class ManagedNode(LifecycleNode):
         self._problem = DynError("node-not-configured")
         self.failure: Failure | None = None
         self._guard_transitions()
+        self._keep_errors_of_transitions()
 
     @abstractmethod
     def open(self) -> None:
@@ -61,9 +62,9 @@ class ManagedNode(LifecycleNode):
     def start(self) -> None:
         """With `autostart`, configure and activate; DynError where this is not possible."""
         if self._autostart:
-            if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-                raise self._problem
-            self.trigger_activate()
+            for trigger in (self.trigger_configure, self.trigger_activate):
+                if trigger() != TransitionCallbackReturn.SUCCESS:
+                    raise self._problem
 
     def end(self) -> None:
         """Run the shutdown transition, unless this was done before."""
@@ -85,8 +86,7 @@ class ManagedNode(LifecycleNode):
     def fail(self, error: Exception) -> None:
         """Deactivate after an unexpected error; other nodes of the process go on."""
         self.failure = Failure("node-failed", error_type=type(error).__name__, reason=str(error))
-        trace = "".join(traceback.format_exception(error))
-        self.get_logger().error(str(Notice("node-deactivates-itself", trace=trace)))
+        self.get_logger().error(str(Notice("node-deactivates-itself", trace=_trace(error))))
         with contextlib.suppress(RCLError):  # raised where the node is not active
             self.trigger_deactivate()
 
@@ -153,9 +153,27 @@ class ManagedNode(LifecycleNode):
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Close, and be ready to be configured again."""
-        self.get_logger().error(str(Notice("state-error", state=state.label)))
         self.close()
         return TransitionCallbackReturn.SUCCESS
+
+    def _keep_errors_of_transitions(self) -> None:
+        """Log unexpected errors of the callbacks of transitions, and keep them; rclpy drops them."""
+
+        def kept(callback: Callable[[LifecycleState], Any]) -> Callable[[LifecycleState], Any]:
+            def kept(state: LifecycleState) -> Any:
+                try:
+                    return callback(state)
+                except Exception as error:
+                    values: dict[str, Any] = {"error_type": type(error).__name__, "reason": str(error)}
+                    self.failure = Failure("node-failed", **values)
+                    self._problem = DynError("error-unexpected", **values)
+                    notice = Notice("state-error", state=state.label, trace=_trace(error))
+                    self.get_logger().error(str(notice))
+                    return TransitionCallbackReturn.ERROR
+
+            return kept
+
+        self._callbacks = {state: kept(callback) for state, callback in self._callbacks.items()}
 
     def _guard_transitions(self) -> None:
         """Refuse transitions that the state does not allow; rclpy would end the process."""
@@ -172,6 +190,10 @@ class ManagedNode(LifecycleNode):
                 return response
 
         service.callback = respond
+
+
+def _trace(error: Exception) -> str:
+    return "".join(traceback.format_exception(error))
 
 
 def _refused(request: Any, response: Any, reason: str) -> Any:

@@ -50,6 +50,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         self._timer: Timer | None = None  # runs while the node is active
         self._reload: Reload[Prepared] | None = None
         self._opened: list[Callable[[], object]] = []
+        self._has_diagnostics = False
         self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
         self.add_on_set_parameters_callback(self._check_set_parameters)
 
@@ -92,6 +93,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         """Begin to publish /diagnostics."""
         self._diagnostics = Diagnostics(self, self._lasting_problem, self.values)
         self._opened.append(self._diagnostics.close)
+        self._has_diagnostics = True
 
     def open_robot(self) -> DescribedRobot | None:
         """Use the robot of the parameters and return it, or subscribe to the topic robot_description."""
@@ -129,8 +131,15 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         self.finish()
         return super().on_deactivate(state)
 
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Publish the error on /diagnostics, and close."""
+        if self._has_diagnostics:
+            self.contained(self._diagnostics.look_again)()
+        return super().on_error(state)
+
     def close_all(self) -> None:
         """Close everything that was opened, the last first."""
+        self._has_diagnostics = False
         while self._opened:
             self._opened.pop()()
         self._reload = None
@@ -199,7 +208,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
     def drop(self, problem: Notice) -> None:
         """Log what is dropped with a limited rate, and count it on /diagnostics."""
         self._complaints.say(problem, cause_key(problem))
-        if self._opened:
+        if self._has_diagnostics:
             self._diagnostics.count("requests failed", problem)
 
     def _check_set_parameters(self, parameters: list[Parameter]) -> SetParametersResult:

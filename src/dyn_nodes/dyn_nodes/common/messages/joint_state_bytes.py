@@ -11,8 +11,9 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ from dyn_nodes.common.decoding import STAMP, STAMP_AT, deserialized
 class MessageBytes:
     """The bytes `raw` of a message whose vectors of floats and bytes are overwritten in place.
 
-    An offset is where the bytes change when the field changes. It is checked that these are all bytes of the
-    field, one after the other, so that no write can reach another field.
+    An offset is where the bytes follow the field through several values. It is checked that these are all
+    bytes of the field, one after the other, so that no write can reach another field. Bytes between fields,
+    which are there for alignment, are not initialised: they can differ from one serialization to the next.
     """
 
     def __init__(self, message: Any, sizes: Mapping[str, int]) -> None:
@@ -36,12 +38,9 @@ class MessageBytes:
         for name, size in sizes.items():
             setattr(message, name, array("d", bytes(8 * size)))
         self.raw = bytearray(serialize_message(message))
-        filled = {name: array("d", _FILL * (8 * size)) for name, size in sizes.items()}
         self._vectors = {
-            name: np.frombuffer(
-                self.raw, np.float64, sizes[name], self._offset(name, values, 8 * sizes[name])
-            )
-            for name, values in filled.items()
+            name: np.frombuffer(self.raw, np.float64, size, self._offset(name, 8 * size, partial(array, "d")))
+            for name, size in sizes.items()
         }
 
     def vector(self, name: str) -> NDArray[np.float64]:
@@ -50,25 +49,27 @@ class MessageBytes:
 
     def byte(self, name: str) -> int:
         """Return the offset of a field of one byte, which is 0 in the message."""
-        return self._offset(name, _FILL[0], 1)
+        return self._offset(name, 1, ord)
 
-    def _offset(self, name: str, value: Any, length: int) -> int:
-        """Return the offset of a field of zeros: where `length` bytes change with another value."""
-        zeros, before = getattr(self._message, name), serialize_message(self._message)
-        setattr(self._message, name, value)
-        after = serialize_message(self._message)
+    def _offset(self, name: str, length: int, value: Callable[[bytes], Any]) -> int:
+        """Return the offset of a field of zeros, whose `length` bytes are those of `value`."""
+        zeros = getattr(self._message, name)
+        found = list(range(len(self.raw)))
+        for fill in _FILLS:
+            setattr(self._message, name, value(fill * length))
+            raw = serialize_message(self._message)
+            found = [k for k in found if raw[k] == fill[0]]
         setattr(self._message, name, zeros)
-        changed = [k for k, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-        if not changed or changed != list(range(changed[0], changed[0] + length)):
-            raise ValueError(f"field '{name}' is not {length} bytes of the message, but {len(changed)}")
-        return changed[0]
+        if not found or found != list(range(found[0], found[0] + length)):
+            raise ValueError(f"field '{name}' is not {length} bytes of the message, but {len(found)}")
+        return found[0]
 
 
 _CDR = b"\0\1\0\0" if sys.byteorder == "little" else b"\0\0\0\0"
 """First bytes of a message in plain CDR in the byte order of this machine."""
 _COUNT = struct.Struct("=I")
-_FILL = b"\x11"
-"""Value of each byte of a field in the search for its offset; as float64 it is a number."""
+_FILLS = (b"\x11", b"\0", b"\x25", b"\x4a")
+"""Values of each byte of a field in the search for its offset; as float64 they are numbers."""
 _MOST = 16
 """Most layouts of messages that are kept."""
 

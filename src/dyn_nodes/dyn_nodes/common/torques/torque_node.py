@@ -118,8 +118,8 @@ class Running(Generic[Maker]):
 _SILENCE_S = 1.0
 _LOOKS_PER_TIMEOUT = 4
 """Checks for stale data within one timeout: silence is noticed at most 1.25 timeouts after the last data."""
-_LAST_MESSAGE = Duration(seconds=0.2)
-"""Longest time that the last message may take to arrive."""
+_LAST_MESSAGE_S = 0.4
+"""Longest time that the last messages may take to arrive (s)."""
 _REACTIONS = {
     Status.HOLDING: "data-stale-held",
     Status.RAMPING_DOWN: "data-stale-ramping-down",
@@ -259,8 +259,9 @@ class TorqueNode(RobotNode[Running[Maker]]):
             self.get_logger().error(str(Notice("last-torques-zero", reason=problem)))
             output = running.maker.stage.last(running.maker.stage.zero)
         running.outputs.publish(output, self.get_clock().now().to_msg())
+        by = time.monotonic() + _LAST_MESSAGE_S
         for publisher in (self._torques, self._commands):
-            publisher.wait_for_all_acked(_LAST_MESSAGE)
+            publisher.wait_for_all_acked(Duration(seconds=max(by - time.monotonic(), 0.0)))
 
     def _on_joint_state(self, raw: bytes) -> None:
         running = self.active
