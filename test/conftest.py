@@ -8,6 +8,7 @@ import importlib.util
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ if missing := [m for m in ("rclpy", "dyn_msgs") if importlib.util.find_spec(m) i
         returncode=3,
     )
 
+from exclusive_repetition import ExclusiveRepetition
 from rclpy.context import Context
 from ros_graph import Graph, ros_context
 from steady_clock import SteadyClock
@@ -26,6 +28,13 @@ from dyn_nodes.demonstration.isolation import isolated_environment
 # A shell starts background jobs with Ctrl-C (SIGINT) ignored, and child processes inherit this. Some tests
 # send SIGINT to child processes, so the default handler is restored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Repeat tests that fail in real time, alone."""
+    folder = Path(__file__).parent.parent / "build"
+    folder.mkdir(exist_ok=True)
+    config.pluginmanager.register(ExclusiveRepetition(folder), "exclusive-repetition")
 
 
 def pytest_collection_finish() -> None:
