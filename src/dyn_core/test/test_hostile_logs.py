@@ -3,44 +3,37 @@
 
 from __future__ import annotations
 
+import json
+import os
 import struct
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile_logs import (
+    CELL,
+    DOUBLE,
+    NUMBERS,
+    TEXT,
+    UINT32,
+    chunk,
+    doubles,
+    element,
+    hostile_files,
+    int32,
+    joint_state_channel,
+    mat,
+    mcap,
+    zeros_zstd,
+)
+from log_case import assert_same, codes, motion, motion_csv
+from refusals import refused
 
 import dyn_core
 from dyn_core.core.errors import DynError
-
-INT32, UINT32, DOUBLE, INT8, MATRIX = 5, 6, 9, 1, 14
-CELL, TEXT, NUMBERS = 1, 4, 6
-
-
-def element(kind: int, data: bytes) -> bytes:
-    """Return an element of a MATLAB file: type, length, data padded to 8 bytes."""
-    return struct.pack("<II", kind, len(data)) + data + bytes(-len(data) % 8)
-
-
-def mat(kind: int, shape: bytes, content: bytes, of_shape: int = INT32) -> bytes:
-    """Return a MATLAB file with one variable `t`."""
-    parts = (
-        element(UINT32, struct.pack("<II", kind, 0)),
-        element(of_shape, shape),
-        element(INT8, b"t"),
-        content,
-    )
-    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM"
-    return header + element(MATRIX, b"".join(parts))
-
-
-def int32(*values: int) -> bytes:
-    return struct.pack(f"<{len(values)}i", *values)
-
-
-def doubles(*values: float) -> bytes:
-    return struct.pack(f"<{len(values)}d", *values)
-
 
 MATLAB = {
     "two billion rows of no text": mat(TEXT, int32(2_000_000_000, 0), element(UINT32, b"")),
@@ -58,11 +51,11 @@ def test_matlab_files(name: str, tmp_path: Path) -> None:
     path = tmp_path / "log.mat"
     path.write_bytes(MATLAB[name])
     tracemalloc.start()
-    with pytest.raises(DynError) as refused:
+    with pytest.raises(DynError) as refusal:
         dyn_core.read_log(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert refused.value.code in ("matlab-file-damaged", "file-without-arrays")
+    assert refusal.value.code in ("matlab-file-damaged", "file-without-arrays")
     assert peak < 10_000_000
 
 
@@ -71,4 +64,79 @@ def test_text_outside_of_unicode_in_npz(tmp_path: Path) -> None:
     names = np.frombuffer(struct.pack("<I", 0x110000), dtype="<U1")
     np.savez(path, t=np.arange(3.0), q=np.zeros((3, 1)), tau=np.zeros((3, 1)), joint_names=names)
     with pytest.raises(DynError):
+        dyn_core.read_log(path)
+
+
+MEMORY = 100_000_000
+READ = """
+import json, resource, sys
+import dyn_core
+from dyn_core.logs.log_reading import examine_log
+
+def peak():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+before, found = peak(), {}
+for path in sys.argv[2:]:
+    report = examine_log(path, memory=int(sys.argv[1]))
+    found[path] = [report.findings[0].code, peak() - before]
+print(json.dumps(found))
+"""
+
+
+def test_the_memory_that_hostile_files_take(tmp_path: Path) -> None:
+    """Files of at most 2 MB, most of which are 400 MB and more as what they claim to be or unpack to."""
+    pytest.importorskip("rosbags.typesys")
+    pytest.importorskip("pyarrow")
+    files = hostile_files(tmp_path)
+    for name, (data, _) in files.items():
+        assert len(data) < 2_000_000
+        (tmp_path / name).write_bytes(data)
+    paths = [str(tmp_path / name) for name in files]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", READ, str(MEMORY), *paths]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert {path: code for path, (code, _) in found.items()} == {
+        str(tmp_path / name): code for name, (_, code) in files.items()
+    }
+    # Beside the logs: rosbags and pyarrow, which are imported for the first file that needs them.
+    assert {path: taken for path, (_, taken) in found.items() if taken > MEMORY + 100_000_000} == {}
+
+
+def test_the_limit_can_be_raised(tmp_path: Path) -> None:
+    m = motion()
+    path = tmp_path / "log.npz"
+    np.savez_compressed(path, t=m.time, q=m.q, qd=m.qd, tau=m.tau, zeros=np.zeros(2_000_000))
+    with refused("log-memory-exceeded", limit=10.0) as refusal:
+        dyn_core.read_log(path, memory=10_000_000)
+    needed = refusal.value.values["needed"]
+    assert len(dyn_core.read_log(path, memory=2_000_000 * needed).time) == len(m.time)
+    for memory in (9_999_999, float("inf"), float("nan"), -1):
+        with refused("log-memory-range"):
+            dyn_core.read_log(path, memory=memory)  # type: ignore[arg-type]
+
+
+def test_the_rest_of_a_long_text_is_left_out(tmp_path: Path) -> None:
+    """What is read is limited, too, and not only what is kept."""
+    m = motion(duration=4.0)
+    path = motion_csv(tmp_path / "log.csv", m)
+    head, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([f"{head},comment", *(f"{line},{'x' * 30_000}" for line in lines)]))
+    assert path.stat().st_size > 2 * 10_000_000
+    log = dyn_core.read_log(path, memory=10_000_000)
+    assert "log-too-large" in codes(log)
+    assert_same(log, m.part(np.arange(len(log.time))))
+    assert_same(dyn_core.read_log(path), m)
+
+
+def test_a_chunk_of_the_largest_size_is_read(tmp_path: Path) -> None:
+    """And one that is larger is refused, with the memory that would do."""
+    path = tmp_path / "log.mcap"
+    path.write_bytes(mcap(joint_state_channel(), chunk(zeros_zstd(2), 2_000_000)))
+    with refused("log-memory-exceeded", needed=16.0):
+        dyn_core.read_log(path, memory=15_900_000)
+    with refused("log-memory-exceeded", needed=32.0):  # records without end
+        dyn_core.read_log(path, memory=16_000_000)
+    with refused("log-without-topics"):
         dyn_core.read_log(path)

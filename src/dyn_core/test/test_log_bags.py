@@ -316,6 +316,6 @@ def test_a_bag_above_the_size_limit_is_read_in_part(record: Record) -> None:
 
 def test_bags_without_rosbags(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     bag = record({"/joint_states": joint_states(M)})
-    monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
+    monkeypatch.setitem(sys.modules, "rosbags.typesys", None)
     with refused("rosbags-missing"):
         dyn_core.read_log(bag)

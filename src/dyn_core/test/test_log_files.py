@@ -18,6 +18,7 @@ from refusals import refused
 import dyn_core
 from dyn_core import Log
 from dyn_core.logs.readers.matlab import variables
+from dyn_core.logs.reading_budget import Budget
 
 Read = Callable[..., Log]
 M = motion()
@@ -115,7 +116,7 @@ def test_variables_of_matlab_agree_with_scipy(compressed: bool) -> None:
     contents = {**arrays, **integers, **others, "whole": np.array([[1.0, 2.0, 300.0]])}
     file = io.BytesIO()
     scipy.io.savemat(file, contents, do_compression=compressed)
-    ours = dict(variables(file.getvalue()))
+    ours = dict(variables(file.getvalue(), Budget()))
     theirs = scipy.io.loadmat(io.BytesIO(file.getvalue()))
     assert list(ours) == list(contents)
     for name, array in ours.items():
@@ -131,7 +132,7 @@ def test_other_variables_of_matlab() -> None:
         "several": np.array([(1, 2.0), (3, 4.0)], dtype=[("a", int), ("b", float)]),
     }
     scipy.io.savemat(file, contents)
-    ours = dict(variables(file.getvalue()))
+    ours = dict(variables(file.getvalue(), Budget()))
     log = ours.pop("log")
     assert log["names"] == [["left"], ["right"]]
     np.testing.assert_array_equal(log["inner"]["q"], [[1.0, 2.0]])

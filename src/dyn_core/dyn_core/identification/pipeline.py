@@ -81,6 +81,7 @@ from dyn_core.identification.regressor.motion_equations import Equations, at_res
 from dyn_core.logs.conditioning.signals import Protocol, Signals, condition
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_reading import read_log
+from dyn_core.logs.reading_budget import LOG_MEMORY
 from dyn_core.robot.robot import Robot, refuse_springs
 from dyn_core.robot.robot_files import Loaded
 
@@ -209,18 +210,20 @@ def make_result(
     protocol: Protocol = Protocol(),  # noqa: B008 - it is frozen
     settings: IdentificationSettings = IdentificationSettings(),  # noqa: B008 - it is frozen
     progress: Progress = lambda stage: None,
+    log_memory: int = LOG_MEMORY,
 ) -> Result:
     """Identify a robot from a log, and return the whole result; DynError if the log cannot be used.
 
     `made_by` is the program with its version, `mapping` a file with the meaning of the columns of the log,
-    and `side_file` the one of `loaded`, for its hash; `progress` receives the stages.
+    and `side_file` the one of `loaded`, for its hash; `progress` receives the stages,
+    and `log_memory` is the `memory` of `read_log`.
     """
     robot = loaded.robot
     if not robot.dof:
         raise DynError("robot-without-moving-joint", robot=robot.name, purpose="identify")
     refuse_springs(robot, "identification")  # before the log is read, which would look for motors
     progress(ResultStage.READING)
-    log = read_log(log_path, mapping, robot)
+    log = read_log(log_path, mapping, robot, memory=log_memory)
     files = {"log": log_path, "map": mapping, "side file": side_file}
     inputs = _inputs(loaded, {what: path for what, path in files.items() if path is not None}, made_by)
     progress(ResultStage.CONDITIONING)

@@ -27,7 +27,8 @@ from dyn_core.logs.readers.array_files import read_npy, read_npz, read_parquet
 from dyn_core.logs.readers.bag import read_bag
 from dyn_core.logs.readers.csv import read_csv
 from dyn_core.logs.readers.matlab import read_matlab
-from dyn_core.logs.recording import MAX_VALUES, Recording, Stream
+from dyn_core.logs.reading_budget import LOG_MEMORY, Budget
+from dyn_core.logs.recording import Recording, Stream
 from dyn_core.logs.repair.log_cleaning import clean_log
 from dyn_core.logs.repair.plausibility import passive_findings, passive_sources, suspicious
 from dyn_core.logs.repair.time_stamps import merged
@@ -57,7 +58,8 @@ def read_log(
     path: str | os.PathLike[str],
     mapping: str | os.PathLike[str] | Mapping[str, object] | None = None,
     robot: Robot | None = None,
-    max_values: int = MAX_VALUES,
+    max_values: int | None = None,
+    memory: int = LOG_MEMORY,
 ) -> Log:
     """Return a log, in SI units and on the joint side.
 
@@ -65,12 +67,13 @@ def read_log(
         path: a CSV, Parquet, NumPy or MATLAB file, or a ROS 2 bag (file or directory).
         mapping: meaning of its columns (see `log_map`): path of a YAML file, or its contents.
         robot: the robot, if the log has to match its joints and limits.
-        max_values: greatest number of values that are read.
+        max_values: greatest number of values that are read; by default what fits into the memory.
+        memory: memory that reading may take, about (bytes); it limits unpacked data and time, too.
 
     Raises:
         DynError: the log cannot be used; the message gives the reason and the remedy.
     """
-    report = examine_log(path, mapping, robot, max_values)
+    report = examine_log(path, mapping, robot, max_values, memory)
     errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
     file = path_text(path)
     if len(errors) > 1:
@@ -93,19 +96,23 @@ def examine_log(
     path: str | os.PathLike[str],
     mapping: str | os.PathLike[str] | Mapping[str, object] | None = None,
     robot: Robot | None = None,
-    max_values: int = MAX_VALUES,
+    max_values: int | None = None,
+    memory: int = LOG_MEMORY,
 ) -> LogReport:
     """Return a log with all findings about it; a log that cannot be used raises no error.
+
+    The arguments are those of `read_log`.
 
     Raises:
         DynError: the mapping cannot be used.
     """
+    budget = Budget(memory, max_values)
     log_map = read_log_map(mapping)
     names = () if robot is None else robot.coordinate_names
     findings: list[Finding] = []
     form = ""
     try:
-        recording = open_log(path, log_map, names or tuple(log_map.joints), max_values)
+        recording = open_log(path, log_map, names or tuple(log_map.joints), budget)
         form = recording.form
         findings += recording.findings
         log = _log(recording, log_map, robot, path_text(path), findings)
@@ -275,7 +282,7 @@ def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
 
 
 def open_log(
-    path: str | os.PathLike[str], log_map: LogMap, joints: Sequence[str], max_values: int = MAX_VALUES
+    path: str | os.PathLike[str], log_map: LogMap, joints: Sequence[str], budget: Budget
 ) -> Recording:
     """Return the columns of a log that may be needed.
 
@@ -283,14 +290,14 @@ def open_log(
         path: a file, or the directory of a bag.
         log_map: map of the user.
         joints: names of joints, if they are known.
-        max_values: greatest number of values that are read.
+        budget: what may be taken.
 
     Raises:
         DynError: the log cannot be read.
     """
     shown = path_text(path)
     try:
-        return _read(Path(os.fsdecode(path)), log_map, joints, max_values)
+        return _read(Path(os.fsdecode(path)), log_map, joints, budget)
     except DynError as error:
         raise error.in_file(shown) from error
     except OSError as error:
@@ -304,15 +311,16 @@ def open_log(
         raise DynError("log-file-unreadable", reason=reason, file=shown) from error
 
 
-def _read(path: Path, log_map: LogMap, joints: Sequence[str], max_values: int) -> Recording:
+def _read(path: Path, log_map: LogMap, joints: Sequence[str], budget: Budget) -> Recording:
     """Read a log with the reader for its contents; its name hardly matters."""
 
     def select(names: Sequence[str]) -> Sequence[int]:
+        budget.take_columns(len(names))
         return needed_columns(names, log_map, joints)
 
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
-        return read_bag(path, "", max_values)
+        return read_bag(path, "", budget)
     if not stat.S_ISREG(mode):
         raise DynError("log-not-regular-file")
     with path.open("rb") as file:
@@ -321,9 +329,9 @@ def _read(path: Path, log_map: LogMap, joints: Sequence[str], max_values: int) -
         raise DynError("log-file-empty")
     for begin, suffix in ((_SQLITE, ".db3"), (_MCAP, ".mcap")):
         if start.startswith(begin):
-            return read_bag(path, suffix, max_values)
+            return read_bag(path, suffix, budget)
     readers = {b"PAR1": read_parquet, b"\x93NUMPY": read_npy, b"PK\x03\x04": read_npz}
     readers |= {b"MATLAB": read_matlab, b"\x89HDF": read_matlab}
     otherwise = read_matlab if path.suffix.lower() == ".mat" else read_csv
     read = next((read for begin, read in readers.items() if start.startswith(begin)), otherwise)
-    return read(path, select, max_values)
+    return read(path, select, budget)

@@ -16,8 +16,6 @@ from dyn_core.core.messages import Message
 from dyn_core.logs.log import EFFORT, POSITION, TIME, VELOCITY, Unit, unit
 
 ACCELERATION = "acceleration"
-MAX_VALUES = 16_000_000
-"""Greatest number of values of a log: 128 MB, for 7 joints with three quantities 12 minutes at 1 kHz."""
 
 _QUANTITIES = {
     **dict.fromkeys(("q", "pos", "position", "positions", "angle", "angles"), POSITION),
@@ -233,8 +231,8 @@ class Recording:
 class Gather:
     """Rows of a table, collected block by block up to a number of values that fits in memory."""
 
-    def __init__(self, columns: int, max_values: int = MAX_VALUES) -> None:
-        """Prepare a table with a number of columns."""
+    def __init__(self, columns: int, max_values: int) -> None:
+        """Prepare a table with a number of columns, for a number of values."""
         self._columns = columns
         self._blocks: list[Array] = []
         self._room = max(max_values // max(columns, 1), 1)
@@ -258,11 +256,12 @@ class Gather:
 
 
 def cut_finding(rows: int) -> Finding:
-    """Return the finding for a log that is read only in part, as it has too many rows."""
+    """Return the finding for a log of which only the first rows are read, as it is too large."""
     return Finding(Severity.WARNING, "log", (), Message("log-too-large", count=rows))
 
 
 def table(names: Sequence[str], chosen: Sequence[int], values: Array) -> Stream:
     """Return the stream of the `chosen` columns of a table, (N, columns)."""
-    ignored = tuple(name for k, name in enumerate(names) if k not in chosen)
+    taken = set(chosen)
+    ignored = tuple(name for k, name in enumerate(names) if k not in taken)
     return Stream("", tuple(names[k] for k in chosen), values, ignored=ignored)

@@ -11,6 +11,7 @@ from dyn_core.cli.console import VERSION, Output, ProgressBar, Table
 from dyn_core.cli.motion_commands.log import (
     add_log_options,
     add_signal_options,
+    log_memory,
     protocol_of,
     torque_error_table,
 )
@@ -81,6 +82,7 @@ def identify(arguments: Namespace) -> Output:
             protocol_of(arguments),
             _settings(arguments, loaded.robot),
             stages,
+            log_memory(arguments),
         )
         stages("writing the report")
         write_result(result, target)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections import Counter
 from collections.abc import Mapping
@@ -20,6 +22,7 @@ from dyn_core.core.text import path_text
 from dyn_core.logs.conditioning.signals import Protocol
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_reading import LogReport, examine_log
+from dyn_core.logs.reading_budget import LEAST_MEMORY, LOG_MEMORY
 from dyn_core.logs.repair.column_anomalies import resolution
 from dyn_core.logs.repair.plausibility import jitter
 from dyn_core.robot.robot_files import load_robot
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 # The log on the command line, and its conditioning
 
 FORMS = "a CSV, Parquet, NumPy or MATLAB file, or a ROS 2 bag (file or directory)"
+_SIZE = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?([kmgt]?b?)", re.ASCII | re.IGNORECASE)
+_BYTES = {f"{prefix}{b}": 1000.0**k for k, prefix in enumerate(("", "k", "m", "g", "t")) for b in ("", "b")}
 _INTEGERS = ("order", "half_width", "margin", "decimate")
 
 
@@ -38,6 +43,24 @@ def add_log_options(parser: ArgumentParser) -> None:
     log = f"{FORMS}; see dyn log"
     add_options(parser, ("--log", "LOG", log), required=True, action=Once)
     add_options(parser, ("--map", "FILE", "meaning of the columns of the log (YAML)"))
+    _add_log_memory(parser)
+
+
+def _add_log_memory(parser: ArgumentParser) -> None:
+    usual = f"{LOG_MEMORY / 1e9:g}GB"
+    text = f"memory that reading a log may take, about; for large logs (default: {usual})"
+    add_options(parser, ("--log-memory", "SIZE", text), default=usual)
+
+
+def log_memory(arguments: Namespace) -> int:
+    """Return the memory that the command line allows for a log (bytes); DynError for a mistake in it."""
+    given: str = arguments.log_memory
+    match = _SIZE.fullmatch(given.strip())
+    size = float(match[1]) * _BYTES[match[2].lower()] if match else 0.0
+    if not LEAST_MEMORY <= size < math.inf:
+        expected = f"a size of at least {LEAST_MEMORY / 1e6:g}MB, as 500MB or 4GB"
+        raise DynError("option-invalid", option="--log-memory", given=given, expected=expected)
+    return int(size)
 
 
 def add_signal_options(parser: ArgumentParser, *, train: bool) -> None:
@@ -131,6 +154,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         ("--map", "FILE", "meaning of the columns (YAML)"),
         ("--loops", "FILE", "side file of the robot: its loops and passive joints"),
     )
+    _add_log_memory(parser)
 
 
 def log(arguments: Namespace) -> Output:
@@ -138,7 +162,8 @@ def log(arguments: Namespace) -> Output:
     robot = None
     if arguments.robot is not None:
         robot = load_robot(source_of(arguments.robot), file_path(arguments.loops))
-    report = examine_log(arguments.log, file_path(arguments.map), robot)
+    memory = log_memory(arguments)
+    report = examine_log(arguments.log, file_path(arguments.map), robot, memory=memory)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
     content = _entries(report) if arguments.json else _parts(report, path_text(arguments.log))
     return Output(content, int(failed))

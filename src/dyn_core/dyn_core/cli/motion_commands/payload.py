@@ -11,6 +11,7 @@ from dyn_core.cli.motion_commands.identify import FRICTIONS
 from dyn_core.cli.motion_commands.log import (
     add_log_options,
     add_signal_options,
+    log_memory,
     protocol_of,
     torque_error_table,
 )
@@ -73,11 +74,12 @@ def payload(arguments: Namespace) -> Output:
     protocol = protocol_of(arguments, None if known is None else known.protocol)
     if robot.link_frame(arguments.link).body == 0:  # before a long log is read
         raise DynError("motion-shows-no-payload", link=arguments.link, element=f"link '{arguments.link}'")
+    memory = log_memory(arguments)
     with stages:
-        signals = _signals(arguments.log, file_path(arguments.map), robot, protocol, stages)
+        signals = _signals(arguments.log, file_path(arguments.map), robot, memory, protocol, stages)
         if known is None:
             mapping = file_path(arguments.unloaded_map or arguments.map)
-            unloaded = _signals(arguments.unloaded, mapping, robot, protocol, stages)
+            unloaded = _signals(arguments.unloaded, mapping, robot, memory, protocol, stages)
         settings = IdentificationSettings(
             friction=(FrictionModel(),) * robot.dof if arguments.friction == "standard" else None,
             loaded=arguments.friction != "unloaded",
@@ -106,10 +108,10 @@ def _check(arguments: Namespace) -> None:
 
 
 def _signals(
-    log: str, mapping: Path | None, robot: Robot, protocol: Protocol, stages: ProgressBar
+    log: str, mapping: Path | None, robot: Robot, memory: int, protocol: Protocol, stages: ProgressBar
 ) -> Signals:
     stages(ResultStage.READING)
-    recorded = read_log(log, mapping, robot)
+    recorded = read_log(log, mapping, robot, memory=memory)
     stages(ResultStage.CONDITIONING)
     try:
         return condition(recorded, protocol)

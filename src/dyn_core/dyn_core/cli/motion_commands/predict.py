@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from dyn_core.cli.console import Output, ProgressBar, Table, whole_file
-from dyn_core.cli.motion_commands.log import add_log_options, add_signal_options, percent, protocol_of
+from dyn_core.cli.motion_commands.log import (
+    add_log_options,
+    add_signal_options,
+    log_memory,
+    percent,
+    protocol_of,
+)
 from dyn_core.cli.options import (
     Command,
     add_options,
@@ -72,7 +78,7 @@ def predict(arguments: Namespace) -> Output:
     protocol = protocol_of(arguments, parameters.protocol)
     with ProgressBar(arguments.quiet) as stages:
         stages("reading the log")
-        log = read_log(arguments.log, file_path(arguments.map), robot)
+        log = read_log(arguments.log, file_path(arguments.map), robot, memory=log_memory(arguments))
         stages("conditioning the signals")
         signals = at_rest(condition(log, protocol))
         stages("predicting the efforts")

@@ -3,76 +3,121 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
 from dyn_core.logs.log import TIME
+from dyn_core.logs.reading_budget import ITEM_COST, Budget
 from dyn_core.logs.recording import Gather, Recording, Selection, column_name, cut_finding, table
 
-LARGEST_ARRAYS = 2_000_000_000
-"""Greatest size of the arrays of an .npz, which are read at once (bytes)."""
 BATCH = 65_536
 """Rows of a Parquet file that are read at once."""
+_END = 22 + 65_535
+"""Bytes from the record at the end of a zip file to its end, at most."""
+_DIRECTORY_COST = 24
+"""Memory for a byte of the directory of a zip file (bytes)."""
+_LARGE_ZIP = b"PK\x06\x07"
 
 
-def read_npz(path: Path, select: Selection, max_values: int) -> Recording:
+def read_npz(path: Path, select: Selection, budget: Budget) -> Recording:
     """Return the selected columns of an .npz, with an array per quantity; DynError if it cannot be read."""
     try:
+        _take_directory(path, budget)
         with zipfile.ZipFile(path) as file:
-            size = sum(member.file_size for member in file.infolist())
-        if size > LARGEST_ARRAYS:
-            raise DynError("arrays-too-large", size=size, most=LARGEST_ARRAYS)
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: array for name in file.files if (array := _array(file, name)) is not None}
-            objects = [name for name in file.files if name not in arrays]
+            arrays = {member.filename: _member(file, member, budget) for member in file.infolist()}
     except DynError:
         raise
     except Exception as error:  # NumPy raises any error of its parsers
         raise DynError("log-file-damaged", format=".npz", reason=error) from error
+    arrays = {name.removesuffix(".npy"): array for name, array in arrays.items()}
+    objects = [name for name, array in arrays.items() if array is None]
     named = [name for name in objects if names_joints(name)]
     if named:
         raise DynError("array-of-objects", arrays=named)
-    recording = recording_of("NumPy .npz", arrays, select, max_values)
+    recording = recording_of("NumPy .npz", arrays, select, budget)
     if not objects:
         return recording
     finding = Finding(Severity.NOTE, "log", (), Message("array-objects-left-out", arrays=objects))
     return replace(recording, findings=(*recording.findings, finding))
 
 
-def read_npy(path: Path, select: Selection, max_values: int) -> Recording:
+def _take_directory(path: Path, budget: Budget) -> None:
+    """Reserve memory for the directory of a zip file, which is read as a whole."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(size - _END, 0))
+        end = file.read()
+    # Without the record of large files there are at most 65 535 members.
+    if _LARGE_ZIP in end and size < 2**32:
+        budget.take(_DIRECTORY_COST * size)
+    budget.take(min(size, 2**16 * ITEM_COST))
+
+
+def _member(file: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget) -> Any:
+    """Return an array of an .npz.
+
+    Only deflate is unpacked within limits by the standard library, and NumPy writes nothing else.
+    """
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"compression {member.compress_type} is not that of NumPy")
+    budget.take(ITEM_COST + member.file_size)
+    return _array(partial(file.open, member), member.file_size)
+
+
+def _array(open_file: Callable[[], IO[bytes]], size: int) -> Any:
+    """Return the array of a file of a number of bytes.
+
+    None for an array of objects, which could run code when it is read, and b"" for another file. ValueError
+    for a shape of more bytes than there are, before they are allocated.
+    """
+    with open_file() as file:
+        if file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
+            return b""
+        read_header = npy.read_array_header_1_0 if file.read(2) == b"\1\0" else npy.read_array_header_2_0
+        shape, _, form = read_header(file)
+        if form.hasobject:
+            return None
+        if min(shape, default=0) < 0 or math.prod(shape) * max(form.itemsize, 1) > size:
+            raise ValueError(f"the shape {shape} has more values than the file")
+    with open_file() as file:
+        return npy.read_array(file, allow_pickle=False)
+
+
+def read_npy(path: Path, select: Selection, budget: Budget) -> Recording:
     """Return the selected columns of an .npy, with fields or columns; DynError if it cannot be read."""
     try:
-        array = np.load(path, allow_pickle=False, mmap_mode="r")
+        size = path.stat().st_size
+        budget.take(size)
+        array = _array(lambda: path.open("rb"), size)
+    except DynError:
+        raise
     except Exception as error:  # NumPy raises any error of its parsers
         raise DynError("log-file-damaged", format=".npy", reason=error) from error
+    if array is None:
+        raise DynError("array-of-objects", arrays=[path.name])
     if not array.dtype.names and array.ndim != 2:
         raise DynError("array-not-table", given=array.shape)
     columns = {name: array[name] for name in array.dtype.names or ()}
-    columns = columns or {str(k + 1): array[:, k] for k in range(array.shape[1])}
-    return recording_of("NumPy .npy", columns, select, max_values)
+    if not columns:
+        budget.take(ITEM_COST * array.shape[1])
+        columns = {str(k + 1): array[:, k] for k in range(array.shape[1])}
+    return recording_of("NumPy .npy", columns, select, budget)
 
 
-def _array(file: Any, name: str) -> Any:
-    """Return an array; None for an array of objects, which could run code when it is read."""
-    try:
-        return file[name]
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            return None
-        raise
-
-
-def recording_of(form: str, arrays: Mapping[str, Any], select: Selection, max_values: int) -> Recording:
+def recording_of(form: str, arrays: Mapping[str, Any], select: Selection, budget: Budget) -> Recording:
     """Return the selected columns of the arrays that have one row, or one column, per sample.
 
     The number of samples is the length of the time, or else of most arrays.
@@ -91,7 +136,7 @@ def recording_of(form: str, arrays: Mapping[str, Any], select: Selection, max_va
     count = _samples(usable)
     names: list[str] = []
     columns: list[Any] = []
-    joints = _joint_names(arrays)
+    joints = _joint_names(arrays, budget)
     for name, array in usable.items():
         if array.ndim == 2 and 1 in array.shape:
             array = array.reshape(-1)
@@ -104,11 +149,12 @@ def recording_of(form: str, arrays: Mapping[str, Any], select: Selection, max_va
             columns.append(array)
         else:
             named = joints if len(joints) == array.shape[1] else ()
+            budget.take(ITEM_COST * array.shape[1])
             for k in range(array.shape[1]):
                 names.append(f"{name}.{named[k]}" if named else f"{name}[{k + 1}]")
                 columns.append(array[:, k])
     chosen = list(select(names))
-    rows = min(count, max(max_values // max(len(chosen), 1), 1))
+    rows = min(count, max(budget.max_values // max(len(chosen), 1), 1))
     values = np.empty((rows, len(chosen)))
     for place, k in enumerate(chosen):
         column = columns[k][:rows]
@@ -135,15 +181,16 @@ def _samples(arrays: Mapping[str, Any]) -> int:
     return int(lengths.most_common(1)[0][0])
 
 
-def _joint_names(arrays: Mapping[str, Any]) -> tuple[str, ...]:
+def _joint_names(arrays: Mapping[str, Any], budget: Budget) -> tuple[str, ...]:
     """Return the names of the joints, if an array of text has them."""
     for name, array in arrays.items():
         if names_joints(name) and isinstance(array, np.ndarray) and array.dtype.kind in "US":
+            budget.take(10 * array.nbytes + 100 * array.size)
             return tuple(str(word).strip() for word in array.reshape(-1).astype(str))
     return ()
 
 
-def read_parquet(path: Path, select: Selection, max_values: int) -> Recording:
+def read_parquet(path: Path, select: Selection, budget: Budget) -> Recording:
     """Return the selected columns of a Parquet file; DynError if it cannot be read."""
     try:
         from pyarrow import ArrowException
@@ -152,15 +199,18 @@ def read_parquet(path: Path, select: Selection, max_values: int) -> Recording:
     except ImportError as error:
         raise DynError("pyarrow-missing") from error
     try:
+        _take_footer(path, budget)
         with ParquetFile(path) as file:
+            _take_lists(file, budget)
             fields = [field for field in file.schema_arrow if _is_number(arrow, field.type)]
             columns = [_Column(_named(arrow, field), field.name) for field in fields]
-            columns += _list_columns(file, arrow)
+            columns += _list_columns(file, arrow, budget)
             names = [column.name for column in columns]
             chosen = list(select(names))
-            gather = Gather(len(chosen), max_values)
+            gather = Gather(len(chosen), budget.max_values)
             selected = [columns[k] for k in chosen]
             needed = list(dict.fromkeys(column.field for column in selected))
+            _take_row_groups(file.metadata, needed, budget)
             origins: dict[str, int] = {}
             for batch in file.iter_batches(batch_size=BATCH, columns=needed):
                 block = [_values(batch.column(column.field), column, origins) for column in selected]
@@ -173,6 +223,35 @@ def read_parquet(path: Path, select: Selection, max_values: int) -> Recording:
     return Recording("Parquet", (table(names, chosen, rows),), findings)
 
 
+def _take_footer(path: Path, budget: Budget) -> None:
+    """Reserve memory for the description of a Parquet file, which is read as a whole."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(size - 8, 0))
+        budget.take(_DIRECTORY_COST * min(int.from_bytes(file.read(4), "little"), size))
+
+
+def _take_lists(file: Any, budget: Budget) -> None:
+    """Reserve memory for the lists of a row group: all of its values can be in one row."""
+    groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
+    chunks = ([group.column(k) for k in range(group.num_columns)] for group in groups)
+    values = (sum(c.num_values for c in group if c.path_in_schema.count(".") > 1) for group in chunks)
+    budget.take(8 * max(values, default=0))
+
+
+def _take_row_groups(metadata: Any, fields: Sequence[str], budget: Budget) -> None:
+    """Reserve memory for the largest row group, packed and not, of the columns that are read."""
+    sizes = [0]
+    for k in range(metadata.num_row_groups):
+        group = metadata.row_group(k)
+        chunks = [group.column(i) for i in range(group.num_columns)]
+        needed = [chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] in fields]
+        sizes.append(sum(c.total_compressed_size + c.total_uncompressed_size for c in needed))
+    budget.take(max(sizes))
+    if sum(sizes) > budget.most_unpacked:
+        raise budget.exceeded(sum(sizes) / budget.most_unpacked * budget.memory)
+
+
 @dataclass(frozen=True)
 class _Column:
     """A column of numbers: its name and field, and index and length of lists (None for plain numbers)."""
@@ -183,7 +262,7 @@ class _Column:
     length: int = 0
 
 
-def _list_columns(file: Any, arrow: Any) -> Iterator[_Column]:
+def _list_columns(file: Any, arrow: Any, budget: Budget) -> Iterator[_Column]:
     """Yield the items of lists as columns, named by the joints if a list has their names, or numbered."""
     lists = {
         field.name: field.type.value_type
@@ -198,11 +277,13 @@ def _list_columns(file: Any, arrow: Any) -> Iterator[_Column]:
     first = next(file.iter_batches(batch_size=1, columns=[*numeric, *texts]), None) if numeric else None
     if first is None or not first.num_rows:
         return
+    lengths = {name: first.column(name).value_lengths()[0].as_py() or 0 for name in (*numeric, *texts)}
+    budget.take_columns(sum(lengths[name] for name in (*numeric, *([of_joints] if of_joints else []))))
     joints = () if of_joints is None else tuple(first.column(of_joints)[0].as_py() or ())
     if of_joints is not None:
         _check_joints(file, of_joints, joints)
     for name in numeric:
-        length = len(first.column(name)[0].as_py() or ())
+        length = lengths[name]
         named = joints if len(joints) == length else None
         for k in range(length):
             yield _Column(f"{name}.{named[k]}" if named else f"{name}[{k}]", name, k, length)
@@ -212,12 +293,16 @@ def _check_joints(file: Any, field: str, joints: tuple[str, ...]) -> None:
     """Refuse rows with other joints, or another order of them."""
     for batch in file.iter_batches(batch_size=BATCH, columns=[field]):
         column = batch.column(field)
-        flat, count = column.flatten().to_numpy(zero_copy_only=False), len(column)
-        if len(flat) == count * len(joints) and np.all(flat.reshape(count, -1) == np.array(joints)):
+        words = column.flatten().dictionary_encode()
+        place = {word: k for k, word in enumerate(words.dictionary.to_pylist()[: len(joints) + 1])}
+        expected = np.array([place.get(joint, -1) for joint in joints])
+        given = words.indices.to_numpy(zero_copy_only=False)
+        if len(given) == len(column) * len(joints) and np.all(given.reshape(len(column), -1) == expected):
             continue
-        for names in column.to_pylist():
-            if tuple(names or ()) != joints:
-                raise DynError("row-joints-differ", column=field, given=names or (), expected=joints)
+        for row in column:
+            names = row.as_py() or ()
+            if tuple(names) != joints:
+                raise DynError("row-joints-differ", column=field, given=names, expected=joints)
 
 
 def _values(column: Any, of: _Column, origins: dict[str, int]) -> Array:

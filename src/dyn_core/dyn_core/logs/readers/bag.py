@@ -4,103 +4,130 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dyn_core.core.errors import DynError, shortened
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
-from dyn_core.logs.readers.bag_messages import EXTRACT, TopicRows
-from dyn_core.logs.readers.bag_salvage import remaining_messages, remaining_rows
+from dyn_core.core.text import read_text
+from dyn_core.logs.readers.bag_messages import EXTRACT, RawMessage, TopicRows
+from dyn_core.logs.readers.mcap_file import mcap_messages
+from dyn_core.logs.readers.sqlite_bag import sqlite_messages
+from dyn_core.logs.reading_budget import ITEM_COST, PIECE, TOO_LARGE, Budget, unpacked, unpacked_pieces
 from dyn_core.logs.recording import Recording
+from dyn_core.robot.yaml_text import Entries, Items, Node, Scalar, parse_yaml
 
-MCAP, SQLITE = ".mcap", ".db3"
+MCAP, SQLITE, PACKED = ".mcap", ".db3", ".zstd"
 METADATA = "metadata.yaml"
+LONGEST_DEFINITION = 100_000
+"""Greatest length of the definition of a type, with those of its parts (characters)."""
+LARGEST_TYPE = 100_000
+"""Greatest number of values in a message whose sequences are empty."""
 
 
 class MessageTypes:
-    """Types of messages: those of ROS 2, and those that a bag defines itself."""
-
-    def __init__(self, store: Any, parse: Any) -> None:
-        """Use a store of the library, and its function that reads definitions."""
-        self._store, self._parse = store, parse
-        self._learnt: set[str] = set()
-
-    def learn(self, kind: str, definition: str) -> None:
-        """Add the definition of a type, unless it is known."""
-        if kind in self._learnt:
-            return
-        self._learnt.add(kind)
-        if definition:
-            # If a definition cannot be read, the definition of ROS 2 is used.
-            with contextlib.suppress(Exception):
-                found = self._parse(definition, kind)
-                known = self._store.fielddefs
-                self._store.register({name: fields for name, fields in found.items() if name not in known})
-
-    def deserialize(self, data: bytes, kind: str) -> Any:
-        """Return a message."""
-        return self._store.deserialize_cdr(data, kind)
-
-
-class BagLibrary:
-    """The library rosbags.
+    """Types of messages: those of the latest ROS 2, and those that a bag defines itself.
 
     Attributes:
-        damaged: errors that it raises on damaged messages.
-        errors: errors that it, or a library that it calls, raises on damaged files.
+        damaged: errors that the library rosbags raises on damaged messages.
     """
 
     def __init__(self) -> None:
-        """Import the library; DynError, with the remedy, if it is not installed."""
+        """Import the library rosbags; DynError, with the remedy, if it is not installed."""
         try:
-            from rosbags.highlevel import AnyReader, AnyReaderError
-            from rosbags.rosbag2 import ReaderError
             from rosbags.serde import SerdeError
-            from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
+            from rosbags.typesys import (
+                Stores,
+                TypesysError,
+                get_types_from_idl,
+                get_types_from_msg,
+                get_typestore,
+            )
         except ImportError as error:
             raise DynError("rosbags-missing") from error
-        try:  # rosbags uses this binding of SQLite if it is installed
-            from apsw import Error
-
-            sqlite_error: type[BaseException] = Error
-        except ImportError:
-            sqlite_error = sqlite3.Error
-        self._reader: Any = AnyReader
-        self._parse: Any = get_types_from_msg
-        self._new_store: Any = lambda: get_typestore(Stores.LATEST)
+        self._store: Any = get_typestore(Stores.LATEST)
+        self._parsers: dict[str, Callable[[str, str], Any]] = {
+            "ros2msg": get_types_from_msg,
+            "ros2idl": lambda text, kind: _of_idl(text, get_types_from_idl),
+        }
+        self._learnt: set[str] = set()
         self.damaged: tuple[type[BaseException], ...] = (
-            *(AnyReaderError, SerdeError, TypesysError, struct.error, ValueError, KeyError, IndexError),
-            *(AttributeError, TypeError, AssertionError, OverflowError),
+            *(SerdeError, TypesysError, struct.error, ValueError, KeyError, IndexError, AttributeError),
+            *(TypeError, AssertionError, OverflowError, MemoryError, RecursionError),
         )
-        others = (ReaderError, OSError, sqlite3.Error, EOFError, RuntimeError, MemoryError, sqlite_error)
-        self.errors = (*self.damaged, *others)
 
-    def reader(self, path: Path) -> Any:
-        """Return a reader of a bag, as a context."""
-        return self._reader([path], default_typestore=self._new_store())
+    def learn(self, message: RawMessage) -> None:
+        """Add the definition of the type of a message, unless it is known."""
+        if message.kind in self._learnt:
+            return
+        self._learnt.add(message.kind)
+        parse = self._parsers.get(message.encoding)
+        if parse is None or not 0 < len(message.definition) <= LONGEST_DEFINITION:
+            return
+        # If a definition cannot be read, the definition of ROS 2 is used.
+        with contextlib.suppress(Exception):
+            known = self._store.fielddefs
+            found = {k: v for k, v in parse(message.definition, message.kind).items() if k not in known}
+            if all(0 < _values_of(kind, {**known, **found}, 0) <= LARGEST_TYPE for kind in found):
+                self._store.register(found)
 
-    def message_types(self) -> MessageTypes:
-        """Return the types of the latest ROS 2."""
-        return MessageTypes(self._new_store(), self._parse)
+    def deserialize(self, message: RawMessage) -> Any:
+        """Return a message."""
+        return self._store.deserialize_cdr(message.data, message.kind)
 
 
-def read_bag(path: Path, suffix: str, max_values: int) -> Recording:
+def _of_idl(text: str, parse: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the types of a definition of several parts, each under a line of ``=`` and its name."""
+    parts = text.split("=" * 80 + "\n") if text.startswith("=" * 80) else [text]
+    bodies = [part.partition("\n")[2] if part.startswith("IDL: ") else part for part in parts if part]
+    return {name: fields for body in bodies for name, fields in parse(body).items()}
+
+
+def _values_of(kind: str, known: Mapping[str, Any], depth: int) -> int:
+    """Return the number of values in a message without its sequences; more than `LARGEST_TYPE` for too many.
+
+    ValueError for parts without any value, of which a short message could have billions.
+    """
+    from rosbags.interfaces import Nodetype
+
+    def of_field(node: Any) -> int:
+        form, content = node
+        if form == Nodetype.NAME:
+            return _values_of(content, known, depth + 1)
+        if form == Nodetype.ARRAY:
+            return int(content[1]) * of_field(content[0])
+        if form == Nodetype.SEQUENCE:
+            of_field(content[0])
+        return 1
+
+    total = 0
+    for _, node in known[kind][1]:
+        total += of_field(node)
+        if total > LARGEST_TYPE:
+            return total
+    if depth > 20 or not total:
+        raise ValueError("a type without values, or of itself")
+    return total
+
+
+def read_bag(path: Path, suffix: str, budget: Budget) -> Recording:
     """Return the joint values of a bag, with one stream or more for each topic.
 
     Args:
         path: a directory, or one file.
         suffix: ``.mcap`` or ``.db3`` for a file of any name; empty for a directory.
-        max_values: greatest number of values that are read.
+        budget: what may be taken.
 
     Raises:
         DynError: the bag cannot be read.
     """
-    bag = _Bag(BagLibrary(), max_values)
+    bag = _Bag(MessageTypes(), budget)
     if suffix:
         bag.take_file(path, suffix)
     else:
@@ -108,32 +135,48 @@ def read_bag(path: Path, suffix: str, max_values: int) -> Recording:
     return bag.recording()
 
 
+def _metadata(path: Path) -> tuple[list[Path], bool]:
+    """Return the files that a metadata.yaml names, and whether each message is packed; or DynError."""
+    root = _entry(parse_yaml(read_text(path, "YAML")), "rosbag2_bagfile_information")
+    names = _entry(root, "relative_file_paths")
+    mode = root.values.get("compression_mode") if isinstance(root, Entries) else None
+    if not isinstance(names, Items) or not all(isinstance(name, Scalar) for name in names.values):
+        raise DynError("bag-metadata-incomplete", entry="relative_file_paths")
+    files = [path.parent / Path(name.text).name for name in names.values if isinstance(name, Scalar)]
+    if missing := [file.name for file in files if not file.exists()]:
+        raise DynError("bag-files-missing", files=missing)
+    return files, isinstance(mode, Scalar) and mode.text.lower() == "message"
+
+
+def _entry(node: Node, name: str) -> Node:
+    if not isinstance(node, Entries) or name not in node.values:
+        raise DynError("bag-metadata-incomplete", entry=name)
+    return node.values[name]
+
+
 class _Bag:
     """The messages of all files of a bag."""
 
-    def __init__(self, library: BagLibrary, max_values: int) -> None:
-        self._library, self._room = library, max_values
+    def __init__(self, types: MessageTypes, budget: Budget) -> None:
+        self._types, self._budget, self._room = types, budget, budget.max_values
         self._topics: dict[str, TopicRows] = {}
         self._others: dict[str, str] = {}
         self._findings: list[Finding] = []
-        self._damaged = 0
-        self._is_full = False
+        self._damaged = self._seen = 0
+        self._is_full = self._are_messages_packed = False
 
     def take_directory(self, path: Path) -> None:
         """Read the files that metadata.yaml names; without it, or if that fails, all files of bags."""
-        files = sorted(file for file in path.iterdir() if file.suffix in (MCAP, SQLITE))
+        files = sorted(file for file in path.iterdir() if _storage(file) in (MCAP, SQLITE))
         remedy = Message("bag-files-alone" if len(files) > 1 else "bag-file-alone", count=len(files))
         if (path / METADATA).exists():
             try:
-                self._take(path)
-            except self._library.errors as error:
-                if self._count() or not files:
-                    self._damage(error)
-                    return
+                files, self._are_messages_packed = _metadata(path / METADATA)
+            except DynError as error:
+                if not files:
+                    raise DynError("bag-damaged", reason=_reason(error)) from error
                 message = Message("bag-unreadable-as-whole", reason=_reason(error), remedy=remedy)
                 self._add_finding(Severity.WARNING, message)
-            else:
-                return
         elif not files:
             raise DynError("directory-without-bag", metadata=METADATA)
         else:
@@ -141,61 +184,53 @@ class _Bag:
             self._add_finding(Severity.NOTE, message)
         for file in files:
             if not self._is_full:
-                self.take_file(file, file.suffix)
+                self.take_file(file, _storage(file))
 
     def take_file(self, path: Path, suffix: str) -> None:
-        """Read one file of a bag, under a link with the suffix that rosbags expects."""
-        before = self._count()
+        """Read one file of a bag."""
+        read = mcap_messages if suffix == MCAP else sqlite_messages
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                link = Path(folder) / f"bag{suffix}"
-                link.symlink_to(path.resolve())
-                self._take(path if path.suffix == suffix else link)
-        except self._library.errors as error:
-            if self._count() == before:
-                self._take_rest(path, suffix)
+            with _plain_file(path, self._budget) as plain:
+                self._take(read(plain, EXTRACT, self._budget))
+        except (DynError, OSError) as error:
             self._damage(error)
 
-    def _take(self, path: Path) -> None:
-        with self._library.reader(path) as reader:
-            connections = [connection for connection in reader.connections if connection.msgtype in EXTRACT]
-            self._others |= {c.topic: c.msgtype for c in reader.connections if c.msgtype not in EXTRACT}
-            if not connections:
-                return
-            for connection, received, data in reader.messages(connections=connections):
-                self._add(connection.topic, connection.msgtype, received, data, reader.deserialize)
-                if self._is_full:
-                    return
-
-    def _take_rest(self, path: Path, suffix: str) -> None:
-        """Read the remaining messages of a damaged file."""
-        types = self._library.message_types()
-        remaining = remaining_messages if suffix == MCAP else remaining_rows
-        for message in remaining(path):
+    def _take(self, messages: Iterator[RawMessage]) -> None:
+        for message in messages:
             if message.kind not in EXTRACT:
+                if message.topic not in self._others:
+                    self._budget.take(ITEM_COST + len(message.topic))
                 self._others[message.topic] = message.kind
                 continue
-            types.learn(message.kind, message.definition)
-            self._add(message.topic, message.kind, message.received, message.data, types.deserialize)
+            self._types.learn(message)
+            self._add(message)
             if self._is_full:
                 return
 
-    def _add(
-        self, topic: str, kind: str, received: int, data: bytes, deserialize: Callable[[bytes, str], Any]
-    ) -> None:
-        rows = self._topics.setdefault(topic, TopicRows(topic))
-        try:
-            if not isinstance(received, int):
-                raise TypeError("the time at which it was received is not a number")
-            message = deserialize(data, kind)
-            joint_values = EXTRACT[kind](message)
-        except self._library.damaged:
-            self._damaged += 1
-            return
+    def _add(self, message: RawMessage) -> None:
+        rows = self._topics.get(message.topic)
+        if rows is None:
+            self._budget.take(ITEM_COST + len(message.topic))
+            rows = self._topics[message.topic] = TopicRows(message.topic, self._budget)
         before = rows.values
-        rows.add(joint_values, _stamp(message), received)
+        try:
+            if not isinstance(message.received, int):
+                raise TypeError("the time at which it was received is not a number")
+            if self._are_messages_packed:
+                message = replace(message, data=self._unpacked(message.data))
+            content = self._types.deserialize(message)
+            rows.add(EXTRACT[message.kind](content), _stamp(content), message.received)
+        except self._types.damaged:
+            self._damaged += 1
         self._room -= rows.values - before
-        self._is_full = self._room <= 0
+        self._seen += 1
+        self._is_full = self._room <= 0 or self._seen >= self._budget.most_messages
+
+    def _unpacked(self, packed: bytes) -> bytes:
+        found = unpacked(packed, "zstd", self._budget.largest_block)
+        if found is None:
+            raise ValueError("the message is too large")
+        return bytes(found)
 
     def _count(self) -> int:
         return sum(rows.messages for rows in self._topics.values())
@@ -206,6 +241,8 @@ class _Bag:
     def _damage(self, error: BaseException) -> None:
         """Report that the rest cannot be read; DynError if nothing could be read."""
         if not self._count():
+            if isinstance(error, DynError) and error.code == TOO_LARGE:
+                raise error
             raise DynError("bag-damaged", reason=_reason(error)) from error
         self._add_finding(Severity.WARNING, Message("bag-cut", reason=_reason(error), count=self._count()))
 
@@ -223,6 +260,28 @@ class _Bag:
         )
 
 
+def _storage(path: Path) -> str:
+    """Return the suffix of a file of a bag, without that of a packed one."""
+    return path.with_suffix("").suffix if path.suffix == PACKED else path.suffix
+
+
+@contextlib.contextmanager
+def _plain_file(path: Path, budget: Budget) -> Iterator[Path]:
+    """Yield a file itself, or an unpacked copy of it; DynError if that would be too large."""
+    if path.suffix != PACKED:
+        yield path
+        return
+    size = 0
+    with tempfile.NamedTemporaryFile() as copy, path.open("rb") as file:
+        for piece in unpacked_pieces(iter(partial(file.read, PIECE), b""), "zstd"):
+            size += len(piece)
+            if size > budget.most_unpacked:
+                raise budget.exceeded(size / budget.most_unpacked * budget.memory)
+            copy.write(piece)
+        copy.flush()
+        yield Path(copy.name)
+
+
 def _stamp(message: Any) -> int:
     """Return the time in the header of a message (ns); 0 without a header."""
     header = getattr(message, "header", None)
@@ -230,4 +289,6 @@ def _stamp(message: Any) -> int:
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, DynError):
+        return str(error.detail)
     return shortened(str(error).strip().rstrip(".") or type(error).__name__, 120)

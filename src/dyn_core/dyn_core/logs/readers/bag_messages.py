@@ -14,6 +14,7 @@ import numpy as np
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
 from dyn_core.logs.log import EFFORT, POSITION, VELOCITY
+from dyn_core.logs.reading_budget import ITEM_COST, Budget
 from dyn_core.logs.recording import ColumnName, Stream
 
 COMMAND = "command"
@@ -34,13 +35,15 @@ class RawMessage:
     Attributes:
         topic: its topic.
         kind: its type.
-        definition: definition of its type, as text of .msg files; empty if it is missing or has another form.
+        encoding: form of the definition of its type: ``ros2msg`` or ``ros2idl``.
+        definition: definition of its type; empty if it is missing.
         received: time of its recording (ns).
         data: its contents as CDR.
     """
 
     topic: str
     kind: str
+    encoding: str
     definition: str
     received: int
     data: bytes
@@ -137,11 +140,12 @@ class _Rows:
 class TopicRows:
     """Messages of one topic; the order of the joints may change, and each message may have only some."""
 
-    def __init__(self, topic: str) -> None:
-        """Collect nothing yet."""
-        self._topic = topic
+    def __init__(self, topic: str, budget: Budget) -> None:
+        """Collect nothing yet; the budget is for the names of joints."""
+        self._topic, self._budget = topic, budget
         self._rows: dict[tuple[tuple[str, ...], tuple[str, ...]], _Rows] = {}
         self._orders: dict[tuple[str, ...], tuple[tuple[str, ...], list[int]]] = {}
+        self._first: dict[frozenset[str], tuple[str, ...]] = {}
         self.bad = 0
         self.values = 0
         self.messages = 0
@@ -161,6 +165,7 @@ class TopicRows:
         key = (names or (str(len(order)),), tuple(quantity for quantity, _ in present))
         rows = self._rows.get(key)
         if rows is None:
+            self._budget.take(ITEM_COST)
             rows = self._rows[key] = _Rows(names, key[1])
         for _, values in present:
             rows.values.extend([values[k] for k in order])
@@ -172,21 +177,29 @@ class TopicRows:
         """Return the joints in their first order, and their indices in this message."""
         known = self._orders.get(names)
         if known is None:
-            first = next((key[0] for key in self._rows if set(key[0]) == set(names)), names)
-            known = self._orders[names] = (first, [names.index(name) for name in first])
+            self._budget.take(ITEM_COST + 200 * len(names) + sum(map(len, names)))
+            first = self._first.setdefault(frozenset(names), names)
+            place = {name: k for k, name in enumerate(names)}
+            known = self._orders[names] = (first, [place[name] for name in first])
         return known
 
     @property
     def orders(self) -> int:
         """Number of further orders of joints, beside the first of each set of joints."""
-        return len(self._orders) - len({frozenset(names) for names in self._orders})
+        return len(self._orders) - len(self._first)
 
     def streams(self) -> Iterator[Stream]:
         """Yield a stream for each set of joints, except for rare ones."""
         for rows in self._usual():
             columns = rows.columns()
             values = np.frombuffer(rows.values, dtype=np.float64).reshape(len(rows.stamps), len(columns))
-            time, epoch = _seconds(rows.stamps, rows.received)
+            stamps, received = (
+                np.frombuffer(times, dtype=np.int64) for times in (rows.stamps, rows.received)
+            )
+            if np.any(received[1:] < received[:-1]):  # files hold messages in the order of their writing
+                order = np.argsort(received, kind="stable")
+                values, stamps, received = values[order], stamps[order], received[order]
+            time, epoch = _seconds(stamps, received)
             yield Stream(
                 source=self._topic,
                 names=tuple(name for name, _ in columns),
@@ -203,7 +216,8 @@ class TopicRows:
     def findings(self) -> Iterator[Finding]:
         """Yield the findings about the messages."""
         usual = self._usual()
-        rare = [rows for rows in self._rows.values() if rows not in usual]
+        kept = set(map(id, usual))
+        rare = [rows for rows in self._rows.values() if id(rows) not in kept]
         if rare:
             count = sum(len(rows.stamps) for rows in rare)
             yield self._finding(Severity.WARNING, Message("topic-messages-rare", count=count))
@@ -220,8 +234,7 @@ class TopicRows:
         return Finding(severity, "topic", (self._topic,), message)
 
 
-def _seconds(stamps: array[int], received: array[int]) -> tuple[np.ndarray, float]:
+def _seconds(stamps: np.ndarray, received: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the times after the first one, and the first one (s); without stamps by the recorder's clock."""
-    chosen = stamps if stamps and stamps[0] and stamps[-1] != stamps[0] else received
-    times = np.frombuffer(chosen, dtype=np.int64)
+    times = stamps if len(stamps) and stamps[0] and stamps[-1] != stamps[0] else received
     return (times - times[0]) * NANOSECOND, float(times[0]) * NANOSECOND

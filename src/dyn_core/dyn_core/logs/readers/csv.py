@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import csv
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,6 +20,7 @@ from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
 from dyn_core.core.text import finite_number
 from dyn_core.logs.log import EFFORT, POSITION, UNITS, VELOCITY, unit
+from dyn_core.logs.reading_budget import Budget, gzip_pieces
 from dyn_core.logs.recording import Gather, Recording, Selection, cut_finding, table
 
 LEADING = ("header.stamp.sec", "header.stamp.nanosec", "frame_id")
@@ -39,10 +39,10 @@ SEPARATORS = (",", ";", "\t", "|", WHITESPACE)
 HEADER_LINES = 200
 """Greatest number of lines before the first number."""
 BLOCK = 4_000_000
-PACKED_BLOCK = 64_000
-"""Bytes that are unpacked at once; they can become a thousand times as many."""
 GZIP = b"\x1f\x8b"
-MAX_LINE = 1_000_000
+MAX_LINE = 4_000_000
+CAREFUL_COST = 16
+"""Bytes that a byte counts that is read number by number, because of the time that it takes."""
 MOST_BAD = 0.1
 """Part of the lines that may be unusable before the file is refused."""
 
@@ -186,7 +186,7 @@ def seconds_of(text: str) -> float | None:
         return None
 
 
-def read_csv(path: Path, select: Selection, max_values: int) -> Recording:
+def read_csv(path: Path, select: Selection, budget: Budget) -> Recording:
     """Return the selected columns of a text table; DynError if there is no table."""
     with path.open("rb") as file:
         blocks = _blocks(_data(file))
@@ -196,7 +196,7 @@ def read_csv(path: Path, select: Selection, max_values: int) -> Recording:
         lines, is_whole = block
         layout = csv_layout(lines[:HEADER_LINES])
         columns = list(select(layout.names))
-        rows = _Rows(layout, columns, Gather(len(columns), max_values))
+        rows = _Rows(layout, columns, Gather(len(columns), budget.max_values), budget.memory)
         rows.add(lines[layout.first :], is_whole)
         while not rows.gather.is_full and (block := next(blocks, None)) is not None:
             rows.add(*block)
@@ -205,19 +205,11 @@ def read_csv(path: Path, select: Selection, max_values: int) -> Recording:
 
 
 def _data(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the bytes of a file piece by piece, unpacked if it is a gzip file."""
+    """Return the bytes of a file piece by piece, unpacked if it is a gzip file."""
     start = file.read(2)
     file.seek(0)
-    if start != GZIP:
-        while data := file.read(BLOCK):
-            yield data
-        return
-    gzip = zlib.decompressobj(wbits=31)
-    try:
-        while not gzip.eof and (data := file.read(PACKED_BLOCK)):
-            yield gzip.decompress(data)
-    except zlib.error as error:
-        raise DynError("gzip-damaged", reason=error) from error
+    pieces = iter(partial(file.read, BLOCK), b"")
+    return gzip_pieces(pieces) if start == GZIP else pieces
 
 
 def _blocks(pieces: Iterator[bytes]) -> Iterator[tuple[list[str], bool]]:
@@ -228,7 +220,7 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[tuple[list[str], bool]]:
         encoding = encoding or _encoding(piece)
         data = rest + piece
         cut = data.rfind(b"\n") + 1 or data.rfind(b"\r") + 1
-        if not cut and len(data) > MAX_LINE:
+        if len(data) - cut > MAX_LINE:
             raise DynError("table-without-lines", count=len(data))
         rest = data[cut:]
         if cut:
@@ -248,8 +240,9 @@ def _encoding(start: bytes) -> str:
 class _Rows:
     """Numbers of the selected columns."""
 
-    def __init__(self, layout: CsvLayout, columns: list[int], gather: Gather) -> None:
-        self._layout, self._columns, self.gather = layout, columns, gather
+    def __init__(self, layout: CsvLayout, columns: list[int], gather: Gather, most: int) -> None:
+        """Collect rows; after `most` bytes the rest is left out."""
+        self._layout, self._columns, self.gather, self._left = layout, columns, gather, most
         self._rows, self._bad, self._line = 0, 0, layout.first
         self._first_bad: Message | None = None
         self._unreadable = 0
@@ -263,7 +256,9 @@ class _Rows:
         if not lines:
             return
         block = self._fast(lines)
+        self._left -= sum(map(len, lines)) * (1 if block is not None else CAREFUL_COST)
         self.gather.add(self._careful(lines) if block is None else block)
+        self.gather.is_full |= self._left < 0
         self._line += len(lines)
 
     def _fast(self, lines: list[str]) -> Array | None:

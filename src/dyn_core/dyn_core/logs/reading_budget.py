@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Budget of a reader of logs: the memory that it may take, and packed data that is unpacked within it.
+
+A small file can claim, or unpack to, any size. Readers reserve memory here before they take it. The other
+limits, of values, of bytes of text and of steps of a database, are proportional to the same setting.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from dyn_core.core.errors import ArgumentError, DynError
+
+LOG_MEMORY = 1_000_000_000
+"""Memory that reading a log may take by default (bytes)."""
+LEAST_MEMORY = 10_000_000
+VALUE_COST = 62.5
+"""Memory for a value that is kept, with all that is made of it until the log is clean (bytes)."""
+COLUMN_COST = 4_000
+"""Memory for a column of a table: its name, the meaning of it, findings (bytes)."""
+ITEM_COST = 1_000
+"""Memory for a variable, a field, a cell or a member of a file (bytes)."""
+TOO_LARGE = "log-memory-exceeded"
+PIECE = 1_000_000
+"""Bytes that are unpacked at once."""
+
+
+class Budget:
+    """What a reader may still take.
+
+    Attributes:
+        memory: the limit of memory (bytes).
+        max_values: greatest number of values that are kept.
+        largest_block: greatest size of a part of a file that is in memory at once, as a chunk (bytes).
+        most_messages: greatest number of messages or rows of a bag that are looked at.
+        most_unpacked: greatest sum of the unpacked parts of a file that are not in memory together (bytes).
+    """
+
+    def __init__(self, memory: int = LOG_MEMORY, max_values: int | None = None) -> None:
+        """Begin with nothing taken; ArgumentError for a memory below `LEAST_MEMORY`.
+
+        `max_values` is by default what fits into the memory.
+        """
+        if not LEAST_MEMORY <= memory < math.inf:
+            raise ArgumentError("log-memory-range", given=memory, least=LEAST_MEMORY)
+        self.memory = int(memory)
+        self.max_values = int(self.memory / VALUE_COST) if max_values is None else max_values
+        self.most_messages = self.memory // 1000
+        self.largest_block = self.memory // 8
+        self.most_unpacked = 8 * self.memory
+        # The other half is for the table of the values, and for what is made of it.
+        self._left = self._all = self.memory // 2
+
+    @property
+    def left(self) -> int:
+        """Memory that is not reserved (bytes)."""
+        return self._left
+
+    def take(self, size: float) -> None:
+        """Reserve memory (bytes); DynError, with the memory that would be needed, if it is not there."""
+        if not size <= self._left:
+            raise self.exceeded((self._all - self._left + size) * self.memory / self._all)
+        self._left -= int(size)
+
+    def take_columns(self, count: int) -> None:
+        """Reserve memory for the columns of a table; DynError if it is not there."""
+        self.take(COLUMN_COST * count)
+
+    def whole(self, path: Path) -> bytes:
+        """Return the bytes of a file, for which memory is reserved; DynError if it is not there."""
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            self.take(size)
+            return file.read(size)
+
+    def check_block(self, size: float) -> None:
+        """Raise DynError for a part of a file that is too large to be in memory as a whole."""
+        if not size <= self.largest_block:
+            raise self.exceeded(size * self.memory / self.largest_block)
+
+    def exceeded(self, needed: float) -> DynError:
+        """Return the error for a log that needs this memory or more (bytes)."""
+        megabytes = math.ceil(needed / 1e6) if math.isfinite(needed) else needed
+        return DynError(TOO_LARGE, needed=megabytes, limit=self.memory / 1e6)
+
+
+def zlib_unpacked(packed: bytes | memoryview, budget: Budget) -> bytearray:
+    """Return unpacked data, for which memory is reserved; zlib.error if it is damaged."""
+    unpacking, data = zlib.decompressobj(), bytearray()
+    while not unpacking.eof and packed:
+        part = unpacking.decompress(packed, PIECE)
+        budget.take(len(part))
+        data += part
+        packed = unpacking.unconsumed_tail
+    return data + unpacking.flush()
+
+
+def gzip_pieces(packed: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the unpacked bytes of a gzip file, of any number of members, in pieces of at most `PIECE` bytes.
+
+    Raises:
+        DynError: the data is damaged.
+    """
+    unpacking = zlib.decompressobj(wbits=31)
+    for data in packed:
+        while data:
+            if unpacking.eof:
+                unpacking = zlib.decompressobj(wbits=31)
+            try:
+                yield unpacking.decompress(data, PIECE)
+            except zlib.error as error:
+                raise DynError("gzip-damaged", reason=error) from error
+            data = unpacking.unused_data.lstrip(b"\0") if unpacking.eof else unpacking.unconsumed_tail
+    yield unpacking.flush()
+
+
+def unpacked_pieces(packed: Iterable[bytes | memoryview], form: str) -> Iterator[bytes]:
+    """Yield what frames of ``lz4`` or ``zstd`` have, in pieces of at most `PIECE` bytes.
+
+    Frames that were cut are unpacked up to there.
+
+    Raises:
+        DynError: the form is not known.
+        Exception: the library of the form found damage.
+    """
+    unpacking = _decompressor(form)
+    for given in packed:
+        data = given
+        while data:
+            if unpacking.eof:
+                unpacking = _decompressor(form)
+            while not unpacking.eof:
+                yield unpacking.decompress(data, max_length=PIECE)
+                data = b""
+                if unpacking.needs_input:
+                    break
+            data = (unpacking.unused_data or b"") if unpacking.eof else b""
+
+
+def unpacked(packed: bytes | memoryview, form: str, most: int) -> bytearray | None:
+    """Return what frames of ``lz4`` or ``zstd`` have; None if that is more than `most` bytes.
+
+    Raises what `unpacked_pieces` raises.
+    """
+    data = bytearray()
+    for piece in unpacked_pieces((packed,), form):
+        data += piece
+        if len(data) > most:
+            return None
+    return data
+
+
+def _decompressor(form: str) -> Any:
+    if form == "lz4":
+        from lz4.frame import LZ4FrameDecompressor
+
+        return LZ4FrameDecompressor()
+    if form != "zstd":
+        raise DynError("bag-packing-unknown", form=form)
+    try:
+        from compression import zstd
+    except ImportError:
+        from backports import zstd
+    return zstd.ZstdDecompressor()
