@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 from commands import Command
 from dyn_process import completed, exit_code_without_reader, started
-from refusals import refused
+from refusals import refused, refused_command
 from robots import ROBOTS
 
 import dyn_core
-from dyn_core.cli.console import VERSION
+from dyn_core.cli import main as command
+from dyn_core.cli import options
+from dyn_core.cli.console import VERSION, Output
 from dyn_core.cli.main import main
 from dyn_core.cli.options import joined
 from dyn_core.core.messages import sentence
@@ -214,3 +216,33 @@ def test_errors_as_json(dyn: Command) -> None:
     error = dyn.refused(*command, code="line-value-not-finite", **place)
     assert error["values"] == {"given": "x"}
     assert dyn(*command, code=1) == ("", f"dyn: error: {efforts}: {error['message']}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["emit", RRP, "--function", "gravity_torques", "--lang", "c", "-o", "x.c"],
+        ["simulate", RRP, "--duration", "0.01", "--out", "x.csv"],
+        ["predict", RRP, "--log", "x.csv", "--parameters", "p.yaml", "--out", "o.csv"],
+        ["payload", RRP, "--link", "hand", "--log", "a.csv", "--unloaded", "b.csv"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_removed_working_directory(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "removed").mkdir()
+    monkeypatch.chdir(tmp_path / "removed")
+    (tmp_path / "removed").rmdir()
+    refused_command(words, "working-directory-removed")
+
+
+def test_warnings_of_numpy_are_not_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def overflowing(arguments: object) -> Output:
+        return Output(str(np.add.reduce(np.full(2, 1e308))))
+
+    monkeypatch.setattr(command, "called_command", lambda _: ("mdh", options.Command("", overflowing)))
+    assert main(["mdh", RRP]) == 0
+    assert tuple(capsys.readouterr()) == ("inf\n", "")

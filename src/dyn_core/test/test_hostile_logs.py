@@ -8,6 +8,7 @@ import os
 import struct
 import subprocess
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from hostile_logs import (
     DOUBLE,
     NUMBERS,
     TEXT,
+    TOPIC,
+    TOPICS,
     UINT32,
     chunk,
     doubles,
@@ -27,6 +30,7 @@ from hostile_logs import (
     joint_state_channel,
     mat,
     mcap,
+    sqlite,
     zeros_zstd,
 )
 from log_case import assert_same, codes, motion, motion_csv
@@ -34,6 +38,9 @@ from refusals import refused
 
 import dyn_core
 from dyn_core.core.errors import DynError
+from dyn_core.logs.readers.bag_messages import RawMessage
+from dyn_core.logs.readers.sqlite_bag import sqlite_messages
+from dyn_core.logs.reading_budget import Budget
 
 MATLAB = {
     "two billion rows of no text": mat(TEXT, int32(2_000_000_000, 0), element(UINT32, b"")),
@@ -122,7 +129,7 @@ def test_the_rest_of_a_long_text_is_left_out(tmp_path: Path) -> None:
     m = motion(duration=4.0)
     path = motion_csv(tmp_path / "log.csv", m)
     head, *lines = path.read_text().splitlines()
-    path.write_text("\n".join([f"{head},comment", *(f"{line},{'x' * 30_000}" for line in lines)]))
+    path.write_text("".join([f"{head},comment\n", *(f"{line},{'x' * 30_000}\n" for line in lines)]))
     assert path.stat().st_size > 2 * 10_000_000
     log = dyn_core.read_log(path, memory=10_000_000)
     assert "log-too-large" in codes(log)
@@ -140,3 +147,41 @@ def test_a_chunk_of_the_largest_size_is_read(tmp_path: Path) -> None:
         dyn_core.read_log(path, memory=16_000_000)
     with refused("log-without-topics"):
         dyn_core.read_log(path)
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_an_sqlite_bag_that_is_cut_while_it_is_read(is_whole: bool, tmp_path: Path) -> None:
+    """By SQLite and page by page: a mapped file would end the process."""
+    path = tmp_path / "log.db3"
+    kind = "sensor_msgs/msg/JointState"
+    messages = "CREATE TABLE messages (id INTEGER PRIMARY KEY, topic_id, timestamp, data BLOB)"
+    count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+    fill = f"INSERT INTO messages {count} SELECT i, 1, i, randomblob(4000) FROM n"
+    data = sqlite(path, TOPICS, TOPIC, messages, fill)
+    if not is_whole:
+        path.write_bytes(data[:-100_000])
+    found = sqlite_messages(path, [kind], Budget())
+    first = [next(found) for _ in range(100)]
+    os.truncate(path, len(data) // 2)
+    rest: list[RawMessage] = []
+    with refused("sqlite-damaged"):
+        rest.extend(found)
+    assert [message.received for message in first] == [*range(1, 101)]
+    assert all(message.kind in (kind, "") for message in rest)
+
+
+def test_time_grows_with_the_number_of_columns(tmp_path: Path) -> None:
+    """Eight times as many columns take at most 24 times as long; with the square of their number it is 64."""
+
+    def seconds(count: int) -> float:
+        names = [f"{quantity}.j{k}x" for k in range(count) for quantity in ("position", "effort")]
+        row = ",".join(["0.5"] * len(names))
+        path = tmp_path / "wide.csv"
+        path.write_text("\n".join([",".join(["t", *names]), *(f"{0.01 * k},{row}" for k in range(8))]))
+        before = time.process_time()
+        with refused("log-too-short"):
+            dyn_core.read_log(path)
+        return time.process_time() - before
+
+    seconds(100)
+    assert seconds(16_000) < 24 * seconds(2000)

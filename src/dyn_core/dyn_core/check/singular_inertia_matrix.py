@@ -20,6 +20,9 @@ from dyn_core.symbolic.scalar import Scalar
 POSITIONS = 32
 """Number of sample positions."""
 
+LARGEST = 128
+"""Greatest number of coordinates for which the matrix is computed: its eigenvalues take the third power."""
+
 NEGLIGIBLE = 1e-14
 """Rounding error as a fraction of the inertia of the moved mass at the end of the robot."""
 
@@ -31,6 +34,11 @@ def inertia_matrices(subject: Subject) -> Iterator[Finding]:
     """Find joints that move no mass, and combinations of joints that move almost none."""
     robot = subject.robot
     if robot.dof == 0:
+        return
+    if robot.dof > LARGEST:
+        yield Finding(
+            Severity.NOTE, "robot", (), Message("inertia-matrix-unchecked", dof=robot.dof, limit=LARGEST)
+        )
         return
     A = _closed_inertia_matrices(robot) if robot.loops else _tried_inertia_matrices(robot)
     A = A[np.isfinite(A).all(axis=(1, 2))]

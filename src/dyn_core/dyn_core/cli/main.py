@@ -19,6 +19,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dyn_core.cli.console import VERSION, Output, print_output, report
@@ -120,10 +121,19 @@ def _parser(arguments: Sequence[str]) -> tuple[ArgumentParser, list[str]]:
 
 
 def _run(parsed: Namespace) -> Output:
-    """Run the command; its warnings are printed at the end, and added to JSON output."""
+    """Run the command; its warnings are printed at the end, and added to JSON output.
+
+    Those of NumPy are not: results that overflow show it themselves.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        output: Output = parsed.run(parsed)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            output: Output = parsed.run(parsed)
+        except FileNotFoundError as error:
+            if _has_directory():
+                raise
+            raise DynError("working-directory-removed") from error
     for warning in caught:
         report("warning", str(warning.message))
     if caught and isinstance(output.content, Mapping):
@@ -135,6 +145,15 @@ def _run(parsed: Namespace) -> Output:
         ]
         return output._replace(content={**output.content, "warnings": entries})
     return output
+
+
+def _has_directory() -> bool:
+    """Return whether the working directory is still there, to which paths are relative."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _print(output: Output) -> int:

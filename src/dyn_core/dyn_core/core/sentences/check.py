@@ -46,6 +46,7 @@ SENTENCES = {
     "inertia-matrix-indefinite": "the joint-space inertia matrix is not positive definite at some positions, so forward dynamics has no meaning: look for links with impossible inertias",
     "inertia-matrix-nearly-singular": "when they move together, almost no mass moves at some positions (condition number {condition:.1e}), so forward dynamics is inaccurate or fails: give the links between them an inertia, or one of the joints a rotor inertia",
     "inertia-matrix-singular": "when they move together, no mass moves at some positions (condition number infinite), so forward dynamics is inaccurate or fails: give the links between them an inertia, or one of the joints a rotor inertia",
+    "inertia-matrix-unchecked": "it has {dof} coordinates: whether forward dynamics would fail is checked for at most {limit}",
     "inertia-missing": "a mass of {mass:.3g} kg without an inertia: give its inertia",
     "inertia-negative": "the inertia is physically impossible: a principal moment is {moment:.3g} kg m^2. Check the signs.",
     "inertia-placeholder": "an inertia of {moment:g} kg m^2 about all axes looks like a placeholder: take it from CAD, or estimate it from the shape",

@@ -104,6 +104,7 @@ SENTENCES = {
     "table-input-too-large": "it has {size} bytes, more than the {limit} that are read: cut it up",
     "table-time-missing": "no column is named '{time}': give a first line with {time} and {expected}",
     "table-without-rows": "the file has no line with {expected} after the first line",
+    "working-directory-removed": "the working directory was removed: change to another one",
     "wrench-on-fixed-link": "--wrench '{given:text60}': link '{link}' does not move, so the wrench loads no motor. Give a link that a joint moves.",
     "wrench-repeated": "--wrench is given twice for link '{link}': give the sum",
 }

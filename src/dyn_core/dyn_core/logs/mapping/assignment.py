@@ -201,13 +201,17 @@ def _recognised(recording: Recording, log_map: LogMap, robot_joints: Sequence[st
     findings: list[Finding] = []
     candidates, joints = _named(candidates, known, robot_joints, log_map, findings)
     topic = _topic(recording, candidates, log_map, findings)
+    of_quantity: dict[tuple[str, str], list[_Candidate]] = {}
+    for candidate in candidates:
+        meaning = candidate.meaning
+        of_quantity.setdefault((meaning.joint, meaning.quantity), []).append(candidate)
     sources: dict[tuple[str, str], Source] = {}
     motors: list[str] = []
     for joint in joints:
         mapped = log_map.joints.get(joint, JointMap())
         for quantity in QUANTITIES:
             column = mapped.columns.get(quantity, ColumnMap())
-            own = [c for c in candidates if (c.meaning.joint, c.meaning.quantity) == (joint, quantity)]
+            own = of_quantity.get((joint, quantity), [])
             may_be_elsewhere = quantity == EFFORT and column.topic is None
             found = _best(recording, own, column.topic or topic, joint, quantity, may_be_elsewhere)
             if found is None:
@@ -260,15 +264,18 @@ def _named(
     candidates = _numbered_alike(candidates, known)
     labels = list(dict.fromkeys(c.meaning.joint for c in candidates))
     names = {label: label for label in labels}
+    is_known = frozenset(known)
     spelled = {_spelling(name): name for name in known}
     if len(spelled) == len(known):
-        names = {label: label if label in known else spelled.get(_spelling(label), label) for label in labels}
+        names = {
+            label: label if label in is_known else spelled.get(_spelling(label), label) for label in labels
+        }
     matched = [(label, name) for label, name in names.items() if label != name]
     if matched:
         pairs = tuple(Message("joint-name-matched", given=label, joint=name) for label, name in matched[:12])
         findings.append(Finding(Severity.NOTE, "log", (), Message("joint-names-matched", pairs=pairs)))
     numbers = sorted((x for x in labels if x.isdecimal() or x == ""), key=lambda x: int(x or 0))
-    if numbers and not any(label in known for label in labels):
+    if numbers and is_known.isdisjoint(labels):
         if known and len(known) != len(numbers):
             raise DynError("columns-joints-mismatch", given=len(numbers), expected=len(known), known=known)
         taken = known or tuple(f"joint_{label or 1}" for label in numbers)
@@ -278,18 +285,22 @@ def _named(
             findings.append(Finding(Severity.NOTE, "log", (), message))
     joints = tuple(dict.fromkeys(names[label] for label in labels))
     if robot_joints is not None:
-        extra = tuple(joint for joint in joints if joint not in (*robot_joints, *log_map.ignore))
+        allowed = {*robot_joints, *log_map.ignore}
+        extra = tuple(joint for joint in joints if joint not in allowed)
         if extra:
             findings.append(Finding(Severity.NOTE, "joint", extra, Message("joint-not-of-robot")))
-        joints = tuple(joint for joint in robot_joints if joint in joints)
-    unknown = [joint for joint in log_map.joints if joint not in joints]
+        present = set(joints)
+        joints = tuple(joint for joint in robot_joints if joint in present)
+    present = set(joints)
+    unknown = [joint for joint in log_map.joints if joint not in present]
     if unknown:
         raise DynError("map-joint-not-in-log", unknown=unknown, known=joints)
     joints = tuple(joint for joint in joints if joint not in log_map.ignore)
+    present = set(joints)
     renamed = [
         replace(c, meaning=replace(c.meaning, joint=names[c.meaning.joint]))
         for c in candidates
-        if names[c.meaning.joint] in joints
+        if names[c.meaning.joint] in present
     ]
     return renamed, joints
 

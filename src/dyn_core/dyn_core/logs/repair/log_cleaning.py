@@ -61,7 +61,8 @@ def clean_log(
     _check_length(time)
     period = period_of(time)
     joints = tuple(joint for joint in assignment.joints if (joint, POSITION) in columns)
-    columns = {key: values for key, values in columns.items() if key[0] in joints}
+    with_position = set(joints)
+    columns = {key: values for key, values in columns.items() if key[0] in with_position}
     columns = _repaired(time, columns, assignment, GAP * period, findings)
     joints = tuple(joint for joint in joints if (joint, POSITION) in columns)
     if not joints:
