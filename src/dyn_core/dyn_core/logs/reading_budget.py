@@ -21,7 +21,7 @@ LOG_MEMORY = 1_000_000_000
 LEAST_MEMORY = 10_000_000
 VALUE_COST = 62.5
 """Memory for a value that is kept, with all that is made of it until the log is clean (bytes)."""
-COLUMN_COST = 4_000
+COLUMN_COST = 8_000
 """Memory for a column of a table: its name, the meaning of it, findings (bytes)."""
 ITEM_COST = 1_000
 """Memory for a variable, a field, a cell or a member of a file (bytes)."""
