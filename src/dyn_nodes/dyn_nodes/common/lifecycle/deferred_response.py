@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, Literal
 
 from rclpy.action.server import ActionServer, CancelResponse, ServerGoalHandle
@@ -19,18 +20,21 @@ class DeferredResponse:
         """Prepare a response; `send` takes it with the header of the request."""
         self.response = response
         self._send = send
+        self._lock = Lock()  # the header comes from the thread of the requests
         self._header: Any = None
         self._ready = False
 
     def send(self) -> None:
         """Send the response, or wait for the header of the request where it is not known yet."""
-        self._ready = True
-        self._go()
+        with self._lock:
+            self._ready = True
+            self._go()
 
     def set_header(self, header: Any) -> None:
         """Set the header of the request."""
-        self._header = header
-        self._go()
+        with self._lock:
+            self._header = header
+            self._go()
 
     def _go(self) -> None:
         if self._ready and self._header is not None:

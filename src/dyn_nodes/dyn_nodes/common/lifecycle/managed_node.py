@@ -9,20 +9,31 @@ from __future__ import annotations
 import contextlib
 import traceback
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    GetParameterTypes,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.executors import Executor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.service import Service
 from rclpy.timer import Timer
 
 from dyn_core import DynError
 from dyn_nodes.common.data_checks import Notice, one_line
 from dyn_nodes.common.lifecycle.diagnostics import Failure
+from dyn_nodes.common.lifecycle.service_thread import ServiceThread
 from dyn_nodes.common.parameters import declare
 
 try:  # the exception of the ROS 2 client library below rclpy, which rclpy does not export
@@ -39,6 +50,8 @@ class ManagedNode(LifecycleNode):
     Subclasses implement `open` and `close`. `close` is called at cleanup, at shutdown and after an error.
     `failure` is the unexpected error that deactivated the node, or None.
     """
+
+    _requests: ServiceThread | None = None
 
     def __init__(self, name: str, **node_options: Any) -> None:
         """Declare `autostart`."""
@@ -81,7 +94,52 @@ class ManagedNode(LifecycleNode):
 
     def create_service(self, srv_type: Any, srv_name: str, callback: Any, *args: Any, **named: Any) -> Any:
         """Offer a service; a request that its callback cannot handle is answered, and the node goes on."""
-        return super().create_service(srv_type, srv_name, self._answering(callback, srv_name), *args, **named)
+        answer = self._answering(callback, srv_name)
+        service = super().create_service(srv_type, srv_name, answer, *args, **named)
+        self._look_at_services()
+        return service
+
+    def destroy_service(self, service: Service) -> bool:
+        """Close a service."""
+        destroyed: bool = super().destroy_service(service)
+        self._look_at_services()
+        return destroyed
+
+    def destroy_node(self) -> None:
+        """Serve no more requests, and close everything."""
+        self._serve_beside(None)
+        super().destroy_node()
+
+    @property
+    def services(self) -> Iterator[Service]:
+        """The services that the executor of the node waits for: none while a thread serves them."""
+        if self._requests is None:
+            yield from super().services
+
+    @property
+    def executor(self) -> Executor | None:
+        """The executor of the node; requests are served beside it, in a thread, while there is one."""
+        executor: Executor | None = super().executor
+        return executor
+
+    @executor.setter
+    def executor(self, executor: Executor | None) -> None:
+        self._serve_beside(executor)
+        setter: Any = LifecycleNode.executor
+        setter.fset(self, executor)
+
+    def _serve_beside(self, executor: Executor | None) -> None:
+        """Begin to serve requests in a thread beside an executor, or end that where it is None."""
+        before, self._requests = self._requests, None
+        if executor is None:
+            if before is not None:
+                before.end()
+            return
+        self._requests = before or ServiceThread(self, lambda: list(self._services), self.drop_undecodable)
+
+    def _look_at_services(self) -> None:
+        if self._requests is not None:
+            self._requests.wake()
 
     def fail(self, error: Exception) -> None:
         """Deactivate after an unexpected error; other nodes of the process go on."""
@@ -93,6 +151,10 @@ class ManagedNode(LifecycleNode):
     def drop(self, problem: Notice) -> None:
         """Log a message or request that is dropped, because the client library or a service fails on it."""
         self.get_logger().error(str(problem))
+
+    def drop_undecodable(self, error: Exception) -> None:
+        """Drop what the client library raises an error for."""
+        self.drop(Notice("message-undecodable", reason=one_line(f"{type(error).__name__}: {error}")))
 
     def contained(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callback that calls `fail` instead of raising."""
@@ -110,19 +172,43 @@ class ManagedNode(LifecycleNode):
     def _answering(self, callback: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Return the callback of a service that answers a request on which it fails.
 
-        rclpy serves parameters by this, too, and raises for values of unknown types.
+        rclpy serves parameters by this, too, and raises for values of unknown types. Requests that only read,
+        or are too large, are answered in the thread of the requests.
         """
 
-        def answer(request: Any, response: Any) -> Any:
+        def act(request: Any, response: Any) -> Any:
             try:
                 return callback(request, response)
             except Exception as error:
                 reason = one_line(f"{type(error).__name__}: {error}")
                 if self.context.ok():
-                    self.drop(Notice("request-failed", service=name, reason=reason))
+                    self._in_executor(
+                        partial(self.drop, Notice("request-failed", service=name, reason=reason))
+                    )
                 return _refused(request, response, reason)
 
+        def answer(request: Any, response: Any) -> Any:
+            count, most = _entries(request), MOST_ENTRIES
+            if isinstance(request, _SETTING) and not _only_reads(request):
+                most = MOST_WITH_CLOCK
+            if count > most:
+                refused = Notice("request-too-large", service=name, count=count, limit=most)
+                self._in_executor(partial(self.drop, refused))
+                return _refused(request, response, str(refused))
+            requests = self._requests
+            if requests is None or not requests.is_present or _only_reads(request):
+                return act(request, response)
+            return requests.done_by_node(act, request, response)
+
         return answer
+
+    def _in_executor(self, act: Callable[[], object]) -> None:
+        """Call a function in the executor of the node, which may be that of this thread."""
+        requests = self._requests
+        if requests is None or not requests.is_present:
+            act()
+        else:
+            requests.later(act)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the node, or log why it cannot be opened."""
@@ -181,6 +267,9 @@ class ManagedNode(LifecycleNode):
         change_state = service.callback
 
         def respond(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
+            requests = self._requests
+            if requests is not None and requests.is_present:
+                return requests.done_by_node(respond, request, response)
             try:
                 return change_state(request, response)
             except RCLError:
@@ -194,6 +283,37 @@ class ManagedNode(LifecycleNode):
 
 def _trace(error: Exception) -> str:
     return "".join(traceback.format_exception(error))
+
+
+_READING = (
+    DescribeParameters.Request,
+    GetParameters.Request,
+    GetParameterTypes.Request,
+    ListParameters.Request,
+)
+_SETTING = (SetParameters.Request, SetParametersAtomically.Request)
+MOST_ENTRIES = 10_000
+"""Most names, values or parameters in a request to a service."""
+MOST_WITH_CLOCK = 100
+"""Most parameters in a request that also sets the clock, which the executor of the node does."""
+
+
+def _only_reads(request: Any) -> bool:
+    """Return whether a request changes nothing: all parameters but the clock are read-only."""
+    if isinstance(request, _SETTING):
+        return all(parameter.name != "use_sim_time" for parameter in request.parameters)
+    return isinstance(request, _READING)
+
+
+def _entries(message: Any) -> int:
+    """Return the length of the longest list in a request, or in the messages that it has."""
+    longest = 0
+    for field, kind in message.get_fields_and_field_types().items():
+        if kind.endswith(("]", ">")):
+            longest = max(longest, len(getattr(message, field)))
+        elif "/" in kind:
+            longest = max(longest, _entries(getattr(message, field)))
+    return longest
 
 
 def _refused(request: Any, response: Any, reason: str) -> Any:

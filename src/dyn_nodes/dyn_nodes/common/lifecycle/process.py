@@ -13,9 +13,8 @@ from threading import Event, Thread
 
 import numpy as np
 import rclpy
-from rclpy.context import Context
 from rclpy.exceptions import ParameterException
-from rclpy.executors import Executor, ExternalShutdownException, ShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, ShutdownException
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rclpy.utilities import remove_ros_args, try_shutdown
@@ -24,31 +23,25 @@ from dyn_core import DynError
 from dyn_core.codegen.c_compiler import end_compilers
 from dyn_nodes.common.data_checks import Notice, one_line
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode, RCLError
+from dyn_nodes.common.lifecycle.service_thread import FOR_EVER_S, make_executor, nothing
 
-_FOR_EVER_S = 3600.0
-"""Without a limit, the events executor of rclpy 7.1.6 never returns from waiting."""
+__all__ = ["make_executor"]
 
+_SWITCH_S = 1e-4
+"""Longest time for which another thread keeps the interpreter from the executor (s). That of Python, 5 ms, is
+five control periods."""
 
-def make_executor(context: Context | None = None) -> Executor:
-    """Return a single-threaded executor: the events executor where rclpy has it.
-
-    With the nodes `simulation` and `feedforward` in one process, 1 kHz and six joints, it takes 19 % of a
-    core and 0.20 ms from joint state to torque. The other executor takes 78 % and 0.55 ms, because it builds
-    a wait set for each message.
-    """
-    try:
-        from rclpy.experimental.events_executor import EventsExecutor
-    except ImportError:
-        return SingleThreadedExecutor(context=context)
-    return EventsExecutor(context=context)
+_COLLECTIONS = (700, 10, 1000)
+"""Thresholds of the garbage collection. A full one takes 10 ms where a message or a robot has many parts; by
+default it comes in the middle of most of these."""
 
 
 def spin_until(executor: Executor, ended: Future) -> None:
     """Execute callbacks until `ended` is done, which another thread may set."""
     # The events executor only returns after it has executed a task.
-    ended.add_done_callback(lambda _: executor.create_task(_nothing))
+    ended.add_done_callback(lambda _: executor.create_task(nothing))
     while not ended.done():
-        spin_once(executor, _FOR_EVER_S)
+        spin_once(executor, FOR_EVER_S)
 
 
 def spin_once(executor: Executor, longest: float) -> None:
@@ -64,14 +57,9 @@ def spin_once(executor: Executor, longest: float) -> None:
     except Exception as error:
         if not executor.context.ok():
             raise
-        reason = one_line(f"{type(error).__name__}: {error}")
         for node in executor.get_nodes():
             if isinstance(node, ManagedNode):
-                node.drop(Notice("message-undecodable", reason=reason))
-
-
-def _nothing() -> None:
-    """Do nothing."""
+                node.drop_undecodable(error)
 
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -118,6 +106,7 @@ def run_together(
         with _ending_signal(name) as ended:
             # Values that are not finite are checked and reported by the nodes.
             np.seterr(all="ignore")
+            sys.setswitchinterval(_SWITCH_S)
             nodes = make_nodes()
             executor = make_executor()
             for node in nodes:
@@ -125,6 +114,7 @@ def run_together(
             # These objects stay: a garbage collection over them would take 10 ms each time.
             gc.collect()
             gc.freeze()
+            gc.set_threshold(*_COLLECTIONS)
             spin_until(executor, ended)
             for node in nodes:
                 node.end()
