@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,7 +82,7 @@ def plausible(numbers: Sequence[float]) -> bool:
     return math.hypot(*numbers) <= LARGEST
 
 
-def too_large(numbers: Sequence[float]) -> bool:
+def too_large(numbers: Iterable[float]) -> bool:
     """Return whether one of the numbers is finite and above `LARGEST`."""
     return any(LARGEST < abs(number) < math.inf for number in numbers)
 

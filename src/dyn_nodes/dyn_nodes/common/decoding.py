@@ -8,20 +8,28 @@ it cannot decode. Nodes therefore subscribe to bytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_nodes.common.data_checks import Rejection
 
 MOST_POINTS = 10_000
 """Most points of a trajectory: more would block the node for some tenths of a second."""
-MOST_BYTES = 16_000_000
-"""Most bytes of a message: those of `MOST_POINTS` of sixty joints."""
-_MOST_NAMES = 10_000
-"""Most joints of a trajectory."""
+MOST_BYTES: Mapping[type, int] = MappingProxyType(
+    {JointTrajectory: 16_000_000, String: 16_000_000, JointState: 2_000_000}
+)
+"""Most bytes of a message by type: trajectories of `MOST_POINTS` of sixty joints, and descriptions."""
+MOST_BYTES_OF_OTHERS = 128_000
+"""Most bytes of a message of another type: several hundred joints. More strings take longer than a period."""
+_MOST_NAMES: Mapping[type, int] = MappingProxyType({JointTrajectory: 1000, JointState: 20_480})
+"""Most joints of a message by type; joint states may have those of many other robots."""
 STAMP = struct.Struct("=iI")
 """Seconds and nanoseconds of a stamp."""
 STAMP_AT = 4
@@ -32,23 +40,39 @@ _ENDIANNESS = 1
 
 def decoded(kind: type, raw: bytes, what: str) -> Any:
     """Return a message of a type from its bytes; `what` is its name in a Rejection."""
-    if len(raw) > MOST_BYTES:
-        raise Rejection("message-too-large", message=what, size=len(raw), limit=MOST_BYTES)
+    most = MOST_BYTES.get(kind, MOST_BYTES_OF_OTHERS)
+    if len(raw) > most:
+        raise Rejection("message-too-large", message=what, size=len(raw), limit=most)
     try:
-        points = _point_count(raw) if kind is JointTrajectory else 0
+        names, points = _counts(kind, raw)
     except (struct.error, IndexError) as problem:
         raise Rejection("message-unreadable", message=what, reason=problem) from problem
+    if names > _MOST_NAMES.get(kind, names):
+        raise Rejection("message-names-too-many", message=what, count=names, limit=_MOST_NAMES[kind])
     if points > MOST_POINTS:
         raise Rejection("trajectory-points-too-many", count=points, limit=MOST_POINTS)
-    return deserialized(kind, raw, what)
-
-
-def deserialized(kind: type, raw: bytes, what: str) -> Any:
-    """Return a message of any size from its bytes; Rejection, with its name `what`, if they are damaged."""
     try:
         return deserialize_message(raw, kind)
     except Exception as problem:  # rclpy and the libraries below raise any type of exception
         raise Rejection("message-unreadable", message=what, reason=problem) from problem
+
+
+def is_stop(raw: bytes) -> bool:
+    """Return whether bytes are a trajectory without points."""
+    try:
+        names, points = _counts(JointTrajectory, raw)
+    except (struct.error, IndexError):
+        return False
+    return not points and names <= _MOST_NAMES[JointTrajectory]
+
+
+def stamp_of(raw: bytes) -> Time:
+    """Return the stamp of a message that begins with a header; zero where the bytes are damaged."""
+    try:
+        sec, nanosec = STAMP.unpack_from(raw, STAMP_AT)
+    except struct.error:
+        return Time()
+    return Time(sec=sec, nanosec=nanosec)
 
 
 def decoding(
@@ -67,11 +91,14 @@ def decoding(
     return take
 
 
-def _point_count(raw: bytes) -> int:
-    """Return the number of points of a trajectory in CDR: it follows the header and the names.
+def _counts(kind: type, raw: bytes) -> tuple[int, int]:
+    """Return the number of names of a message in CDR, and of points of a trajectory; 0 where it has none.
 
-    A text is a count and its bytes; counts are aligned to four bytes from the end of the first four.
+    The names follow the header, and the points of a trajectory the names. A text is a count and its bytes;
+    counts are aligned to four bytes from the end of the first four.
     """
+    if kind not in _MOST_NAMES:
+        return 0, 0
     count = struct.Struct("<I" if raw[_ENDIANNESS] & 1 else ">I")
 
     def counted(at: int) -> tuple[int, int]:
@@ -80,9 +107,11 @@ def _point_count(raw: bytes) -> int:
 
     length, at = counted(STAMP_AT + STAMP.size)
     names, at = counted(at + length)
-    if names > _MOST_NAMES:
-        raise struct.error(f"{names} joint names")
+    if count.size * names > len(raw):
+        raise struct.error(f"{names} names in {len(raw)} bytes")
+    if kind is not JointTrajectory or names > _MOST_NAMES[kind]:
+        return names, 0
     for _ in range(names):
         length, at = counted(at)
         at += length
-    return counted(at)[0]
+    return names, counted(at)[0]

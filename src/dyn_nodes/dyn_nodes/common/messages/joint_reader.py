@@ -76,9 +76,9 @@ class JointReader:
         missing = [name for name in self.joint_names if name not in index]
         if missing:
             raise Rejection("message-joints-missing", message=self.what, missing=missing)
-        unknown = [name for name in names if name not in self._set and name not in self._passive]
-        if unknown and not self._others:
-            raise Rejection("message-joint-unknown", message=self.what, joint=unknown[0])
+        if not self._others and not (self._set | self._passive).issuperset(index):
+            unknown = next(name for name in names if name not in self._set and name not in self._passive)
+            raise Rejection("message-joint-unknown", message=self.what, joint=unknown)
         self._names = list(names)
         self._order = np.array([index[name] for name in self.joint_names], dtype=np.intp)
         self._same_order = list(self._order) == list(range(len(names)))

@@ -28,12 +28,14 @@ def parameters_of(message: DynamicParameters, robot: Robot) -> dict[str, float]:
         raise DynError("parameter-counts-differ", names=len(message.name), count=len(message.value))
     if not message.name:
         raise DynError("parameters-empty")
-    values = dict(zip(message.name, message.value, strict=True))
-    if len(values) < len(message.name):
-        repeated = next(name for name, count in Counter(message.name).items() if count > 1)
+    # More names than the robot has parameters are repeated or unknown, and so is one of the first.
+    names = message.name[: len(robot.parameter_names) + 1]
+    values = dict(zip(names, message.value, strict=False))
+    if len(values) < len(names):
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
         raise DynError("parameter-repeated", parameter=repeated)
-    if too_large(message.value):
-        k = worst_index(message.value)
+    if too_large(values.values()):
+        k = worst_index(message.value[: len(names)])
         raise DynError("parameter-implausible", parameter=message.name[k], given=message.value[k])
     return values
 
