@@ -20,7 +20,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from message_makers import Floats, Names, joint_state, reference
+from message_makers import AT_ONCE, Floats, Names, joint_state, reference
 from rcl_interfaces.msg import Log
 from rclpy.context import Context
 from rclpy.parameter import Parameter
@@ -38,7 +38,7 @@ from dyn_nodes.feedforward.node import Feedforward
 
 PATIENT_S = 30.0
 """Timeout and `max_age` of nodes in tests of other subjects, as this machine may pause."""
-_PATIENT = {"timeout": PATIENT_S, "max_age": PATIENT_S}
+_PATIENT = {"timeout": PATIENT_S, "max_age": PATIENT_S, **AT_ONCE}
 
 _NO_TRANSITION = 255
 

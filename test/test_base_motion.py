@@ -12,7 +12,7 @@ import pytest
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from loose_node import LooseNode, loose_node
-from message_makers import NAMES, joint_state, later
+from message_makers import AT_ONCE, NAMES, joint_state, later
 from nav_msgs.msg import Odometry
 from rnea import by_name
 from robot_files import urdf
@@ -112,7 +112,7 @@ def diagnosis(loose: LooseNode) -> Told:
 @pytest.fixture
 def arm(ros_environment: dict[str, str], request: pytest.FixtureRequest) -> Iterator[LooseNode]:
     """The arm on a vehicle, by default with an inertial measurement unit."""
-    parameters = {"base__source": "imu", "base__derivative_cutoff": 0.0, "ramp_start": 0.0, "ramp_up": 0.0}
+    parameters = {"base__source": "imu", "base__derivative_cutoff": 0.0, **AT_ONCE, "ramp_up": 0.0}
     parameters |= {"robot_description": ARM, **getattr(request, "param", {})}
     with loose_node(Feedforward, **parameters) as loose:
         yield loose

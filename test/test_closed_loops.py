@@ -15,7 +15,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from identification_client import identification, wait_until_it_stands
 from identification_client import trajectory as rows_of_trajectory
 from loose_node import LooseNode, Make, loose_node
-from message_makers import point
+from message_makers import AT_ONCE, point
 from refusals import refused
 from robot_files import ROBOTS
 from ros_graph import Graph
@@ -99,7 +99,7 @@ def test_a_simulation_whose_loops_cannot_close_stops(robot: dict[str, str], grap
 def make(robot: dict[str, str], ros_environment: dict[str, str]) -> Iterator[Make]:
     """Makes nodes for the robot, without ramps, and keeps them until the end of the test."""
     with ExitStack() as nodes:
-        given = {**robot, "ramp_start": 0.0, "ramp_up": 0.0}
+        given = {**robot, **AT_ONCE, "ramp_up": 0.0}
         yield lambda node, **more: nodes.enter_context(loose_node(node, **{**given, **more}))
 
 

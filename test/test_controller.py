@@ -13,7 +13,7 @@ import pytest
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from loose_node import LooseNode, Make, loose_node
-from message_makers import NAMES, joint_state, later, reference
+from message_makers import AT_ONCE, NAMES, joint_state, later, reference
 from refusals import refused
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
@@ -37,7 +37,7 @@ UNKNOWN = "parameter-choice-unknown"
 def make(ros_environment: dict[str, str]) -> Iterator[Make]:
     """Makes nodes with a P gain of 100, and keeps them until the end of the test."""
     with ExitStack() as nodes:
-        given = {**RRP, "p": 100.0, "ramp_start": 0.0}
+        given = {**RRP, "p": 100.0, **AT_ONCE}
         yield lambda **more: nodes.enter_context(loose_node(Controller, **given, **more))
 
 
@@ -211,7 +211,7 @@ def test_wrong_parameters_are_named(
 def test_another_description_replaces_the_robot(graph: Graph) -> None:
     ends = ("controller/torques:=feedforward/torques", "controller/feedforward:=fed")
     words = ["--ros-args", *(word for end in ends for word in ("-r", end))]
-    given = overrides(p=100.0, timeout=30.0, max_age=30.0, ramp_start=0.0)
+    given = overrides(p=100.0, timeout=30.0, max_age=30.0, **AT_ONCE)
     q, fed = [0.0, -0.2, 0.0], graph.node.create_publisher(JointTorques, "fed", qos.COMMAND)
     with hosted(graph, Controller, parameter_overrides=given, cli_args=words):
         graph.describe(urdf("rrp"))
@@ -252,7 +252,7 @@ def test_with_feedforward_the_simulated_robot_is_held_and_follows(graph: Graph) 
     with ExitStack() as stack:
         for make_node, parameters in (
             (Simulation, {**RRP, "brakes": True, "initial__lift__position": 0.1, "rate": 100.0}),
-            (Feedforward, patient),
+            (Feedforward, {"ramp_start": 0.0, **patient}),
             (Controller, {"p": 200.0, "d": 20.0, "ramp_start": 0.1, **patient}),
         ):
             given = {"parameter_overrides": overrides(**parameters), "cli_args": ["--ros-args", *LOOP]}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Inertia
 from loose_node import LooseNode, Make, loose_node
-from message_makers import duration, nanoseconds, point, trajectory
+from message_makers import AT_ONCE, duration, nanoseconds, point, trajectory
 from refusals import refused
 from robot_files import ROBOTS
 from ros_graph import Graph
@@ -47,7 +47,7 @@ def message(*goals: list[float]) -> JointTrajectory:
 @pytest.fixture
 def make(ros_environment: dict[str, str]) -> Iterator[Make]:
     """Makes nodes in the mode inverse_dynamics, and keeps them until the end of the test."""
-    given = {"mode": "inverse_dynamics", "rate": 100.0, "ramp_start": 0.0, "ramp_up": 0.0, "timeout": 5.0}
+    given = {"mode": "inverse_dynamics", "rate": 100.0, **AT_ONCE, "ramp_up": 0.0, "timeout": 5.0}
     with ExitStack() as nodes:
         yield lambda **more: nodes.enter_context(loose_node(Feedforward, **given, **{**ARM, **more}))
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration, Time
 from loose_node import LooseNode, loose_node
-from message_makers import later, nanoseconds
+from message_makers import AT_ONCE, later, nanoseconds
 from rnea import Pinocchio, by_name, frictionless
 from ros_graph import PATIENT_S
 from sentence_patterns import Told
@@ -112,6 +112,7 @@ class Arm:
 def make(ros_environment: dict[str, str]) -> Iterator[Callable[..., Arm]]:
     """Makes nodes with the arm seen at START by default, and keeps them until the end of the test."""
     given = {"robot_description": frictionless("rrp"), "mode": "inverse_dynamics", "timeout": PATIENT_S}
+    given |= AT_ONCE
     with ExitStack() as nodes:
 
         def made(*, seen: bool = True, **more: Any) -> Arm:

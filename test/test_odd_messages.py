@@ -100,7 +100,7 @@ def test_messages_with_very_many_joints_are_handled_quickly(loose: LooseNode) ->
 
 
 def test_our_joints_are_found_among_very_many(ros_environment: dict[str, str]) -> None:
-    with loose_node(Feedforward, **RRP) as loose:
+    with loose_node(Feedforward, **RRP, ramp_start=0.0) as loose:
         send_state(loose)
         names = [*MANY[:10_000], *reversed(NAMES), *MANY[10_000:20_000]]
         loose.measure([*[math.nan] * 10_000, *reversed(Q), *[math.inf] * 10_000], names=names)

@@ -14,7 +14,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Inertia
 from loose_node import LooseNode, loose_node
-from message_makers import NAMES, later, nanoseconds, point, trajectory
+from message_makers import AT_ONCE, NAMES, later, nanoseconds, point, trajectory
 from rnea import Pinocchio, by_name, frictionless
 from robot_files import ROBOTS, urdf
 from std_msgs.msg import Header, String
@@ -418,7 +418,7 @@ def test_a_controller_ramps_up_from_zero_after_each_activation(make: Make) -> No
         loose.node.trigger_activate()
 
 
-TRACKING = {"reference_slack": 1e6, "max_reference_speed": 1e6, "ramp_start": 0.0, "ramp_up": 0.0}
+TRACKING = {"reference_slack": 1e6, "max_reference_speed": 1e6, "ramp_up": 0.0, **AT_ONCE}
 
 
 @pytest.mark.parametrize("far", [10.0, 1e5, -9e5])

@@ -102,6 +102,23 @@ def test_a_fade_stays_within_limits_that_both_ends_keep(steps) -> None:
         assert (np.abs(sent) <= [7.3, 0.1]).all()
 
 
+@given(st.lists(STEPS, min_size=1, max_size=20))
+def test_a_fade_with_a_greatest_step_takes_no_greater_one_and_arrives(steps) -> None:
+    fade, step = Fade(NAMES), np.array([0.5, 0.02])
+    for change, factor, *torques in steps:
+        before = fade.sent
+        sent = fade.toward(change, factor, np.array(torques), step)
+        assert (np.abs(sent - before) <= step + 1e-12).all()
+        assert (np.abs(sent) <= [7.3, 0.1]).all()
+    goal = np.array([-7.3, 0.1])
+    for _ in range(31):
+        fade.toward("goal", 1.0, goal, step)
+    np.testing.assert_array_equal(fade.sent, goal)
+    assert not fade.behind
+    fade.toward("goal", 1.0, goal * [1.0, -1.0], step)
+    assert fade.behind
+
+
 def test_a_fade_refuses_values_that_are_not_finite_and_keeps_its_state() -> None:
     fade = Fade(NAMES)
     fade.toward(1, 1.0, np.array([3.0, 4.0]))

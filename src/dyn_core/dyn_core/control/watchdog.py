@@ -7,6 +7,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import le, sub
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -84,8 +85,11 @@ class Fade:
     For f from 0 to 1, (1 - f) a + f b changes from a, the torques at the time of the change, to the target
     torques b, which may vary. It begins at a without a step, and is within any limits that a and b keep.
 
-    `sent` are the torques returned last (N m or N), (n,), read-only; zero before the first call.
+    `sent` are the torques returned last (N m or N), (n,), read-only; zero before the first call. `behind`
+    tells whether the greatest step held the last ones back.
     """
+
+    behind = False
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         """Begin with torques of zero."""
@@ -98,7 +102,7 @@ class Fade:
         self._from = self.sent
         self._change: Hashable = None
 
-    def toward(self, change: Hashable, factor: float, torques: Array) -> Array:
+    def toward(self, change: Hashable, factor: float, torques: Array, step: Array | None = None) -> Array:
         """Return the torques to send.
 
         Raise ValueError if a number is not finite, or the factor not in [0, 1]; the state is unchanged.
@@ -107,6 +111,7 @@ class Fade:
             change: key whose value differs after a change, such as `Watch.change`.
             factor: f, in [0, 1].
             torques: b, the target torques (N m or N), (n,).
+            step: greatest change from `sent` (N m or N), (n,); None for any change.
         """
         if torques.shape != self.sent.shape or not math.isfinite(sum(torques.tolist())):
             check_vector("torque", self.joint_names, torques)
@@ -114,9 +119,19 @@ class Fade:
             raise ArgumentError("argument-not-fraction", argument="factor", given=factor)
         if change != self._change:
             self._change, self._from = change, self.sent
+        before = self.sent
         self.sent = torques.copy() if factor == 1.0 else _mixed(self._from, torques, factor)
+        self.behind = False
+        if step is not None and not _within(step, before, self.sent):
+            self.behind = True
+            self.sent = np.minimum(np.maximum(self.sent, before - step), before + step)
         self.sent.flags.writeable = False
         return self.sent
+
+
+def _within(step: Array, a: Array, b: Array) -> bool:
+    """Return whether a and b, (n,), are at most `step` apart; in about 1 us."""
+    return all(map(le, map(abs, map(sub, b.tolist(), a.tolist())), step.tolist()))
 
 
 def _mixed(a: Array, b: Array, f: float) -> Array:

@@ -11,7 +11,7 @@ from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.laws.inverse_dynamics_control import Terms
 from dyn_core.control.laws.pid import Pid
 from dyn_core.control.trajectories.piecewise_polynomials import Motion
-from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
+from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
 from dyn_core.control.watchdog import NO_DATA, Fade, Status, Target, Watch, watched
 from dyn_core.core.arrays import Array
 from dyn_core.robot.robot import Robot
@@ -20,7 +20,7 @@ from dyn_nodes.common.messages.motion_message import GivenMotion
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
-from dyn_nodes.common.torques.torque_node import TorqueMaker
+from dyn_nodes.common.torques.torque_maker import TorqueMaker
 from dyn_nodes.controller.parameters import ControllerSettings
 
 _WITHOUT_CONTROL = (Status.NO_DATA, Status.HOLDING, Status.RAMPING_DOWN, Status.STOPPED)
@@ -39,7 +39,7 @@ class JointController(TorqueMaker):
         self.robot = robot
         self._settings = settings
         limits = EffortLimits.of_robot(robot)
-        super().__init__(robot, limits, settings.watch, settings.ramp_start, settings.loop_condition)
+        super().__init__(robot, limits, settings.watch, settings.smoothing, settings.loop_condition)
         gains = settings.gains.of(robot)
         self._pid = Pid(
             names,
@@ -104,10 +104,18 @@ class JointController(TorqueMaker):
         if before is not None and desired.apart(before, motion.q):
             self.stage.recover(now)
 
-    def follow(self, points: TrajectoryPoints | None, t: float, stamp: float | None, now: float) -> None:
+    def follow(
+        self,
+        points: TrajectoryPoints | None,
+        t: float,
+        stamp: float | None,
+        now: float,
+        checked: PlannedPoints | None = None,
+    ) -> None:
         """Follow a trajectory from the present desired position; points None to stand still from now on.
 
-        `t` is the present on the clock of stamps, `stamp` the start of the trajectory (s), None for now.
+        `t` is the present on the clock of stamps, `stamp` the start of the trajectory (s), None for now;
+        `checked` are the points after `DesiredMotion.checked`, which is done otherwise.
 
         Raises:
             DynError, Rejection: all points are in the past, or the position of the robot is unknown.
@@ -120,7 +128,7 @@ class JointController(TorqueMaker):
         if points is None:
             trajectory = desired.standing(t, now, start)
         else:
-            trajectory = desired.planned(points, t, stamp, now, start)
+            trajectory = desired.planned(points, t, stamp, now, start, checked)
         desired.follow(trajectory, t)
 
     def feed(self, torques: Array, now: float) -> None:

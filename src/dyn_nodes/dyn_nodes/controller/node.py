@@ -31,11 +31,12 @@ from dyn_nodes.common import qos
 from dyn_nodes.common.data_checks import Notice, Rejection
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
-from dyn_nodes.common.messages.motion_message import check_passive, points_of, reference_motion
+from dyn_nodes.common.messages.motion_message import check_passive, reference_motion
 from dyn_nodes.common.torques.desired_motion import Kind
 from dyn_nodes.common.torques.effort_messages import named_efforts
 from dyn_nodes.common.torques.output_stage import Output
-from dyn_nodes.common.torques.torque_node import Publishing, Running, TorqueNode
+from dyn_nodes.common.torques.torque_maker import CheckedTrajectory, Running
+from dyn_nodes.common.torques.torque_node import Publishing, TorqueNode
 from dyn_nodes.controller.joint_controller import JointController
 from dyn_nodes.controller.parameters import declare_controller_parameters
 
@@ -64,7 +65,7 @@ class Controller(TorqueNode[JointController]):
         self.open_robot()
         self.subscribe(JointState, "joint_states", self._on_joint_state, qos.LATEST_SAMPLE, raw=True)
         self.subscribe(JointReference, "~/reference", self._on_reference, qos.LATEST_SAMPLE)
-        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
+        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE, raw=True)
         self.subscribe(JointTorques, "~/feedforward", self._on_feedforward, qos.LATEST_SAMPLE)
 
     def prepare(self, described: DescribedRobot) -> Running[JointController]:
@@ -92,17 +93,17 @@ class Controller(TorqueNode[JointController]):
             given = reference_motion(message, running.references)
             check_passive(running.agreement, given)
             running.maker.refer(given, t, self.steady())
+            self.supersede_trajectories()
         except Rejection as problem:
             self.refuse("references refused", "~/reference", problem)
             return
         self.count("references used")
 
     def follow(
-        self, running: Running[JointController], message: JointTrajectory, t: float, stamp: float | None
+        self, running: Running[JointController], given: CheckedTrajectory, t: float, stamp: float | None
     ) -> None:
         """Follow a trajectory; an empty one stops."""
-        points = points_of(message, running.robot, running.agreement) if message.points else None
-        running.maker.follow(points, t, stamp, self.steady())
+        running.maker.follow(given.points, t, stamp, self.steady(), given.planned)
 
     def _on_feedforward(self, message: JointTorques) -> None:
         running = self.active

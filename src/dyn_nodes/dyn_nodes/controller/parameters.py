@@ -26,6 +26,7 @@ from dyn_nodes.common.parameters import (
     declared_max_age,
     parameter,
 )
+from dyn_nodes.common.torques.output_stage import Smoothing
 from dyn_nodes.common.torques.position_checks import declared_condition_limits
 from dyn_nodes.common.torques.reference_parameters import RATE, ReferenceSettings, declared_watch
 
@@ -116,9 +117,7 @@ class ControllerSettings:
     )
     references: ReferenceSettings = field(default_factory=ReferenceSettings)
     watch: WatchSettings = field(default_factory=lambda: WatchSettings(timeout=0.2))
-    ramp_start: float = parameter(
-        0.5, "Duration of the ramp from zero to the first torques after activation, s.", SECONDS
-    )
+    smoothing: Smoothing = field(default_factory=Smoothing)
     feedforward: WatchSettings = field(default_factory=lambda: WatchSettings(timeout=0.2, ramp_up=0.1))
     loop_condition: ConditionLimits = field(default_factory=ConditionLimits)
 
@@ -143,6 +142,7 @@ def declare_controller_parameters(node: Node) -> ControllerParameters:
         references=declared(node, ReferenceSettings),
         watch=declared_watch(node, "joint states", _REACTIONS, _REACTION_MEANINGS, usual.watch),
         feedforward=_feedforward(node, usual.feedforward),
+        smoothing=declared(node, Smoothing),
         loop_condition=declared_condition_limits(node),
     )
     joints = declare_names(node, "command_joints", "Joints of ~/commands, in order; ['']: all actuated ones.")

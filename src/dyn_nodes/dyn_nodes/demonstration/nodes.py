@@ -20,6 +20,9 @@ from dyn_nodes.demonstration.scene import RATE_HZ, STEP_S, Scene
 TIMEOUT_S = 10.0
 """Timeout of the nodes (s): a loaded machine may pause for a while."""
 
+_AT_ONCE = {"ramp_start": 0.0, "max_torque_step": 2.0}
+"""No ramps: they run on a steady clock, not in simulated time, and nothing can break here."""
+
 REMAPPINGS = {
     "simulation": (("simulation/torques", "controller/torques"),),
     "controller": (("controller/reference", "reference"), ("controller/feedforward", "feedforward/torques")),
@@ -73,13 +76,12 @@ def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
         "controller": {
             **listening,
             **gains,
-            # No ramps: they run on a steady clock, not in simulated time, and nothing can break here.
-            "ramp_start": 0.0,
+            **_AT_ONCE,
             "feedforward.timeout": TIMEOUT_S,
             "feedforward.ramp_up": 0.0,
         },
         # The feedforward is activated in the runs that use it.
-        "feedforward": {**listening, "autostart": False, "mode": "inverse_dynamics"},
+        "feedforward": {**listening, **_AT_ONCE, "autostart": False, "mode": "inverse_dynamics"},
     }
 
 

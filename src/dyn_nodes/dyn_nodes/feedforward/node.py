@@ -35,14 +35,14 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError
-from dyn_core.control.trajectories.loop_positions import PassiveAgreement
 from dyn_core.control.trajectories.trajectory import Trajectory
-from dyn_core.control.trajectories.trajectory_planning import planned
+from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, planned
 from dyn_core.control.watchdog import Status
 from dyn_core.robot.moving_base import moving_base
 from dyn_msgs.msg import JointReference, ModelInfo
@@ -58,7 +58,6 @@ from dyn_nodes.common.messages.motion_message import (
     GivenMotion,
     check_passive,
     controller_motion,
-    points_of,
     reference_motion,
     sampled_trajectory,
     sampling_times,
@@ -66,7 +65,8 @@ from dyn_nodes.common.messages.motion_message import (
 )
 from dyn_nodes.common.torques.desired_motion import Kind
 from dyn_nodes.common.torques.output_stage import Output
-from dyn_nodes.common.torques.torque_node import Publishing, Running, TorqueNode
+from dyn_nodes.common.torques.torque_maker import CheckedTrajectory, Running
+from dyn_nodes.common.torques.torque_node import Publishing, TorqueNode
 from dyn_nodes.feedforward import services as messages
 from dyn_nodes.feedforward.base_motion import TOPICS, BaseUnknown
 from dyn_nodes.feedforward.parameters import declared_settings
@@ -118,7 +118,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         if source != "none":
             kind = Imu if source == "imu" else Odometry
             self.subscribe(kind, TOPICS[source], self._on_base, qos.EACH_SAMPLE)
-        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE)
+        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE, raw=True)
         ParameterInterface(
             self,
             lambda: self._running.maker.live if self._running else None,
@@ -194,6 +194,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             given = read(message, running.references)
             check_passive(running.agreement, given)
             output = running.maker.refer(given, t, self.steady())
+            self.supersede_trajectories()
             if output is not None:
                 self.answer(running, output, stamp)
                 self._lead_motors(running, t, output, stamp)
@@ -202,14 +203,20 @@ class Feedforward(TorqueNode[TorqueSource]):
             return
         self.count("references used")
 
-    def follow(
-        self, running: Running[TorqueSource], message: JointTrajectory, t: float, stamp: float | None
-    ) -> tuple[JointTrajectory | None, Notice | None]:
-        """Follow a trajectory; return it with its efforts, if there are any, and the largest excess."""
-        now, period = self.steady(), self._settings.effort_period
-        return _follow(running.maker, running.agreement, message, t, stamp, now, period)
+    def check(self, running: Running[TorqueSource], given: CheckedTrajectory) -> CheckedTrajectory:
+        """Compute the efforts at the points, if they are those that are published."""
+        assert given.points is not None
+        if self._settings.effort_period > 0.0:
+            return given
+        return replace(given, efforts=_with_own_points(running.maker, given.message, given.points))
 
-    def on_followed(self, result: tuple[JointTrajectory | None, Notice | None]) -> None:
+    def follow(
+        self, running: Running[TorqueSource], given: CheckedTrajectory, t: float, stamp: float | None
+    ) -> tuple[JointTrajectory | bytes | None, Notice | None]:
+        """Follow a trajectory; return it with its efforts, if there are any, and the largest excess."""
+        return _follow(running.maker, given, t, stamp, self.steady(), self._settings.effort_period)
+
+    def on_followed(self, result: tuple[JointTrajectory | bytes | None, Notice | None]) -> None:
         """Publish the trajectory with its efforts, and begin to send torques."""
         followed, excess = result
         if followed is not None:
@@ -303,15 +310,23 @@ _STOP_S = 0.01
 """Time that a controller gets for a stop (s): a point that is due at once would be in the past."""
 
 
+def _with_own_points(
+    source: TorqueSource, message: JointTrajectory, points: TrajectoryPoints
+) -> tuple[bytes, Notice | None]:
+    """Return a trajectory with the efforts at its points, serialized, and the largest excess over a limit."""
+    alone = planned(points, 0.0, 0.0, for_springs=source.has_springs)
+    efforts, excess = source.efforts(source.samples(alone, points.times))
+    return serialize_message(with_efforts(message, source.loaded.robot.coordinate_names, efforts)), excess
+
+
 def _follow(
     source: TorqueSource,
-    agreement: PassiveAgreement,
-    message: JointTrajectory,
+    given: CheckedTrajectory,
     t: float,
     stamp: float | None,
     now: float,
     effort_period: float,
-) -> tuple[JointTrajectory | None, Notice | None]:
+) -> tuple[JointTrajectory | bytes | None, Notice | None]:
     """Follow a trajectory from now on; return it with its efforts, and the largest excess over a limit.
 
     An empty one means to stand still: the trajectory returned for it stops as well, and is None where the
@@ -323,22 +338,18 @@ def _follow(
     Raises:
         DynError, Rejection: it cannot be followed; the present motion goes on.
     """
-    robot = source.loaded.robot
-    if not message.points:
+    if given.points is None:
         source.stand(t, now)
         return _stop_trajectory(source, t), None
-    points = points_of(message, robot, agreement)
-    trajectory = source.planned(points, t, stamp, now)
+    trajectory = source.planned(given.points, t, stamp, now, given.planned)
+    result, excess = given.efforts or (None, None)
     if effort_period > 0.0:
         times = sampling_times(trajectory, t if stamp is None else max(t, stamp), effort_period)
         samples = source.samples(trajectory, times)
         efforts, excess = source.efforts(samples)
         from_start = times - (t if stamp is None else stamp)
-        result = sampled_trajectory(message, robot.coordinate_names, from_start, samples, efforts)
-    else:
-        alone = planned(points, 0.0, 0.0, for_springs=source.has_springs)
-        efforts, excess = source.efforts(source.samples(alone, points.times))
-        result = with_efforts(message, robot.coordinate_names, efforts)
+        names = source.loaded.robot.coordinate_names
+        result = sampled_trajectory(given.message, names, from_start, samples, efforts)
     source.follow(trajectory, t, now)
     return result, excess
 

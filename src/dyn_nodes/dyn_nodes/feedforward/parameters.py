@@ -23,6 +23,7 @@ from dyn_nodes.common.parameters import (
     declared_max_age,
     parameter,
 )
+from dyn_nodes.common.torques.output_stage import Smoothing
 from dyn_nodes.common.torques.position_checks import declared_condition_limits
 from dyn_nodes.common.torques.reference_parameters import RATE, ReferenceSettings, declared_watch
 
@@ -99,9 +100,7 @@ class FeedforwardSettings:
     references: ReferenceSettings = field(default_factory=ReferenceSettings)
     max_age: float = MAX_AGE_S
     watch: WatchSettings = field(default_factory=lambda: WatchSettings(timeout=0.2, reaction="hold"))
-    ramp_start: float = parameter(
-        0.0, "Duration of the ramp from zero to the first torques after activation, s.", SECONDS
-    )
+    smoothing: Smoothing = field(default_factory=Smoothing)
     rate: float = parameter(
         200.0, "Rate of torques without a message, along a trajectory and while data is stale, Hz.", RATE
     )
@@ -164,6 +163,7 @@ def declared_settings(node: Node) -> FeedforwardSettings:
             "Joints of ~/commands, in the order of the controller that receives them; ['']: all actuated "
             "joints, in the order of the robot.",
         ),
+        smoothing=declared(node, Smoothing),
         loop_condition=declared_condition_limits(node),
         base=declared(node, BaseSettings),
     )

@@ -25,7 +25,7 @@ from dyn_core.control.laws.inverse_dynamics_control import (
 )
 from dyn_core.control.trajectories.piecewise_polynomials import Motion, SmoothMotion
 from dyn_core.control.trajectories.trajectory import Samples, Trajectory
-from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
+from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
 from dyn_core.model.fixed_base.driven_base import DrivenBase
@@ -36,7 +36,7 @@ from dyn_nodes.common.messages.motion_message import GivenMotion, efforts
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
-from dyn_nodes.common.torques.torque_node import TorqueMaker
+from dyn_nodes.common.torques.torque_maker import TorqueMaker
 from dyn_nodes.feedforward.base_motion import BaseMotion
 from dyn_nodes.feedforward.live_parameters import LiveParameters
 from dyn_nodes.feedforward.parameters import FeedforwardSettings, GainSettings
@@ -54,7 +54,7 @@ class TorqueSource(TorqueMaker):
         robot, model = loaded.robot, loaded.model
         names = robot.coordinate_names
         limits = EffortLimits(names, loaded.effort_limit.tolist(), settings.on_limit)
-        super().__init__(robot, limits, settings.watch, settings.ramp_start, settings.loop_condition)
+        super().__init__(robot, limits, settings.watch, settings.smoothing, settings.loop_condition)
         self.loaded = loaded
         self._mode = settings.mode
         self._timeout = settings.watch.timeout
@@ -162,9 +162,16 @@ class TorqueSource(TorqueMaker):
         self._go_over(before, motion.q, now)
         return self._along(motion, now) if self._mode == "inverse_dynamics" else None
 
-    def planned(self, points: TrajectoryPoints, t: float, stamp: float | None, now: float) -> Trajectory:
+    def planned(
+        self,
+        points: TrajectoryPoints,
+        t: float,
+        stamp: float | None,
+        now: float,
+        checked: PlannedPoints | None,
+    ) -> Trajectory:
         """Return the trajectory through points from the present motion; DynError where there is none."""
-        trajectory = self.desired.planned(points, t, stamp, now, self._beginning(now))
+        trajectory = self.desired.planned(points, t, stamp, now, self._beginning(now), checked)
         if isinstance(self._terms, ElasticTerms):
             check_motor_speeds(self._terms, trajectory, self.desired.speed)
         return trajectory

@@ -15,7 +15,6 @@ from dyn_core import ActuatorLimits, Feasibility, Robot
 from dyn_core.control.trajectories.loop_positions import PassiveAgreement
 from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.control.trajectories.trajectory import Trajectory
-from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
 from dyn_core.feasibility.limit_violations import DriveTorques
 from dyn_core.feasibility.reference_governor import ReferenceGovernor
 from dyn_core.feasibility.trajectory_governor import Governed, TrajectoryGovernor
@@ -52,23 +51,19 @@ class GovernedRobot:
             for name, limit in zip(self.limits.joint_names, self.limits.of_joints, strict=True)
         }
 
-    def governed(
-        self, points: TrajectoryPoints, t: float, stamp: float | None, *, referred: bool
-    ) -> Governed:
-        """Return the feasible trajectory through points from the present motion; DynError for none.
+    def beginning(self, t: float, *, referred: bool) -> tuple[Motion | None, Trajectory | None]:
+        """Return the motion at time t (s) or the running trajectory from which the next one begins.
 
-        `t` is the present and `stamp` the start (s), None for now. Where references come in (`referred`), the
-        trajectory begins at their motion.
+        Where references come in (`referred`), it begins at their motion.
         """
         if self.running is not None and t < self.running.end:
-            return self.trajectories.governed(points, t, stamp, running=self.running)
+            return None, self.running
         if referred and (motion := self.references.motion) is not None:
-            return self.trajectories.governed(points, t, stamp, motion)
+            return motion, None
         place = self.measured
         if place is None and self.running is not None:
             place = self.running.last
-        start = None if place is None else Motion.at_rest(place)
-        return self.trajectories.governed(points, t, stamp, start)
+        return None if place is None else Motion.at_rest(place), None
 
 
 def governed_robot(robot: Robot, settings: GovernorSettings) -> GovernedRobot:

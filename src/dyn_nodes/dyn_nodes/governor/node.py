@@ -22,15 +22,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError, Robot
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
+from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.feasibility.limit_violations import Excess
 from dyn_core.feasibility.reference_governor import GovernedReference, InfeasibleReference
 from dyn_core.feasibility.trajectory_governor import Governed
@@ -38,10 +42,11 @@ from dyn_msgs.msg import Intervention, JointReference
 from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import NodeTime
 from dyn_nodes.common.data_checks import Notice, Problem, Rejection
-from dyn_nodes.common.decoding import decoded
+from dyn_nodes.common.decoding import decoded, is_stop, stamp_of
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, refuse_moving_base
+from dyn_nodes.common.lifecycle.worker import Beside
 from dyn_nodes.common.messages.joint_reader import check_age, nanoseconds_of, time_message
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes
 from dyn_nodes.common.messages.motion_message import check_passive, measured_motion, points_of, read_motion
@@ -50,6 +55,18 @@ from dyn_nodes.governor.parameters import declared_governor
 
 _QUIET_PERIODS = 2.0
 """Periods of `rate` without a reference after which the node sends the rest of the path by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Wish:
+    """A trajectory to make feasible, with the motion from which it begins."""
+
+    using: GovernedRobot
+    raw: bytes
+    now_ns: int
+    t: float  # the present (s)
+    start: Motion | None
+    running: Trajectory | None
 
 
 class Governor(RobotNode[GovernedRobot]):
@@ -79,6 +96,9 @@ class Governor(RobotNode[GovernedRobot]):
         self._references = publisher(JointReference, "~/feasible_reference", qos.COMMAND)
         self._interventions = publisher(Intervention, "~/interventions", qos.EACH_MESSAGE)
         self.open_diagnostics()
+        self._trajectory_checks: Beside[_Wish, tuple[Governed, bytes | None]] = Beside(
+            self, self._check_trajectory, self._on_checked
+        )
         self.open_robot()
         self.subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE, raw=True)
         self.subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE, raw=True)
@@ -133,40 +153,71 @@ class Governor(RobotNode[GovernedRobot]):
         using = self.active
         if using is None:
             return
-        try:
-            message = decoded(JointTrajectory, raw, "~/joint_trajectory")
-        except Rejection as problem:
-            self._interventions.publish(_refusal_message(problem, Time()))
-            self.refuse("trajectories refused", "~/joint_trajectory", problem)
+        if is_stop(raw):
+            self._stop(using, raw)
             return
-        now_ns, stamp_ns = self._time.nanoseconds(), nanoseconds_of(message.header.stamp)
+        now_ns = self._time.nanoseconds()
         t = self._seconds(now_ns)
-        if not message.points:
-            using.running = None
-            using.references.reset()
-            self._pass("trajectories", self._trajectories, raw)
-            return
+        referred = self._steady() - self._came_at <= self._settings.timeout
+        begin = using.beginning(t, referred=referred)
+        # The longest of few points takes seconds.
+        self._trajectory_checks.ask(_Wish(using, raw, now_ns, t, *begin), is_short=False)
+
+    def _stop(self, using: GovernedRobot, raw: bytes) -> None:
+        """Pass a trajectory without points on."""
         try:
-            points = points_of(message, using.robot, using.agreement, using.ranges)
-            referred = self._steady() - self._came_at <= self._settings.timeout
-            stamp = self._seconds(stamp_ns) if stamp_ns else None
-            governed = using.governed(points, t, stamp, referred=referred)
-            if governed.failures and self._settings.on_infeasible == "refuse":
-                first = governed.failures[0]
-                raise DynError("trajectory-infeasible", joint=first.excess.joint, violation=first)
-        except (DynError, Rejection) as problem:
-            self._interventions.publish(_refusal_message(problem, message.header.stamp))
-            self.refuse("trajectories refused", "~/joint_trajectory", problem)
+            decoded(JointTrajectory, raw, "~/joint_trajectory")
+        except Rejection as problem:
+            self._refuse_trajectory(problem, Time())
             return
+        self._trajectory_checks.forget()
+        using.running = None
+        using.references.reset()
+        self._pass("trajectories", self._trajectories, raw)
+
+    def _refuse_trajectory(self, problem: DynError | Rejection, stamp: Time) -> None:
+        self._interventions.publish(_refusal_message(problem, stamp))
+        self.refuse("trajectories refused", "~/joint_trajectory", problem)
+
+    def _check_trajectory(self, wish: _Wish) -> tuple[Governed, bytes | None]:
+        """Return a feasible trajectory, in a thread, and its message, None where it is unchanged."""
+        using = wish.using
+        message = decoded(JointTrajectory, wish.raw, "~/joint_trajectory")
+        points = points_of(message, using.robot, using.agreement, using.ranges)
+        stamp_ns = nanoseconds_of(message.header.stamp)
+        stamp = self._seconds(stamp_ns) if stamp_ns else None
+        governed = using.trajectories.governed(points, wish.t, stamp, wish.start, wish.running)
+        if governed.failures and self._settings.on_infeasible == "refuse":
+            first = governed.failures[0]
+            raise DynError("trajectory-infeasible", joint=first.excess.joint, violation=first)
+        if governed.unchanged:
+            return governed, None
+        return governed, serialize_message(with_points(message, using.robot.coordinate_names, governed))
+
+    def _on_checked(self, wish: _Wish, checked: tuple[Governed, bytes | None] | Exception) -> None:
+        using = self.active
+        if using is None:
+            return
+        if using is not wish.using:
+            self._on_trajectory(wish.raw)
+            return
+        stamp = stamp_of(wish.raw)
+        try:
+            if isinstance(checked, Exception):
+                raise checked
+        except (DynError, Rejection) as problem:
+            self._refuse_trajectory(problem, stamp)
+            return
+        governed, changed = checked
         using.running = governed.trajectory
         using.references.reset()
         self._scaling = governed.factor
-        if governed.unchanged:
-            self._pass("trajectories", self._trajectories, raw)
+        if changed is None:
+            self._pass("trajectories", self._trajectories, wish.raw)
             return
-        self._trajectories.publish(with_points(message, using.robot.coordinate_names, governed))
+        self._trajectories.publish(changed)
         change = _trajectory_change(governed)
-        told = _trajectory_message(governed, change, time_message(stamp_ns or now_ns))
+        told = _trajectory_message(governed, change, time_message(nanoseconds_of(stamp) or wish.now_ns))
         self._intervene("trajectories changed", change, told)
 
     def _on_reference(self, raw: bytes) -> None:
@@ -188,6 +239,7 @@ class Governor(RobotNode[GovernedRobot]):
                 self._stamp_ns = stamp_ns
             self._refuse_reference(problem, stamp_ns)
             return
+        self._trajectory_checks.forget()
         using.running = None
         self._stamp_ns, self._came_at = stamp_ns, self._steady()
         if governed.unchanged:

@@ -78,15 +78,22 @@ class LoopGuard:
         if not self.condition <= self.limits.greatest:
             raise _error(self._singular(q, self.condition))
 
-    def check_trajectory(self, trajectory: Trajectory) -> None:
-        """Raise DynError, with time and positions, if loops open or are nearly singular on a trajectory."""
+    def check_trajectory(self, trajectory: Trajectory, zero: float | None = None) -> None:
+        """Raise DynError, with time and positions, if loops open or are nearly singular on a trajectory.
+
+        The time counts from `zero` (s), None for the start.
+        """
         if not self._robot.loops:
             return
         times = _sample_times(trajectory)
         found = self.first_refused(np.ascontiguousarray(trajectory.sample_many(times).q))
         if found is not None:
             k, why = found
-            raise DynError("trajectory-leaves-loops", time=times[k] - trajectory.start, cause=why)
+            raise DynError(
+                "trajectory-leaves-loops",
+                time=times[k] - (trajectory.start if zero is None else zero),
+                cause=why,
+            )
 
     def first_refused(self, q: Array) -> tuple[int, Message] | None:
         """Return the number of the first refused position of (N, n), and the reason; None if all are valid.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long work in a thread: the newest waiting request is done, older ones are superseded."""
+"""Long work in a thread, in the order of the requests: of those that wait, the newest are done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from threading import Lock, Thread
 from typing import Generic, NamedTuple, TypeVar
 
 from dyn_core import DynError
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
+_MOST_WAITING = 5
+"""Most messages that wait for a thread."""
 _Request = TypeVar("_Request")
 _Result = TypeVar("_Result")
 
@@ -29,25 +32,33 @@ class Outcome(NamedTuple, Generic[_Request, _Result]):
 class Worker(Generic[_Request, _Result]):
     """Does one request at a time in a thread; the thread ends when no request waits."""
 
-    def __init__(self, work: Callable[[_Request], _Result], woken: Callable[[], object]) -> None:
-        """Do requests by `work` in the thread, which calls `woken` when there are new outcomes."""
+    def __init__(
+        self, work: Callable[[_Request], _Result], woken: Callable[[], object], most: int = 1
+    ) -> None:
+        """Do requests by `work` in the thread, which calls `woken` when there are new outcomes.
+
+        At most `most` requests wait; one more supersedes the oldest of them.
+        """
         self._work = work
         self._woken = woken
+        self._most = most
         self._lock = Lock()
-        self._waiting: _Request | None = None
+        self._waiting: deque[_Request] = deque()
         self._busy = False
         self._outcomes: deque[Outcome[_Request, _Result]] = deque()
 
     def ask(self, request: _Request) -> None:
-        """Queue a request; it supersedes a waiting one."""
+        """Queue a request."""
         with self._lock:
-            before, self._waiting = self._waiting, request
-            if before is not None:
-                self._outcomes.append(Outcome(before, None, Superseded("request-superseded")))
+            superseded = len(self._waiting) == self._most
+            if superseded:
+                outcome = Outcome(self._waiting.popleft(), None, Superseded("request-superseded"))
+                self._outcomes.append(outcome)
+            self._waiting.append(request)
             if not self._busy:
                 self._busy = True
                 Thread(target=self._run, daemon=True).start()
-        if before is not None:
+        if superseded:
             self._woken()
 
     def outcomes(self) -> list[Outcome[_Request, _Result]]:
@@ -60,10 +71,10 @@ class Worker(Generic[_Request, _Result]):
     def _run(self) -> None:
         while True:
             with self._lock:
-                request, self._waiting = self._waiting, None
-                if request is None:
+                if not self._waiting:
                     self._busy = False
                     return
+                request = self._waiting.popleft()
             outcome = self._done(request)
             with self._lock:
                 self._outcomes.append(outcome)
@@ -79,3 +90,54 @@ class Worker(Generic[_Request, _Result]):
             return Outcome(
                 request, None, DynError("error-unexpected", error_type=type(problem).__name__, reason=problem)
             )
+
+
+class Beside(Generic[_Request, _Result]):
+    """Does requests at once where they are short, and else in a thread, so that torques go on meanwhile.
+
+    The results come in the order of the requests, in the executor of the node.
+    """
+
+    def __init__(
+        self,
+        node: ManagedNode,
+        work: Callable[[_Request], _Result],
+        done: Callable[[_Request, _Result | Exception], None],
+    ) -> None:
+        """Do requests by `work`; `done` takes the result, or the error."""
+        self._node = node
+        self._work = work
+        self._done = done
+        self._open: list[_Request] = []
+        self._worker: Worker[_Request, _Result | Exception] = Worker(self._result, self._woken, _MOST_WAITING)
+
+    def ask(self, request: _Request, *, is_short: bool) -> None:
+        """Do a request."""
+        if self._node.executor is None or (is_short and not self._open):
+            self._done(request, self._result(request))
+            return
+        self._open.append(request)
+        self._worker.ask(request)
+
+    def forget(self) -> None:
+        """Use no result of earlier requests: something came that supersedes them."""
+        self._open.clear()
+
+    def _result(self, request: _Request) -> _Result | Exception:
+        try:
+            return self._work(request)
+        except Exception as error:
+            return error
+
+    def _woken(self) -> None:
+        executor = self._node.executor
+        if executor is not None:
+            executor.create_task(self._node.contained(self._on_outcomes))
+
+    def _on_outcomes(self) -> None:
+        for request, result, problem in self._worker.outcomes():
+            is_open = any(one is request for one in self._open)
+            self._open = [one for one in self._open if one is not request]
+            outcome = (result or problem) if is_open else Superseded("request-superseded")
+            assert outcome is not None
+            self._done(request, outcome)

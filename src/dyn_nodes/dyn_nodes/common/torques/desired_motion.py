@@ -15,7 +15,13 @@ from dyn_core.control.laws.base_measurement import DerivativeFilter
 from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
 from dyn_core.control.trajectories.piecewise_polynomials import Motion, SmoothMotion
 from dyn_core.control.trajectories.trajectory import MARGIN, Trajectory, check_ranges
-from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, planned, replaced
+from dyn_core.control.trajectories.trajectory_planning import (
+    PlannedPoints,
+    TrajectoryPoints,
+    following,
+    planned,
+    replaced,
+)
 from dyn_core.core.arrays import Array
 from dyn_nodes.common.data_checks import Rejection
 from dyn_nodes.common.messages.motion_message import GivenMotion
@@ -117,33 +123,77 @@ class DesiredMotion:
         self._trajectory = None
         return motion
 
+    def checked(self, points: TrajectoryPoints) -> PlannedPoints | None:
+        """Check the motion between points, in any thread; DynError if it cannot be made.
+
+        Return what is known of it then; None for springs, where all depends on the motion before.
+        """
+        if self._for_springs:
+            return None
+        checked = PlannedPoints.of(points)
+        names, speed = self._jumps.joint_names, self._jumps.speed
+        self._check_speed(checked.alone, 1)
+        check_ranges(checked.alone, names, self._limits, speed)
+        self.guard.check_trajectory(checked.alone, 0.0)
+        return checked
+
     def planned(
-        self, points: TrajectoryPoints, t: float, stamp: float | None, now: float, start: Motion | None
+        self,
+        points: TrajectoryPoints,
+        t: float,
+        stamp: float | None,
+        now: float,
+        start: Motion | None,
+        checked: PlannedPoints | None = None,
     ) -> Trajectory:
         """Return the trajectory through points that continues the desired motion; DynError if there is none.
 
         It begins at `stamp` (s), None for now. `start`, the present motion of the joints, is used where
         nothing is desired yet, or where the desired motion is over and the joints are elsewhere; None to
         continue the desired motion in any case. The trajectory through the points alone is checked as well,
-        because controllers follow that one.
+        because controllers follow that one; `checked` is the result where that was done before.
         """
         if stamp is not None and stamp - t > _LATEST_S:
             raise DynError("trajectory-stamp-too-late", ahead=stamp - t, limit=_LATEST_S)
-        place, springs = self._place(t, now), self._for_springs
+        place, running = self._place(t, now), self._trajectory
         if self.left(start, t, now):
-            trajectory = planned(points, t, stamp, start, for_springs=springs)
-        elif self._trajectory is not None:
-            trajectory = replaced(self._trajectory, points, t, stamp, for_springs=springs)
+            running, present = None, start
+        elif running is not None:
+            begin = t if stamp is None else max(t, stamp)
+            present = running.motion(begin)
         else:
             present = self.at(t) if place is None else Motion.at_rest(place)
             if present is not None and stamp is not None and stamp > t:
                 # The joints stand there until the trajectory begins.
                 present = Motion.at_rest(present.q)
             present = start if present is None else present
-            trajectory = planned(points, t, stamp, present, for_springs=springs)
-        self._check_speed(trajectory)
         names, speed = self._jumps.joint_names, self._jumps.speed
-        check_ranges(planned(points, 0.0, 0.0, for_springs=springs), names, self._limits, speed)
+        if self._for_springs:
+            return self._planned_for_springs(points, t, stamp, present, running)
+        checked = checked or self.checked(points)
+        assert checked is not None
+        trajectory, way = checked.entered(t, stamp, present)
+        self._check_speed(way, 0)
+        check_ranges(way, names, self._limits, speed, self._jumps.slack)
+        self.guard.check_trajectory(way)
+        return trajectory if running is None else following(running, trajectory, t)
+
+    def _planned_for_springs(
+        self,
+        points: TrajectoryPoints,
+        t: float,
+        stamp: float | None,
+        present: Motion | None,
+        running: Trajectory | None,
+    ) -> Trajectory:
+        """Return the trajectory with four continuous derivatives, which depend on the motion before."""
+        if running is not None:
+            trajectory = replaced(running, points, t, stamp, for_springs=True)
+        else:
+            trajectory = planned(points, t, stamp, present, for_springs=True)
+        names, speed = self._jumps.joint_names, self._jumps.speed
+        self._check_speed(trajectory, 0)
+        check_ranges(planned(points, 0.0, 0.0, for_springs=True), names, self._limits, speed)
         check_ranges(trajectory, names, self._limits, speed, self._jumps.slack)
         self.guard.check_trajectory(trajectory)
         return trajectory
@@ -241,8 +291,11 @@ class DesiredMotion:
                     "reference-too-fast", joint=joint, quantity=what, given=given_value, limit=greatest[j]
                 )
 
-    def _check_speed(self, trajectory: Trajectory) -> None:
-        """Refuse a trajectory that moves faster between two points than a reference may, with a DynError."""
+    def _check_speed(self, trajectory: Trajectory, first: int) -> None:
+        """Refuse a trajectory that moves faster between two points than a reference may, with a DynError.
+
+        `first` is the number of its first piece.
+        """
         positions = trajectory.sample_many(np.array(trajectory.knots)).q
         durations = np.array(trajectory.durations)
         allowed = durations[:, None] * self._jumps.speed + self._jumps.slack
@@ -251,7 +304,7 @@ class DesiredMotion:
             jump = self._jumps.jump(positions[k], positions[k + 1], trajectory.durations[k])
             if jump is not None:
                 element = f"joint '{jump.joint}'"
-                raise DynError("trajectory-piece-too-fast", piece=k, **_values(jump), element=element)
+                raise DynError("trajectory-piece-too-fast", piece=first + k, **_values(jump), element=element)
 
     def _completed(self, given: GivenMotion, t: float) -> Motion:
         q, qd, qdd, _ = given

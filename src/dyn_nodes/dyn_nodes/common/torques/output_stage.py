@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +16,33 @@ from dyn_core.control.watchdog import NO_DATA, Fade, Status, Target, Watch, Watc
 from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common.data_checks import Notice, Rejection, clipped, effort_excess
+from dyn_nodes.common.parameters import SECONDS, parameter
 
+_STEP_S = 0.01
+"""Time in which torques change by the greatest step where messages come more slowly (s): a full reversal
+takes 0.2 s by default, as in the drives of robots."""
+_TRANSITIONS = (Status.RECOVERING, Status.HOLDING, Status.RAMPING_DOWN)
 _STATUS_OF_TARGET = {Target.HELD: JointTorques.STATUS_HELD, Target.ZERO: JointTorques.STATUS_ZERO}
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How fast torques change: the first ones, and from one message to the next."""
+
+    ramp_start: float = parameter(
+        0.5,
+        "Duration of the ramp to the first torques after activation, from those sent last or zero, s; 0: a "
+        "step.",
+        SECONDS,
+    )
+    max_step: float = parameter(
+        0.1,
+        "Greatest change of a torque from one message to the next, or in 10 ms where that is longer, as a "
+        "fraction of the effort limit of its joint; 2: no bound. Ramps of 0 s and the last message are not "
+        "bounded.",
+        (0.001, 2.0),
+        name="max_torque_step",
+    )
 
 
 class Output(NamedTuple):
@@ -34,19 +61,18 @@ class OutputStage:
     """
 
     def __init__(
-        self, limits: EffortLimits, units: tuple[str, ...], settings: WatchSettings, ramp_start: float
+        self, limits: EffortLimits, units: tuple[str, ...], settings: WatchSettings, smoothing: Smoothing
     ) -> None:
-        """Begin without data; `units` are of the torque of each joint.
-
-        The ramp to the first torques, from those sent before or zero, takes `ramp_start` (s).
-        """
+        """Begin without data; `units` are of the torque of each joint."""
         self.limits = limits
         self.watch = NO_DATA
         self.last_good: float | None = None
         self.units = units
         self._settings = settings
         self._timeout = settings.timeout
-        self._at_first = WatchSettings(settings.timeout, settings.reaction, settings.ramp_down, ramp_start)
+        self._at_first = replace(settings, ramp_up=smoothing.ramp_start)
+        self._sent_at = -math.inf
+        self._step = smoothing.max_step * limits.limits
         self._first = True
         self._fade = Fade(limits.joint_names)
         zero = np.zeros(len(limits.joint_names))
@@ -89,7 +115,7 @@ class OutputStage:
         else:
             self.notice_silence(now)
             watch = watched(self._present_settings, self.watch, now, now)
-        output = self._output(watch, terms, torques, excess)
+        output = self._output(watch, terms, torques, excess, now)
         self._first = self._first and watch.status is not Status.GOOD
         self.watch, self.last_good = watch, now
         return output
@@ -127,7 +153,7 @@ class OutputStage:
         if watch.target not in _STATUS_OF_TARGET:
             return None
         terms = held() if watch.target is Target.HELD else self.zero
-        return self._output(watch, terms, *self._limited(terms))
+        return self._output(watch, terms, *self._limited(terms), now)
 
     def last(self, terms: Terms) -> Output:
         """Return the last torques to send, at once, whatever the state of the data is."""
@@ -158,13 +184,25 @@ class OutputStage:
             raise Rejection(excess.code, **excess.values)
         return limited.torques, excess
 
-    def _output(self, watch: Watch, terms: Terms, torques: Array, excess: Notice | None) -> Output:
-        sent = clipped(self._fade.toward(watch.change, watch.factor, torques), self.limits)
-        return Output(terms, sent, _status(watch, limited=excess is not None), excess)
+    def _output(
+        self, watch: Watch, terms: Terms, torques: Array, excess: Notice | None, now: float
+    ) -> Output:
+        settings = self._present_settings
+        ramp = settings.ramp_up if watch.status is Status.RECOVERING else settings.ramp_down
+        # A ramp of 0 s is a step that was asked for; nothing else is.
+        free = watch.status in _TRANSITIONS and ramp == 0.0
+        # A loop that is slow has to be able to hold the robot all the same.
+        step = self._step * max(1.0, (now - self._sent_at) / _STEP_S)
+        self._sent_at = now
+        sent = clipped(
+            self._fade.toward(watch.change, watch.factor, torques, None if free else step), self.limits
+        )
+        ramping = watch.factor < 1.0 or self._fade.behind
+        return Output(terms, sent, _status(watch, ramping=ramping, limited=excess is not None), excess)
 
 
-def _status(watch: Watch, *, limited: bool) -> int:
-    if watch.factor < 1.0:
+def _status(watch: Watch, *, ramping: bool, limited: bool) -> int:
+    if ramping:
         return int(JointTorques.STATUS_RAMPING)
     live = JointTorques.STATUS_LIMITED if limited else JointTorques.STATUS_OK
     return int(_STATUS_OF_TARGET.get(watch.target, live))

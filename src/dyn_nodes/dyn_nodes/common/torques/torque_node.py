@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base class of nodes that publish torques: stale data, limits, the last message.
-
-`TorqueMaker` computes the torques of one robot; `Running` is one robot in use.
-"""
+"""The base class of nodes that publish torques: stale data, limits, the last message."""
 
 from __future__ import annotations
 
 import math
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from rclpy.clock import Clock
@@ -23,97 +20,24 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError, Robot
 from dyn_core.control.command_limits import EffortLimits
-from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard, PassiveAgreement
-from dyn_core.control.watchdog import Status, WatchSettings
+from dyn_core.control.trajectories.loop_positions import PassiveAgreement
+from dyn_core.control.watchdog import Status
 from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import ClockWatch, NodeTime
 from dyn_nodes.common.data_checks import Notice, Rejection, cause_key
+from dyn_nodes.common.decoding import decoded, is_stop
 from dyn_nodes.common.lifecycle.diagnostics import Failure
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
+from dyn_nodes.common.lifecycle.worker import Beside
 from dyn_nodes.common.messages.joint_reader import CLOCK_SET, JointReader, check_age, nanoseconds_of
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, Stamp
-from dyn_nodes.common.messages.motion_message import measured_motion
-from dyn_nodes.common.torques.desired_motion import DesiredMotion
+from dyn_nodes.common.messages.motion_message import measured_motion, points_of
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.output_stage import Output, OutputStage
-from dyn_nodes.common.torques.position_checks import (
-    BelievedPositions,
-    condition_words,
-    loop_warning,
-    outside,
-)
-
-
-class TorqueMaker(ABC):
-    """Computes the torques of one robot.
-
-    `stage` applies limits, reactions to stale data and transitions; `guard` checks measured positions of
-    robots with loops; `desired` is the desired motion.
-    """
-
-    desired: DesiredMotion
-
-    def __init__(
-        self, robot: Robot, limits: EffortLimits, watch: WatchSettings, ramp: float, loops: ConditionLimits
-    ) -> None:
-        """Begin without data; the first ramp takes `ramp` (s)."""
-        units = tuple(joint.effort_unit for joint in robot.independent_joints)
-        self.stage = OutputStage(limits, units, watch, ramp)
-        self.guard, self._desired_guard = LoopGuard(robot, loops), LoopGuard(robot, loops)
-        self._believed = BelievedPositions(robot)
-
-    @property
-    def position(self) -> Array | None:
-        """The last measured positions (rad or m), (n,); None before any."""
-        return None if self._believed.last is None else self._believed.last[1]
-
-    @abstractmethod
-    def restart(self) -> None:
-        """Forget all motions and wait for data as at the start."""
-
-    @abstractmethod
-    def forget_time(self, t: float, now: float) -> None:
-        """Go on after the clock of the stamps was set to another time t (s)."""
-
-    @property
-    @abstractmethod
-    def needs(self) -> str:
-        """Name of the data that the torques depend on, for messages."""
-
-    @abstractmethod
-    def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
-        """Take a measurement; return what to send for it, or None; Rejection if it cannot be used."""
-
-    @abstractmethod
-    def idle(self, now: float) -> Output | None:
-        """Return what to send where no good data has come, or None; Rejection if it cannot be sent."""
-
-    @abstractmethod
-    def last(self) -> Output:
-        """Return the last torques to send; Rejection if they cannot be sent."""
-
-    @abstractmethod
-    def take_over(self, before: Any, now: float) -> list[Notice]:
-        """Continue from the torques of another robot; return notices about what is forgotten."""
-
-
-Maker = TypeVar("Maker", bound=TorqueMaker)
-
-
-@dataclass(frozen=True)
-class Running(Generic[Maker]):
-    """The robot in use and all parts that belong to it. Another robot has another `Running`."""
-
-    robot: Robot
-    maker: Maker
-    outputs: Outputs
-    states: JointReader
-    references: JointReader
-    # Compares positions of passive joints in references and trajectories with the loops
-    agreement: PassiveAgreement
-
+from dyn_nodes.common.torques.position_checks import condition_words, loop_warning, outside
+from dyn_nodes.common.torques.torque_maker import SHORT_BYTES, CheckedTrajectory, Maker, Running
 
 _SILENCE_S = 1.0
 _LOOKS_PER_TIMEOUT = 4
@@ -174,6 +98,8 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._clock_watch = ClockWatch(self.publishing.max_age)
         self._torques = self.lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
         self._commands = self.lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
+        checks = self._check_trajectory, self._on_checked
+        self._trajectory_checks: Beside[Any, CheckedTrajectory] = Beside(self, *checks)
 
     def running(self, robot: Robot, maker: Maker) -> Running[Maker]:
         """Return all parts that belong to a robot; DynError where the parameters do not fit it."""
@@ -285,23 +211,56 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Return the torques to send for a measurement with a stamp (s), or None."""
         return maker.measure(q, qd, t, self.steady())
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, raw: bytes) -> None:
         running = self.active
         if running is None:
             return
-        self.check_clock()
-        stamp_ns = nanoseconds_of(message.header.stamp)
-        stamp = self.time_from(stamp_ns) if stamp_ns else None
+        if is_stop(raw):
+            self.supersede_trajectories()
+        self._trajectory_checks.ask((running, raw), is_short=len(raw) <= SHORT_BYTES)
+
+    def supersede_trajectories(self) -> None:
+        """Forget trajectories that are still being checked, because of what came after them."""
+        self._trajectory_checks.forget()
+
+    def _on_checked(
+        self, request: tuple[Running[Maker], bytes], checked: CheckedTrajectory | Exception
+    ) -> None:
+        """Follow a trajectory that was checked, perhaps while torques went on."""
+        running = self.active
+        if running is None:
+            return
+        if running is not request[0]:
+            self._on_trajectory(request[1])
+            return
         try:
-            result = self.follow(running, message, self.node_time, stamp)
+            if isinstance(checked, Exception):
+                raise checked
+            self.check_clock()
+            stamp_ns = nanoseconds_of(checked.message.header.stamp)
+            stamp = self.time_from(stamp_ns) if stamp_ns else None
+            result = self.follow(running, checked, self.node_time, stamp)
         except (DynError, Rejection) as problem:
             self.refuse("trajectories refused", "~/joint_trajectory", problem)
             return
         self.count("trajectories used")
         self.on_followed(result)
 
+    def _check_trajectory(self, request: tuple[Running[Maker], bytes]) -> CheckedTrajectory:
+        """Read and check a trajectory as far as this needs no present state, perhaps in a thread."""
+        running, raw = request
+        message = decoded(JointTrajectory, raw, "~/joint_trajectory")
+        if not message.points:
+            return CheckedTrajectory(message)
+        points = points_of(message, running.robot, running.agreement)
+        return self.check(running, CheckedTrajectory(message, points, running.maker.desired.checked(points)))
+
+    def check(self, running: Running[Maker], given: CheckedTrajectory) -> CheckedTrajectory:
+        """Hook for further checks of a trajectory with points, perhaps in a thread."""
+        return given
+
     @abstractmethod
-    def follow(self, running: Running[Maker], message: JointTrajectory, t: float, stamp: float | None) -> Any:
+    def follow(self, running: Running[Maker], given: CheckedTrajectory, t: float, stamp: float | None) -> Any:
         """Follow a trajectory from time t, which starts at `stamp`, None for now (both s); return a result.
 
         DynError or Rejection where it cannot be followed.

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node that publishes torques has for one robot: what makes its torques, readers of messages, outputs.
+
+`TorqueMaker` computes the torques; `Running` is one robot in use; `CheckedTrajectory` waits to be followed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from trajectory_msgs.msg import JointTrajectory
+
+from dyn_core import Robot
+from dyn_core.control.command_limits import EffortLimits
+from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard, PassiveAgreement
+from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
+from dyn_core.control.watchdog import WatchSettings
+from dyn_core.core.arrays import Array
+from dyn_nodes.common.data_checks import Notice
+from dyn_nodes.common.messages.joint_reader import JointReader
+from dyn_nodes.common.torques.desired_motion import DesiredMotion
+from dyn_nodes.common.torques.effort_messages import Outputs
+from dyn_nodes.common.torques.output_stage import Output, OutputStage, Smoothing
+from dyn_nodes.common.torques.position_checks import BelievedPositions
+
+
+class TorqueMaker(ABC):
+    """Computes the torques of one robot.
+
+    `stage` applies limits, reactions to stale data and transitions; `guard` checks measured positions of
+    robots with loops; `desired` is the desired motion.
+    """
+
+    desired: DesiredMotion
+
+    def __init__(
+        self,
+        robot: Robot,
+        limits: EffortLimits,
+        watch: WatchSettings,
+        smoothing: Smoothing,
+        loops: ConditionLimits,
+    ) -> None:
+        """Begin without data."""
+        units = tuple(joint.effort_unit for joint in robot.independent_joints)
+        self.stage = OutputStage(limits, units, watch, smoothing)
+        self.guard, self._desired_guard = LoopGuard(robot, loops), LoopGuard(robot, loops)
+        self._believed = BelievedPositions(robot)
+
+    @property
+    def position(self) -> Array | None:
+        """The last measured positions (rad or m), (n,); None before any."""
+        return None if self._believed.last is None else self._believed.last[1]
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Forget all motions and wait for data as at the start."""
+
+    @abstractmethod
+    def forget_time(self, t: float, now: float) -> None:
+        """Go on after the clock of the stamps was set to another time t (s)."""
+
+    @property
+    @abstractmethod
+    def needs(self) -> str:
+        """Name of the data that the torques depend on, for messages."""
+
+    @abstractmethod
+    def measure(self, q: Array, qd: Array | None, t: float, now: float) -> Output | None:
+        """Take a measurement; return what to send for it, or None; Rejection if it cannot be used."""
+
+    @abstractmethod
+    def idle(self, now: float) -> Output | None:
+        """Return what to send where no good data has come, or None; Rejection if it cannot be sent."""
+
+    @abstractmethod
+    def last(self) -> Output:
+        """Return the last torques to send; Rejection if they cannot be sent."""
+
+    @abstractmethod
+    def take_over(self, before: Any, now: float) -> list[Notice]:
+        """Continue from the torques of another robot; return notices about what is forgotten."""
+
+
+Maker = TypeVar("Maker", bound=TorqueMaker)
+
+
+@dataclass(frozen=True)
+class Running(Generic[Maker]):
+    """The robot in use and all parts that belong to it. Another robot has another `Running`."""
+
+    robot: Robot
+    maker: Maker
+    outputs: Outputs
+    states: JointReader
+    references: JointReader
+    # Compares positions of passive joints in references and trajectories with the loops
+    agreement: PassiveAgreement
+
+
+SHORT_BYTES = 4000
+"""Size of a trajectory that is checked at once (bytes): some thirty points of six joints, 2 ms."""
+
+
+@dataclass(frozen=True)
+class CheckedTrajectory:
+    """A trajectory, checked as far as this needs no present motion; without points it means to stop."""
+
+    message: JointTrajectory
+    points: TrajectoryPoints | None = None
+    planned: PlannedPoints | None = None
+    efforts: Any = None  # what the node `feedforward` publishes for it
