@@ -80,7 +80,8 @@ class ManagedNode(LifecycleNode):
                     raise self._problem
 
     def end(self) -> None:
-        """Run the shutdown transition, unless this was done before."""
+        """Serve no more requests, and run the shutdown transition, unless this was done before."""
+        self._serve_beside(None)
         with contextlib.suppress(RCLError):
             self.trigger_shutdown()
 
