@@ -73,7 +73,7 @@ LATENCY_MEDIAN = 1.15
 LATENCY_P99 = 1.5
 """Largest ratios of the latency of a node to that of a relay."""
 GAP_PERIODS = 3.0
-"""Longest way from joint state to torques that one request or message causes (control periods)."""
+"""Longest time without torques that one request or message causes (control periods)."""
 GOVERNOR_ADDS = 1.05
 """Latency that the governor may add to these bars."""
 TRACKING = (1.0 / 3.0, 1.0 / 10.0)

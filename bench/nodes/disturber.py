@@ -80,6 +80,12 @@ def _trajectory(count: int) -> JointTrajectory:
     return JointTrajectory(joint_names=JOINTS, points=points)
 
 
+def _states(count: int) -> list[JointState]:
+    """Joint states of 20 000 joints with different names."""
+    names = [[f"{k}_{name}" for name in MANY[:20_000]] for k in range(count)]
+    return [JointState(name=one, position=[0.0] * len(one)) for one in names]
+
+
 def _arms(count: int) -> list[String]:
     """Descriptions that differ in a mass."""
     text = Path(__file__).with_name("arm.urdf").read_text()
@@ -94,11 +100,7 @@ MESSAGES: dict[str, tuple[type, str, Callable[[], Any]]] = {
     "trajectory, 200 points": (JointTrajectory, "~/joint_trajectory", lambda: _trajectory(200)),
     "trajectory, 10 000 points": (JointTrajectory, "~/joint_trajectory", lambda: _trajectory(10_000)),
     "trajectory, 100 000 points": (JointTrajectory, "~/joint_trajectory", lambda: _trajectory(100_000)),
-    "joint state, 20 000 names": (
-        JointState,
-        "joint_states",
-        lambda: JointState(name=MANY[:20_000], position=[0.0] * 20_000),
-    ),
+    "joint state, 20 000 names": (JointState, "joint_states", lambda: _states(20)),
     "joint state, 100 000 names": (
         JointState,
         "joint_states",
@@ -112,6 +114,7 @@ MESSAGES: dict[str, tuple[type, str, Callable[[], Any]]] = {
     "dynamic parameters, 5 000": (DynamicParameters, "~/dynamic_parameters", lambda: _parameters(5000)),
     "payload, link of 100 kB": (Payload, "~/payload", lambda: Payload(link_name="x" * 100_000)),
     "robot_description, other masses": (String, "robot_description", lambda: _arms(40)),
+    "robot_description, 1.9 MB": (String, "robot_description", lambda: String(data="<" + "x" * 1_900_000)),
     "robot_description, 10 MB": (String, "robot_description", lambda: String(data="<" + "x" * 10_000_000)),
 }
 

@@ -2,7 +2,7 @@
 """How long one request or message can keep a node from its torques, at 1 kHz.
 
 A client in its own process floods the node with requests, or sends a message that is as large as can be. The
-figure is the longest way of a joint state to its torques meanwhile, beside that of a node that is left alone.
+figure is the longest time without torques meanwhile, beside that of a node that is left alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FLOODS = ("set_parameters", "list_parameters", "describe_parameters", "get_stat
 
 def print_gaps(bars: Bars, only: str = "") -> None:
     """Print a line for each kind of disturbance."""
-    print(f"From joint state in to torques out at {RATE_HZ:g} Hz, while another process disturbs, ms.")
+    print(f"Way from joint state to torques at {RATE_HZ:g} Hz, and the longest time between torques, ms.")
     print(f"{'disturbance':36}{'per s':>7}{'median':>9}{'99 %':>9}{'longest':>9}{'lost':>6} of  sent")
     with processes() as started, Probe() as probe:
         target = _target(started, probe)
@@ -68,13 +68,13 @@ def _disturbed(started: Processes, probe: Probe, target: Target, kind: str) -> B
 def _best(probe: Probe, target: Target) -> Block:
     probe.block(target, 0.3)
     blocks = [probe.block(target, _BLOCK_S) for _ in range(_BLOCKS)]
-    return min(blocks, key=lambda block: max(block.latencies, default=math.inf))
+    return min(blocks, key=lambda block: block.pause)
 
 
 def _print_line(bars: Bars, kind: str, block: Block) -> None:
     latencies = sorted(1e3 * latency for latency in block.latencies) or [math.inf]
     rate = "" if not kind else f"{_FLOOD_HZ if kind in _FLOODS else _LARGE_HZ:g}"
     share = latencies[int(0.99 * len(latencies))]
-    met = bars.mark(f"longest gap, {kind or 'alone'}", latencies[-1] * 1e-3 * RATE_HZ, GAP_PERIODS)
-    cells = f"{statistics.median(latencies):9.2f}{share:9.2f}{latencies[-1]:9.2f}"
+    met = bars.mark(f"longest gap, {kind or 'alone'}", block.pause * RATE_HZ, GAP_PERIODS)
+    cells = f"{statistics.median(latencies):9.2f}{share:9.2f}{1e3 * block.pause:9.2f}"
     print(f"{kind or 'none':36}{rate:>7}{cells}{block.lost:6} of {block.sent:5}  {met}", flush=True)

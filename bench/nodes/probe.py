@@ -50,11 +50,13 @@ class Block:
         sent: joint states published.
         latencies: of the torques that came back with their stamps (s).
         commands: commands that came back.
+        pause: longest time without torques (s).
     """
 
     sent: int
     latencies: tuple[float, ...]
     commands: int
+    pause: float
 
     @property
     def lost(self) -> int:
@@ -72,6 +74,7 @@ class Target:
         self.on_their_way: dict[tuple[int, int], int] = {}
         self.latencies: list[float] = []
         self.commands = 0
+        self.arrived, self.pause = math.inf, 0
         self.states = node.create_publisher(JointState, f"{namespace}/joint_states", qos.COMMAND)
         self.trajectories = node.create_publisher(
             JointTrajectory, f"{self.prefix}/joint_trajectory", qos.EACH_MESSAGE
@@ -82,6 +85,8 @@ class Target:
 
     def _on_torques(self, message: JointTorques) -> None:
         now = time.perf_counter_ns()
+        self.pause = max(self.pause, now - self.arrived)
+        self.arrived = now
         stamp = message.header.stamp
         began = self.on_their_way.pop((stamp.sec, stamp.nanosec), None)
         if began is not None:
@@ -128,6 +133,7 @@ class Target:
         self.on_their_way.clear()
         self.latencies.clear()
         self.commands = 0
+        self.arrived, self.pause = math.inf, 0
 
 
 class Probe:
@@ -180,7 +186,7 @@ class Probe:
             sent += 1
             due = max(due + 1.0 / RATE_HZ, now - _MAX_LAG_S)
         self.handle(_DRAIN_S)
-        return Block(sent, tuple(target.latencies), target.commands)
+        return Block(sent, tuple(target.latencies), target.commands, 1e-9 * target.pause)
 
 
 def motion(t: float) -> tuple[array[float], array[float]]:

@@ -23,9 +23,10 @@ from dyn_nodes.common.data_checks import Rejection
 MOST_POINTS = 10_000
 """Most points of a trajectory: more would block the node for some tenths of a second."""
 MOST_BYTES: Mapping[type, int] = MappingProxyType(
-    {JointTrajectory: 16_000_000, String: 16_000_000, JointState: 2_000_000}
+    {JointTrajectory: 16_000_000, String: 2_000_000, JointState: 2_000_000}
 )
-"""Most bytes of a message by type: trajectories of `MOST_POINTS` of sixty joints, and descriptions."""
+"""Most bytes of a message by type: trajectories of `MOST_POINTS` of sixty joints; descriptions of robots have
+at most some 100 kB."""
 MOST_BYTES_OF_OTHERS = 128_000
 """Most bytes of a message of another type: several hundred joints. More strings take longer than a period."""
 _MOST_NAMES: Mapping[type, int] = MappingProxyType({JointTrajectory: 1000, JointState: 20_480})

@@ -21,7 +21,8 @@ from dyn_core.core.text import is_xml_text, read_text
 from dyn_core.robot.robot import checked_gravity
 from dyn_core.robot.side_file.conversion import without_springs
 from dyn_nodes.common import qos
-from dyn_nodes.common.data_checks import Notice, one_line, plausible
+from dyn_nodes.common.data_checks import Notice, Rejection, one_line, plausible
+from dyn_nodes.common.decoding import MOST_BYTES, decoded
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.common.lifecycle.worker import Superseded, Worker
 from dyn_nodes.common.parameters import declare
@@ -209,11 +210,14 @@ class Reload(Generic[Prepared]):
         self._subscription = None
         if from_topic:
             topic, callback = "robot_description", self._on_description
-            self._subscription = node.create_subscription(String, topic, callback, qos.LATCHED)
+            self._subscription = node.create_subscription(String, topic, callback, qos.LATCHED, raw=True)
 
     def ask(self, text: str, done: Done) -> None:
         """Load the robot of a URDF, empty for the configured source; then call `done` in the executor."""
         again = self._text if self._from_topic else None
+        if len(text) > MOST_BYTES[String]:
+            done(DynError("message-too-large", message="the text", size=len(text), limit=MOST_BYTES[String]))
+            return
         if not text and again is None and self._from_topic:
             done(DynError("description-not-received"))
             return
@@ -245,7 +249,12 @@ class Reload(Generic[Prepared]):
         if executor is not None:
             executor.create_task(self._node.contained(self._on_outcomes))
 
-    def _on_description(self, message: String) -> None:
+    def _on_description(self, raw: bytes) -> None:
+        try:
+            message = decoded(String, raw, "robot_description")
+        except Rejection as problem:
+            self._say(DynError(problem.code, **problem.values))
+            return
         self._text = message.data
         present = self._present()
         # While another robot is being loaded, the present one may be replaced before this one is loaded.
