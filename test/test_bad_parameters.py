@@ -66,6 +66,7 @@ def bad_values(name: str, parameter: Parameter | None) -> list[Any]:
     return [5, True, ["a"], *(() if name in UNBOUNDED_TEXT else ("\n", "x" * 1000))]
 
 
+@pytest.mark.promise("parameter-bad")
 @pytest.mark.parametrize("name", NODES)
 def test_an_invalid_value_is_rejected_with_its_name(name: str, context: Context) -> None:
     make_node = NODES[name]
@@ -93,6 +94,7 @@ def test_an_invalid_value_is_rejected_with_its_name(name: str, context: Context)
     assert refused > 80
 
 
+@pytest.mark.promise("parameter-changed")
 @pytest.mark.parametrize("name", NODES)
 def test_parameters_cannot_be_changed_while_the_node_runs(name: str, context: Context) -> None:
     with made(NODES[name], context) as node:
@@ -103,6 +105,7 @@ def test_parameters_cannot_be_changed_while_the_node_runs(name: str, context: Co
             assert "read-only" in result.reason
 
 
+@pytest.mark.promise("parameter-unknown")
 @pytest.mark.parametrize("name", NODES)
 def test_an_unknown_parameter_is_warned_of(
     name: str, context: Context, capfd: pytest.CaptureFixture[str]

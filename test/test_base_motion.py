@@ -162,6 +162,7 @@ def test_angular_acceleration_is_derived(arm: LooseNode) -> None:
     check(arm, Vehicle(LEVEL, 0.01 * k * alpha, alpha), 1e-6)
 
 
+@pytest.mark.promise("base-missing")
 def test_nothing_is_sent_before_the_motion_of_the_base_is_known(arm: LooseNode) -> None:
     arm.measure(Q)
     assert torques(arm) == []
@@ -171,6 +172,7 @@ def test_nothing_is_sent_before_the_motion_of_the_base_is_known(arm: LooseNode) 
     assert (told.values["torques withheld"], told.values["base"]) == ("1", "nothing has come")
 
 
+@pytest.mark.promise("base-stale")
 @with_parameters(on_stale="hold", timeout=0.2, ramp_down=0.1)
 def test_a_stale_base_is_stale_data(arm: LooseNode) -> None:
     """Joint states go on without the unit: the robot is held with the last measured direction of gravity."""
@@ -220,6 +222,7 @@ REFUSED: dict[str, tuple[Callable[[Imu], None], str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.promise("base-malformed")
 @pytest.mark.parametrize("case", REFUSED)
 def test_unusable_motions_of_the_base_are_refused(case: str, arm: LooseNode) -> None:
     """The last good motion is kept, and later good ones are accepted."""
@@ -237,12 +240,14 @@ def test_unusable_motions_of_the_base_are_refused(case: str, arm: LooseNode) -> 
     check(arm, SLOPE)
 
 
+@pytest.mark.promise("base-order")
 def test_motions_of_the_base_out_of_order_are_refused(arm: LooseNode) -> None:
     for vehicle in (DRIVING, SLOPE):
         feel(arm, vehicle)
     assert diagnosis(arm).values["motions of the base refused"] == "1"
 
 
+@pytest.mark.promise("base-malformed")
 @with_parameters(base__source="odometry")
 def test_an_odometry_without_a_valid_rotation_is_refused(arm: LooseNode) -> None:
     message, nameless = odometry(arm, SLOPE), odometry(arm, SLOPE)

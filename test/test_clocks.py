@@ -43,6 +43,7 @@ def smooth(torques: Sequence[JointTorques]) -> bool:
     return all(abs(b - a) < 4.0 for x, y in pairwise(torques) for a, b in zip(x.total, y.total, strict=True))
 
 
+@pytest.mark.promise("clock-leaps")
 @pytest.mark.parametrize("leap", LEAPS)
 def test_a_leap_of_time_is_followed_with_a_ramp(leap: str, loose: LooseNode) -> None:
     """As when a simulation is reset, which also moves the robot."""
@@ -72,6 +73,7 @@ def test_after_a_leap_of_time_missing_data_becomes_stale_as_usual(leap: str, loo
     assert len(loose.published["torques"]) > len(before) + len(after)
 
 
+@pytest.mark.promise("clock-stops")
 def test_a_clock_that_stops_while_joint_states_go_on_is_reported(loose: LooseNode) -> None:
     states_for(loose, 0.5)
     stamp = loose.ros_now
@@ -87,6 +89,7 @@ def test_a_clock_that_stops_while_joint_states_go_on_is_reported(loose: LooseNod
     assert [t.status for t in (again[0], again[-1])] == [JointTorques.STATUS_RAMPING, JointTorques.STATUS_OK]
 
 
+@pytest.mark.promise("joint-states-same-stamp", "clock-paused")
 def test_in_a_paused_simulation_torques_go_on(loose: LooseNode) -> None:
     states_for(loose, 0.5)
     state = joint_state(loose.stamp, Q, [0.0] * 3)
@@ -99,6 +102,7 @@ def test_in_a_paused_simulation_torques_go_on(loose: LooseNode) -> None:
     assert {t.status for t in loose.published["torques"]} == {JointTorques.STATUS_OK}
 
 
+@pytest.mark.promise("clock-missing")
 def test_before_the_first_clock_message_nothing_is_sent_and_the_cause_is_reported(loose: LooseNode) -> None:
     loose.set_time(0)
     loose.send("/joint_states", joint_state(Time(sec=1_700_000_000), Q))
@@ -106,6 +110,7 @@ def test_before_the_first_clock_message_nothing_is_sent_and_the_cause_is_reporte
     assert not loose.published["torques"]
 
 
+@pytest.mark.promise("clock-set")
 @pytest.mark.parametrize("by", [-60.0, -0.2, 0.2, 60.0])
 def test_a_trajectory_stands_where_it_was_when_the_clock_is_set(
     by: float, ros_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch

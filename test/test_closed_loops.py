@@ -72,6 +72,7 @@ def test_the_simulation_publishes_passive_joints(robot: dict[str, str], model: M
     assert all(float(part.split()[0]) < 1e-9 for part in (graph.diagnosis("loops open by") or "").split(","))
 
 
+@pytest.mark.promise("set-state-loops")
 def test_states_with_open_loops_are_refused_by_the_simulation(robot: dict[str, str], graph: Graph) -> None:
     with simulated(graph, **robot, paused=True, publish_clock=True, position_limits=False) as (ours, _):
         before = ours.stepped(1)
@@ -84,6 +85,7 @@ def test_states_with_open_loops_are_refused_by_the_simulation(robot: dict[str, s
     assert after.position[0] == pytest.approx(-0.6, abs=1e-3)
 
 
+@pytest.mark.promise("simulation-leaves-loops")
 def test_a_simulation_whose_loops_cannot_close_stops(robot: dict[str, str], graph: Graph) -> None:
     with simulated(graph, **robot, position_limits=False, effort_limits=False) as (ours, node):
         ours.send([-200.0, 200.0])
@@ -128,6 +130,7 @@ def test_feedforward_accepts_states_with_and_without_passive_joints(
     assert told(loose).values["loop condition"] == f"{model.loop_condition(OTHER):.4g}"
 
 
+@pytest.mark.promise("motion-passive-joints")
 def test_references_may_name_passive_joints_that_agree(model: Model, make: Make) -> None:
     loose = make(Feedforward, mode="inverse_dynamics")
     left, right = model.solve_loops(GOOD).tolist()
@@ -146,6 +149,7 @@ def test_references_may_name_passive_joints_that_agree(model: Model, make: Make)
     assert loose.has_told("passive-joints-contradict-loops", cause=contradiction)
 
 
+@pytest.mark.promise("motion-passive-joints")
 @pytest.mark.parametrize("effort_period", [0.0, 0.1])
 def test_trajectories_may_name_passive_joints_that_agree(
     effort_period: float, model: Model, make: Make
@@ -167,6 +171,7 @@ def test_trajectories_may_name_passive_joints_that_agree(
     assert list(last.effort) == pytest.approx(model.gravity_torques(OTHER)[::-1], abs=1e-6)
 
 
+@pytest.mark.promise("joint-states-loops")
 def test_where_loops_open_the_robot_is_held_at_its_last_good_position(model: Model, make: Make) -> None:
     loose = make(Feedforward, timeout=0.2, ramp_down=0.0)
     held = model.gravity_torques(GOOD)
@@ -183,6 +188,7 @@ def test_where_loops_open_the_robot_is_held_at_its_last_good_position(model: Mod
     np.testing.assert_allclose(total(loose), held, rtol=1e-9)
 
 
+@pytest.mark.promise("joint-states-loops")
 def test_near_a_singularity_torques_follow_the_policy(model: Model, make: Make) -> None:
     """First a warning, closer to the singularity a refusal: torques stay those of the last good position."""
     limits = {"loop_condition__warning": 5.0, "loop_condition__max": 20.0}
@@ -206,6 +212,7 @@ def test_near_a_singularity_torques_follow_the_policy(model: Model, make: Make) 
     assert largest < 1.01 * max(np.abs(model.gravity_torques(q)).max() for q in (GOOD, between))
 
 
+@pytest.mark.promise("motion-leaves-loops")
 def test_references_and_trajectories_into_open_loops_are_refused(make: Make) -> None:
     loose = make(Feedforward, mode="inverse_dynamics", reference_slack=10.0)
     loose.measure(GOOD, names=ACTUATED)
@@ -234,6 +241,7 @@ def test_limits_of_the_condition_number_are_checked(make: Make) -> None:
         make(Feedforward, loop_condition__warning=50.0, loop_condition__max=20.0)
 
 
+@pytest.mark.promise("joint-states-loops", "motion-leaves-loops")
 def test_the_controller_accepts_actuated_joints_and_refuses_open_loops(make: Make) -> None:
     loose = make(Controller, natural_frequency=2.0, reference_slack=10.0)
 

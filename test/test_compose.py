@@ -90,6 +90,7 @@ class Fragile(Simulation):
         raise ZeroDivisionError("of the test")
 
 
+@pytest.mark.promise("program-error")
 def test_an_error_in_one_node_deactivates_it_and_no_other(graph: Graph) -> None:
     ours = Simulated(graph)
     rrp, gain = overrides(description_file=str(ROBOTS["rrp"])), overrides(p=1.0)

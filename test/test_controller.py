@@ -116,6 +116,8 @@ BAD_DATA: dict[str, dict[str, tuple[Callable[[LooseNode], object], str, dict[str
 }
 
 
+@pytest.mark.promise("refused-no-effect", "joint-states-not-finite", "joint-states-part")
+@pytest.mark.promise("motion-malformed", "feedforward-torques")
 @pytest.mark.parametrize(("data", "case"), [(data, case) for data in BAD_DATA for case in BAD_DATA[data]])
 def test_bad_data_is_refused_by_name_and_changes_nothing(data: str, case: str, make: Make) -> None:
     send, code, values = BAD_DATA[data][case]
@@ -131,6 +133,7 @@ def test_bad_data_is_refused_by_name_and_changes_nothing(data: str, case: str, m
     assert answer(loose, [0.0, -0.01, 0.0]) == pytest.approx([0.0, 1.0, 0.0])
 
 
+@pytest.mark.promise("stale-controller", "stale-recovery")
 def test_without_joint_states_the_torques_go_to_zero(make: Make) -> None:
     loose = make(timeout=0.2, ramp_down=0.5, ramp_up=0.5)
     torques = loose.published["torques"]
@@ -155,6 +158,7 @@ def test_without_joint_states_the_torques_go_to_zero(make: Make) -> None:
     assert answer(loose, [0.0, -0.6, 0.0]) == pytest.approx([0.0, 10.0, 0.0])
 
 
+@pytest.mark.promise("stale-controller")
 def test_a_motion_dropped_after_missing_joint_states_is_reported(
     make: Make, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,6 +179,7 @@ def test_a_motion_dropped_after_missing_joint_states_is_reported(
     assert len(said("motion-forgotten").findall(capfd.readouterr().err)) == 1
 
 
+@pytest.mark.promise("deactivation")
 def test_after_deactivation_zero_torques_are_sent_and_then_nothing(make: Make) -> None:
     loose = make()
     torques = loose.published["torques"]
@@ -208,6 +213,7 @@ def test_wrong_parameters_are_named(
         make(**parameters)
 
 
+@pytest.mark.promise("description-unusable")
 def test_another_description_replaces_the_robot(graph: Graph) -> None:
     ends = ("controller/torques:=feedforward/torques", "controller/feedforward:=fed")
     words = ["--ros-args", *(word for end in ends for word in ("-r", end))]
@@ -269,6 +275,7 @@ def test_with_feedforward_the_simulated_robot_is_held_and_follows(graph: Graph) 
     assert not graph.said("effort-limits-unknown")  # all joints have a limit
 
 
+@pytest.mark.promise("effort-limits-unknown")
 def test_joints_without_an_effort_limit_are_named(graph: Graph) -> None:
     """An effort limit of 0 counts as unknown; one joint has no limit."""
     text = urdf("rrp").replace('effort="60"', 'effort="0"').replace(' effort="120"', "")

@@ -36,6 +36,7 @@ def lines_of(node: NodeProcess, sentence: re.Pattern[str]) -> list[str]:
     return [line for line in node.log.splitlines() if sentence.search(line)]
 
 
+@pytest.mark.promise("joint-states-bytes")
 def test_malformed_messages_are_ignored(graph: Graph) -> None:
     """Bytes that end too early, counts beyond the end, text that is not UTF-8."""
     node = running_with_rrp(graph)
@@ -52,6 +53,7 @@ def test_malformed_messages_are_ignored(graph: Graph) -> None:
     assert "Traceback" not in node.log
 
 
+@pytest.mark.promise("callbacks-contained")
 def test_malformed_messages_to_the_simulation_are_ignored(graph: Graph) -> None:
     ours = Simulated(graph)
     node = graph.start("-m", "dyn_nodes.simulation", "--ros-args", "-p", f"description_file:={ROBOTS['rrp']}")
@@ -82,6 +84,7 @@ DESCRIPTIONS: list[tuple[str, str | re.Pattern[str]]] = [
 ]
 
 
+@pytest.mark.promise("description-unusable")
 def test_unusable_descriptions_leave_the_robot_in_use(graph: Graph) -> None:
     node = running_with_rrp(graph)
     before = list(graph.torques_for(NAMES, Q).total)
@@ -106,6 +109,7 @@ def test_unusable_descriptions_leave_the_robot_in_use(graph: Graph) -> None:
     graph.wait_for(lambda: graph.diagnostics[-1].level != DiagnosticStatus.ERROR)
 
 
+@pytest.mark.promise("joint-states-flood")
 def test_a_flood_of_joint_states_is_survived(graph: Graph) -> None:
     """At the highest possible rate, some of them bad: the newest good one is used at the end."""
     node = running_with_rrp(graph, ramp_up=0.0)
@@ -122,6 +126,7 @@ def test_a_flood_of_joint_states_is_survived(graph: Graph) -> None:
     assert node.log.count("WARN") < 10
 
 
+@pytest.mark.promise("joint-states-others")
 def test_publishers_of_other_joints_are_ignored(graph: Graph) -> None:
     """A gripper shares the topic."""
     node = running_with_rrp(graph)
@@ -134,6 +139,7 @@ def test_publishers_of_other_joints_are_ignored(graph: Graph) -> None:
     assert "WARN" not in node.log
 
 
+@pytest.mark.promise("joint-states-two-publishers")
 def test_contradicting_publishers_are_reported(graph: Graph) -> None:
     """The arm cannot be at the positions of both publishers."""
     node = running_with_rrp(graph)
@@ -149,6 +155,7 @@ def test_contradicting_publishers_are_reported(graph: Graph) -> None:
     assert len(lines_of(node, said("position-jumps"))) <= 5
 
 
+@pytest.mark.promise("subscriptions")
 def test_subscriptions_of_either_reliability_get_the_torques(graph: Graph) -> None:
     received: list[list[JointTorques]] = [[], [], [], []]
     qualities = product((ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT), (1, 100))
@@ -159,6 +166,7 @@ def test_subscriptions_of_either_reliability_get_the_torques(graph: Graph) -> No
     graph.wait_for(lambda: graph.publish_state(NAMES, Q) and all(received))
 
 
+@pytest.mark.promise("subscription-transient")
 def test_a_transient_local_subscription_gets_no_old_torques_and_a_warning(graph: Graph) -> None:
     """Old torques must not be applied, so the topic is volatile."""
     received: list[JointTorques] = []
@@ -170,6 +178,7 @@ def test_a_transient_local_subscription_gets_no_old_torques_and_a_warning(graph:
     assert not received
 
 
+@pytest.mark.promise("subscriptions")
 @pytest.mark.parametrize("topic", ["feedforward/commands", "feedforward/torques"])
 def test_a_late_subscription_gets_the_next_torques(topic: str, graph: Graph) -> None:
     running_with_rrp(graph)

@@ -51,6 +51,7 @@ BAD: dict[str, tuple[Callable[[str], str], str, dict[str, object]]] = {
 }
 
 
+@pytest.mark.promise("parameter-file-bad")
 @pytest.mark.parametrize("case", [*BAD, "missing"])
 @pytest.mark.parametrize("name", NODES)
 def test_a_bad_file_keeps_the_node_from_starting(name: str, case: str, context: Any, tmp_path: Path) -> None:
@@ -64,6 +65,7 @@ def test_a_bad_file_keeps_the_node_from_starting(name: str, case: str, context: 
     assert str(file) in str(problem.value)
 
 
+@pytest.mark.promise("parameter-file-bad")
 def test_feedforward_uses_them_and_refuses_another_robot(
     graph: Graph, steady: SteadyClock, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def test_torques_and_motors_along_a_trajectory(robot: dyn_core.Robot, make: Make
     np.testing.assert_allclose(answer.points[-1].effort, end, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.promise("elastic-reference")
 @pytest.mark.parametrize(
     "rates",
     [((), ()), ([0.0] * 6, ()), ([0.1] + [0.0] * 5, [0.0] * 6), ([0.0] * 6, [0.0] * 5 + [0.1])],
@@ -134,6 +135,7 @@ def test_references_at_rest_hold_the_links_with_motors_ahead(arm: LooseNode, rob
     assert len(arm.published["motor_reference"]) > 10
 
 
+@pytest.mark.promise("elastic-trajectory")
 def test_trajectories_that_need_too_fast_motors_are_refused(make: Make, tmp_path: Path) -> None:
     """With a hundredth of the stiffness, the motor has to wind up the springs in a tenth of a second."""
     side = tmp_path / "soft.yaml"

@@ -68,6 +68,7 @@ def test_an_effort_by_link_name_acts_on_the_motor_behind_the_spring(
         graph.wait_for(lambda: efforts(ours) == {"joint_2_motor": 5.0})
 
 
+@pytest.mark.promise("effort-without-actuator", "effort-twice")
 def test_efforts_without_an_actuator_are_reported_or_refused(graph: Graph, arm: dict[str, Any]) -> None:
     with simulated(graph, **arm) as (ours, _):
         ours.send_by_name({"joint_1": 7.0})

@@ -48,6 +48,7 @@ def state_of(node: ManagedNode) -> int:
     return int(node._state_machine.current_state[0])
 
 
+@pytest.mark.promise("program-error", "callbacks-contained")
 def test_a_model_that_raises_deactivates_the_node_with_zero_torques(
     loose: LooseNode, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +91,7 @@ def test_an_invalid_publisher_at_the_end_is_harmless(
     assert state_of(loose.node) in (State.PRIMARY_STATE_FINALIZED, State.PRIMARY_STATE_UNCONFIGURED)
 
 
+@pytest.mark.promise("callbacks-contained")
 def test_an_error_in_the_error_report_does_not_end_the_process(
     loose: LooseNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +102,8 @@ def test_an_error_in_the_error_report_does_not_end_the_process(
     assert state_of(loose.node) == State.PRIMARY_STATE_INACTIVE
 
 
+@pytest.mark.promise("transition-error")
+@pytest.mark.promise("program-error")
 @pytest.mark.parametrize("make_node", [Feedforward, Controller, Governor, Simulation, Identification])
 @pytest.mark.parametrize("method", ["open_diagnostics", "open_robot", "create_subscription", "on_activate"])
 def test_an_error_at_the_start_is_told_with_its_cause(
@@ -118,6 +122,7 @@ def test_an_error_at_the_start_is_told_with_its_cause(
     assert "ZeroDivisionError: of the test" in log
 
 
+@pytest.mark.promise("transition-error")
 @pytest.mark.parametrize("method", ["create_timer", "restart"])
 def test_an_error_in_a_transition_is_told_with_its_cause(
     method: str, loose: LooseNode, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -160,6 +165,7 @@ def test_a_description_that_raises_in_the_program_does_not_end_the_process(
         assert state_of(node) == expected
 
 
+@pytest.mark.promise("namesakes")
 def test_two_nodes_of_one_name_are_reported(graph: Graph) -> None:
     with hosted(graph, Feedforward) as first, hosted(graph, Feedforward) as second:
         graph.describe(urdf("rrp"))

@@ -26,6 +26,7 @@ from sentence_patterns import said
 from dyn_msgs.msg import JointTorques
 
 
+@pytest.mark.promise("joint-states-many")
 @pytest.mark.parametrize("robot", SIMPLE)
 def test_gravity_torques_agree_with_pinocchio(robot: str, graph: Graph) -> None:
     """Random positions, joints in random order, mixed with joints of other robots."""
@@ -75,6 +76,8 @@ BAD_STATES: dict[str, tuple[str, dict[str, Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.promise("refused-no-effect", "joint-states-not-finite", "joint-states-incomplete")
+@pytest.mark.promise("joint-states-part", "joint-states-age")
 @pytest.mark.parametrize("case", BAD_STATES)
 def test_bad_joint_states_give_no_torque_and_a_warning(case: str, graph: Graph) -> None:
     code, values, (names, q, *stamp) = BAD_STATES[case]
@@ -96,6 +99,7 @@ def weak_rrp() -> str:
     return re.sub(r'effort="[^"]*"', 'effort="0.5"', urdf("rrp"))
 
 
+@pytest.mark.promise("outputs-within-limits")
 def test_torque_above_the_effort_limit_is_held_at_it(graph: Graph) -> None:
     graph.feedforward()
     names = graph.load(weak_rrp()).joint_name

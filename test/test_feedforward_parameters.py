@@ -137,6 +137,7 @@ def test_a_payload_is_added_without_a_torque_step(
     assert max(abs(b - a) for a, b in pairwise(steps)) <= rate * (1.0 + 1e-9)
 
 
+@pytest.mark.promise("payload-impossible", "parameters-malformed")
 def test_payloads_and_dynamic_parameters_can_come_on_topics(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, blend_time=0.0)
     payloads = arm.publisher(Payload, "payload")
@@ -184,6 +185,7 @@ BAD_PARAMETERS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.promise("payload-impossible", "parameters-malformed")
 def test_impossible_payloads_and_parameters_are_refused_as_a_whole(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, blend_time=0.0)
     for message, code in BAD_PAYLOADS:
@@ -204,6 +206,7 @@ def test_without_a_robot_nothing_can_be_set_or_reloaded(graph: Graph, steady: St
         assert graph.call(client, kind.Request()).message == str(Notice(code))
 
 
+@pytest.mark.promise("payload-other-description")
 def test_a_reload_keeps_payloads_and_drops_parameters(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, blend_time=0.0, ramp_up=0.0)
     arm.change(SetPayload, payload=payload(arm.tip, 2.0))
@@ -213,6 +216,7 @@ def test_a_reload_keeps_payloads_and_drops_parameters(graph: Graph, steady: Stea
     assert arm.torques() == arm.expected(dyn_core.load_robot(text).with_payload(arm.tip, 2.0))
 
 
+@pytest.mark.promise("description-replaced")
 def test_another_robot_is_used_without_a_torque_step(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, ramp_up=1.0)
     before = arm.torques()
@@ -244,6 +248,7 @@ BAD_ROBOTS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.promise("description-unusable")
 def test_a_robot_that_cannot_be_loaded_leaves_the_present_one(graph: Graph, steady: SteadyClock) -> None:
     arm = Arm(graph, steady, command_joints=["lift", "turn"])
     expected = arm.torques()

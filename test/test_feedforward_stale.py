@@ -50,6 +50,7 @@ def wait_for_reports(graph: Graph) -> None:
     graph.wait_for(lambda: len(graph.diagnostics) > 1)
 
 
+@pytest.mark.promise("stale-feedforward")
 @pytest.mark.parametrize(
     ("on_stale", "steps"),
     [
@@ -70,6 +71,7 @@ def test_on_stale_torques_of_the_last_position_are_held_or_ramp_to_zero(
         graph.wait_for(lambda torques=torques: list(graph.commands[-1].data) == list(torques.total))
 
 
+@pytest.mark.promise("stale-feedforward")
 def test_hold_replaces_a_motion_by_the_torques_of_its_last_position(
     graph: Graph, steady: SteadyClock
 ) -> None:
@@ -86,6 +88,7 @@ def test_hold_replaces_a_motion_by_the_torques_of_its_last_position(
     assert list(next_torques(graph).total) == pytest.approx(held)
 
 
+@pytest.mark.promise("stale-feedforward")
 def test_stop_sends_nothing(graph: Graph, steady: SteadyClock) -> None:
     start(graph, steady, on_stale="stop")
     steady.now += 0.3
@@ -99,6 +102,7 @@ REACTIONS = {"hold": "data-stale-held", "ramp": "data-stale-ramping-down", "stop
 GOOD_AGAIN = "good joint states again after"
 
 
+@pytest.mark.promise("stale-recovery", "stale-log")
 @pytest.mark.parametrize("on_stale", REACTIONS)
 def test_recovery_has_a_ramp_and_a_line_in_the_log(on_stale: str, graph: Graph, steady: SteadyClock) -> None:
     _, total = start(graph, steady, on_stale=on_stale)
@@ -128,6 +132,7 @@ def test_recovery_has_a_ramp_and_a_line_in_the_log(on_stale: str, graph: Graph, 
     graph.wait_for(lambda: graph.level == DiagnosticStatus.OK)
 
 
+@pytest.mark.promise("stale-log")
 def test_flickering_data_do_not_flood_the_log_and_missing_data_are_reported(
     graph: Graph, steady: SteadyClock
 ) -> None:
@@ -145,6 +150,7 @@ def test_flickering_data_do_not_flood_the_log_and_missing_data_are_reported(
     assert said("data-stale-held", data="joint states", silence=6.0).search(lines[1])
 
 
+@pytest.mark.promise("joint-states-none-along-motion")
 def test_a_motion_goes_on_without_joint_states_with_a_warning(graph: Graph, steady: SteadyClock) -> None:
     start(graph, steady, mode="inverse_dynamics")
     for _ in range(3):
@@ -169,6 +175,7 @@ def test_a_motion_without_any_joint_states_has_no_warning(graph: Graph, steady: 
     assert not graph.said("joint-states-stale")
 
 
+@pytest.mark.promise("activation-ramp")
 def test_the_first_torques_can_have_a_ramp(graph: Graph, steady: SteadyClock) -> None:
     _, first = start(graph, steady, ramp_start=1.0)
     assert first == [0.0] * 3
@@ -179,6 +186,7 @@ def test_the_first_torques_can_have_a_ramp(graph: Graph, steady: SteadyClock) ->
         assert list(torques.total) == pytest.approx([factor * g for g in torques.gravity], rel=1e-6)
 
 
+@pytest.mark.promise("stale-diagnostics", "refused-diagnostics")
 @pytest.mark.parametrize(
     ("position", "cause", "joint"),
     [

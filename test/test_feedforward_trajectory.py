@@ -260,6 +260,7 @@ BAD: list[tuple[JointTrajectory, str, dict[str, object]]] = [
 ]
 
 
+@pytest.mark.promise("trajectory-malformed", "trajectory-leaves-range")
 def test_unusable_trajectories_change_nothing(make: Callable[..., Arm]) -> None:
     arm = make()
     arm.send(to(GOAL, 0.6))
@@ -305,6 +306,7 @@ def test_the_response_can_have_more_points(make: Callable[..., Arm]) -> None:
     assert list(answer.points[-1].positions) == pytest.approx([GOAL[name] for name in NAMES])
 
 
+@pytest.mark.promise("bound-efforts")
 def test_too_many_points_are_refused(make: Callable[..., Arm]) -> None:
     assert make(effort_period=0.001).send(to(GOAL, 1000.0), refused=True).codes == {"effort-points-too-many"}
 
@@ -315,6 +317,7 @@ TOO_STRONG = trajectory(
 """Within ranges, but with accelerations that exceed the effort limits."""
 
 
+@pytest.mark.promise("outputs-within-limits")
 def test_efforts_are_within_their_limits(make: Callable[..., Arm]) -> None:
     """The motion is too fast for the arm: the message names point and joint."""
     arm = make(max_reference_speed=100.0, seen=False)

@@ -111,6 +111,7 @@ def make(ros_environment: dict[str, str]) -> Iterator[Make]:
 robots = pytest.mark.parametrize("robot", ["rrp", "rx90", "two_branch", "sr400"])
 
 
+@pytest.mark.promise("torques-begin", "torque-step-status")
 @robots
 @pytest.mark.parametrize("case", NODES)
 def test_the_first_torques_come_with_a_ramp_without_being_told(case: str, robot: str, make: Make) -> None:
@@ -142,6 +143,7 @@ def replace_quickly(arm: Arm, count: int = 60) -> float:
     return arm.largest_step(since)
 
 
+@pytest.mark.promise("torque-step", "torque-step-status")
 @robots
 @pytest.mark.parametrize("case", FOLLOWERS)
 def test_no_replacement_of_what_is_desired_steps(case: str, robot: str, make: Make) -> None:
@@ -163,6 +165,7 @@ def test_a_share_of_ones_own(make: Make) -> None:
     assert replace_quickly(arm) == pytest.approx(0.02)
 
 
+@pytest.mark.promise("torque-step")
 @pytest.mark.parametrize("case", ["computed torque", "gravity"])
 def test_another_payload_at_once_does_not_step(case: str, make: Make) -> None:
     steps = {}
@@ -178,6 +181,7 @@ def test_another_payload_at_once_does_not_step(case: str, make: Make) -> None:
     assert steps[NO_BOUND] > SHARE
 
 
+@pytest.mark.promise("torque-step")
 def test_a_feedforward_that_steps_is_followed_in_small_steps(make: Make) -> None:
     arm = make("controller", "rrp")
     arm.pass_time(1.0)
@@ -192,6 +196,7 @@ def test_a_feedforward_that_steps_is_followed_in_small_steps(make: Make) -> None
     assert list(arm.torques[-1].total) == pytest.approx((-0.9 * arm.limits).tolist())
 
 
+@pytest.mark.promise("torque-step")
 @pytest.mark.parametrize("robot", ["rrp", "rx90"])
 def test_replacements_over_dds(robot: str, graph: Graph, steady: SteadyClock) -> None:
     """The same with messages that were sent, and a steady clock that goes on with them."""

@@ -67,6 +67,7 @@ def make(ros_environment: dict[str, str]) -> Iterator[Make]:
         yield lambda **given: nodes.enter_context(loose_node(Governor, description_file=RX90, **given))
 
 
+@pytest.mark.promise("governor-unchanged")
 def test_a_feasible_trajectory_goes_through_byte_by_byte(make: Make) -> None:
     message = there(4.0)
     message.points[1].effort = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
@@ -74,6 +75,7 @@ def test_a_feasible_trajectory_goes_through_byte_by_byte(make: Make) -> None:
     assert governed(make(), message) == ([message], [])
 
 
+@pytest.mark.promise("governor-slowed")
 def test_a_trajectory_that_is_too_fast_is_slowed_and_the_reason_is_reported(make: Make) -> None:
     loose = make(**TIGHT)
     # The peak speed is 1.875 times the mean: 1 rad in 0.9375 s needs 2 rad/s.
@@ -118,6 +120,7 @@ IMPOSSIBLE: dict[str, tuple[JointTrajectory, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.promise("governor-refused")
 @pytest.mark.parametrize("code", IMPOSSIBLE)
 def test_trajectories_that_cannot_be_made_feasible_are_refused(code: str, make: Make) -> None:
     loose, (message, values) = make(), IMPOSSIBLE[code]
@@ -192,6 +195,7 @@ def follow(loose: LooseNode, motion: Callable[[int], tuple[np.ndarray, np.ndarra
     return wished, loose.published["feasible_reference"]
 
 
+@pytest.mark.promise("governor-unchanged")
 def test_feasible_references_go_through_byte_by_byte(make: Make) -> None:
     loose = make()
     wished, sent = follow(loose, lambda k: smooth(k * PERIOD, 2.5), 300)
@@ -202,6 +206,7 @@ def test_feasible_references_go_through_byte_by_byte(make: Make) -> None:
     assert loose.published["interventions"] == []
 
 
+@pytest.mark.promise("governor-slowed", "governor-rest")
 def test_references_that_are_too_fast_are_slowed_on_their_path(make: Make) -> None:
     """Sending stops at the end of the motion; the governor still completes the path."""
     loose = make(rate=100.0, **TIGHT)
@@ -218,6 +223,7 @@ def test_references_that_are_too_fast_are_slowed_on_their_path(make: Make) -> No
     assert told.time_scaling > 1.0
 
 
+@pytest.mark.promise("governor-jump")
 def test_a_position_that_jumps_becomes_a_motion(make: Make) -> None:
     """Velocities of 0 and another position: the joints move there within their limits."""
     loose = make(**TIGHT)
@@ -231,6 +237,7 @@ def test_a_position_that_jumps_becomes_a_motion(make: Make) -> None:
     assert said("reference-beyond-limit", change=said("references-slowed")).fullmatch(told.message)
 
 
+@pytest.mark.promise("governor-jump-refused")
 def test_positions_that_jump_are_refused_where_slowing_is_off(make: Make) -> None:
     """References after the first jump are refused, too; they are not a new stream."""
     loose = make(on_infeasible="refuse")
@@ -240,6 +247,7 @@ def test_positions_that_jump_are_refused_where_slowing_is_off(make: Make) -> Non
     assert {told.action for told in loose.published["interventions"]} == {Intervention.REFUSED}
 
 
+@pytest.mark.promise("governor-stamps")
 @pytest.mark.parametrize("offset", [0.0, -0.05, 0.3])
 def test_stamps_out_of_order_do_not_start_a_new_stream(offset: float, make: Make) -> None:
     """An equal, older or far future stamp does not let a position jump pass."""
@@ -269,6 +277,7 @@ def test_a_trajectory_after_references_begins_with_their_velocity(make: Make) ->
     assert sent[-1] == message
 
 
+@pytest.mark.promise("governor-malformed")
 def test_bad_references_are_refused(make: Make) -> None:
     loose = make()
     loose.send("reference", JointReference(header=Header(stamp=loose.stamp), name=NAMES))
@@ -277,6 +286,7 @@ def test_bad_references_are_refused(make: Make) -> None:
     assert loose.published["feasible_reference"] == []
 
 
+@pytest.mark.promise("outputs-finite", "callbacks-contained")
 @pytest.mark.parametrize("seed", range(3))
 def test_output_is_finite_for_any_input(seed: int, make: Make) -> None:
     """No callback fails: at the end the node is active and forwards good motions."""

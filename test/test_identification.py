@@ -107,6 +107,7 @@ def torque_difference(one: dyn_core.Robot, other: dyn_core.Robot) -> float:
     return float(np.linalg.norm(difference) / np.linalg.norm(tau))
 
 
+@pytest.mark.promise("goal-log")
 def test_identification_from_a_log_file_needs_no_moving_robot(graph: Graph, tmp_path: Path) -> None:
     with identification(graph, directory=str(tmp_path / "out")) as (ours, _):
         response = ours.identify(log_file=str(tmp_path / "missing.csv")).result()
@@ -145,6 +146,7 @@ BAD: dict[str, tuple[JointTrajectory, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.promise("goal-bad", "goal-box")
 def test_bad_goals_are_rejected_and_nothing_moves(graph: Graph, tmp_path: Path) -> None:
     boxes = tmp_path / "boxes.yaml"
     boxes.write_text("boxes:\n- name: table\n  joints: {lift: [-0.5, -0.2], turn: [0.3, 0.6]}\n")
@@ -164,6 +166,7 @@ def test_bad_goals_are_rejected_and_nothing_moves(graph: Graph, tmp_path: Path) 
         assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.promise("goal-cancelled", "stop-meaning")
 def test_a_cancelled_run_stops_the_robot_and_keeps_its_data(graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path) as (ours, _):
         asked = ours.moving()
@@ -179,6 +182,7 @@ def test_a_cancelled_run_stops_the_robot_and_keeps_its_data(graph: Graph, tmp_pa
         ours.done(lambda: ours.run(exciting(1.0)))
 
 
+@pytest.mark.promise("goal-cancelled")
 @pytest.mark.parametrize("stage", ["EXCITATION", "MOTION", "ESTIMATION"])
 def test_an_identification_can_be_cancelled_in_any_stage(stage: str, graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path, excitation__iterations=100000) as (ours, _):
@@ -200,6 +204,7 @@ def test_an_identification_can_be_cancelled_in_any_stage(stage: str, graph: Grap
         assert files == (set() if stage == "EXCITATION" else {"log.csv"}) or stage == "MOTION"
 
 
+@pytest.mark.promise("goal-second")
 def test_a_second_goal_is_rejected_and_the_first_goes_on(graph: Graph, tmp_path: Path) -> None:
     def is_rejected(second: Asked) -> bool:
         running = second.says("goal-running", goal="a run of a trajectory")
@@ -216,6 +221,7 @@ def test_a_second_goal_is_rejected_and_the_first_goes_on(graph: Graph, tmp_path:
         assert all(map(is_rejected, seconds))
 
 
+@pytest.mark.promise("run-joint-states")
 def test_when_the_robot_is_gone_the_run_ends_and_keeps_its_data(graph: Graph, tmp_path: Path) -> None:
     robot = start_robot(graph)
     with identification(graph, directory=str(tmp_path), timeout=0.3) as (ours, _):
@@ -237,6 +243,7 @@ def test_when_the_robot_is_gone_the_run_ends_and_keeps_its_data(graph: Graph, tm
         ours.done(lambda: ours.run(exciting(1.0)))
 
 
+@pytest.mark.promise("apply-bad")
 def test_results_of_other_robots_and_impossible_bodies_are_not_sent(graph: Graph) -> None:
     robot = dyn_core.load_robot(ROBOTS["rrp"])
     result = IdentificationResult(physically_consistent=True)
@@ -273,6 +280,7 @@ LIMITS: dict[str, tuple[dict[str, float], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.promise("run-tracking", "run-effort")
 @pytest.mark.parametrize("code", LIMITS)
 def test_a_robot_beyond_the_stop_limits_is_stopped(code: str, graph: Graph, tmp_path: Path) -> None:
     parameters, values = LIMITS[code]

@@ -40,6 +40,7 @@ BLEND_S = 0.5
 PERIOD_S = 0.005
 
 
+@pytest.mark.promise("apply-blend")
 def test_parameters_of_a_file_are_applied_without_a_torque_step(
     graph: Graph, steady: SteadyClock, tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def ready(ours: Identified) -> None:
     ours.graph.wait_for(lambda: not waiting.match(ours.hand_over(source=2, file="/x").message))
 
 
+@pytest.mark.promise("apply-bad")
 def test_impossible_requests_are_rejected(graph: Graph, tmp_path: Path) -> None:
     requests = accepted(graph)
     robot = dyn_core.load_robot(ROBOTS["rrp"])

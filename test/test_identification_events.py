@@ -73,6 +73,7 @@ def joint_states(graph: Graph, fields: Callable[[], dict[str, Any]]) -> Iterator
     graph.node.destroy_timer(timer)
 
 
+@pytest.mark.promise("run-description")
 def test_another_description_stops_the_moving_robot(graph: Graph, tmp_path: Path) -> None:
     """Joint states during the stop are still read for the old robot."""
     graph.describe(urdf("rrp"))
@@ -89,6 +90,7 @@ def test_another_description_stops_the_moving_robot(graph: Graph, tmp_path: Path
         assert node.failure is None
 
 
+@pytest.mark.promise("run-transition")
 @pytest.mark.parametrize("output", ["joint_trajectory", "reference"])
 def test_a_node_that_is_shut_down_stops_the_robot_first(output: str, graph: Graph, tmp_path: Path) -> None:
     slack, topic = ("-p", "reference_slack:=0.2"), {"output": output}
@@ -101,6 +103,7 @@ def test_a_node_that_is_shut_down_stops_the_robot_first(output: str, graph: Grap
         graph.wait_for(lambda: graph.node.count_publishers(f"identification/{output}") == 0)
 
 
+@pytest.mark.promise("run-transition")
 def test_after_a_cleanup_the_node_can_be_configured_once_the_robot_rests(
     graph: Graph, tmp_path: Path
 ) -> None:
@@ -119,6 +122,7 @@ def test_after_a_cleanup_the_node_can_be_configured_once_the_robot_rests(
         wait_until_it_stands(ours)
 
 
+@pytest.mark.promise("run-transition", "program-error")
 def test_an_exception_stops_the_robot(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with standing_arm(graph, tmp_path) as (ours, node):
         asked = ours.moving()
@@ -135,6 +139,7 @@ def test_an_exception_stops_the_robot(graph: Graph, tmp_path: Path, monkeypatch:
         graph.wait_for(ours.is_at_rest)
 
 
+@pytest.mark.promise("run-other-node")
 def test_two_nodes_cannot_move_one_robot(graph: Graph, tmp_path: Path) -> None:
     start_robot(graph)
     given = {"directory": tmp_path / "second", "description_file": ROBOTS["rrp"], **PATIENT}
@@ -158,6 +163,7 @@ def test_two_nodes_cannot_move_one_robot(graph: Graph, tmp_path: Path) -> None:
         assert stopped_at_rest(asked, "goal-cancelled")
 
 
+@pytest.mark.promise("run-client")
 def test_a_client_that_dies_changes_nothing(graph: Graph, tmp_path: Path) -> None:
     with standing_arm(graph, tmp_path) as (ours, _):
         context = Context()
@@ -177,6 +183,7 @@ def test_a_client_that_dies_changes_nothing(graph: Graph, tmp_path: Path) -> Non
         ours.done(lambda: ours.run(exciting(0.5)))
 
 
+@pytest.mark.promise("goal-without-velocities")
 def test_a_robot_that_moves_without_velocities_is_detected(graph: Graph, tmp_path: Path) -> None:
     graph.node.create_subscription(JointTrajectory, WISHES, print, 10)
     turned = count(0.0, 0.001)
@@ -187,6 +194,7 @@ def test_a_robot_that_moves_without_velocities_is_detected(graph: Graph, tmp_pat
         graph.wait_for(lambda: ours.run(exciting(1.0)).says("robot-moving", joint="turn"))
 
 
+@pytest.mark.promise("computation-killed")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_a_killed_computation_ends_the_goal(number: signal.Signals, graph: Graph, tmp_path: Path) -> None:
     graph.node.create_subscription(JointTrajectory, WISHES, print, 10)
@@ -237,6 +245,7 @@ def test_after_a_clock_was_set_back_online_estimation_continues(
         assert node.failure is None
 
 
+@pytest.mark.promise("goal-not-ready")
 def test_missing_subscribers_and_joint_states_are_reported(graph: Graph, tmp_path: Path) -> None:
     states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
     with identification(graph, directory=str(tmp_path), timeout=0.5) as (ours, _):
@@ -262,6 +271,7 @@ def test_missing_subscribers_and_joint_states_are_reported(graph: Graph, tmp_pat
         assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.promise("run-joint-states")
 def test_bad_joint_states_stop_the_robot(graph: Graph, tmp_path: Path) -> None:
     """The test acts as the robot, which is at rest and gets references at rest."""
     sent: list[JointTrajectory] = []
@@ -306,6 +316,7 @@ def samples_of(file: Path) -> int:
     return file.read_text().count("\n") - 1
 
 
+@pytest.mark.promise("run-signals")
 @pytest.mark.parametrize(
     ("number", "output"), [(signal.SIGINT, "joint_trajectory"), (signal.SIGTERM, "reference")]
 )
@@ -335,6 +346,7 @@ def test_a_signal_while_the_robot_moves_brings_it_to_rest(
     graph.wait_for(ours.is_at_rest)
 
 
+@pytest.mark.promise("run-signals")
 @pytest.mark.parametrize("stage", ["EXCITATION", "ESTIMATION"])
 def test_a_signal_while_another_process_computes_ends_both(stage: str, graph: Graph, tmp_path: Path) -> None:
     node, ours = standing(graph, tmp_path)
@@ -351,6 +363,7 @@ def test_a_signal_while_another_process_computes_ends_both(stage: str, graph: Gr
     assert not list(tmp_path.glob("*/.*")), "no half-written files"
 
 
+@pytest.mark.promise("run-kill")
 def test_kill_9_keeps_the_recorded_data_and_a_new_node_works(graph: Graph, tmp_path: Path) -> None:
     node, ours = standing(graph, tmp_path)
     ours.moving(0.5)
@@ -366,6 +379,7 @@ def test_kill_9_keeps_the_recorded_data_and_a_new_node_works(graph: Graph, tmp_p
     graph.wait_for(lambda: ours.run(exciting(0.5)).result().success)
 
 
+@pytest.mark.promise("run-kill")
 def test_kill_9_while_another_process_computes_ends_it_too(graph: Graph, tmp_path: Path) -> None:
     node, ours = standing(graph, tmp_path)
     asked = ours.identify()
@@ -375,6 +389,7 @@ def test_kill_9_while_another_process_computes_ends_it_too(graph: Graph, tmp_pat
     graph.wait_for(lambda: not Path(f"/proc/{child}").exists())
 
 
+@pytest.mark.promise("run-kill")
 def test_references_end_with_a_killed_node(graph: Graph, tmp_path: Path) -> None:
     """After kill -9 the controller holds the robot at the last reference."""
     start_robot(graph, "-p", "timeout:=0.3", "-p", "reference_slack:=0.2", output="reference")

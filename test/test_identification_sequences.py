@@ -56,6 +56,7 @@ def assert_all_is_well(bench: Bench, *, velocities_leap: bool = False) -> None:
             assert len(lines) - 1 == result.samples
 
 
+@pytest.mark.promise("goal-cancelled", "stop-meaning")
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("phase", PHASES)
 def test_cancelling_twice_in_each_phase(phase: str, output: str, tmp_path: Path) -> None:
@@ -81,6 +82,7 @@ FAULTS: dict[str, list[str]] = {
 """Codes of the causes of the end, after the code of the kept samples."""
 
 
+@pytest.mark.promise("run-joint-states", "run-tracking", "run-effort")
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_during_a_run_end_it(fault: str, output: str, tmp_path: Path) -> None:
@@ -105,6 +107,7 @@ def test_a_short_gap_of_joint_states_is_ignored(tmp_path: Path) -> None:
     assert_all_is_well(bench)
 
 
+@pytest.mark.promise("run-clock")
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("gained", [-1e6, -0.5, 0.5, 1e6])
 def test_a_clock_step_stops_the_robot_where_it_is(gained: float, output: str, tmp_path: Path) -> None:
@@ -129,6 +132,7 @@ def full_disk(left: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+@pytest.mark.promise("run-disk")
 def test_a_full_disk_stops_the_robot_and_complete_lines_are_kept(tmp_path: Path) -> None:
     bench = Bench(tmp_path).run(MOTION)
     with full_disk(30_000):
@@ -141,6 +145,7 @@ def test_a_full_disk_stops_the_robot_and_complete_lines_are_kept(tmp_path: Path)
     assert result.samples > 100
 
 
+@pytest.mark.promise("goal-directory")
 def test_on_a_full_disk_no_motion_begins(tmp_path: Path) -> None:
     with full_disk(10):
         bench = Bench(tmp_path).run(MOTION)
@@ -150,6 +155,7 @@ def test_on_a_full_disk_no_motion_begins(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.promise("run-disk")
 @pytest.mark.parametrize("away", [shutil.rmtree, lambda directory: directory.rename(f"{directory}_2")])
 def test_a_removed_directory_stops_the_robot(away: Callable[[Path], Any], tmp_path: Path) -> None:
     bench = Bench(tmp_path / "runs").run(MOTION).go(2.0)
@@ -162,6 +168,7 @@ def test_a_removed_directory_stops_the_robot(away: Callable[[Path], Any], tmp_pa
     bench.rest()
 
 
+@pytest.mark.promise("goal-directory")
 def test_a_directory_that_cannot_be_made_is_reported_before_the_motion(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     bench = Bench(tmp_path / "file" / "below").run(MOTION)
@@ -177,6 +184,7 @@ HUGE: dict[str, tuple[Any, int, str, dict[str, float]]] = {
 }
 
 
+@pytest.mark.promise("goal-huge")
 @pytest.mark.parametrize("case", HUGE)
 def test_huge_numbers_are_rejected_at_once(case: str, tmp_path: Path) -> None:
     motion, repetitions, code, values = HUGE[case]
@@ -187,6 +195,7 @@ def test_huge_numbers_are_rejected_at_once(case: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.promise("goal-from-outside")
 def test_a_robot_out_of_range_moves_back_and_no_further_out(tmp_path: Path) -> None:
     bench = Bench(tmp_path, at=(0.0, 1.6, 0.15)).run(exciting(1.0)).go()
     assert bench.goal.result.success, bench.goal.result.message
@@ -196,6 +205,7 @@ def test_a_robot_out_of_range_moves_back_and_no_further_out(tmp_path: Path) -> N
     assert_all_is_well(bench)
 
 
+@pytest.mark.promise("computation-killed", "goal-cancelled")
 @pytest.mark.parametrize(("motion", "seconds"), [(MOTION, APPROACH_S + MOTION_S + 0.2), (None, 0.5)])
 @pytest.mark.parametrize("cancelled", [False, True])
 def test_a_computation_that_dies_or_is_cancelled_ends_the_goal(
@@ -237,6 +247,7 @@ def happenings(seed: int) -> Iterator[tuple[float, Callable[[Bench], None]]]:
         yield float(random.exponential(0.5)), kinds[random.integers(len(kinds))]
 
 
+@pytest.mark.promise("run-random")
 @pytest.mark.parametrize("seed", range(40))
 def test_after_random_events_the_robot_stands_and_the_goal_ends(seed: int, tmp_path: Path) -> None:
     bench = Bench(tmp_path / "runs", output=OUTPUTS[seed % 2], tracking_error=0.05).run(MOTION)

@@ -53,6 +53,7 @@ def receive(loose: LooseNode, topic: str, raw: bytes) -> float:
     return time.process_time() - began
 
 
+@pytest.mark.promise("trajectory-too-many-points")
 def test_too_many_points_are_refused_within_a_control_period(loose: LooseNode) -> None:
     raw = serialize_message(points(100_000))
     assert min(receive(loose, "joint_trajectory", raw) for _ in range(3)) < PERIOD_S
@@ -60,6 +61,7 @@ def test_too_many_points_are_refused_within_a_control_period(loose: LooseNode) -
     assert loose.has_told("trajectory-points-too-many", count=100_000, limit=MOST_POINTS)
 
 
+@pytest.mark.promise("joint-states-bytes", "callbacks-contained")
 @pytest.mark.parametrize("topic", ["joint_trajectory", "reference"])
 def test_bytes_that_are_not_a_message_are_refused(topic: str, loose: LooseNode) -> None:
     good = serialize_message(points(2))
@@ -69,6 +71,7 @@ def test_bytes_that_are_not_a_message_are_refused(topic: str, loose: LooseNode) 
     assert loose.has_told("message-unreadable")
 
 
+@pytest.mark.promise("governor-long")
 def test_a_trajectory_of_sixty_years_is_refused(ros_environment: dict[str, str]) -> None:
     """Without a limit, the governor would check it with terabytes of samples."""
     with loose_node(Governor, description_file=str(ROBOTS["rrp"])) as loose:
@@ -83,6 +86,7 @@ def test_a_trajectory_of_sixty_years_is_refused(ros_environment: dict[str, str])
         assert not loose.published["feasible_trajectory"]
 
 
+@pytest.mark.promise("reference-surplus")
 @pytest.mark.parametrize("field", ["position", "velocity", "acceleration"])
 @pytest.mark.parametrize("values", [[*Q, 0.1], [*Q, float("nan"), 0.1], [*Q, float("inf")]], ids=str)
 def test_values_without_a_name_are_refused(

@@ -25,6 +25,7 @@ def side(ros_environment: dict[str, str], tmp_path: Path) -> Path:
     return tmp_path / "side.yaml"
 
 
+@pytest.mark.promise("side-file-base")
 @pytest.mark.parametrize(
     ("make", "parameters", "base", "values"),
     [

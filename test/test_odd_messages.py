@@ -61,6 +61,7 @@ def by_topic(loose: LooseNode, names: list[str]) -> dict[str, Any]:
     return {topic: message for topic, message in messages.items() if loose.hears(heard[topic])}
 
 
+@pytest.mark.promise("joint-states-odd")
 @pytest.mark.parametrize("odd", ODD_NAMES, ids=[f"odd{k}" for k in range(len(ODD_NAMES))])
 def test_an_odd_name_is_refused_with_one_short_line(
     odd: str, loose: LooseNode, capfd: pytest.CaptureFixture[str]
@@ -78,6 +79,7 @@ def test_an_odd_name_is_refused_with_one_short_line(
     assert not loose.published.get("torques")
 
 
+@pytest.mark.promise("joint-states-odd")
 def test_empty_messages_are_harmless(loose: LooseNode) -> None:
     for topic, message in by_topic(loose, []).items():
         loose.send(topic, message)
@@ -86,6 +88,7 @@ def test_empty_messages_are_harmless(loose: LooseNode) -> None:
     assert not loose.published.get("torques")
 
 
+@pytest.mark.promise("joint-states-odd")
 def test_messages_with_very_many_joints_are_handled_quickly(loose: LooseNode) -> None:
     repeated = by_topic(loose, [*MANY, MANY[-1]])
     began = time.process_time()
@@ -99,6 +102,7 @@ def test_messages_with_very_many_joints_are_handled_quickly(loose: LooseNode) ->
     assert len(loose.told.message) < 600
 
 
+@pytest.mark.promise("joint-states-many")
 def test_our_joints_are_found_among_very_many(ros_environment: dict[str, str]) -> None:
     with loose_node(Feedforward, **RRP, ramp_start=0.0) as loose:
         send_state(loose)
@@ -139,6 +143,7 @@ SERVICES: dict[type, tuple[Callable[..., ManagedNode], str]] = {
 }
 
 
+@pytest.mark.promise("payload-impossible", "parameters-malformed", "set-state-malformed")
 @pytest.mark.parametrize("case", REQUESTS)
 def test_services_respond_to_odd_requests_with_one_sentence(
     case: str, ros_environment: dict[str, str]

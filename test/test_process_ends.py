@@ -40,14 +40,16 @@ def started(graph: Graph, node: str, *arguments: str) -> NodeProcess:
     return process
 
 
+@pytest.mark.promise("signals")
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("node", ["feedforward", "controller", "simulation"])
+@pytest.mark.parametrize("node", ["feedforward", "controller", "simulation", "governor"])
 def test_a_signal_while_it_waits_for_a_robot(node: str, number: signal.Signals, graph: Graph) -> None:
     process = started(graph, node)
     graph.wait_for(lambda: "waiting for a robot" in process.log)
     process.end(number)
 
 
+@pytest.mark.promise("signals")
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(("node", "on_topic"), COMPILING)
 def test_a_signal_while_it_compiles_a_large_robot(
@@ -65,6 +67,7 @@ def test_a_signal_while_it_compiles_a_large_robot(
     assert "using robot" not in process.log
 
 
+@pytest.mark.promise("signals")
 def test_a_signal_while_the_c_compiler_runs(graph: Graph, ros_environment: Env, tmp_path: Path) -> None:
     """At its end Python waits for non-daemon threads, and these wait for the compiler."""
     compiler = tmp_path / "cc"
@@ -80,6 +83,7 @@ def test_a_signal_while_the_c_compiler_runs(graph: Graph, ros_environment: Env, 
         os.kill(int(compiler_process), signal.SIGKILL)
 
 
+@pytest.mark.promise("signals")
 @pytest.mark.parametrize(("node", "number"), EITHER)
 def test_a_signal_while_all_nodes_run_at_1_khz(node: str, number: signal.Signals, graph: Graph) -> None:
     """The last torques are zero, and the simulation receives them."""
@@ -109,6 +113,7 @@ def test_a_signal_while_all_nodes_run_at_1_khz(node: str, number: signal.Signals
         assert (process.process.poll() is None) == (other != node)
 
 
+@pytest.mark.promise("signals")
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("paused", [False, True])
 def test_a_signal_to_a_simulation_that_runs_or_is_paused(
@@ -122,6 +127,7 @@ def test_a_signal_to_a_simulation_that_runs_or_is_paused(
     process.end(*([number] if paused else [number, number]))
 
 
+@pytest.mark.promise("signals")
 @pytest.mark.parametrize(("node", "number"), EITHER)
 def test_a_signal_while_it_is_inactive(node: str, number: signal.Signals, graph: Graph) -> None:
     process = started(graph, node, *RRP)
@@ -129,6 +135,7 @@ def test_a_signal_while_it_is_inactive(node: str, number: signal.Signals, graph:
     process.end(number)
 
 
+@pytest.mark.promise("signals", "deactivation")
 @pytest.mark.parametrize("on_shutdown", ["zero", "hold"])
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_during_a_ramp(number: signal.Signals, on_shutdown: str, graph: Graph) -> None:
@@ -146,6 +153,7 @@ def test_a_signal_during_a_ramp(number: signal.Signals, on_shutdown: str, graph:
     graph.wait_for(lambda: graph.commands[-1].data == graph.torques[-1].total)
 
 
+@pytest.mark.promise("kill-and-restart")
 def test_feedforward_holds_the_robot_again_after_a_restarted_simulation(graph: Graph) -> None:
     """feedforward gets its robot from the simulation only, and again after kill -9."""
     ours = Simulated(graph)
@@ -218,6 +226,7 @@ class Loop:
         self.graph.wait_for(holds)
 
 
+@pytest.mark.promise("kill-and-restart")
 @pytest.mark.parametrize("name", LOOP)
 def test_after_kill_9_and_restart_of_one_node_the_others_work(name: str, graph: Graph) -> None:
     loop = Loop(graph)
@@ -255,6 +264,7 @@ def stream(graph: Graph, done: Callable[[], Any], at_least_s: float = 0.0) -> in
     return sent
 
 
+@pytest.mark.promise("description-replaced")
 @pytest.mark.parametrize("ramp_up", [0.0, 0.5])
 def test_each_torque_belongs_to_one_model_and_none_is_late(
     ramp_up: float, graph: Graph, ros_environment: Env, tmp_path: Path
@@ -296,6 +306,7 @@ def test_each_torque_belongs_to_one_model_and_none_is_late(
     assert graph.models[-1].robot_name == "rrp"
 
 
+@pytest.mark.promise("description-replaced")
 def test_a_simulation_continues_while_the_next_robot_is_compiled(
     graph: Graph, ros_environment: Env, tmp_path: Path
 ) -> None:

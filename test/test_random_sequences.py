@@ -445,6 +445,7 @@ class Sequences(stateful.RuleBasedStateMachine):
         self.steps(0.3)
 
 
+@pytest.mark.promise("stale-recovery", "outputs-within-limits")
 @sizes(2, round(15 * float(os.environ.get("DYN_EXAMPLES", "1"))), [1])
 @pytest.mark.parametrize("mode", ["gravity", "inverse_dynamics", "computed_torque", "controller"])
 @pytest.mark.usefixtures("ros_environment")

@@ -102,14 +102,42 @@ def test_pre_commit_runs_exactly_the_checks_of_make_lint() -> None:
     assert {hook["language"] for hook in repository["hooks"]} == {"system", "pygrep"}
 
 
-def test_each_test_named_in_the_safety_page_exists() -> None:
-    named = set(re.findall(r"`(test_\w+|test/\w+\.py)`", (ROOT / "docs" / "safety.md").read_text()))
+SAFETY = ROOT / "docs" / "safety.md"
+PROMISE = re.compile(r"(?:\(`(?P<item>[a-z0-9-]+)`\)|\| `(?P<row>[a-z0-9-]+)` \|)$")
+HEAD = re.compile(r"\| (?:input|event).*\| promise \|$|\|[-|]+\|$")
+
+
+def promises() -> list[str]:
+    """Return the keys of the page on safety, of which each table row and each list item has one."""
+    title, how_to_read, *sections = re.split(r"^## ", SAFETY.read_text(), flags=re.MULTILINE)
+    assert title.startswith("# ")
+    assert how_to_read.startswith("How to read this page\n")
+    keys = []
+    for section in sections:
+        _, text = section.split("\n", 1)
+        for line in filter(None, text.replace("\n  ", " ").split("\n")):
+            if HEAD.match(line) or line.startswith("> "):
+                continue
+            found = PROMISE.search(line)
+            assert line.startswith(("* ", "| ")), f"a promise is a list item or a table row: {line}"
+            assert found, f"this promise has no key: {line}"
+            keys.append(found["item"] or found["row"])
+    return keys
+
+
+def promised_by_tests() -> set[str]:
+    """Return the keys that tests carry in `pytest.mark.promise(...)`."""
     files = [*ROOT.glob("test/test_*.py"), *ROOT.glob("src/*/test/test_*.py")]
-    texts = (file.read_text() for file in files)
-    known = {name for text in texts for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
-    known |= {file.stem for file in files} | {f"test/{file.name}" for file in files}
-    assert len(named) > 40
-    assert named <= known
+    marks = (mark for file in files for mark in re.findall(r"mark\.promise\(([^)]*)\)", file.read_text()))
+    return {key for mark in marks for key in re.findall(r'"([^"]+)"', mark)}
+
+
+def test_each_promise_of_the_page_on_safety_has_a_test_and_each_marker_a_promise() -> None:
+    keys, tested = promises(), promised_by_tests()
+    assert len(keys) > 100
+    assert len(set(keys)) == len(keys), "each key stands once"
+    assert sorted(set(keys) - tested) == [], "these promises have no test"
+    assert sorted(tested - set(keys)) == [], "the page does not have these promises"
 
 
 @pytest.mark.exhaustive

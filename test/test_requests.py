@@ -67,6 +67,7 @@ def client(request: pytest.FixtureRequest, graph: Graph) -> Iterator[Client]:
     assert client.state == State.PRIMARY_STATE_ACTIVE
 
 
+@pytest.mark.promise("parameter-clock", "parameter-request")
 def test_odd_requests_for_parameters_get_a_response(client: Client) -> None:
     """Values of unknown types, odd names, and the clock of a node with a robot, which cannot be changed."""
     bad = Parameter(name="max_age", value=UNKNOWN_TYPE)
@@ -91,6 +92,7 @@ def test_odd_requests_for_parameters_get_a_response(client: Client) -> None:
     assert "use_sim_time" in result.reason
 
 
+@pytest.mark.promise("request-in-transition")
 def test_requests_during_transitions(client: Client) -> None:
     """Requests arrive together with transitions that close the services of the node."""
     own = {

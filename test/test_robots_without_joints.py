@@ -24,6 +24,7 @@ FIXED = f"<robot name='post'><link name='a'/><link name='b'/>{JOINT}</robot>"
 REFUSAL = said("robot-without-moving-joint", robot="post")
 
 
+@pytest.mark.promise("description-unusable-at-start")
 @pytest.mark.parametrize("name", NODES)
 def test_a_node_does_not_start_with_a_robot_without_joints(name: str, graph: Graph, tmp_path: Path) -> None:
     file = tmp_path / "post.urdf"
@@ -33,6 +34,7 @@ def test_a_node_does_not_start_with_a_robot_without_joints(name: str, graph: Gra
     assert refused.value.code == "robot-without-moving-joint"
 
 
+@pytest.mark.promise("description-unusable")
 @pytest.mark.parametrize("name", NODES)
 def test_a_node_keeps_its_robot(name: str, graph: Graph) -> None:
     with hosted(graph, NODES[name]) as node:

@@ -89,6 +89,7 @@ def since(loose: LooseNode, count: int) -> list[JointTorques]:
     return loose.published["torques"][count - 1 :]
 
 
+@pytest.mark.promise("motion-after-push")
 @pytest.mark.parametrize("case", ["controller", "computed torque"])
 @pytest.mark.parametrize("before", ["nothing", "trajectory", "references"])
 @pytest.mark.parametrize("then", ["reference", "trajectory", "stop"])
@@ -114,6 +115,7 @@ def test_motions_that_begin_at_a_pushed_robot_begin_with_a_ramp(
     assert smooth(since(loose, count), 80.0)
 
 
+@pytest.mark.promise("stop-after-references")
 @pytest.mark.parametrize("case", ["computed torque", "inverse dynamics"])
 def test_a_stop_after_references_ended_does_not_restart_them(case: str, make: Make) -> None:
     loose = make(case)
@@ -140,6 +142,7 @@ def test_a_trajectory_in_the_future_after_a_moving_reference_begins_at_rest(case
         assert wanted(loose) == pytest.approx(Q, abs=1e-6)
 
 
+@pytest.mark.promise("clock-set")
 @pytest.mark.parametrize("by", [-60, 60, 1])
 @pytest.mark.parametrize("case", ["controller", "computed torque", "inverse dynamics"])
 def test_no_trajectory_leaps_when_the_system_clock_is_set(
@@ -163,6 +166,7 @@ def test_no_trajectory_leaps_when_the_system_clock_is_set(
     assert smooth(since(loose, count), 40.0)
 
 
+@pytest.mark.promise("clock-leaps")
 @pytest.mark.parametrize("case", ["computed torque", "inverse dynamics", "gravity"])
 def test_a_trajectory_ends_with_its_clock(case: str, make: Make) -> None:
     loose = make(case)
@@ -175,6 +179,7 @@ def test_a_trajectory_ends_with_its_clock(case: str, make: Make) -> None:
         assert at is None or at == pytest.approx(Q, abs=1e-3)
 
 
+@pytest.mark.promise("clock-leaps")
 @pytest.mark.parametrize("case", ["computed torque", "inverse dynamics"])
 def test_after_a_leap_references_have_to_begin_nearby_without_a_joint_state(case: str, make: Make) -> None:
     loose = make(case)
@@ -184,6 +189,7 @@ def test_after_a_leap_references_have_to_begin_nearby_without_a_joint_state(case
     assert wanted(loose) is None
 
 
+@pytest.mark.promise("feedforward-torques")
 def test_a_feedforward_that_stopped_with_joint_states_does_not_come_back(make: Make) -> None:
     loose = make("controller")
     for _ in range(200):
@@ -232,6 +238,7 @@ def test_stamps_are_in_order_where_trajectories_replace_each_other(make: Make) -
     assert times == sorted(times)
 
 
+@pytest.mark.promise("descriptions-quick")
 def test_the_newest_of_several_quick_descriptions_is_used(ros_environment: dict[str, str]) -> None:
     """Also where it equals the one in use before, while another is being loaded."""
     done, may_go_on = Semaphore(0), Semaphore(1)
@@ -313,6 +320,7 @@ def test_a_replaced_trajectory_continues_from_the_desired_motion(arrived: LooseN
     assert wanted(arrived) == pytest.approx(middle, abs=1e-9)
 
 
+@pytest.mark.promise("trajectory-too-many-points")
 def test_a_trajectory_of_too_many_points_is_refused(arrived: LooseNode) -> None:
     points = [point(k, Q) for k in range(1, 10_002)]
     arrived.send("joint_trajectory", trajectory(*points))
@@ -341,6 +349,7 @@ def test_a_trajectory_after_references_have_stopped_begins_at_rest(
 # Torques change with a ramp in all cases
 
 
+@pytest.mark.promise("joint-states-jump", "stale-recovery")
 @pytest.mark.parametrize("on_stale", ["hold", "ramp", "stop"])
 @pytest.mark.parametrize("seed", range(2))
 def test_no_torque_has_a_step(seed: int, on_stale: str, make: Make) -> None:
@@ -375,6 +384,7 @@ def test_no_torque_has_a_step(seed: int, on_stale: str, make: Make) -> None:
     assert {torque.status for torque in torques} >= {JointTorques.STATUS_OK, JointTorques.STATUS_RAMPING}
 
 
+@pytest.mark.promise("activation-ramp", "deactivation")
 @pytest.mark.parametrize(
     ("on_shutdown", "how"),
     [("zero", "at once"), ("hold", "at once"), ("hold", "after a cleanup"), ("hold", "with a description")],
@@ -405,6 +415,7 @@ def test_activations_ramp_up_from_the_last_sent_torques(on_shutdown: str, how: s
     assert smooth([last, *again], max(map(abs, full)))
 
 
+@pytest.mark.promise("activation-ramp", "deactivation")
 def test_a_controller_ramps_up_from_zero_after_each_activation(make: Make) -> None:
     loose = make("controller")
     for _ in range(2):
@@ -421,6 +432,7 @@ def test_a_controller_ramps_up_from_zero_after_each_activation(make: Make) -> No
 TRACKING = {"reference_slack": 1e6, "max_reference_speed": 1e6, "ramp_up": 0.0, **AT_ONCE}
 
 
+@pytest.mark.promise("tracking-error")
 @pytest.mark.parametrize("far", [10.0, 1e5, -9e5])
 def test_a_huge_tracking_error_gives_the_effort_limits_and_no_more(far: float, make: Make) -> None:
     loose = make("computed torque", natural_frequency=100.0, **TRACKING)
@@ -444,6 +456,7 @@ def test_without_gains_torques_are_those_of_the_desired_acceleration(make: Make)
     assert by_name(loose.published["torques"][-1]) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.promise("joint-states-incomplete", "joint-states-velocities")
 def test_a_nan_velocity_is_refused_unless_all_are_nan(make: Make) -> None:
     """Drivers without velocity measurement give NaN for all joints; velocities are then derived."""
     loose = make("computed torque", **TRACKING)
@@ -455,6 +468,7 @@ def test_a_nan_velocity_is_refused_unless_all_are_nan(make: Make) -> None:
     assert loose.published["torques"][-1].status == JointTorques.STATUS_OK
 
 
+@pytest.mark.promise("joint-states-range")
 @pytest.mark.parametrize("case", ["gravity", "controller"])
 @pytest.mark.parametrize("by", [0.5, 0.005])
 def test_a_position_outside_of_its_range_gives_a_warning(by: float, case: str, make: Make) -> None:

@@ -95,6 +95,7 @@ def test_commands_in_the_order_of_the_parameter_and_torques_by_name_move_the_rob
     assert_array_equal(state.velocity, expected.state.qd)
 
 
+@pytest.mark.promise("effort-above-limit", "outputs-within-limits")
 def test_efforts_are_limited_with_a_warning(graph: Graph) -> None:
     with simulated(graph, **RRP) as (ours, _):
         ours.send([1000.0, 0.0, 0.0])
@@ -122,6 +123,7 @@ BAD_COMMANDS: dict[str, tuple[Callable[[Simulated], None], str, dict[str, Any]]]
 }
 
 
+@pytest.mark.promise("command-malformed", "wrench-malformed", "refused-no-effect")
 @pytest.mark.parametrize("case", BAD_COMMANDS)
 def test_refused_inputs_are_reported_and_change_nothing(case: str, graph: Graph) -> None:
     send, code, values = BAD_COMMANDS[case]
@@ -134,6 +136,7 @@ def test_refused_inputs_are_reported_and_change_nothing(case: str, graph: Graph)
         assert list(ours.next_state().effort) == [1.0, 2.0, 3.0]
 
 
+@pytest.mark.promise("stale-simulation")
 def test_brakes_hold_until_the_first_command_and_commands_end_after_their_timeout(graph: Graph) -> None:
     with simulated(graph, **STEPPED, brakes=True, command_timeout=0.1) as (ours, _):
         assert list(ours.stepped(100).position) == [0.0, 0.0, 0.0]
@@ -163,6 +166,7 @@ def test_wrenches_act_on_links_for_their_duration(graph: Graph) -> None:
     assert state.position[0] > 0.0
 
 
+@pytest.mark.promise("clock-simulation")
 def test_reset_restores_the_initial_state(graph: Graph) -> None:
     initial = {"initial__stretch__position": 0.05, "initial__lift__position": 0.5}
     with simulated(graph, **STEPPED, **initial, initial__lift__velocity=1.0) as (ours, _):
@@ -203,6 +207,7 @@ BAD_STATES: dict[str, tuple[list[str], list[float], list[float], str, dict[str, 
 }
 
 
+@pytest.mark.promise("set-state-malformed")
 @pytest.mark.parametrize("case", BAD_STATES)
 def test_unusable_states_are_refused(case: str, graph: Graph) -> None:
     names, position, velocity, code, values = BAD_STATES[case]
@@ -211,6 +216,7 @@ def test_unusable_states_are_refused(case: str, graph: Graph) -> None:
         assert list(ours.next_state().position) == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.promise("payload-impossible")
 def test_a_payload_acts_at_once(graph: Graph) -> None:
     with simulated(graph, **STEPPED, friction=False) as (ours, _):
         inertia = Inertia(m=4.0, ixx=0.1, iyy=0.1, izz=0.1)
@@ -227,6 +233,7 @@ def test_a_payload_acts_at_once(graph: Graph) -> None:
     assert_array_equal(with_payload.position, after(100, expected).q)
 
 
+@pytest.mark.promise("payload-other-description")
 def test_payloads_stay_when_the_description_is_replaced(graph: Graph) -> None:
     inertia = Inertia(m=4.0, com=Vector3(x=0.6))
     with simulated(graph) as (ours, node):
@@ -285,6 +292,7 @@ def test_a_call_for_many_steps_returns_soon_with_the_remaining_number(graph: Gra
         assert incomplete.fullmatch(answer.message)
 
 
+@pytest.mark.promise("clock-simulation")
 def test_simulated_time_is_published_on_request(graph: Graph) -> None:
     with simulated(graph, **RRP, publish_clock=True, use_sim_time=True) as (ours, node):
         graph.wait_for(lambda: len(ours.clocks) > 20 and len(ours.states) > 20)
@@ -318,6 +326,7 @@ def test_a_slow_machine_gives_a_warning_and_the_motion_stays_right(graph: Graph)
     check_fall(ours.states)
 
 
+@pytest.mark.promise("simulation-diverges")
 def test_a_simulation_that_diverges_stops_with_an_error(graph: Graph) -> None:
     with simulated(graph, **STEPPED, position_limits=False, effort_limits=False) as (ours, _):
         ours.send([9e8, 0.0, 0.0])
@@ -334,6 +343,7 @@ def test_a_simulation_that_diverges_stops_with_an_error(graph: Graph) -> None:
         assert ours.call("step", steps=1).success
 
 
+@pytest.mark.promise("description-unusable")
 def test_the_robot_can_come_from_the_topic_and_be_replaced(graph: Graph) -> None:
     with simulated(graph) as (ours, node):
         graph.wait_for(lambda: graph.warns("robot-missing"))
@@ -355,6 +365,7 @@ def test_the_robot_can_come_from_the_topic_and_be_replaced(graph: Graph) -> None
         ours.state_when(lambda state: len(state.name) == 6)
 
 
+@pytest.mark.promise("deactivation")
 def test_deactivated_it_publishes_nothing_and_time_stands_still(graph: Graph) -> None:
     with simulated(graph, **RRP, publish_clock=True) as (ours, node):
         ours.next_state()

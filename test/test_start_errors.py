@@ -141,6 +141,7 @@ MISTAKES: list[tuple[str, str, Sentence]] = [
 ]
 
 
+@pytest.mark.promise("description-unusable-at-start", "parameter-bad")
 @pytest.mark.parametrize(("program", "arguments", "sentence"), MISTAKES)
 @pytest.mark.usefixtures("ros_environment")
 def test_user_errors_give_one_sentence(
@@ -166,6 +167,7 @@ def test_help_describes_the_node(node: str, capfd: pytest.CaptureFixture[str]) -
     assert f"config/{node}.yaml has all parameters" in output
 
 
+@pytest.mark.promise("description-unusable-at-start")
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [

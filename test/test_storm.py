@@ -29,6 +29,7 @@ from dyn_msgs.msg import DynamicParameters, JointReference, JointTorques, Payloa
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.governor.node import Governor
 from dyn_nodes.simulation.node import Simulation
 
 NUMBERS = (math.nan, math.inf, -math.inf, 1e308, -1e308, 1.7e308, 1e30, -1e12, 5e-324, -0.0, 1e5, 7.0)
@@ -196,6 +197,7 @@ CASES: dict[str, tuple[Callable[..., ManagedNode], dict[str, Any]]] = {
     "controller": (Controller, {"p": KP, "d": 5.0, "damping_cutoff": 50.0}),
     "integrating controller": (Controller, {"p": 1e8, "i": 1e8, "d": 1e8, "on_stale": "stop"}),
     "simulation": (Simulation, {}),
+    "governor": (Governor, {}),
 }
 
 
@@ -225,7 +227,13 @@ class Observed:
                 assert all(map(math.isfinite, [*one.positions, *one.velocities, *one.accelerations]))
         for states in published.get("joint_states", []):
             self._complete(states.name, states.effort, states.position, states.velocity)
-        count = len(published.get("torques", published.get("joint_states", [])))
+        for reference in published.get("feasible_reference", []):
+            self._wished(reference.name, reference.position, reference.velocity, reference.acceleration)
+        for wished in published.get("feasible_trajectory", []):
+            for one in wished.points:
+                self._wished(wished.joint_names, one.positions, one.velocities, one.accelerations)
+        counted = ("torques", "joint_states", "feasible_reference")
+        count = next(len(published[topic]) for topic in counted if topic in published)
         for messages in published.values():
             messages.clear()
         return count
@@ -235,6 +243,13 @@ class Observed:
         assert sorted(names) == sorted(self.limits)
         self._within(names, efforts)
         for values in others:
+            assert len(values) == len(names)
+            assert all(map(math.isfinite, values)), values
+
+    def _wished(self, names: list[str], positions: Any, *derivatives: Any) -> None:
+        """See that there are finite numbers for all joints; derivatives may be left out."""
+        assert sorted(names) == sorted(self.limits)
+        for values in (positions, *(given for given in derivatives if len(given))):
             assert len(values) == len(names)
             assert all(map(math.isfinite, values)), values
 
@@ -271,6 +286,7 @@ def good_for(
         loose.pass_time(0.01)
 
 
+@pytest.mark.promise("outputs-finite", "outputs-within-limits", "callbacks-contained")
 @sizes(200, 3000, [1, 2])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.usefixtures("ros_environment")
@@ -281,7 +297,7 @@ def test_a_storm_of_bad_messages_is_harmless(
     text = frictionless("rrp")
     robot = dyn_core.load_robot(text)
     rng = np.random.default_rng([drawn(seed), *case.encode()])
-    commanded = {} if make_node is Simulation else {"command_joints": ["stretch", "lift"]}
+    commanded = {"command_joints": ["stretch", "lift"]} if make_node in (Feedforward, Controller) else {}
     observed = Observed(text, commanded.get("command_joints", []))
     with loose_node(make_node, robot_description=text, **commanded, **parameters) as loose:
         assert thrown(loose, Storm(rng, robot), rng, observed, count) > 100 or seed is None
@@ -303,6 +319,11 @@ def check_recovery(case: str, loose: LooseNode, robot: dyn_core.Robot, rng: np.r
         assert list(loose.published["joint_states"][-1].effort) == [1.0, 2.0, 3.0]
         return
     wanted = JointReference(name=list(q), position=list(q.values()))
+    if case == "governor":
+        loose.pass_time(5.0)  # what is behind goes out
+        good_for(loose, 0.02, q, wanted)
+        assert loose.published["feasible_reference"][-1] == wanted
+        return
     if case.endswith("controller"):
         good_for(loose, 1.0, q)
         if case == "integrating controller":  # the integral is unknown

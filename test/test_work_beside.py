@@ -72,6 +72,7 @@ def double(name: str) -> Parameter:
     return Parameter(name=name, value=value)
 
 
+@pytest.mark.promise("requests-beside")
 def test_requests_are_answered_while_the_executor_is_busy(graph: Graph, asked: Asked) -> None:
     names = ["autostart"]
     assert len(ask(graph, GetParameters, "get_parameters", names=names).values) == 1
@@ -97,6 +98,7 @@ def test_what_changes_the_node_is_done_by_its_executor(graph: Graph, asked: Aske
     assert asked.threads == [current_thread()] * 3
 
 
+@pytest.mark.promise("requests-large")
 @pytest.mark.parametrize(
     ("name", "count"), [("autostart", MOST_ENTRIES + 1), ("use_sim_time", MOST_WITH_CLOCK + 1)]
 )
@@ -131,6 +133,7 @@ def checking(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Event, Event]]:
     may_go_on.set()
 
 
+@pytest.mark.promise("trajectory-long")
 @pytest.mark.parametrize("then", ["nothing", "a stop", "a reference"])
 def test_torques_go_on_while_a_trajectory_is_checked(
     then: str, graph: Graph, checking: tuple[Event, Event]

@@ -114,6 +114,7 @@ def test_impossible_motions_are_refused_at_once(model: Model) -> None:
             recorded_motion(model, START, points(model), limits, repetitions)
 
 
+@pytest.mark.promise("goal-huge")
 def test_excessive_torques_are_refused_without_effort_limits_too(model: Model) -> None:
     rest, qdd = np.zeros((3, 3)), np.outer([0.0, 1e300, 0.0], np.ones(3))
     joints = tuple(replace(joint, limits=Limits()) for joint in model.robot.joints)

@@ -31,6 +31,7 @@ def believed() -> BelievedPositions:
     return believed_at(SPEED)
 
 
+@pytest.mark.promise("joint-states-jump")
 def test_a_single_jump_is_refused_and_the_last_position_is_kept(believed: BelievedPositions) -> None:
     # The first position is accepted as a start. Allowed is three times the velocity limit, plus 0.1 rad.
     assert not believed.follows(0.5, positions(0.5))
@@ -57,6 +58,7 @@ def test_two_positions_that_agree_are_a_new_start(step: float, believed: Believe
     assert believed.follows(1.03, positions(second))
 
 
+@pytest.mark.promise("joint-states-order")
 def test_a_position_older_than_the_last_is_refused(believed: BelievedPositions) -> None:
     believed.follows(1.0, positions(0.0))
     with refused("message-out-of-order", time=0.25):

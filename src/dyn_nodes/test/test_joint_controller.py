@@ -76,6 +76,7 @@ def test_the_robot_is_held_where_it_is_found_and_the_final_torques_are_zero() ->
     assert (last.total.tolist(), last.status) == ([0.0, 0.0], JointTorques.STATUS_ZERO)
 
 
+@pytest.mark.promise("references-stop")
 def test_a_reference_is_followed_with_its_velocity_and_held_without_it_at_the_end() -> None:
     ours = started()
     refer(ours, vector(0.02, 0.05), 0.005, vector(0.1, -0.1))
@@ -139,6 +140,7 @@ def test_a_trajectory_is_followed_from_where_the_robot_is_held() -> None:
     assert measured(ours, vector(0.24, 0.0), 0.05) == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
+@pytest.mark.promise("trajectory-malformed")
 def test_the_next_trajectory_begins_where_the_last_one_ended() -> None:
     """It is refused if its stamp is from another clock."""
     ours = started()
@@ -152,6 +154,7 @@ def test_the_next_trajectory_begins_where_the_last_one_ended() -> None:
     assert measured(ours, vector(0.5, 0.0), 1.51)[0] == pytest.approx(0.0, abs=1.0)
 
 
+@pytest.mark.promise("stop-after-references")
 def test_an_empty_trajectory_stops_and_trajectories_need_joint_states() -> None:
     ours = controller()
     for t in (0.0, 0.5):
@@ -192,6 +195,7 @@ def test_at_its_limit_the_integral_does_not_wind_up() -> None:
     assert measured(ours, vector(-0.1, 0.0), 1.01)[0] < 0.2
 
 
+@pytest.mark.promise("feedforward-torques")
 def test_a_feedforward_that_stops_fades_out_and_the_first_torques_ramp_up() -> None:
     ours = controller(p=0.0, feedforward=WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.0))
     ours.feed(vector(4.0, 0.0), 0.0)
@@ -220,6 +224,7 @@ def idled(ours: JointController, begin: float, end: float) -> list[Output]:
     return [output for output in outputs if output is not None]
 
 
+@pytest.mark.promise("stale-controller")
 def test_without_joint_states_torques_go_to_zero_and_then_the_robot_is_held() -> None:
     ours = controller(watch=RAMPS)
     fed(ours, 0, 40)
@@ -239,6 +244,7 @@ def test_without_joint_states_torques_go_to_zero_and_then_the_robot_is_held() ->
     assert ours.stage.watch.status is Status.RECOVERING
 
 
+@pytest.mark.promise("joint-states-jump", "joint-states-order")
 def test_joint_states_that_jump_once_or_are_out_of_order_are_refused() -> None:
     ours = started()
     with refused("position-jumps", joint="b", distance=1.0, duration=0.01):
@@ -256,6 +262,7 @@ def test_joint_states_that_jump_once_or_are_out_of_order_are_refused() -> None:
     assert ours.stage.watch.status is Status.RECOVERING
 
 
+@pytest.mark.promise("reference-jump")
 def test_references_that_jump_are_refused_and_the_last_one_stays() -> None:
     ours = started()
     with refused("reference-jumps", joint="b", distance=1.0):
@@ -266,6 +273,7 @@ def test_references_that_jump_are_refused_and_the_last_one_stays() -> None:
     assert measured(ours, ZERO, 0.02) == pytest.approx([0.0, 5.0])
 
 
+@pytest.mark.promise("reference-fast")
 @pytest.mark.parametrize(
     ("qd", "qdd", "joint", "quantity", "limit"),
     [
@@ -294,6 +302,7 @@ def test_references_at_the_joint_speed_are_accepted() -> None:
         started(references=settings).refer(motion, 0.01, 0.01)
 
 
+@pytest.mark.promise("trajectory-leaves-range")
 @pytest.mark.parametrize(
     ("given", "reached"),
     [

@@ -134,6 +134,7 @@ def test_two_clocks_are_read_at_the_same_moment(pauses: Sequence[float], apart: 
 EPOCH_NS = 1_700_000_000 * 10**9
 
 
+@pytest.mark.promise("run-clock")
 @pytest.mark.parametrize("by", [-3600.0, -0.2, 0.2, 3600.0])
 def test_stamps_report_a_step_of_the_system_clock_once(by: float, monkeypatch: pytest.MonkeyPatch) -> None:
     now, ahead = [10.0], [0.0]
@@ -155,6 +156,7 @@ def test_stamps_report_a_step_of_the_system_clock_once(by: float, monkeypatch: p
     stamps.close()
 
 
+@pytest.mark.promise("run-clock")
 def test_stamps_report_leaps_of_simulated_time_but_not_fast_time() -> None:
     clock = ROSClock()
     clock._set_ros_time_is_active(True)

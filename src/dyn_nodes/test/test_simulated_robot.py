@@ -35,6 +35,7 @@ def advance(robot: SimulatedRobot, steps: int) -> float:
     return float(robot.simulator.state.qd[0])
 
 
+@pytest.mark.promise("stale-simulation")
 def test_the_last_command_acts_until_its_timeout_if_it_has_one() -> None:
     robot = slider()
     robot.command(np.array([2.0]))
@@ -73,6 +74,7 @@ def test_each_push_ends_after_its_duration_or_at_once_when_set_to_zero() -> None
     assert advance(robot, 5) == pytest.approx(0.3)
 
 
+@pytest.mark.promise("simulation-diverges")
 def test_after_a_fault_the_robot_stands_still_until_a_reset() -> None:
     robot = slider(position_limits=False)
     robot.command(np.array([1.0]))
@@ -93,6 +95,7 @@ def test_after_a_fault_the_robot_stands_still_until_a_reset() -> None:
     assert advance(robot, 10) == pytest.approx(0.1)
 
 
+@pytest.mark.promise("simulation-diverges")
 def test_setting_joints_by_name_ends_a_fault() -> None:
     robot = slider(position_limits=False)
     robot.push(along_x("block", 1e9))
@@ -104,6 +107,7 @@ def test_setting_joints_by_name_ends_a_fault() -> None:
     assert robot.simulator.state.qd.tolist() == [0.5]
 
 
+@pytest.mark.promise("payload-other-description")
 def test_payloads_stay_with_links_of_the_same_name() -> None:
     """A removed payload does not come back; a payload whose link is gone is named."""
     before, after, point = slider(), slider(), ((0.0,) * 3, (0.0,) * 6)

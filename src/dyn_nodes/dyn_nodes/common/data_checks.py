@@ -74,7 +74,7 @@ def root_cause(problem: Problem) -> Problem:
 
 LARGEST = 1e9
 """Limit of positions, efforts and parameters (SI units): products of smaller numbers do not overflow."""
-_LONGEST = 400
+_LONGEST, _GAP = 400, " ... "
 
 
 def plausible(numbers: Sequence[float]) -> bool:
@@ -93,15 +93,15 @@ def worst_index(numbers: Sequence[float]) -> int:
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, of at most about 400 characters, with escapes for what cannot be printed."""
+    """Return a text on one line, of at most 400 characters, with escapes for what cannot be printed."""
     # An escape is longer than its character: the text is cut again. The first cut bounds the work.
     escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in _cut(text))
     return _cut("".join(escaped))
 
 
 def _cut(text: str) -> str:
-    half = _LONGEST // 2
-    return text if len(text) <= _LONGEST + 5 else f"{text[:half]} ... {text[-half:]}"
+    half = (_LONGEST - len(_GAP)) // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]}{_GAP}{text[-half:]}"
 
 
 def effort_excess(torques: NDArray[np.float64], limits: EffortLimits, units: Sequence[str]) -> Notice:

@@ -255,7 +255,10 @@ class TorqueSource(TorqueMaker):
         # With the desired velocity: friction of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
         self._feel(now)
-        return self.stage.live(_finite(self._terms, motion, desired.qd), now)
+        output = self.stage.live(_finite(self._terms, motion, desired.qd), now)
+        # The data of these torques is as old as the reference: it is stale when the reference is.
+        self.stage.last_good = self.desired.since(now)
+        return output
 
     def _place(self, t: float) -> Array | None:
         """Return the position that torques move the joints to at time t (rad or m), or None."""

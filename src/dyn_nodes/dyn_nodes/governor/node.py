@@ -41,7 +41,7 @@ from dyn_core.feasibility.trajectory_governor import Governed
 from dyn_msgs.msg import Intervention, JointReference
 from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import NodeTime
-from dyn_nodes.common.data_checks import Notice, Problem, Rejection
+from dyn_nodes.common.data_checks import Notice, Problem, Rejection, one_line
 from dyn_nodes.common.decoding import decoded, is_stop, stamp_of
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
@@ -424,7 +424,7 @@ def _message(
         limit=[excess.limit for excess in asked],
         time_scaling=float(time_scaling),
         lag=float(lag),
-        message=str(problem),
+        message=one_line(str(problem)),
     )
 
 

@@ -250,9 +250,13 @@ class DesiredMotion:
         """Greatest speeds of the joints (rad/s or m/s), (n,); infinite where they are not known."""
         return self._jumps.speed
 
+    def since(self, now: float) -> float:
+        """Return the time of the newest reference (s), or `now` where the motion does not need references."""
+        return self._reference_at if self.kind is Kind.REFERENCE else now
+
     def fresh(self, now: float) -> bool:
         """Return whether the desired motion may still be used at a time of the steady clock (s)."""
-        return self.kind is not Kind.REFERENCE or now - self._reference_at <= self._timeout
+        return now - self.since(now) <= self._timeout
 
     def follows(self, now: float) -> bool:
         """Return whether a reference continues a stream, at a time of the steady clock (s)."""
