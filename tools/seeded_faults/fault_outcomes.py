@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outcomes of faults: the tests that reach each one are run, and two commits are compared.
+
+The first word of an outcome says what came of the fault: caught, survived, absent (it cannot be placed),
+equivalent (it changes no result) or settled (caught at another commit, and not tried again).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+from fault_list import Candidate, Fault, Function, changed, functions, place, read_faults
+from recorded_tests import WORK, Recorded, commit_name, copy_of, read_recorded, run_tests
+
+Outcomes = dict[str, str]
+"""Outcomes of faults by their keys, as they are kept in JSON."""
+
+
+def run(commit: str, keys: Sequence[int], jobs: int, budget_s: float, settled: str | None) -> None:
+    """Run the tests that reach each fault, keep the outcomes and print them.
+
+    Args:
+        commit: its tests have been recorded.
+        keys: the faults to try; none means all.
+        jobs: how many are tried at once.
+        budget_s: seconds of tests for a fault.
+        settled: faults that are caught at this commit are not tried again.
+    """
+    name = commit_name(commit)
+    recorded = read_recorded(commit)
+    elsewhere = read_outcomes(settled) if settled else {}
+    trees: SimpleQueue[Path] = SimpleQueue()
+    for number in range(jobs):
+        trees.put(copy_of(commit, f"{name}-{number}"))
+
+    def outcome(fault: Fault) -> str:
+        if fault.equivalent:
+            return f"equivalent: {fault.equivalent}"
+        if is_caught(elsewhere.get(str(fault.key), "")):
+            return f"settled: caught at {settled}"
+        tree = trees.get()
+        try:
+            result = _outcome(fault, tree, recorded, budget_s)
+        finally:
+            trees.put(tree)
+        change = f"{fault.expression!r}: {fault.before} -> {fault.after}"
+        print(f"{fault.key:4} {fault.function}: {change}: {result}", flush=True)
+        return result
+
+    faults = [fault for fault in read_faults() if not keys or fault.key in keys]
+    outcomes = read_outcomes(commit)
+    with ThreadPoolExecutor(jobs) as pool:
+        for fault, result in zip(faults, pool.map(outcome, faults), strict=True):
+            outcomes[str(fault.key)] = result
+            _outcomes_file(commit).write_text(json.dumps(outcomes, indent=1))
+    print(summary(outcomes.values()))
+
+
+def _outcomes_file(commit: str) -> Path:
+    return WORK / f"{commit_name(commit)}-outcomes.json"
+
+
+def read_outcomes(commit: str) -> Outcomes:
+    """Return the outcomes that are kept of a commit."""
+    file = _outcomes_file(commit)
+    outcomes: Outcomes = json.loads(file.read_text()) if file.exists() else {}
+    return outcomes
+
+
+def is_caught(outcome: str) -> bool:
+    """Return whether an outcome says that tests catch the fault."""
+    return outcome.startswith(("caught", "settled"))
+
+
+def _outcome(fault: Fault, tree: Path, recorded: Recorded, budget_s: float) -> str:
+    found = place(fault, functions(tree))
+    if found is None:
+        return "absent"
+    function, candidate = found
+    source = function.file.read_bytes()
+    function.file.write_bytes(changed(source, candidate, fault.after))
+    tests = _in_turn(recorded.reached.get(fault.key, ()), recorded.seconds)
+    done = 0
+    spent = 0.0
+    try:
+        for part in _parts(tests):
+            expected = sum(map(recorded.seconds.__getitem__, part))
+            spent += expected
+            if done and spent > budget_s:
+                return f"survived the first {done} of {len(tests)} tests"
+            code = _run_part(tree, part, 60.0 + 10.0 * expected)
+            if code not in (0, 5):
+                return f"caught by one of {part[0]} ... {part[-1]}{' (hangs)' if code is None else ''}"
+            done += len(part)
+    finally:
+        function.file.write_bytes(source)
+    return f"survived {len(tests)} tests"
+
+
+def _in_turn(tests: Sequence[str], seconds: Mapping[str, float]) -> list[str]:
+    """Return the quickest test of each file, then the second of each, and so on: they differ the most."""
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for test in sorted(tests, key=seconds.__getitem__):
+        by_file[test.partition("::")[0]].append(test)
+    turns = [(k, seconds[test], test) for of_file in by_file.values() for k, test in enumerate(of_file)]
+    return [test for *_, test in sorted(turns)]
+
+
+def _parts(tests: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield tests in groups, each twice as large as the one before."""
+    begin, size = 0, 20
+    while begin < len(tests):
+        yield tests[begin : begin + size]
+        begin, size = begin + size, 2 * size
+
+
+def _run_part(tree: Path, tests: Sequence[str], limit_s: float) -> int | None:
+    """Run tests up to the first failure; whole files where a name of a test is not known any more."""
+    code = run_tests(tree, ["-x", *tests], limit_s)
+    if code == pytest.ExitCode.USAGE_ERROR:
+        files = dict.fromkeys(test.partition("::")[0] for test in tests)
+        return run_tests(tree, ["-x", *files], 10.0 * limit_s)
+    return code
+
+
+def summary(outcomes: Iterable[str]) -> str:
+    """Return the counts of outcomes."""
+    counts = Counter(outcome.split()[0].strip(":") for outcome in outcomes)
+    return ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+
+
+def compare(old: str, new: str) -> bool:
+    """Print what the tests of two commits catch; return whether the new ones catch all that the old ones do.
+
+    A fault that the new tests catch needs no outcome of the old ones.
+    """
+    placed = [_placed(commit) for commit in (old, new)]
+    before, after = (read_outcomes(commit) for commit in (old, new))
+    shared = [fault for fault in read_faults() if all(fault.key in keys for keys in placed)]
+    results = {fault: after.get(str(fault.key), "not run") for fault in shared}
+    print(f"{len(shared)} faults can be placed in both; {new}: {summary(results.values())}")
+    is_as_good = True
+    for fault, result in results.items():
+        if is_caught(result) or fault.equivalent:
+            continue
+        earlier = before.get(str(fault.key), "not run")
+        is_as_good &= earlier.startswith("survived")
+        print(f"{fault.key} {fault.function} {fault.expression!r}: {old} {earlier}; {new} {result}")
+    return is_as_good
+
+
+def _placed(commit: str) -> dict[int, tuple[Function, Candidate]]:
+    known = functions(copy_of(commit, f"{commit_name(commit)}-placed"))
+    return {fault.key: found for fault in read_faults() if (found := place(fault, known))}
