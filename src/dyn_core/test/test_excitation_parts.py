@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from excitation_robots import QUICK, joint, limit, robot_of
@@ -16,7 +18,7 @@ from dyn_core.excitation.excitation_settings import CLEARANCE, CoordinateBox, co
 from dyn_core.excitation.motion_limits import drive_torques, motion_limits
 from dyn_core.excitation.optimisation_problem import Problem, Series, problem
 from dyn_core.excitation.rest_position import Margin, margins, refuse_beyond
-from dyn_core.excitation.trajectory_search import Keeper
+from dyn_core.excitation.trajectory_search import EFFORT_ROOM, Keeper
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +133,16 @@ def test_motions_beyond_limits_are_changed_to_keep_them(robot, task: Problem, se
 def test_motions_within_limits_are_unchanged(task: Problem) -> None:
     coefficients = random_coefficients(task, 1, 1e-3)
     np.testing.assert_array_equal(Keeper(task).kept(coefficients), coefficients)
+
+
+@pytest.mark.parametrize(("room", "is_kept"), [(0.5, False), (1.5, True)])
+def test_some_torque_is_left_between_the_samples(task: Problem, room: float, is_kept: bool) -> None:
+    """The limits are above the torques by a part of `EFFORT_ROOM`; the motions are slow and in no box."""
+    coefficients = random_coefficients(task, 1, 1e-3)
+    keeper = Keeper(replace(task, boxes=()))
+    needed = task.torques.needed(*task.series.at(keeper._basis, coefficients)).max(axis=0)
+    limits = replace(task.limits, effort=needed * (1.0 + room * EFFORT_ROOM))
+    assert Keeper(replace(task, boxes=(), limits=limits))._allowed(coefficients) is is_kept
 
 
 def test_a_motion_beyond_limits_is_refused(robot: dyn_core.Robot, task: Problem) -> None:
