@@ -8,8 +8,8 @@ equivalent (it changes no result) or settled (caught at another commit, and not 
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -85,7 +85,7 @@ def _outcome(fault: Fault, tree: Path, recorded: Recorded, budget_s: float) -> s
     function, candidate = found
     source = function.file.read_bytes()
     function.file.write_bytes(changed(source, candidate, fault.after))
-    tests = _in_turn(recorded.reached.get(fault.key, ()), recorded.seconds)
+    tests = _in_turn(fault.key, recorded)
     done = 0
     spent = 0.0
     try:
@@ -103,13 +103,11 @@ def _outcome(fault: Fault, tree: Path, recorded: Recorded, budget_s: float) -> s
     return f"survived {len(tests)} tests"
 
 
-def _in_turn(tests: Sequence[str], seconds: Mapping[str, float]) -> list[str]:
-    """Return the quickest test of each file, then the second of each, and so on: they differ the most."""
-    by_file: dict[str, list[str]] = defaultdict(list)
-    for test in sorted(tests, key=seconds.__getitem__):
-        by_file[test.partition("::")[0]].append(test)
-    turns = [(k, seconds[test], test) for of_file in by_file.values() for k, test in enumerate(of_file)]
-    return [test for *_, test in sorted(turns)]
+def _in_turn(key: int, recorded: Recorded) -> list[str]:
+    """Return the tests that reach a fault, with those first that reach few other faults, and are quick."""
+    reached = Counter(test for tests in recorded.reached.values() for test in tests)
+    tests = recorded.reached.get(key, ())
+    return sorted(tests, key=lambda test: (reached[test], recorded.seconds[test]))
 
 
 def _parts(tests: Sequence[str]) -> Iterator[Sequence[str]]:

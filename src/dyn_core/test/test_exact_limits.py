@@ -123,7 +123,7 @@ def test_a_torque_is_wrong_from_a_gain_on() -> None:
 def test_a_link_without_mass_and_inertia_is_no_finding() -> None:
     nothing = 'ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"'
     text = CLEAN.replace(SLIDER, nothing).replace('<mass value="0.5"/>', '<mass value="0"/>')
-    codes = {finding.detail.code for finding in dyn_core.check_robot(dyn_core.load_robot(text))}
+    codes = {finding.detail.code for finding in dyn_core.check_robot(text)}
     assert not {code for code in codes if code.startswith("inertia-")}
 
 
