@@ -17,6 +17,7 @@ from refusals import refused, replaced, summary
 
 import dyn_core
 from dyn_core import Severity, check_robot
+from dyn_core.check.subject import tried_positions
 
 
 def test_par_files_get_the_checks_that_apply() -> None:
@@ -229,3 +230,13 @@ def test_joint_combinations_without_inertia_and_impossible_inertia_matrices() ->
     found = check_robot(replaced(CLEAN.replace("<visual/>", ""), *changes))[0]
     assert (found.severity, found.code) == (Severity.ERROR, "inertia-matrix-indefinite")
     assert "elbow" in found.names
+
+
+def test_positions_that_are_tried_are_at_limits_and_at_quarter_turns() -> None:
+    q = tried_positions(dyn_core.load_robot(CLEAN), 200)
+    assert q[0].tolist() == [0.0, 0.0, 0.0]
+    shoulder, _, slide = q[100:].T
+    quarter = 0.5 * np.pi
+    assert set(shoulder) == {-2.0, -quarter, 0.0, quarter, 2.0}
+    assert set(slide) == {0.0, 0.1}
+    assert (np.abs(q[:100]) <= [2.0, 2.5, 0.1]).all()
