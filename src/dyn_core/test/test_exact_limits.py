@@ -25,6 +25,7 @@ from dyn_core.identification.output.identification_result import BINS, FEWEST, _
 from dyn_core.logs.log import Unit
 from dyn_core.logs.readers.matlab import LARGEST, _count
 from dyn_core.logs.repair.column_anomalies import unwrapped
+from dyn_core.logs.repair.time_stamps import MOST_BACK, _forwards
 from dyn_core.robot.joint_coupling import range_of_leader
 from dyn_core.robot.joints import Mimic
 from dyn_core.robot.mdh_table import length_text
@@ -38,6 +39,18 @@ def test_a_jump_is_less_than_a_quarter_from_a_turn(step: float, is_jump: bool) -
     values, count, turn = unwrapped(np.array([0.0, step]), Unit("counts", 1.0, "counts"), None)
     assert (count, turn) == ((1, 4096.0) if is_jump else (0, 0.0))
     assert values.tolist() == [0.0, step - turn]
+
+
+def test_the_most_stamps_that_may_step_back() -> None:
+    """Three of ten steps may, four may not."""
+    assert MOST_BACK * 10.0 == 3.0
+    late = 0.01 * np.array([0, 2, 1, 4, 3, 6, 5, 7, 8, 9, 10])
+    time, values = _forwards(late, late[:, None].copy(), lambda severity, message: None, True)
+    np.testing.assert_allclose(time, 0.01 * np.arange(11))
+    np.testing.assert_array_equal(values[:, 0], time)
+    late[[7, 8]] = late[[8, 7]]
+    with refused("time-backwards", count=4, steps=10):
+        _forwards(late, late[:, None].copy(), lambda severity, message: None, True)
 
 
 @pytest.mark.parametrize("count", [FEWEST - 1, FEWEST])
