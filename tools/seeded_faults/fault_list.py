@@ -67,7 +67,8 @@ class Function:
 class Fault:
     """A fault, described so that it can be found in another commit.
 
-    `equivalent` says why the fault changes no result; it is empty where it changes some.
+    `equivalent` says why the fault changes no result; it is empty where it changes some. `caught_by` is a
+    test that catches it; it is empty where none is known.
     """
 
     key: int
@@ -81,6 +82,7 @@ class Fault:
     before: str
     after: str
     equivalent: str = ""
+    caught_by: str = ""
 
 
 # Where faults can be.

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
-from fault_list import Candidate, Fault, Function, changed, functions, place, read_faults
-from recorded_tests import WORK, Recorded, commit_name, copy_of, read_recorded, run_tests
+from fault_list import Candidate, Fault, Function, changed, functions, place, read_faults, write_faults
+from recorded_tests import WORK, Recorded, commit_name, copy_of, failed_test, read_recorded, run_tests
 
 Outcomes = dict[str, str]
 """Outcomes of faults by their keys, as they are kept in JSON."""
 
 
 def run(commit: str, keys: Sequence[int], jobs: int, budget_s: float, settled: str | None) -> None:
-    """Run the tests that reach each fault, keep the outcomes and print them.
+    """Run tests with each fault, keep the outcomes and print them.
+
+    A test that is known to catch a fault comes first, then the recorded tests that reach the fault.
 
     Args:
-        commit: its tests have been recorded.
+        commit: the commit; its tests need not be recorded.
         keys: the faults to try; none means all.
         jobs: how many are tried at once.
         budget_s: seconds of tests for a fault.
@@ -54,12 +57,24 @@ def run(commit: str, keys: Sequence[int], jobs: int, budget_s: float, settled: s
         return result
 
     faults = [fault for fault in read_faults() if not keys or fault.key in keys]
+    _check_without_fault(copy_of(commit, f"{name}-clean"), {fault.caught_by for fault in faults} - {""})
     outcomes = read_outcomes(commit)
     with ThreadPoolExecutor(jobs) as pool:
         for fault, result in zip(faults, pool.map(outcome, faults), strict=True):
             outcomes[str(fault.key)] = result
             _outcomes_file(commit).write_text(json.dumps(outcomes, indent=1))
     print(summary(outcomes.values()))
+
+
+def _check_without_fault(tree: Path, tests: Collection[str]) -> None:
+    """End the program where a test that is known to catch a fault fails without it."""
+    if tests and (code := run_tests(tree, sorted(_present(tree, tests)), 3600.0)):
+        raise SystemExit(f"tests fail without a fault, with exit code {code}: see {tree / 'pytest.log'}")
+
+
+def _present(tree: Path, tests: Iterable[str]) -> list[str]:
+    """Return the tests whose files are in a tree."""
+    return [test for test in tests if test and (tree / test.partition("::")[0]).exists()]
 
 
 def _outcomes_file(commit: str) -> Path:
@@ -85,37 +100,41 @@ def _outcome(fault: Fault, tree: Path, recorded: Recorded, budget_s: float) -> s
     function, candidate = found
     source = function.file.read_bytes()
     function.file.write_bytes(changed(source, candidate, fault.after))
-    tests = _in_turn(fault.key, recorded)
+    tests = _in_turn(fault, recorded, tree)
     done = 0
     spent = 0.0
     try:
         for part in _parts(tests):
-            expected = sum(map(recorded.seconds.__getitem__, part))
+            expected = sum(recorded.seconds.get(test, 0.0) for test in part)
             spent += expected
             if done and spent > budget_s:
                 return f"survived the first {done} of {len(tests)} tests"
             code = _run_part(tree, part, 60.0 + 10.0 * expected)
             if code not in (0, 5):
-                return f"caught by one of {part[0]} ... {part[-1]}{' (hangs)' if code is None else ''}"
+                return f"caught by {failed_test(tree) or part}" + (" (hangs)" if code is None else "")
             done += len(part)
     finally:
         function.file.write_bytes(source)
     return f"survived {len(tests)} tests"
 
 
-def _in_turn(key: int, recorded: Recorded) -> list[str]:
-    """Return the tests that reach a fault, with those first that reach few other faults, and are quick."""
+def _in_turn(fault: Fault, recorded: Recorded, tree: Path) -> list[str]:
+    """Return the test that is known to catch a fault, then those that reach it.
+
+    Of these, tests that reach few other faults and are quick come first.
+    """
     reached = Counter(test for tests in recorded.reached.values() for test in tests)
-    tests = recorded.reached.get(key, ())
-    return sorted(tests, key=lambda test: (reached[test], recorded.seconds[test]))
+    tests = recorded.reached.get(fault.key, ())
+    known = _present(tree, [fault.caught_by])
+    return known + sorted(tests, key=lambda test: (reached[test], recorded.seconds[test]))
 
 
 def _parts(tests: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield tests in groups, each twice as large as the one before."""
-    begin, size = 0, 20
+    """Yield the first test alone, then groups that are each twice as large as the one before."""
+    begin, size = 0, 1
     while begin < len(tests):
         yield tests[begin : begin + size]
-        begin, size = begin + size, 2 * size
+        begin, size = begin + size, max(20, 2 * size)
 
 
 def _run_part(tree: Path, tests: Sequence[str], limit_s: float) -> int | None:
@@ -125,6 +144,16 @@ def _run_part(tree: Path, tests: Sequence[str], limit_s: float) -> int | None:
         files = dict.fromkeys(test.partition("::")[0] for test in tests)
         return run_tests(tree, ["-x", *files], 10.0 * limit_s)
     return code
+
+
+def learn(commit: str) -> None:
+    """Keep the tests that catch faults, by the outcomes of a commit, in the list of faults."""
+    found = {
+        key: text.removeprefix("caught by ") for key, text in read_outcomes(commit).items() if "::" in text
+    }
+    write_faults(
+        [replace(fault, caught_by=found.get(str(fault.key), fault.caught_by)) for fault in read_faults()]
+    )
 
 
 def summary(outcomes: Iterable[str]) -> str:

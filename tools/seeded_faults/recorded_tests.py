@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -63,7 +64,7 @@ def run_tests(tree: Path, arguments: Sequence[str], limit_s: float, **variables:
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
         *("-m", "not exhaustive", "-W", "ignore::pytest.PytestUnknownMarkWarning", *arguments),
     ]
-    with (tree / "pytest.log").open("ab") as log:
+    with (tree / "pytest.log").open("wb") as log:
         process = subprocess.Popen(
             command,
             cwd=tree,
@@ -85,6 +86,13 @@ def run_tests(tree: Path, arguments: Sequence[str], limit_s: float, **variables:
             process.wait()
 
 
+def failed_test(tree: Path) -> str:
+    """Return the test that failed last in a tree; empty where none is known."""
+    log = (tree / "pytest.log").read_text(errors="replace")
+    found: list[str] = re.findall(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", log, re.MULTILINE)
+    return found[-1] if found else ""
+
+
 # Which tests reach a fault.
 
 
@@ -104,7 +112,9 @@ class Recorded:
 
 
 def read_recorded(commit: str) -> Recorded:
-    """Return what `record` has written of a commit."""
+    """Return what `record` has written of a commit; nothing where it has not been recorded."""
+    if not _recorded_file(commit).exists():
+        return Recorded({}, (), {})
     entries = json.loads(_recorded_file(commit).read_text())
     reached = {int(key): tests for key, tests in entries["reached"].items()}
     return Recorded(entries["seconds"], entries["failing"], reached)
