@@ -14,8 +14,10 @@ from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, SLIDER_CRANK, SLIDER_CRANK_SI
 from refusals import refusal, refused, refused_command
 
 import dyn_core as dyn
+from dyn_core.algorithms.loops import constraints
 from dyn_core.algorithms.loops.loop_structure import geometry_of
 from dyn_core.algorithms.loops.passive_joint_positions import same_side
+from dyn_core.robot.mdh.cut_frames import cut_joints
 
 TURN = 2.0 * math.pi
 CRANK, COUPLER, ROCKER, GROUND = 0.15, 0.5, 0.35, 0.5
@@ -155,3 +157,22 @@ def test_closed_forms_ignore_turns() -> None:
             dyn.explicit_positions(model.robot, wrong)  # type: ignore[arg-type]
     with refused("argument-shape", argument="q"):
         model.solve_loops(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_the_opening_of_a_weld_is_the_angle_between_its_sides(axis: int) -> None:
+    """A joint turns an arm about the weld, about one of its axes."""
+    way = " ".join(str(int(k == axis)) for k in range(3))
+    text = (
+        '<robot name="welded"><link name="base"/><link name="arm"/><joint name="j" type="continuous">'
+        f'<parent link="base"/><child link="arm"/><axis xyz="{way}"/></joint></robot>'
+    )
+    weld = {"name": "weld", "type": "fixed", "parent": {"link": "base"}, "child": {"link": "arm"}}
+    robot = dyn.load_robot(text, loops={"loops": [weld], "passive": ["j"]})
+    (cut,) = cut_joints(robot)
+    for angle in (-0.4, 0.3):
+        errors, others = constraints.opening(robot, cut, [angle])
+        assert errors[:3] == [0.0, 0.0, 0.0]
+        # The frame of the weld is turned by quarters.
+        np.testing.assert_allclose(np.sort(np.abs(errors[3:])), [0.0, 0.0, abs(math.sin(angle))], atol=1e-15)
+        np.testing.assert_allclose(others, [1.0 - math.cos(angle)], atol=1e-15)
