@@ -58,11 +58,11 @@ def run(commit: str, keys: Sequence[int], jobs: int, budget_s: float, settled: s
 
     faults = [fault for fault in read_faults() if not keys or fault.key in keys]
     _check_without_fault(copy_of(commit, f"{name}-clean"), {fault.caught_by for fault in faults} - {""})
-    outcomes = read_outcomes(commit)
+    outcomes, target = read_outcomes(commit), _outcomes_file(commit)
     with ThreadPoolExecutor(jobs) as pool:
         for fault, result in zip(faults, pool.map(outcome, faults), strict=True):
             outcomes[str(fault.key)] = result
-            _outcomes_file(commit).write_text(json.dumps(outcomes, indent=1))
+            target.write_text(json.dumps(outcomes, indent=1))
     print(summary(outcomes.values()))
 
 
