@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from checked_robot import CLEAN, SLIDER
-from excited import robot_of, two_links
+from excitation_robots import robot_of, two_links
 from refusals import refused
 
 import dyn_core
