@@ -31,6 +31,7 @@ from refusals import refused
 from robots import example
 
 import dyn_core
+from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
 from dyn_core.algorithms.base_parameters.torque_effects import cross_inertia
 
 FILES = descriptions()
@@ -250,3 +251,7 @@ def test_the_inertia_between_two_twists() -> None:
     S = np.cross(np.eye(3), MS)  # v S = v x MS
     inertia = np.block([[M * np.eye(3), S.T], [S, J]])
     np.testing.assert_allclose(cross_inertia(a, b) @ K, a @ inertia @ b[0], rtol=1e-12)
+
+
+def test_columns_of_zeros_are_not_independent() -> None:
+    assert dependent_columns(np.zeros((4, 2))).columns == ()
