@@ -32,6 +32,7 @@ CHECKS: dict[str, tuple[tuple[str, ...], ...]] = {
     "types": (
         ("mypy", "-p", "dyn_core", "-p", "dyn_nodes"),
         ("mypy", "tools/workspace/__main__.py", "tools/lint.py"),
+        ("mypy", "tools/seeded_faults/__main__.py"),
     ),
     "spelling": (("codespell_lib", *TEXT),),
 }

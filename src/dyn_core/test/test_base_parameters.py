@@ -31,6 +31,8 @@ from refusals import refused
 from robots import example
 
 import dyn_core
+from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
+from dyn_core.algorithms.base_parameters.torque_effects import cross_inertia
 
 FILES = descriptions()
 ANGLE = math.pi / 2
@@ -238,3 +240,18 @@ def test_symbols_of_rx90_are_those_of_the_seeds() -> None:
     assert any(text.startswith("XXR4 = ") and "(r5**2 - d5**2)*M5" in text for text in panda)
     with refused("symbols-need-symbolic-method"):
         dyn_core.base_parameters(robot_of(RX90), "numeric", symbols=True)
+
+
+def test_the_inertia_between_two_twists() -> None:
+    """It is a product with the spatial inertia about the origin, which has ten parameters."""
+    random = np.random.default_rng(0)
+    a, b, K = random.normal(size=(4, 6)), random.normal(size=(1, 6)), random.normal(size=10)
+    XX, XY, XZ, YY, YZ, ZZ, *MS, M = K
+    J = np.array([[XX, XY, XZ], [XY, YY, YZ], [XZ, YZ, ZZ]])
+    S = np.cross(np.eye(3), MS)  # v S = v x MS
+    inertia = np.block([[M * np.eye(3), S.T], [S, J]])
+    np.testing.assert_allclose(cross_inertia(a, b) @ K, a @ inertia @ b[0], rtol=1e-12)
+
+
+def test_columns_of_zeros_are_not_independent() -> None:
+    assert dependent_columns(np.zeros((4, 2))).columns == ()

@@ -7,6 +7,7 @@ import re
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from refusals import refused, replaced, summary
 
 import dyn_core
 from dyn_core import Severity, check_robot
+from dyn_core.check.axes_and_angles import roundings_of
+from dyn_core.check.subject import tried_positions
 
 
 def test_par_files_get_the_checks_that_apply() -> None:
@@ -229,3 +232,23 @@ def test_joint_combinations_without_inertia_and_impossible_inertia_matrices() ->
     found = check_robot(replaced(CLEAN.replace("<visual/>", ""), *changes))[0]
     assert (found.severity, found.code) == (Severity.ERROR, "inertia-matrix-indefinite")
     assert "elbow" in found.names
+
+
+def test_positions_that_are_tried_are_at_limits_and_at_quarter_turns() -> None:
+    q = tried_positions(dyn_core.load_robot(CLEAN), 200)
+    assert q[0].tolist() == [0.0, 0.0, 0.0]
+    shoulder, _, slide = q[100:].T
+    quarter = 0.5 * np.pi
+    assert set(shoulder) == {-2.0, -quarter, 0.0, quarter, 2.0}
+    assert set(slide) == {0.0, 0.1}
+    assert (np.abs(q[:100]) <= [2.0, 2.5, 0.1]).all()
+
+
+@pytest.mark.parametrize(
+    ("word", "is_rounded"),
+    [("1.57", True), ("1.571", True), ("-2.36", True), ("2.35", True), ("2.34", False), ("1.58", False)],
+)
+def test_angles_that_look_rounded_to_the_nearest_or_cut(word: str, is_rounded: bool) -> None:
+    joint = SimpleNamespace(origin=SimpleNamespace(rpy=(float(word),), rpy_words=(word,)))
+    exact = (2 if abs(float(word)) < 2.0 else 3) * np.pi / (4.0 if word[0] != "-" else -4.0)
+    assert list(roundings_of(joint)) == ([(word, pytest.approx(exact))] if is_rounded else [])

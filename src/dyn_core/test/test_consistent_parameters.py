@@ -175,3 +175,21 @@ def test_the_weight_of_the_prior_matters_where_little_is_measured() -> None:
     found = [identified(EXPECTED, replace(moved), weight)[3].standard for weight in (1e-2, 1e2)]
     far = [np.abs(bodies - expected_bodies(EXPECTED)[0]).mean() for bodies in found]
     assert far[1] < 0.7 * far[0]
+
+
+def test_slopes_of_the_objective_are_those_of_its_value() -> None:
+    """A body, a parameter that cannot be negative and one that can."""
+    random = np.random.default_rng(0)
+    W = random.normal(size=(20, 12))
+    held = np.array([True, False])
+    prior = physical.Prior(
+        np.zeros((1, 10)), 0.3, np.ones(2), np.array([2.0, 30.0]), held, np.array([1.0, -0.5])
+    )
+    objective = physical._Objective(W.T @ W, random.normal(size=12), prior)
+    y = np.concatenate([physical._UNIT + 0.1 * random.normal(size=10), [0.7, 0.4]])
+    T, gradient, _ = objective.derivatives(y)
+    for k in range(12):
+        h = 1e-5 * T[:, k]
+        assert (objective.value(y + h) - objective.value(y - h)) / 2e-5 == pytest.approx(
+            gradient[k], rel=1e-6
+        )

@@ -15,7 +15,14 @@ from simulated_truth import SEVEN, SIX, arm, arm_urdf, exact_motion, measured, w
 
 import dyn_core
 from dyn_core.core.findings import Finding, Severity
-from dyn_core.identification.diagnosis.signal_diagnosis import delay, diagnosis, earlier
+from dyn_core.identification.diagnosis.signal_diagnosis import (
+    Delay,
+    _of_single_joints,
+    delay,
+    diagnosis,
+    earlier,
+)
+from dyn_core.identification.diagnosis.signal_hypotheses import Evidence
 from dyn_core.identification.diagnosis.wrong_signals import effort_scale_findings
 from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
@@ -160,6 +167,18 @@ def test_one_late_joint_is_named(milliseconds: int) -> None:
         code = "torque-late" if milliseconds > 0 else "torque-early"
         finding = only(found_in(base, late), [joint], code)
         assert finding.values["delay"] == pytest.approx(1e-3 * milliseconds, abs=1e-3)
+
+
+@pytest.mark.parametrize("guess", [0.014, 0.028])
+def test_the_delay_of_a_joint_is_found_near_a_guess(guess: float) -> None:
+    base, moved = of_arm("six")
+    late = with_torque(moved, 3, partial(np.roll, shift=20))
+    found = Delay(0.0, 1e-4, at(3, guess, moved.dof, 0.0), np.full(moved.dof, 1e-5), 0.0)
+    evidence = Evidence(Equations(late, base), (FrictionModel(),) * moved.dof)
+    ((joint, value, _, explained),) = _of_single_joints(evidence, found)
+    assert joint == 3
+    assert value == pytest.approx(0.02, abs=1.5e-3)
+    assert explained > 0.0
 
 
 def test_two_late_joints_are_named() -> None:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dyn_core.algorithms.loops.continuation import Scales, follow, newton
+from dyn_core.algorithms.loops.continuation import ADVANCE, TANGENT, Scales, follow, newton
 from dyn_core.algorithms.loops.redundancy import Block, block_triangular, factorised
 from dyn_core.codegen.python_backend import PythonFunction, python_source
 from dyn_core.codegen.traced_program import Program, trace
-from dyn_core.symbolic.elimination import inverse, solved
+from dyn_core.symbolic.elimination import determinant, inverse, solved
 from dyn_core.symbolic.expression_graph import Expr, Graph, Op, needed, operation_counts
 from dyn_core.symbolic.scalar import KnownAngle, cos, larger, sign, sin
 
@@ -30,6 +30,17 @@ def run(of: Program, A: np.ndarray, b: np.ndarray) -> np.ndarray:
     out = np.empty(b.shape)
     PythonFunction(lambda: of, of.shape).into(A.reshape(*b.shape[:-1], -1), b, out)
     return out
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_determinants_are_those_of_numpy(n: int) -> None:
+    A = np.random.default_rng(n).standard_normal((n, n))
+    assert determinant(A.tolist()) == pytest.approx(np.linalg.det(A), rel=1e-12)
+
+
+def test_the_largest_entry_of_a_full_column_is_the_pivot() -> None:
+    x = solved([[1e-20, 1.0], [1.0, 1.0]], [[1.0], [2.0]])
+    np.testing.assert_allclose(x, [[1.0], [1.0]], rtol=1e-15)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
@@ -222,3 +233,16 @@ def test_newton_corrections_are_small_and_leave_no_residual() -> None:
     assert newton(circle_step, [0.2], [0.0], SCALES, 0.7) is None
     assert newton(circle_step, [0.2], [0.0], SCALES, 0.9) == pytest.approx([math.asin(0.2)], abs=1e-15)
     assert newton(unsatisfied, [0.2], [0.2], SCALES, 1.0) is None
+
+
+def test_a_long_line_is_followed_in_short_steps() -> None:
+    """The unknown changes little, so that nothing else limits the steps."""
+    visited = [0.0]
+
+    def step(given: Sequence[float], x: Sequence[float]) -> tuple[list[float], list[float]]:
+        visited.append(given[0])
+        return [0.01 * given[0] - x[0]], []
+
+    assert follow(step, ([0.0], [0.0]), [3.0], SCALES) == pytest.approx([0.03])
+    assert visited[-1] == 3.0
+    assert np.diff(visited).max() <= ADVANCE * (1.0 + TANGENT)

@@ -16,9 +16,14 @@ import dyn_core
 from dyn_core.identification.diagnosis.reliability import whiteness
 from dyn_core.identification.estimators import least_squares, standard_deviations
 from dyn_core.identification.estimators.estimation import huber_weights, reweighted, total_least_squares
-from dyn_core.identification.estimators.least_squares import Factors, factors, ordinary, weighted
+from dyn_core.identification.estimators.least_squares import Factors, Solution, factors, ordinary, weighted
 from dyn_core.identification.estimators.simulation_estimators import instrumental
-from dyn_core.identification.estimators.standard_deviations import deviations, residual_rows, residuals
+from dyn_core.identification.estimators.standard_deviations import (
+    deviations,
+    information_rows,
+    residual_rows,
+    residuals,
+)
 from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.friction.friction_selection import Rows
 from dyn_core.identification.online.recursive_estimator import RecursiveEstimate, RecursiveEstimator
@@ -382,3 +387,16 @@ def test_too_few_residuals_give_no_result() -> None:
     left = Decimation(5).of(np.random.default_rng(0).normal(size=(600, 2)))
     assert np.isnan(white(left, Decimation(5))).all()
     assert np.isnan(white(0.0 * left, Decimation(1))).all()
+
+
+def test_rows_of_an_estimate_give_its_part_to_parameters_that_no_equation_tells_apart() -> None:
+    """The third column is twice the first one and three times the second one, of much smaller numbers."""
+    random = np.random.default_rng(0)
+    W = random.normal(size=(9, 3)) * [100.0, 0.01, 1.0]
+    W[:, 2] = 2.0 * W[:, 0] + 3.0 * W[:, 1]
+    kept, x = np.array([True, True, False]), np.array([0.5, -4.0, 0.0])
+    R = np.zeros((3, 3))
+    R[:2, :2] = np.linalg.qr(W[:, :2])[1]
+    rows = information_rows(Solution(x, np.ones(1), R, kept, 1.0), np.column_stack([W, W @ x]))
+    np.testing.assert_allclose(rows[:, :3], R[:2, :2] @ [[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]], rtol=1e-9)
+    np.testing.assert_allclose(rows[:, 3], R[:2, :2] @ x[:2])

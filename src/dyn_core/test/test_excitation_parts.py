@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from excitation_robots import QUICK, joint, limit, robot_of
+from excitation_robots import QUICK, joint, limit, robot_of, two_links
 from refusals import refused
 
 import dyn_core
@@ -15,8 +17,8 @@ from dyn_core.excitation.condition_number import gram, parameter_columns, scaled
 from dyn_core.excitation.excitation_settings import CLEARANCE, CoordinateBox, coordinate_boxes
 from dyn_core.excitation.motion_limits import drive_torques, motion_limits
 from dyn_core.excitation.optimisation_problem import Problem, Series, problem
-from dyn_core.excitation.rest_position import Margin, margins, refuse_beyond
-from dyn_core.excitation.trajectory_search import Keeper
+from dyn_core.excitation.rest_position import Margin, margins, refuse_beyond, rest_position
+from dyn_core.excitation.trajectory_search import EFFORT_ROOM, Keeper
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +135,16 @@ def test_motions_within_limits_are_unchanged(task: Problem) -> None:
     np.testing.assert_array_equal(Keeper(task).kept(coefficients), coefficients)
 
 
+@pytest.mark.parametrize(("room", "is_kept"), [(0.5, False), (1.5, True)])
+def test_some_torque_is_left_between_the_samples(task: Problem, room: float, is_kept: bool) -> None:
+    """The limits are above the torques by a part of `EFFORT_ROOM`; the motions are slow and in no box."""
+    coefficients = random_coefficients(task, 1, 1e-3)
+    keeper = Keeper(replace(task, boxes=()))
+    needed = task.torques.needed(*task.series.at(keeper._basis, coefficients)).max(axis=0)
+    limits = replace(task.limits, effort=needed * (1.0 + room * EFFORT_ROOM))
+    assert Keeper(replace(task, boxes=(), limits=limits))._allowed(coefficients) is is_kept
+
+
 def test_a_motion_beyond_limits_is_refused(robot: dyn_core.Robot, task: Problem) -> None:
     coefficients = np.zeros_like(task.scales)
     coefficients[0] = [0.0, 1e-3]
@@ -205,3 +217,16 @@ def test_columns_agree_with_the_regressor(robot: dyn_core.Robot, task: Problem) 
     np.testing.assert_allclose(W @ np.linalg.lstsq(W, tau, rcond=None)[0], tau, atol=1e-9)
     np.testing.assert_allclose(gram(columns, Motion(q, qd, qdd)), W.T @ W, atol=1e-9)
     assert np.linalg.matrix_rank(W) == len(columns.names)
+
+
+def test_a_motion_does_not_begin_in_a_box() -> None:
+    """The box holds the middle of the ranges, which is also where all joints are at 0."""
+    robot = two_links()
+    limits = motion_limits(robot, ExcitationSettings())
+    box = CoordinateBox("middle", np.array([0, 1]), np.full(2, -0.2), np.full(2, 0.3))
+    torques = drive_torques(robot)
+    assert rest_position(None, limits, torques, (), 0)[0].tolist() == [0.0, 0.0]
+    found, message = rest_position(None, limits, torques, (box,), 0)
+    assert not box.holds(found)
+    assert message is not None
+    assert message.code == "start-at-random"

@@ -18,6 +18,7 @@ from dyn_core import ActuatorLimit, ActuatorLimits, Robot, SampledMotion, Torque
 from dyn_core.feasibility.actuator_limits import described_limit
 from dyn_core.feasibility.assessment import Assessment, assess_motion, rms
 from dyn_core.feasibility.limit_violations import RatedTorques, greatest_rate
+from dyn_core.feasibility.trajectory_governor import ReferencePositions
 
 RX90 = ROBOTS / "rx90.urdf"
 AXES = (2, 1, 1, 2, 1, 2)
@@ -233,3 +234,23 @@ def test_robots_with_loops_agree_with_the_model(name: str) -> None:
     for hurry in HURRIED:
         hurried = assess_motion(loops, found.motion.slower(1.0 / hurry), found.limits)
         assert hurried.factor == pytest.approx(hurry * found.factor, rel=1e-12)
+
+
+@pytest.mark.parametrize(("period", "span"), [(0.02, 0.02), (0.004, 0.01)])
+def test_mean_velocities_of_the_last_references(period: float, span: float) -> None:
+    """Between two references the positions are on a line."""
+
+    def at(t: float) -> np.ndarray:
+        return np.array([math.sin(t), 2.0 * t])
+
+    positions = ReferencePositions()
+    positions.begin(5.0, at(5.0), np.zeros(2))
+    times = 5.0 + period * np.arange(1, 11)
+    for t in times.tolist():
+        positions.append(t, at(t))
+    found, before, middle, after = positions.change()
+    assert found == pytest.approx(span)
+    first, last = at(times[-1] - 2.0 * span), at(times[-1])
+    np.testing.assert_allclose(middle, at(times[-1] - span), atol=1e-5)
+    np.testing.assert_allclose(before, (middle - first) / span, atol=1e-3)
+    np.testing.assert_allclose(after, (last - middle) / span, atol=1e-9)

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from depth import some
 from excitation_robots import joint, limit, robot_of
+from five_bar import five_bar
 from refusals import refused, replaced
 from robots import ROBOTS, example, loop_robot
 
 import dyn_core
-from dyn_core.control.trajectories.fourier_motion import FourierMotion, rich_motion
+from dyn_core.control.trajectories.fourier_motion import ClosedMotions, FourierMotion, rich_motion
 from dyn_core.control.trajectories.piecewise_polynomials import Motion
 
 
@@ -153,3 +154,18 @@ def test_a_motion_is_extrapolated_with_its_acceleration() -> None:
         q, qd, qdd = motion.carried(dt)
         assert (q[0], qd[0], qdd[0]) == (1.0 + 2.0 * dt - 2.0 * dt * dt, 2.0 - 4.0 * dt, -4.0)
     assert motion.carried(0.0) is motion
+
+
+@pytest.mark.parametrize("q", [[-0.5, 0.9], [-0.9, 0.5]])
+def test_passive_joints_keep_a_part_of_their_range(q: list[float]) -> None:
+    """One elbow is in the middle of its range, the other one at two thirds of the way to an end."""
+    passive = dyn_core.compile_model(five_bar(), backend="python").solve_loops(q)
+    left, right = passive[0], -passive[1]
+    width = abs(left - right)
+    middle = right if q[0] == -0.5 else left
+    robot = five_bar(elbow=(middle - 1.5 * width, middle + 1.5 * width))
+    model = dyn_core.compile_model(robot, backend="python")
+    still = FourierMotion(1.0, np.array(q), np.zeros((1, 2)), np.zeros((1, 2)))
+    for part, is_possible in ((0.6, False), (0.7, True)):
+        closed = ClosedMotions(model, part_of_range=part, part_of_speed=1.0)
+        assert (closed.problem(still, np.zeros(1)) is None) is is_possible

@@ -92,6 +92,9 @@ def test_every_model_finds_the_parameters(
     np.testing.assert_allclose(found.values, expected, atol=atol)
     assert found.parameters == dict(zip(model.names, found.values, strict=True))
     assert np.isfinite(found.deviations).all()
+    # Fewer independent samples: the variances grow in proportion.
+    fewer = replace(model, memory=9.0 * model.memory).estimate()
+    np.testing.assert_allclose(fewer.deviations, 3.0 * found.deviations)
     left = model.measured - model.columns @ expected
     assert np.linalg.norm(left) < 0.02 * np.linalg.norm(model.measured)
     again = np.linalg.lstsq(model.columns, model.measured, rcond=None)[0]

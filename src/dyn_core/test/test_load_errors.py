@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import sys
@@ -12,7 +13,8 @@ import pytest
 from refusals import refusal, refused, replaced, rows, summary
 
 import dyn_core
-from dyn_core.core.text import MAX_BYTES
+from dyn_core.core import text
+from dyn_core.core.text import MAX_BYTES, read_stream
 from dyn_core.robot.xml_text import MAX_DEPTH, MAX_ELEMENTS
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
@@ -221,3 +223,10 @@ def test_other_wrong_arguments_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "yaml", None)
     with refused("pyyaml-missing"):
         dyn_core.load_robot(ROBOT, loops="passive: [j]")
+
+
+def test_the_longest_input_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "MAX_BYTES", 8)
+    assert read_stream(io.BytesIO(b"<robot/>"), "standard input") == "<robot/>"
+    with refused("description-input-too-large", limit=8):
+        read_stream(io.BytesIO(b"<robot />"), "standard input")

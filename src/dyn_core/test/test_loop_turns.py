@@ -12,10 +12,14 @@ import pytest
 from commands import Command
 from planar_chains import FIVE_BAR, FIVE_BAR_SIDE, SLIDER_CRANK, SLIDER_CRANK_SIDE, urdf
 from refusals import refusal, refused, refused_command
+from scipy.spatial.transform import Rotation
 
 import dyn_core as dyn
+from dyn_core.algorithms.loops import constraints
 from dyn_core.algorithms.loops.loop_structure import geometry_of
 from dyn_core.algorithms.loops.passive_joint_positions import same_side
+from dyn_core.robot.mdh.cut_frames import cut_joints
+from dyn_core.robot.mdh.direct_geometry import transform_between
 
 TURN = 2.0 * math.pi
 CRANK, COUPLER, ROCKER, GROUND = 0.15, 0.5, 0.35, 0.5
@@ -155,3 +159,24 @@ def test_closed_forms_ignore_turns() -> None:
             dyn.explicit_positions(model.robot, wrong)  # type: ignore[arg-type]
     with refused("argument-shape", argument="q"):
         model.solve_loops(None)  # type: ignore[arg-type]
+
+
+def test_the_opening_of_a_weld_is_the_rotation_between_its_sides() -> None:
+    """Three joints turn an arm about the weld; the rotation is an axis and an angle."""
+    links = "".join(f'<link name="l{k}"/>' for k in range(4))
+    joints = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/>'
+        f'<axis xyz="{axis}"/></joint>'
+        for k, axis in enumerate(("0 0 1", "0 1 0", "1 0 0"))
+    )
+    weld = {"name": "weld", "type": "fixed", "parent": {"link": "l0"}, "child": {"link": "l3"}}
+    loops = {"loops": [weld], "passive": ["j0", "j1", "j2"]}
+    robot = dyn.load_robot(f'<robot name="welded">{links}{joints}</robot>', loops=loops)
+    (cut,) = cut_joints(robot)
+    for q in np.random.default_rng(0).uniform(-0.8, 0.8, (5, 3)).tolist():
+        errors, others = constraints.opening(robot, cut, q)
+        turn = Rotation.from_matrix(np.array(transform_between(robot, q, cut.P, cut.C).R)).as_rotvec()
+        angle = float(np.linalg.norm(turn))
+        np.testing.assert_allclose(errors, [0.0, 0.0, 0.0, *(math.sin(angle) / angle * turn)], atol=1e-14)
+        np.testing.assert_allclose(others, [1.0 - math.cos(angle)], atol=1e-14)
+        assert np.abs(turn).min() > 1e-3

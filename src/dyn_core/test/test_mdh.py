@@ -13,7 +13,7 @@ from robots import example
 
 import dyn_core
 from dyn_core.robot.joints import MdhParameters, Sigma
-from dyn_core.robot.mdh.frames import ROUNDING, mdh_from_transform, transform_from_mdh
+from dyn_core.robot.mdh.frames import ROUNDING, clean_angle, mdh_from_transform, transform_from_mdh
 from dyn_core.symbolic.transform import compose, inverse, rotation_from_rpy
 
 QUARTER = math.pi / 2
@@ -135,3 +135,21 @@ def test_every_placement_has_six_parameters(rpy, p) -> None:
     size = max(1.0, abs(mdh.b), abs(mdh.r), 1.5 * max(map(abs, p)))
     np.testing.assert_allclose(T.p, p, rtol=0.0, atol=ROUNDING * size)
     assert mdh.d >= 0.0
+
+
+@pytest.mark.parametrize("quarters", [-1, 0, 1, 2])
+def test_angles_are_exact_up_to_rounding(quarters: int) -> None:
+    exact = quarters * math.pi / 2.0
+    for error in (-0.9 * ROUNDING, 0.0, 0.9 * ROUNDING):
+        assert clean_angle(exact + error) == exact
+    assert clean_angle(exact - 2.0 * ROUNDING) == exact - 2.0 * ROUNDING
+
+
+def test_offsets_that_are_zero_are_found_zero() -> None:
+    """Also where the distance of the axes is the only length that is known."""
+    random = np.random.default_rng(0)
+    for gamma, alpha, theta, d in random.uniform(0.1, 1.5, (100, 4)).tolist():
+        placed = transform_from_mdh(MdhParameters(gamma, 0.0, alpha, d, theta, 0.0))
+        found = mdh_from_transform(placed.R, placed.p)
+        assert (found.b, found.r) == (0.0, 0.0)
+        np.testing.assert_allclose((found.gamma, found.alpha, found.theta, found.d), (gamma, alpha, theta, d))

@@ -15,6 +15,7 @@ from test_moving_base_model import BODY
 
 import dyn_core
 from dyn_core import SensorSettings, SimulationSettings, Simulator, with_model_error
+from dyn_core.simulation.integrators.integration_methods import root
 
 Q = np.array([0.1, 0.7, 0.2, 0.3, 0.5, 0.1])
 QD = np.array([1.0, -1.0, 1.5, 2.0, -2.0, 3.0])
@@ -292,3 +293,14 @@ def test_a_floating_body_falls() -> None:
         momenta.append(R @ np.diag([1.0, 2.0, 2.5]) @ R.T @ model.link_velocity(state.q, state.qd, "b")[3:])
     np.testing.assert_allclose(state.q[:3], [0.5, 0.0, 1.0 - 0.5 * 9.81 * 0.25], atol=1e-10)
     np.testing.assert_allclose(momenta, [momenta[0]] * 500, atol=1e-9)
+
+
+@pytest.mark.parametrize("power", [1, 8, 12])
+@pytest.mark.parametrize("turned", [False, True])
+def test_roots_of_functions_that_curve_to_either_side(power: int, turned: bool) -> None:
+    """Secants alone would keep one end, and need hundreds of steps."""
+
+    def f(t: float) -> float:
+        return (2.0 - t) ** power - 1.0 if turned else 1.0 - t**power
+
+    assert root(f, 1.5) == pytest.approx(1.0, abs=1e-11)

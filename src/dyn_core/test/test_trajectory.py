@@ -13,6 +13,7 @@ from trajectory_case import NAMES, ORDERS, polynomial, random_points
 
 from dyn_core.control.trajectories.piecewise_polynomials import (
     Motion,
+    completed,
     hull,
     spline_velocities,
     turning_points,
@@ -292,3 +293,23 @@ def test_roots_of_all_degrees_at_once() -> None:
     assert np.abs(found[0] - 0.25).min() < 1e-12
     assert np.abs(found[1] - 0.25).min() < 1e-9
     assert turning_points(np.zeros((0, 4))).shape == (0, 3)
+
+
+def test_missing_accelerations_are_means_of_those_on_both_sides() -> None:
+    """Those of the cubics through the points with their velocities, by hand; 0 at the ends."""
+    times = np.array([0.0, 0.5, 1.5, 1.8])
+    lower, upper = Polynomial([0.3, -1.0, 0.5, 2.0]), Polynomial([0.0, 1.0, 0.0, 0.0, 1.0])
+    q = np.stack([lower(times), upper(times)], axis=1)
+    qd = np.stack([lower.deriv()(times), upper.deriv()(times)], axis=1)
+    qdd = completed(times, q, qd, np.full_like(q, np.nan), None).qdd
+    np.testing.assert_allclose(qdd[:, 0], [0.0, *lower.deriv(2)(times[1:-1]), 0.0], atol=1e-12)
+    for k in (1, 2):
+        found = []
+        for a, b in ((k - 1, k), (k, k + 1)):
+            T = times[b] - times[a]
+            ends = [[1.0, t, t**2, t**3] for t in (0.0, T)] + [
+                [0.0, 1.0, 2.0 * t, 3.0 * t**2] for t in (0.0, T)
+            ]
+            c = np.linalg.solve(ends, [q[a, 1], q[b, 1], qd[a, 1], qd[b, 1]])
+            found.append(Polynomial(c).deriv(2)(times[k] - times[a]))
+        assert qdd[k, 1] == pytest.approx(0.5 * sum(found))

@@ -20,9 +20,16 @@ from std_msgs.msg import Float64MultiArray
 
 import dyn_core
 from dyn_core.control.laws.inverse_dynamics_control import Terms
+from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_msgs.msg import JointReference, JointTorques
+from dyn_nodes.common.decoding import MOST_POINTS
 from dyn_nodes.common.messages.joint_reader import JointReader, check_age
-from dyn_nodes.common.messages.motion_message import controller_motion, measured_motion, reference_motion
+from dyn_nodes.common.messages.motion_message import (
+    controller_motion,
+    measured_motion,
+    reference_motion,
+    sampling_times,
+)
 from dyn_nodes.common.torques.effort_messages import CommandOrder, Outputs, named_efforts
 from dyn_nodes.common.torques.output_stage import Output
 
@@ -246,3 +253,14 @@ def test_published_bytes(command_joints: list[str]) -> None:
         assert command.data.tolist() == values[5][order].tolist()
         (dim,), n = command.layout.dim, len(order)
         assert (dim.label, dim.size, dim.stride, command.layout.data_offset) == ("joints", n, n, 0)
+
+
+def test_the_times_of_efforts_along_a_trajectory() -> None:
+    def times(end: float) -> np.ndarray:
+        return sampling_times(Trajectory.standing(np.zeros(2), end), 1.0, 0.5)
+
+    assert times(2.0).tolist() == [1.5, 2.0]
+    assert times(2.25).tolist() == [1.5, 2.0, 2.25], "the end comes last, also within a period"
+    assert len(times(1.0 + 0.5 * MOST_POINTS)) == MOST_POINTS
+    with refused("effort-points-too-many", count=MOST_POINTS + 1):
+        times(1.0 + 0.5 * (MOST_POINTS + 1))

@@ -206,7 +206,7 @@ def _near(a: Vec3, b: Vec3) -> bool:
 
 
 _SAME = 1e-9
-"""Distance (m, or of unit vectors) below which two places are the same."""
+"""Distance (m, or of unit vectors) up to which two places are the same."""
 
 
 def _loop(robot: Robot, body_of: Mapping[str, int], loop: UrdfLoop) -> Loop:
