@@ -111,10 +111,13 @@ def test_points_with_positions_only_get_velocities(make: Make) -> None:
 
 FAR = trajectory(point(4.0, [9.0] + [0.0] * 5, ZERO, ZERO), names=NAMES)
 JUMP = trajectory(point(0.0, ZERO, ZERO), point(4.0, GOAL), names=NAMES)
+EFFORT = there(4.0)
+EFFORT.points[1].effort = [1.0, 2.0]
 IMPOSSIBLE: dict[str, tuple[JointTrajectory, dict[str, Any]]] = {
     "trajectory-point-out-of-range": (FAR, {"joint": "joint_1", "lower": -2.79, "upper": 2.79}),
     "trajectory-joint-missing": (trajectory(point(4.0, GOAL), names=NAMES[:5]), {"missing": ["joint_6"]}),
     "trajectory-velocity-discontinuous": (JUMP, {}),
+    "trajectory-point-length": (EFFORT, {"point": 1, "given": 2, "expected": 6, "quantity": "efforts"}),
 }
 
 
