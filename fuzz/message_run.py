@@ -14,7 +14,8 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
@@ -191,14 +192,15 @@ BATCH = 2000
 """Messages of a sequence: a case and a seed give one, in a process of its own."""
 
 
-def _sequence(connection: Connection, name: str, seed: int, count: int) -> None:
-    with isolated_environment(os.environ) as environment, Path(os.devnull).open("w") as nothing:
-        os.environ.update(environment)
+def _sequence(connection: Connection, domain: Mapping[str, str], name: str, seed: int, count: int) -> None:
+    os.environ.update(domain)
+    warnings.simplefilter("error", RuntimeWarning)  # those of NumPy, which users would see
+    with Path(os.devnull).open("w") as nothing:
         os.dup2(nothing.fileno(), 2)  # refusals are told by the thousand
-        try:
-            connection.send(run_case(name, seed, count))
-        except Exception:
-            connection.send(Outcome(wrong=[traceback.format_exc(limit=-6)]))
+    try:
+        connection.send(run_case(name, seed, count))
+    except Exception:
+        connection.send(Outcome(wrong=[traceback.format_exc(limit=-6)]))
 
 
 def run(names: Sequence[str], seed: str, count: int, seconds: float, processes: int) -> Outcome:
@@ -207,25 +209,29 @@ def run(names: Sequence[str], seed: str, count: int, seconds: float, processes: 
     total, end = Outcome(), time.monotonic() + seconds
     context = get_context("forkserver")
     context.set_forkserver_preload(["message_run"])
-    running: dict[Connection, tuple[Any, str]] = {}
+    running: dict[Connection, tuple[Any, str, Mapping[str, str]]] = {}
     sequences = ((name, first + k) for k in range(10**9) for name in names or CASES)
-    while running or (total.messages < count and time.monotonic() < end):
-        while len(running) < processes and total.messages < count and time.monotonic() < end:
-            name, of_sequence = next(sequences)
-            ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_sequence, args=(theirs, name, of_sequence, BATCH))
-            process.start()
-            theirs.close()
-            running[ours] = (process, f"{name}:{of_sequence}:{BATCH}")
-        for connection in wait(list(running)):
-            assert isinstance(connection, Connection)
-            process, label = running.pop(connection)
-            try:
-                total.add(connection.recv(), label)
-            except EOFError:
+    with ExitStack() as stack:
+        free = [dict(stack.enter_context(isolated_environment(os.environ))) for _ in range(processes)]
+        while running or (total.messages < count and time.monotonic() < end):
+            while free and total.messages < count and time.monotonic() < end:
+                name, of_sequence = next(sequences)
+                domain = free.pop()
+                ours, theirs = context.Pipe(duplex=False)
+                process = context.Process(target=_sequence, args=(theirs, domain, name, of_sequence, BATCH))
+                process.start()
+                theirs.close()
+                running[ours] = (process, f"{name}:{of_sequence}:{BATCH}", domain)
+            for connection in wait(list(running)):
+                assert isinstance(connection, Connection)
+                process, label, domain = running.pop(connection)
+                free.append(domain)
+                try:
+                    total.add(connection.recv(), label)
+                except EOFError:
+                    process.join()
+                    total.wrong.append(f"{label}: the process ended with code {process.exitcode}")
                 process.join()
-                total.wrong.append(f"{label}: the process ended with code {process.exitcode}")
-            process.join()
     return total
 
 

@@ -205,6 +205,14 @@ def test_feasible_references_go_through_byte_by_byte(make: Make) -> None:
     assert loose.published["interventions"] == []
 
 
+def test_a_velocity_of_nearly_zero_goes_through(make: Make) -> None:
+    """A limit divided by the smallest number is no number any more."""
+    loose = make()
+    wished = loose.refer(ZERO, [5e-324, *ZERO[1:]], names=NAMES)
+    assert loose.node.failure is None
+    assert loose.published["feasible_reference"] == [wished]
+
+
 def test_references_that_are_too_fast_are_slowed_on_their_path(make: Make) -> None:
     """Sending stops at the end of the motion; the governor still completes the path."""
     loose = make(rate=100.0, **TIGHT)
