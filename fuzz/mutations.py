@@ -109,8 +109,11 @@ def damaged_archive(data: bytes, random: Random) -> bytes:
     """Return a zip file with a damaged member of the right check sum, or one that is damaged itself."""
     if random.random() < 0.3:
         return damaged_bytes(data, random)
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = [(name, archive.read(name)) for name in archive.namelist()]
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = [(name, archive.read(name)) for name in archive.namelist()]
+    except zipfile.BadZipFile:  # one of the corpus
+        return damaged_bytes(data, random)
     k = random.randrange(len(members))
     members[k] = (members[k][0], damaged_bytes(members[k][1], random))
     if random.random() < 0.1:

@@ -154,8 +154,9 @@ class _Worker:
         return self._lost()
 
     def _lost(self) -> Findings:
-        """Return that the present input ends the process or hangs; the rest of the batch is read later."""
+        """Return that the present input ends the process or hangs; all others of the batch are read again."""
         assert self.job is not None
+        self._process.join(1.0)  # it may be on its way out
         hangs = self._process.is_alive()
         if hangs:
             self._process.kill()
@@ -167,7 +168,7 @@ class _Worker:
         name = f"{target}:{seed}:{number}"
         reason = "hangs" if hangs else f"ends the process with code {self._process.exitcode}"
         found = Findings({target: Counter(["process"])}, {name: reason})
-        rest = [k for k in numbers if k > number]
+        rest = [k for k in numbers if k != number]
         self._begin()
         self.job = None
         if rest:
