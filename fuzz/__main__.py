@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 
 import reader_run
 from reader_targets import TARGETS
@@ -20,6 +21,8 @@ FOUND = Path(__file__).resolve().parents[1] / "build" / "fuzz"
 """Inputs at which something was wrong."""
 UNBOUNDED = 10**9
 _SHOWN = 20
+_LEAST_S = 5.0
+"""Least time for a reader in `coverage`: atheris takes as long to begin."""
 _SHARES = {"readers": 0.3, "coverage": 0.15, "messages": 0.35, "transitions": 0.1, "kills": 0.1}
 """Parts of the time of `all`."""
 
@@ -44,8 +47,9 @@ def coverage(options: argparse.Namespace) -> list[str]:
         print("coverage: atheris is not installed, this part is left out", flush=True)
         return []
     program, wrong = Path(__file__).with_name("coverage_run.py"), []
-    seconds = max(1, round(options.seconds / len(options.targets)))
-    for name in options.targets:
+    count = min(len(options.targets), max(1, int(options.seconds / _LEAST_S)))
+    seconds = max(1, round(options.seconds / count))
+    for name in Random(options.seed).sample(options.targets, count):
         folder = FOUND / "coverage" / name
         number = int(options.seed, 36) % 2**31 if options.seed.isalnum() else 1
         command = [sys.executable, str(program), name, str(seconds), str(number), str(folder)]

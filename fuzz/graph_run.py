@@ -118,9 +118,9 @@ class BredNode:
         return bool(self.process.is_alive())
 
     def problem(self) -> str:
-        """Return the end of the log where it has a traceback, or an empty text."""
+        """Return the first traceback in the log, or an empty text."""
         text = self.log.read_text(errors="replace")
-        return text[text.index("Traceback") :][-1500:] if "Traceback" in text else ""
+        return text[text.index("Traceback") :][:2500] if "Traceback" in text else ""
 
     def kill(self) -> None:
         self.process.kill()

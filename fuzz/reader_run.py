@@ -237,4 +237,5 @@ def kept(findings: Findings, folder: Path) -> None:
         path = folder / target / f"{seed}_{number}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(TARGETS[target].input(seed, int(number))[0])
-        (folder / "found.jsonl").open("a").write(json.dumps({"input": name, "problem": problem}) + "\n")
+        with (folder / "found.jsonl").open("a") as file:
+            file.write(json.dumps({"input": name, "problem": problem}) + "\n")
