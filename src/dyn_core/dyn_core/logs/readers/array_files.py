@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,6 +85,13 @@ def _array(open_file: Callable[[], IO[bytes]], size: int) -> Any:
     None for an array of objects, which could run code when it is read, and b"" for another file. ValueError
     for a shape of more bytes than there are, before they are allocated.
     """
+    with warnings.catch_warnings():
+        # NumPy warns of headers that Python 2 has written, or of what looks like them.
+        warnings.simplefilter("ignore", UserWarning)
+        return _read_array(open_file, size)
+
+
+def _read_array(open_file: Callable[[], IO[bytes]], size: int) -> Any:
     with open_file() as file:
         if file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
             return b""
