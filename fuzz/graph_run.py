@@ -12,7 +12,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -73,8 +73,9 @@ class Seen:
     memory_mb: dict[str, list[float]] = field(default_factory=dict)
 
 
-def _be_node(name: str, log: str) -> None:
+def _be_node(name: str, log: str, environment: Mapping[str, str]) -> None:
     """Run a node, or all in one process for `compose`, in a process that was forked for it."""
+    os.environ.update(environment)  # the process that is forked may be older than the DDS domain
     log_file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(log_file, stream)
@@ -100,7 +101,7 @@ class Bred:
         self._number += 1
         log = self._folder / f"{self._number}_{name}.log"
         log.touch()
-        process = self._context.Process(target=_be_node, args=(name, str(log)), daemon=True)
+        process = self._context.Process(target=_be_node, args=(name, str(log), dict(os.environ)), daemon=True)
         process.start()
         return BredNode(name, process, log)
 
