@@ -6,9 +6,11 @@ WORKSPACE = exec "$(or $(PYTHON),$(error no usable Python, see above))" -B tools
 
 ROBOT ?= rx90
 SOAK ?= 600
+SECONDS ?= 60
+PART ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all build lint exact bench truth soak docs shell pins clean distclean
+.PHONY: help demo test test-all build lint exact bench truth soak fuzz docs shell pins clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +41,9 @@ truth: ## identification of simulated arms whose parameters are known (RUNS=20: 
 
 soak: ## ten minutes of the nodes at 1 kHz: memory, rates, stale data (SOAK=60: one minute)
 	@$(WORKSPACE) soak $(SOAK)
+
+fuzz: ## damaged files and hostile messages for readers and nodes (SECONDS=60, PART=readers, SEED=7; see fuzz/README.md)
+	@$(WORKSPACE) fuzz "$(PART)" --seconds "$(SECONDS)" $(if $(SEED),--seed "$(SEED)") $(FUZZ)
 
 docs: ## HTML documentation in build/docs
 	@$(WORKSPACE) docs

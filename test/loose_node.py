@@ -27,9 +27,16 @@ from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
 
 class LooseNode:
-    """A node, its clocks, and what it published."""
+    """A node, its clocks, and what it published, or what `tap` got as bytes instead, while it is not None."""
 
-    def __init__(self, make_node: Callable[..., ManagedNode], context: Context, **parameters: Any) -> None:
+    def __init__(
+        self,
+        make_node: Callable[..., ManagedNode],
+        context: Context,
+        tap: Callable[[str, bytes], None] | None = None,
+        **parameters: Any,
+    ) -> None:
+        self.tap = tap
         self.now, self.ros_now = 100.0, 10**12  # present steady time (s) and ROS time (ns)
         self.published: dict[str, list[Any]] = {}  # copies of all messages by topic, without the namespace
         given = {"parameter_overrides": overrides(use_sim_time=True, **parameters)}
@@ -50,7 +57,10 @@ class LooseNode:
         def publish(message: Any) -> None:
             if isinstance(message, bytes | kind) and getattr(publisher, "is_activated", True):
                 raw = message if isinstance(message, bytes) else serialize_message(message)
-                sent.append(deserialize_message(raw, kind))
+                if self.tap is None:
+                    sent.append(deserialize_message(raw, kind))
+                else:
+                    self.tap(self._short(publisher.topic_name), raw)
 
         publisher.publish = publish
 
@@ -58,9 +68,24 @@ class LooseNode:
         return topic.removeprefix(f"{self.node.get_fully_qualified_name()}/").lstrip("/")
 
     def send(self, topic: str, message: Any) -> None:
+        self.send_raw(topic, serialize_message(message))
+
+    def send_raw(self, topic: str, raw: bytes) -> None:
+        """Have the node receive the bytes of a message."""
         name = topic if topic.startswith("/") else f"{self.node.get_fully_qualified_name()}/{topic}"
-        heard, raw = self._heard[name], serialize_message(message)
+        heard = self._heard[name]
         heard.callback(raw if heard.raw else deserialize_message(raw, heard.msg_type))
+
+    @property
+    def heard_topics(self) -> dict[str, Any]:
+        """The types of the topics that the node subscribes, but for descriptions and the clock."""
+        own = f"{self.node.get_fully_qualified_name()}/"
+        others = ("/clock", "/robot_description")
+        return {
+            name.removeprefix(own): heard.msg_type
+            for name, heard in self._heard.items()
+            if name not in others
+        }
 
     def measure(self, q: Floats, qd: Floats = (), names: Names = NAMES) -> JointState:
         """Let the node receive a joint state of now, and return it."""

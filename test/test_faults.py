@@ -22,6 +22,7 @@ from torque_steps import Q, send_state
 from dyn_core import DynError
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode, RCLError
+from dyn_nodes.compose import NODES
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
 from dyn_nodes.governor.node import Governor
@@ -78,6 +79,22 @@ def test_a_model_that_raises_deactivates_the_node_with_zero_torques(
     loose.tick()
     assert loose.published["torques"][-1].status == JointTorques.STATUS_OK
     assert loose.told.level == DiagnosticStatus.OK
+
+
+@pytest.mark.parametrize("make_node", NODES.values(), ids=NODES)
+def test_a_timer_that_was_due_before_a_cleanup_is_not_called_after_it(
+    make_node: Callable[..., ManagedNode], ros_environment: dict[str, str]
+) -> None:
+    """Executors look which timers are due, and then call one after the other."""
+    with loose_node(make_node, **RRP) as made:
+        node = made.node
+        due = list(node.timers)
+        node.trigger_deactivate()
+        node.trigger_cleanup()
+        for timer in due:
+            timer.callback()
+        assert node.failure is None
+        assert state_of(node) == State.PRIMARY_STATE_UNCONFIGURED
 
 
 def test_an_invalid_publisher_at_the_end_is_harmless(

@@ -113,14 +113,17 @@ def test_points_with_positions_only_get_velocities(make: Make) -> None:
 
 FAR = trajectory(point(4.0, [9.0] + [0.0] * 5, ZERO, ZERO), names=NAMES)
 JUMP = trajectory(point(0.0, ZERO, ZERO), point(4.0, GOAL), names=NAMES)
+EFFORT = there(4.0)
+EFFORT.points[1].effort = [1.0, 2.0]
 IMPOSSIBLE: dict[str, tuple[JointTrajectory, dict[str, Any]]] = {
     "trajectory-point-out-of-range": (FAR, {"joint": "joint_1", "lower": -2.79, "upper": 2.79}),
     "trajectory-joint-missing": (trajectory(point(4.0, GOAL), names=NAMES[:5]), {"missing": ["joint_6"]}),
     "trajectory-velocity-discontinuous": (JUMP, {}),
+    "trajectory-point-length": (EFFORT, {"point": 1, "given": 2, "expected": 6, "quantity": "efforts"}),
 }
 
 
-@pytest.mark.promise("governor-refused")
+@pytest.mark.promise("governor-refused", "governor-efforts")
 @pytest.mark.parametrize("code", IMPOSSIBLE)
 def test_trajectories_that_cannot_be_made_feasible_are_refused(code: str, make: Make) -> None:
     loose, (message, values) = make(), IMPOSSIBLE[code]
@@ -204,6 +207,14 @@ def test_feasible_references_go_through_byte_by_byte(make: Make) -> None:
         assert ours.position.tobytes() == theirs.position.tobytes()
         assert ours.velocity.tobytes() == theirs.velocity.tobytes()
     assert loose.published["interventions"] == []
+
+
+def test_a_velocity_of_nearly_zero_goes_through(make: Make) -> None:
+    """A limit divided by the smallest number is no number any more."""
+    loose = make()
+    wished = loose.refer(ZERO, [5e-324, *ZERO[1:]], names=NAMES)
+    assert loose.node.failure is None
+    assert loose.published["feasible_reference"] == [wished]
 
 
 @pytest.mark.promise("governor-slowed", "governor-rest")

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHON = ("src", "test", "bench", "examples", "tools", "launch", "docs", "conftest.py")
+PYTHON = ("src", "test", "fuzz", "bench", "examples", "tools", "launch", "docs", "conftest.py")
 TEXT = (
     "README.md",
     "CONTRIBUTING.md",

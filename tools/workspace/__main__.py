@@ -22,10 +22,11 @@ import process
 import testing
 import wheels
 from failure import Failure
-from layout import REQUIREMENTS, ROOT, ROS_VENV, STATE
+from layout import BUILD, REQUIREMENTS, ROOT, ROS_VENV, STATE
 
 BENCH_VENV = ROOT / ".venv-bench"
 DOCS_VENV = ROOT / ".venv-docs"
+FUZZ_VENV = ROOT / ".venv-fuzz"
 
 
 def _ready() -> tuple[environment.Environment, dict[str, str]]:
@@ -85,6 +86,20 @@ def soak(arguments: Sequence[str]) -> int:
     return _measure_nodes(ros, variables, ["--strict", "--only", "soak", "--soak", *arguments])
 
 
+def fuzz(arguments: Sequence[str]) -> int:
+    """Fuzz the readers and the nodes; the arguments are those of the folder `fuzz`."""
+    ros, variables = _ready()
+    sources = [layout.SOURCES / name for name in ("dyn_core", "dyn_nodes", "dyn_core/test")]
+    path = [*map(str, (*sources, ROOT / "test", ROOT / "fuzz")), variables.get("PYTHONPATH", "")]
+    try:
+        wheels.prepare_tools(FUZZ_VENV, REQUIREMENTS / "fuzz.txt")
+        path += map(str, FUZZ_VENV.glob("lib/python3.*/site-packages"))
+    except Failure as problem:
+        print(f"workspace: fuzzing without atheris: {problem}")
+    changed = {"PYTHONPATH": os.pathsep.join(filter(None, path)), "DYN_CACHE_DIR": str(BUILD / "test-cache")}
+    return _call([ros.python, ROOT / "fuzz", *arguments], {**variables, **changed})
+
+
 def _measure_nodes(
     ros: environment.Environment, variables: Mapping[str, str], arguments: Sequence[str]
 ) -> int:
@@ -141,6 +156,7 @@ def pins(_: Sequence[str]) -> int:
         "workspace.txt": ["ros.in", "base.in", "logs.in", "symbols.in", "test.in", "lint.in"],
         "bench.txt": ["base.in", "bench.in"],
         "docs.txt": ["base.in", "docs.in"],
+        "fuzz.txt": ["fuzz.in"],
     }
     for target, sources in groups.items():
         code = process.call(
@@ -167,7 +183,7 @@ def clean(_: Sequence[str]) -> int:
 def distclean(_: Sequence[str]) -> int:
     """Remove everything that this tool made."""
     packages.clean()
-    for directory in (ROS_VENV, BENCH_VENV, DOCS_VENV):
+    for directory in (ROS_VENV, BENCH_VENV, DOCS_VENV, FUZZ_VENV):
         shutil.rmtree(directory, ignore_errors=True)
     for path in STATE.iterdir():
         # The lock is kept: this process holds it, and others may be waiting for it.
@@ -189,7 +205,7 @@ def shell(_: Sequence[str]) -> int:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     f.__name__: f
-    for f in (build, test, demo, lint, exact, bench, truth, soak, docs, pins, clean, distclean, shell)
+    for f in (build, test, demo, lint, exact, bench, truth, soak, fuzz, docs, pins, clean, distclean, shell)
 }
 
 

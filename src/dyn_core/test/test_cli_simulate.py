@@ -118,6 +118,8 @@ BAD_EFFORTS = [
     ("time,turn,turn\n0,1,1\n", "column-repeated", 1, {"element": TURN}),
     ("time,turn\n0,1\n1,x\n", "line-value-not-finite", 3, {"element": TURN, "given": "x"}),
     ("time,turn\n0,nan\n", "line-value-not-finite", 2, {"element": TURN, "given": "nan"}),
+    ("time,turn\n0,1\n1e-13,1\n", "line-time-step-too-short", 3, {"time": 1e-13, "previous": 0.0}),
+    ("time,turn\n0,-1e31\n", "line-value-too-large", 2, {"element": TURN, "given": "-1e31"}),
     ("time,turn\n0,1\n\n1,\n", "line-value-not-finite", 4, {"element": TURN, "given": ""}),
     ("time,turn\ninf,1\n", "line-value-not-finite", 2, {"element": "column 'time'", "given": "inf"}),
     ("time,turn\n0,1\n0,1\n", "line-time-not-increasing", 3, {"time": 0.0, "previous": 0.0}),

@@ -15,8 +15,8 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
+from originals import URDF as FULL
 from robots import ROBOTS
-from test_mutations import FULL
 
 from dyn_core import DynError
 from dyn_core.robot.description import UrdfOrigin

@@ -9,6 +9,7 @@ import math
 import os
 import stat
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ from dyn_core.core.findings import Place
 from dyn_core.core.text import path_text
 
 MAX_BYTES = 500_000_000
+LARGEST = 1e30
+"""Greatest magnitude of a number: squares of what follows from it still are numbers."""
+SHORTEST_STEP = 1e-12
+"""Least time from one row to the next (s): rates of change then are numbers, too."""
 TIME = "time"
 
 Reader: TypeAlias = Iterator[list[str]]
@@ -122,8 +127,9 @@ def _table(
     if not header:
         raise DynError("number-table-empty", time=TIME, expected=needed)
     names = [name.strip() for name in header]
+    counts = Counter(names)
     for name in names:
-        if names.count(name) > 1:
+        if counts[name] > 1:
             raise at_line(line, "column-repeated", name)
     if TIME not in names:
         raise at_line(line, "table-time-missing", time=TIME, expected=needed)
@@ -136,6 +142,9 @@ def _table(
         values = [_number(text, name, line) for text, name in zip(row, names, strict=True)]
         if not values[place] > last:
             raise at_line(line, "line-time-not-increasing", TIME, time=values[place], previous=last)
+        if values[place] - last < SHORTEST_STEP:
+            given = {"time": values[place], "previous": last, "limit": SHORTEST_STEP}
+            raise at_line(line, "line-time-step-too-short", TIME, **given)
         last = values[place]
         numbers.extend(values)
         lines.append(line)
@@ -168,4 +177,6 @@ def _number(text: str, name: str, line: int) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise at_line(line, "line-value-not-finite", name, given=text.strip())
+    if abs(value) > LARGEST:
+        raise at_line(line, "line-value-too-large", name, given=text.strip(), limit=LARGEST)
     return value

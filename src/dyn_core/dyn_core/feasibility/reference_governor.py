@@ -240,7 +240,7 @@ class ReferenceGovernor:
     def _begin(self, t: float, q: Array, qd: Array | None) -> GovernedReference:
         qd = np.zeros(len(q)) if qd is None else qd
         limits = self.steps.limits
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             rate = float(np.min(limits.velocity / np.abs(qd), initial=1.0))
         asked = () if rate == 1.0 else excesses(limits, bounds(limits, q, qd, qd, 0.0 * qd))
         if asked and not self.slow:

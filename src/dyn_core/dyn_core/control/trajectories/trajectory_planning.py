@@ -53,6 +53,7 @@ def trajectory_points(
     limits: Mapping[str, Limits] | None = None,
     *,
     may_end_moving: bool = False,
+    efforts: Sequence[Sequence[float]] | None = None,
 ) -> TrajectoryPoints:
     """Return the points of a trajectory with the joints in the order of the model.
 
@@ -70,12 +71,14 @@ def trajectory_points(
         limits: ranges by joint name, checked at the points but not between them.
         may_end_moving: whether the velocity at the last point may differ from zero; it then drops to zero
             there.
+        efforts: one list for each point, empty if the point has none (N m or N); they are checked, not used.
     """
     order = _order(joint_names, names)
     t = _times(times)
     q = _rows("positions", names, positions, len(t))[:, order]
     qd = _rows("velocities", names, velocities, len(t))[:, order]
     qdd = _rows("accelerations", names, accelerations, len(t))[:, order]
+    _rows("efforts", names, efforts, len(t))
     points = TrajectoryPoints(tuple(joint_names), t, q, qd, qdd)
     if len(names):
         _check_given(points)

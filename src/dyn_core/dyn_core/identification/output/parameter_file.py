@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -221,8 +222,8 @@ def _set(root: Node, source: str) -> ParameterSet:
         for joint, of_joint in entries("joints", given["joints"]).items()
         for key, node in entries(f"joint '{shortened(joint, 40)}'", of_joint).items()
     )
-    names = [parameter.name for parameter in standard]
-    twice = sorted({one for one in names if names.count(one) > 1})
+    counts = Counter(parameter.name for parameter in standard)
+    twice = sorted(one for one, count in counts.items() if count > 1)
     if twice:
         raise DynError("parameters-repeated", repeated=twice)
     return ParameterSet(

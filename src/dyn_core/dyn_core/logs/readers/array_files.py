@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
 from dyn_core.logs.log import TIME
+from dyn_core.logs.readers.parquet_footer import ColumnChunk, row_groups
 from dyn_core.logs.reading_budget import ITEM_COST, Budget
 from dyn_core.logs.recording import Gather, Recording, Selection, column_name, cut_finding, table
 
@@ -83,6 +85,13 @@ def _array(open_file: Callable[[], IO[bytes]], size: int) -> Any:
     None for an array of objects, which could run code when it is read, and b"" for another file. ValueError
     for a shape of more bytes than there are, before they are allocated.
     """
+    with warnings.catch_warnings():
+        # NumPy warns of headers that Python 2 has written, or of what looks like them.
+        warnings.simplefilter("ignore", UserWarning)
+        return _read_array(open_file, size)
+
+
+def _read_array(open_file: Callable[[], IO[bytes]], size: int) -> Any:
     with open_file() as file:
         if file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
             return b""
@@ -201,7 +210,8 @@ def read_parquet(path: Path, select: Selection, budget: Budget) -> Recording:
     try:
         _take_footer(path, budget)
         with ParquetFile(path) as file:
-            _take_lists(file, budget)
+            groups = row_groups(path)
+            _take_lists(groups, budget)
             fields = [field for field in file.schema_arrow if _is_number(arrow, field.type)]
             columns = [_Column(_named(arrow, field), field.name) for field in fields]
             columns += _list_columns(file, arrow, budget)
@@ -210,7 +220,7 @@ def read_parquet(path: Path, select: Selection, budget: Budget) -> Recording:
             gather = Gather(len(chosen), budget.max_values)
             selected = [columns[k] for k in chosen]
             needed = list(dict.fromkeys(column.field for column in selected))
-            _take_row_groups(file.metadata, needed, budget)
+            _take_row_groups(groups, needed, budget)
             origins: dict[str, int] = {}
             for batch in file.iter_batches(batch_size=BATCH, columns=needed):
                 block = [_values(batch.column(column.field), column, origins) for column in selected]
@@ -231,23 +241,18 @@ def _take_footer(path: Path, budget: Budget) -> None:
         budget.take(_DIRECTORY_COST * min(int.from_bytes(file.read(4), "little"), size))
 
 
-def _take_lists(file: Any, budget: Budget) -> None:
+def _take_lists(groups: Sequence[Sequence[ColumnChunk]], budget: Budget) -> None:
     """Reserve memory for the lists of a row group: all of its values can be in one row."""
-    groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
-    chunks = ([group.column(k) for k in range(group.num_columns)] for group in groups)
-    values = (sum(c.num_values for c in group if c.path_in_schema.count(".") > 1) for group in chunks)
+    values = (sum(chunk.values for chunk in group if len(chunk.path) > 2) for group in groups)
     budget.take(8 * max(values, default=0))
 
 
-def _take_row_groups(metadata: Any, fields: Sequence[str], budget: Budget) -> None:
+def _take_row_groups(groups: Sequence[Sequence[ColumnChunk]], fields: Sequence[str], budget: Budget) -> None:
     """Reserve memory for the largest row group, packed and not, of the columns that are read."""
-    sizes = [0]
-    for k in range(metadata.num_row_groups):
-        group = metadata.row_group(k)
-        chunks = [group.column(i) for i in range(group.num_columns)]
-        needed = [chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] in fields]
-        sizes.append(sum(c.total_compressed_size + c.total_uncompressed_size for c in needed))
-    budget.take(max(sizes))
+    sizes = [
+        sum(chunk.packed + chunk.unpacked for chunk in group if chunk.path[0] in fields) for group in groups
+    ]
+    budget.take(max(sizes, default=0))
     if sum(sizes) > budget.most_unpacked:
         raise budget.exceeded(sum(sizes) / budget.most_unpacked * budget.memory)
 

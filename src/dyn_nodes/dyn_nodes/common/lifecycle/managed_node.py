@@ -93,6 +93,12 @@ class ManagedNode(LifecycleNode):
         """Create a timer; an exception in the callback does not end the process."""
         return super().create_timer(timer_period_sec, self.contained(callback), *args, **named)
 
+    def destroy_timer(self, timer: Timer) -> bool:
+        """Destroy a timer; an executor that has found it due before does not call it any more."""
+        timer.callback = _no_op
+        destroyed: bool = super().destroy_timer(timer)
+        return destroyed
+
     def create_service(self, srv_type: Any, srv_name: str, callback: Any, *args: Any, **named: Any) -> Any:
         """Offer a service; a request that its callback cannot handle is answered, and the node goes on."""
         answer = self._answering(callback, srv_name)
@@ -315,6 +321,10 @@ def _entries(message: Any) -> int:
         elif "/" in kind:
             longest = max(longest, _entries(getattr(message, field)))
     return longest
+
+
+def _no_op() -> None:
+    """Do nothing."""
 
 
 def _refused(request: Any, response: Any, reason: str) -> Any:

@@ -154,6 +154,7 @@ def points_of(
         [point.velocities for point in points],
         [point.accelerations for point in points],
         robot.limits if limits is None else limits,
+        efforts=[point.effort for point in points],
     )
     for what, rows in (("position", checked.q), ("velocity", checked.qd), ("acceleration", checked.qdd)):
         beyond = np.argwhere(np.abs(rows) > LARGEST)
