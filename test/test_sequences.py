@@ -264,7 +264,7 @@ def test_the_newest_of_several_quick_descriptions_is_used(ros_environment: dict[
         assert loaded() == "rrp"
         # The next one is being loaded when the first one comes again.
         loose.send("/robot_description", other)
-        while reload._worker._waiting is not None:
+        while reload._worker._waiting:
             pass
         loose.send("/robot_description", rrp)
         may_go_on.release(2)
