@@ -52,7 +52,7 @@ def golden_file(name: str) -> Path:
 def command_surface() -> str:
     """Return the installed programs, and every subcommand of `dyn` with its arguments."""
     setups = [(ROOT / "src" / package / "setup.py").read_text() for package in ("dyn_core", "dyn_nodes")]
-    programs = [name for text in setups for name in re.findall(r'"(\w+) = [\w.]+:main"', text)]
+    programs = [name for text in setups for name in re.findall(r'"(\w+) = [\w.]+:\w+"', text)]
     root = _parser("dyn_core")
     (commands,) = (a for a in root._actions if isinstance(a, argparse._SubParsersAction))
     parsers = {"dyn": root}

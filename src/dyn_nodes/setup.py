@@ -44,12 +44,12 @@ setup(
     license="Apache-2.0",
     entry_points={
         "console_scripts": [
-            "feedforward = dyn_nodes.feedforward.node:main",
-            "simulation = dyn_nodes.simulation.node:main",
-            "controller = dyn_nodes.controller.node:main",
-            "governor = dyn_nodes.governor.node:main",
-            "identification = dyn_nodes.identification.node:main",
-            "compose = dyn_nodes.compose:main",
+            "feedforward = dyn_nodes.executables:feedforward",
+            "simulation = dyn_nodes.executables:simulation",
+            "controller = dyn_nodes.executables:controller",
+            "governor = dyn_nodes.executables:governor",
+            "identification = dyn_nodes.executables:identification",
+            "compose = dyn_nodes.executables:compose",
             "demo = dyn_nodes.demo:main",
         ]
     },

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dyn_core.logs.readers.parquet_footer import page_sizes, row_groups
+
 INT32, UINT32, UINT16, DOUBLE, INT8, MATRIX, COMPRESSED = 5, 6, 4, 9, 1, 14, 15
 CELL, STRUCTURE, TEXT, NUMBERS = 1, 2, 4, 6
 MAT_HEADER = b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM"
@@ -121,14 +123,63 @@ TOPICS = (
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 
 
-def parquet_of_lists(path: Path, count: int) -> bytes:
+def parquet_of_lists(path: Path, count: int, is_plain: bool = False) -> bytes:
     """Return a Parquet file with two rows whose lists have `count` zeros."""
     import pyarrow
     import pyarrow.parquet
 
     values = pyarrow.array(np.zeros(2 * count))
     lists = pyarrow.ListArray.from_arrays(pyarrow.array([0, count, 2 * count], pyarrow.int32()), values)
-    pyarrow.parquet.write_table(pyarrow.table({"t": [0.0, 1.0], "position": lists}), path, compression="zstd")
+    settings = {"compression": "zstd", "use_dictionary": not is_plain, "data_page_size": 2**30}
+    pyarrow.parquet.write_table(pyarrow.table({"t": [0.0, 1.0], "position": lists}), path, **settings)
+    return path.read_bytes()
+
+
+def without_sizes(path: Path, pages: bool) -> bytes:
+    """Return a Parquet file whose description claims sizes of 0, and 1 value; or also its pages.
+
+    The numbers of the description are of Thrift's compact protocol, zigzag, and padded to the same length.
+    """
+    data = path.read_bytes()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    body, foot = data[:start], data[start:]
+    for chunk in row_groups(path)[0]:
+        foot = _claiming(1, chunk.values, _claiming(0, chunk.unpacked, foot))
+        for page in page_sizes(io.BytesIO(data), chunk) if pages else ():
+            body = _claiming(1, page.values, _claiming(0, page.unpacked, body))
+    return body + foot
+
+
+def _varint(value: int) -> bytes:
+    data = b""
+    while value >= 128:
+        data, value = data + bytes([(value & 127) | 128]), value >> 7
+    return data + bytes([value])
+
+
+def _claiming(value: int, given: int, data: bytes) -> bytes:
+    """Return the data with a value below 64 for each number that was given, if that is large."""
+    old = _varint(2 * given)
+    new = bytes([(2 * value) | 128]) + b"\x80" * (len(old) - 2) + b"\0"
+    return data.replace(old, new) if given > 1_000_000 else data
+
+
+def parquet_of_texts(path: Path) -> bytes:
+    """Return a Parquet file with 1000 rows, each with two names of 500 000 letters."""
+    import pyarrow
+    import pyarrow.parquet
+
+    place = pyarrow.array(np.arange(1001, dtype=np.int32) * 2)
+    names = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array(np.arange(2000, dtype=np.int32) % 2), ["a" * 500_000, "b" * 500_000]
+    )
+    values = pyarrow.array(np.zeros(2000))
+    columns = {
+        "t": np.arange(1000) * 1e-4,
+        "name": pyarrow.ListArray.from_arrays(place, names),
+        "position": pyarrow.ListArray.from_arrays(place, values),
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd", store_schema=False)
     return path.read_bytes()
 
 
@@ -146,6 +197,7 @@ def parquet_of_zeros(path: Path, count: int) -> bytes:
 def hostile_files(folder: Path) -> dict[str, tuple[bytes, str]]:
     """Return contents of files by their names, and the codes with which they are refused with 100 MB."""
     large = "log-memory-exceeded"
+    parquet_of_lists(folder / "plain", 10_000_000, is_plain=True)
     nested = "Header[1000] a\n" + "=" * 80 + "\nMSG: x/Header\nPart[1000] b\n" + "=" * 80 + "\nMSG: x/Part\n"
     cells = element(MATRIX, b"") * 10_000_000
     number = matrix(NUMBERS, int32(1, 1), element(DOUBLE, doubles(0.0)))
@@ -187,5 +239,8 @@ def hostile_files(folder: Path) -> dict[str, tuple[bytes, str]]:
         "line.csv": (gzip.compress(b"1," * 50_000_000), "table-without-lines"),
         "columns.csv": (b"t," + wide + b"\n" + b"0," * 200_000 + b"0\n", large),
         "lists.parquet": (parquet_of_lists(folder / "lists", 10_000_000), large),
+        "footer.parquet": (without_sizes(folder / "lists", pages=False), large),
+        "pages.parquet": (without_sizes(folder / "plain", pages=True), "log-file-damaged"),
+        "texts.parquet": (parquet_of_texts(folder / "texts"), "log-too-short"),
         "zeros.parquet": (parquet_of_zeros(folder / "zeros", 20_000_000), large),
     }

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -43,3 +47,25 @@ def test_time_grows_with_the_number_of_joints(shape: str) -> None:
 
     seconds(130)
     assert seconds(2400) < 24 * seconds(300)
+
+
+CHECK = """
+import resource, sys
+import dyn_core
+
+def peak():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+before = peak()
+found = dyn_core.check_robot(sys.stdin.read())
+assert sum(finding.code == "effort-limit-below-gravity" for finding in found) > 2900
+print(peak() - before)
+"""
+
+
+def test_memory_of_findings_about_each_joint() -> None:
+    """3000 joints that are too weak: a position in each finding would take 0.3 GB more."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    settings: dict[str, Any] = {"env": environment, "capture_output": True, "text": True, "check": True}
+    done = subprocess.run([sys.executable, "-c", CHECK], input=robot_text(3000, "chain"), **settings)
+    assert int(done.stdout) < 500_000_000

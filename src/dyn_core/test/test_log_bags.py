@@ -18,6 +18,8 @@ from refusals import refused
 import dyn_core
 from dyn_core import Log
 from dyn_core.core.messages import Message
+from dyn_core.logs.readers.bag import MessageTypes
+from dyn_core.logs.readers.bag_messages import RawMessage
 
 rosbags2 = pytest.importorskip("rosbags.rosbag2", reason="rosbags is not installed")
 typesys = pytest.importorskip("rosbags.typesys")
@@ -319,3 +321,46 @@ def test_bags_without_rosbags(record: Record, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "rosbags.typesys", None)
     with refused("rosbags-missing"):
         dyn_core.read_log(bag)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("mode", ["FILE", "MESSAGE"])
+def test_bags_packed_with_zstd(mode: str, storage: str, tmp_path: Path) -> None:
+    path = tmp_path / "bag"
+    writer = rosbags2.Writer(path, version=9, storage_plugin=STORAGES[storage])
+    writer.set_compression(rosbags2.CompressionMode[mode], rosbags2.CompressionFormat.ZSTD)
+    items = joint_states(M)
+    with writer:
+        connection = writer.add_connection("/joint_states", items[0][1].__msgtype__, typestore=STORE)
+        for received, message in items:
+            writer.write(connection, received, STORE.serialize_cdr(message, message.__msgtype__))
+    assert mode == "MESSAGE" or [file.suffix for file in path.glob("bag*")] == [".zstd"]
+    assert_same(dyn_core.read_log(path), M)
+
+
+IDL = """
+module dyn_msgs { module msg { struct JointTorques {
+    std_msgs::msg::Header header;
+    sequence<string> name;
+    @unit("N m")
+    sequence<double> total;
+    double more[2];
+}; }; };
+"""
+
+
+@pytest.mark.parametrize("has_head", [True, False])
+def test_definitions_in_idl(has_head: bool) -> None:
+    """The fields of a type as its bag defines them, in one part or under a line with the name."""
+    kind = "dyn_msgs/msg/JointTorques"
+    store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    store.register({key: value for key, value in typesys.get_types_from_idl(IDL).items() if key == kind})
+    header = joint_state(EPOCH + 7, [], []).header
+    fields = {"name": ["a", "b"], "total": np.array([3.0, 4.0]), "more": np.array([1.0, 2.0])}
+    data = bytes(store.serialize_cdr(store.types[kind](header=header, **fields), kind))
+    definition = f"{'=' * 80}\nIDL: {kind}\n{IDL}" if has_head else IDL
+    message, known = RawMessage("/torques", kind, "ros2idl", definition, EPOCH, data), MessageTypes()
+    known.learn(message)
+    content = known.deserialize(message)
+    assert content.header.stamp.nanosec == 7
+    assert (content.name, content.total.tolist(), content.more.tolist()) == (["a", "b"], [3, 4], [1, 2])

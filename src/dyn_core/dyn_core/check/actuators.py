@@ -81,8 +81,12 @@ def springs(subject: Subject) -> Iterator[Finding]:
 # Effort limits against gravity and friction
 
 POSITIONS = 2000
+MOST_TRIED = 2_000_000
+"""Greatest number of sample positions times joints: robots with more than 1000 joints are tried in fewer."""
 SHOWN = 12
 """Largest number of joints for which the sentence has the position."""
+LISTED = 100
+"""Largest number of joints for which the finding has the position: all findings have it for each joint."""
 
 
 def holding_torques(subject: Subject) -> Iterator[Finding]:
@@ -98,7 +102,7 @@ def holding_torques(subject: Subject) -> Iterator[Finding]:
         tree = coordinate_torques(robot, gravity_torques(robot, closed.at.q, robot.gravity_0))
         columns = closed.at.actuated(tree)
     else:
-        q = tried_positions(robot, POSITIONS)
+        q = tried_positions(robot, max(min(POSITIONS, MOST_TRIED // robot.dof), 2))
         tree = gravity_torques(robot, joint_positions(robot, scalars(q)), robot.gravity_0)
         columns = coordinate_torques(robot, tree)
     torques = np.stack(np.broadcast_arrays(q[:, 0], *columns)[1:], axis=1)
@@ -107,13 +111,11 @@ def holding_torques(subject: Subject) -> Iterator[Finding]:
         effort, worst = joint.limits.effort, int(torques[:, k].argmax())
         needed = float(torques[worst, k])
         if effort is not None and joint.mu == 1 and needed > effort:
-            message = Message(
-                "effort-limit-below-gravity-at" if q.shape[1] <= SHOWN else "effort-limit-below-gravity",
-                needed=needed,
-                limit=effort,
-                unit=joint.effort_unit,
-                position=tuple(q[worst].tolist()),
-            )
+            values: dict[str, Any] = {"needed": needed, "limit": effort, "unit": joint.effort_unit}
+            if q.shape[1] <= LISTED:
+                values["position"] = tuple(q[worst].tolist())
+            shown = "-at" if q.shape[1] <= SHOWN else ""
+            message = Message(f"effort-limit-below-gravity{shown}", **values)
             yield Finding(Severity.WARNING, "joint", (joint.name,), message)
 
 

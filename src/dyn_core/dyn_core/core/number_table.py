@@ -23,7 +23,8 @@ from dyn_core.core.errors import DynError, shortened
 from dyn_core.core.findings import Place
 from dyn_core.core.text import path_text
 
-MAX_BYTES = 500_000_000
+MAX_BYTES = 100_000_000
+"""Greatest size of a file: two bytes of text can be a number of eight bytes, in an array that grows."""
 LARGEST = 1e30
 """Greatest magnitude of a number: squares of what follows from it still are numbers."""
 SHORTEST_STEP = 1e-12
@@ -85,7 +86,7 @@ def read_number_stream(
         data = stream.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise DynError("table-input-too-large", size=len(data), limit=MAX_BYTES)
-        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
         return _table(csv.reader(text, strict=True), what, check, needed)
 
 
@@ -150,7 +151,9 @@ def _table(
         lines.append(line)
     if not lines:
         raise DynError("table-without-rows", expected=what, line=line)
-    return NumberTable(tuple(names), np.array(numbers).reshape(len(lines), len(names)), np.array(lines))
+    # Copies would take as much memory again.
+    table = np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), len(names))
+    return NumberTable(tuple(names), table, np.frombuffer(lines, dtype=np.int64))
 
 
 def _rows(reader: Reader) -> Iterator[tuple[int, list[str]]]:

@@ -3,7 +3,7 @@
 
 import sys
 
-from dyn_nodes.controller.node import main
+from dyn_nodes.executables import controller
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(controller())

@@ -3,7 +3,7 @@
 
 import sys
 
-from dyn_nodes.feedforward.node import main
+from dyn_nodes.executables import feedforward
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(feedforward())

@@ -3,7 +3,7 @@
 
 import sys
 
-from dyn_nodes.governor.node import main
+from dyn_nodes.executables import governor
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(governor())

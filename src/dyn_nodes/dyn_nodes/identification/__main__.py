@@ -3,7 +3,7 @@
 
 import sys
 
-from dyn_nodes.identification.node import main
+from dyn_nodes.executables import identification
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(identification())

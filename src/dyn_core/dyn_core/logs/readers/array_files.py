@@ -7,9 +7,10 @@ import math
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +22,7 @@ from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
 from dyn_core.logs.log import TIME
-from dyn_core.logs.readers.parquet_footer import ColumnChunk, row_groups
+from dyn_core.logs.readers.parquet_footer import ColumnChunk, page_sizes, row_groups
 from dyn_core.logs.reading_budget import ITEM_COST, Budget
 from dyn_core.logs.recording import Gather, Recording, Selection, column_name, cut_finding, table
 
@@ -31,6 +32,8 @@ _END = 22 + 65_535
 """Bytes from the record at the end of a zip file to its end, at most."""
 _DIRECTORY_COST = 24
 """Memory for a byte of the directory of a zip file (bytes)."""
+_PAGE_COST = 100
+"""Memory that counts for a page of a Parquet file, because of the time that it takes (bytes)."""
 _LARGE_ZIP = b"PK\x06\x07"
 
 
@@ -209,10 +212,13 @@ def read_parquet(path: Path, select: Selection, budget: Budget) -> Recording:
         raise DynError("pyarrow-missing") from error
     try:
         _take_footer(path, budget)
-        with ParquetFile(path) as file:
-            groups = row_groups(path)
-            _take_lists(groups, budget)
+        groups = row_groups(path)
+        paths = {".".join(chunk.path) for group in groups for chunk in group if len(chunk.path) > 1}
+        # Texts are kept once, however often they occur: short files can repeat a long text.
+        with ParquetFile(path, read_dictionary=sorted(paths)) as file:
             fields = [field for field in file.schema_arrow if _is_number(arrow, field.type)]
+            lists = [f.name for f in file.schema_arrow if hasattr(f.type, "value_type")]
+            _take_pages(path, groups, lists, budget)
             columns = [_Column(_named(arrow, field), field.name) for field in fields]
             columns += _list_columns(file, arrow, budget)
             names = [column.name for column in columns]
@@ -220,7 +226,7 @@ def read_parquet(path: Path, select: Selection, budget: Budget) -> Recording:
             gather = Gather(len(chosen), budget.max_values)
             selected = [columns[k] for k in chosen]
             needed = list(dict.fromkeys(column.field for column in selected))
-            _take_row_groups(groups, needed, budget)
+            _take_pages(path, groups, set(needed).difference(lists), budget)
             origins: dict[str, int] = {}
             for batch in file.iter_batches(batch_size=BATCH, columns=needed):
                 block = [_values(batch.column(column.field), column, origins) for column in selected]
@@ -241,20 +247,30 @@ def _take_footer(path: Path, budget: Budget) -> None:
         budget.take(_DIRECTORY_COST * min(int.from_bytes(file.read(4), "little"), size))
 
 
-def _take_lists(groups: Sequence[Sequence[ColumnChunk]], budget: Budget) -> None:
-    """Reserve memory for the lists of a row group: all of its values can be in one row."""
-    values = (sum(chunk.values for chunk in group if len(chunk.path) > 2) for group in groups)
-    budget.take(8 * max(values, default=0))
+def _take_pages(
+    path: Path, groups: Sequence[Sequence[ColumnChunk]], fields: Collection[str], budget: Budget
+) -> None:
+    """Reserve memory for the largest row group, packed and not, of the columns that are read.
 
-
-def _take_row_groups(groups: Sequence[Sequence[ColumnChunk]], fields: Sequence[str], budget: Budget) -> None:
-    """Reserve memory for the largest row group, packed and not, of the columns that are read."""
-    sizes = [
-        sum(chunk.packed + chunk.unpacked for chunk in group if chunk.path[0] in fields) for group in groups
-    ]
-    budget.take(max(sizes, default=0))
-    if sum(sizes) > budget.most_unpacked:
-        raise budget.exceeded(sum(sizes) / budget.most_unpacked * budget.memory)
+    The sizes are the larger ones of what the footer claims and of what its pages claim. All values of lists
+    may be in one row.
+    """
+    largest = total = 0
+    with path.open("rb") as file:
+        for group in groups:
+            size = 0
+            for chunk in (chunk for chunk in group if chunk.path[0] in fields):
+                unpacked = values = 0
+                for page in page_sizes(file, chunk):
+                    budget.take(_PAGE_COST)
+                    unpacked, values = unpacked + page.unpacked, values + page.values
+                size += chunk.packed + max(unpacked, chunk.unpacked)
+                if len(chunk.path) > 2:
+                    size += 8 * max(values, chunk.values)
+            largest, total = max(largest, size), total + size
+    budget.take(largest)
+    if total > budget.most_unpacked:
+        raise budget.exceeded(total / budget.most_unpacked * budget.memory)
 
 
 @dataclass(frozen=True)
@@ -277,15 +293,16 @@ def _list_columns(file: Any, arrow: Any, budget: Budget) -> Iterator[_Column]:
         or arrow.is_fixed_size_list(field.type)
     }
     numeric = [name for name, kind in lists.items() if _is_number(arrow, kind)]
-    texts = [name for name, kind in lists.items() if arrow.is_string(kind) or arrow.is_large_string(kind)]
+    texts = [name for name, kind in lists.items() if arrow.is_dictionary(kind)]
     of_joints = next((name for name in texts if names_joints(name)), None)
     first = next(file.iter_batches(batch_size=1, columns=[*numeric, *texts]), None) if numeric else None
     if first is None or not first.num_rows:
         return
     lengths = {name: first.column(name).value_lengths()[0].as_py() or 0 for name in (*numeric, *texts)}
     budget.take_columns(sum(lengths[name] for name in (*numeric, *([of_joints] if of_joints else []))))
-    joints = () if of_joints is None else tuple(first.column(of_joints)[0].as_py() or ())
+    joints: tuple[str, ...] = ()
     if of_joints is not None:
+        joints = _texts_of(first.column(of_joints)[0].values, budget)
         _check_joints(file, of_joints, joints)
     for name in numeric:
         length = lengths[name]
@@ -294,11 +311,23 @@ def _list_columns(file: Any, arrow: Any, budget: Budget) -> Iterator[_Column]:
             yield _Column(f"{name}.{named[k]}" if named else f"{name}[{k}]", name, k, length)
 
 
+def _texts_of(words: Any, budget: Budget) -> tuple[str, ...]:
+    """Return the texts of a list, for which memory is reserved; none for a list without value."""
+    if words is None:
+        return ()
+    lengths = [len(word.as_py() or "") for word in words.dictionary]
+    budget.take(sum(4 * lengths[k] for k in words.indices.to_pylist() if k is not None))
+    return tuple(words.to_pylist())
+
+
 def _check_joints(file: Any, field: str, joints: tuple[str, ...]) -> None:
     """Refuse rows with other joints, or another order of them."""
-    for batch in file.iter_batches(batch_size=BATCH, columns=[field]):
+    # By row group, since each has a dictionary of its own.
+    groups = range(file.metadata.num_row_groups)
+    batches = (file.iter_batches(BATCH, row_groups=[group], columns=[field]) for group in groups)
+    for batch in chain.from_iterable(batches):
         column = batch.column(field)
-        words = column.flatten().dictionary_encode()
+        words = column.flatten()
         place = {word: k for k, word in enumerate(words.dictionary.to_pylist()[: len(joints) + 1])}
         expected = np.array([place.get(joint, -1) for joint in joints])
         given = words.indices.to_numpy(zero_copy_only=False)

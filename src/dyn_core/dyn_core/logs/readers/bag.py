@@ -7,7 +7,6 @@ import contextlib
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -217,7 +216,7 @@ class _Bag:
             if not isinstance(message.received, int):
                 raise TypeError("the time at which it was received is not a number")
             if self._are_messages_packed:
-                message = replace(message, data=self._unpacked(message.data))
+                message = message._replace(data=self._unpacked(message.data))
             content = self._types.deserialize(message)
             rows.add(EXTRACT[message.kind](content), _stamp(content), message.received)
         except self._types.damaged:

@@ -7,7 +7,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,8 +28,7 @@ RARE = 1e-3
 """Part of the messages of a topic below which a set of joints is ignored."""
 
 
-@dataclass(frozen=True)
-class RawMessage:
+class RawMessage(NamedTuple):
     """A recorded message that is not decoded.
 
     Attributes:
@@ -49,8 +48,7 @@ class RawMessage:
     data: bytes
 
 
-@dataclass(frozen=True)
-class JointValues:
+class JointValues(NamedTuple):
     """Joint values of one message.
 
     Attributes:
@@ -156,7 +154,8 @@ class TopicRows:
         count = len(message.names)
         present = [(quantity, values) for quantity, values in message.values if len(values)]
         is_whole = not count or (
-            len(set(message.names)) == count and all(len(values) == count for _, values in present)
+            (message.names in self._orders or len(set(message.names)) == count)
+            and all(len(values) == count for _, values in present)
         )
         if not (present and is_whole and 0 <= stamp < LATEST and 0 <= received < LATEST):
             self.bad += 1
@@ -168,7 +167,9 @@ class TopicRows:
             self._budget.take(ITEM_COST)
             rows = self._rows[key] = _Rows(names, key[1])
         for _, values in present:
-            rows.values.extend([values[k] for k in order])
+            # Numbers of a list are found sooner than those of an array of NumPy.
+            numbers = values.tolist() if isinstance(values, np.ndarray) else values
+            rows.values.extend([numbers[k] for k in order])
         rows.stamps.append(stamp)
         rows.received.append(received)
         self.values += len(present) * len(order)

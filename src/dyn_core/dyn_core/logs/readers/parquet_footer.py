@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of the columns of a Parquet file, from its footer.
+"""Sizes of the columns of a Parquet file, from its footer, and of its pages, from their headers.
 
 PyArrow ends the process when it describes a column whose statistics contradict its type: nothing catches that
 exception of C++. So the sizes, which have to be known before values are read, are taken from the bytes. The
-footer is a structure in the compact protocol of Thrift.
+footer is a structure in the compact protocol of Thrift, and so is the header of a page.
+
+The sizes in the footer may be too small. PyArrow unpacks a page into as many bytes as its header says, and
+refuses a page that has more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dyn_core.core.errors import DynError
 
@@ -20,8 +24,11 @@ _DEEPEST = 20
 _END = 8
 """Bytes after the footer: its length, and the name of the format."""
 _ROW_GROUPS, _COLUMNS, _METADATA = 4, 1, 3
-_PATH, _VALUES, _UNPACKED, _PACKED = 3, 5, 6, 7
+_PATH, _VALUES, _UNPACKED, _PACKED, _PAGES, _DICTIONARY = 3, 5, 6, 7, 9, 11
+_PAGE_UNPACKED, _PAGE_PACKED, _PAGE_KINDS, _PAGE_VALUES = 2, 3, (5, 8), 1
 """Numbers of fields in the description of the format."""
+_LONGEST_HEADER = 65_536
+"""Bytes of the header of a page that are read; statistics of text can make it long."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,16 @@ class ColumnChunk:
 
     path: tuple[str, ...]
     values: int
+    unpacked: int  # bytes
+    packed: int  # bytes
+    begin: int  # bytes before its first page
+
+
+@dataclass(frozen=True)
+class PageSize:
+    """The sizes that a page claims."""
+
+    values: int  # 0 for a dictionary
     unpacked: int  # bytes
     packed: int  # bytes
 
@@ -52,10 +69,35 @@ def row_groups(path: Path) -> list[list[ColumnChunk]]:
 def _chunk(column: dict[int, Any]) -> ColumnChunk:
     found = column[_METADATA]
     names = tuple(name.decode(errors="replace") for name in found[_PATH])
-    sizes = [found[key] for key in (_VALUES, _UNPACKED, _PACKED)]
+    sizes = [found[key] for key in (_VALUES, _UNPACKED, _PACKED, _PAGES)]
+    if 0 < found.get(_DICTIONARY, 0) < sizes[-1]:
+        sizes[-1] = found[_DICTIONARY]
     if min(sizes) < 0 or not names:
         raise ValueError("negative size, or no name")
     return ColumnChunk(names, *sizes)
+
+
+def page_sizes(file: BinaryIO, chunk: ColumnChunk) -> Iterator[PageSize]:
+    """Yield the sizes of the pages that PyArrow would read of a column; DynError if a header is damaged."""
+    place, end, values = chunk.begin, chunk.begin + chunk.packed, 0
+    while values < chunk.values and place < end:
+        try:
+            file.seek(place)
+            data = file.read(min(_LONGEST_HEADER, end - place))
+            if not data:
+                return
+            header = _Compact(data)
+            fields = header.structure(0)
+            count = sum(fields[kind][_PAGE_VALUES] for kind in _PAGE_KINDS if kind in fields)
+            page = PageSize(count, fields[_PAGE_UNPACKED], fields[_PAGE_PACKED])
+            if min(page.values, page.unpacked, page.packed) < 0:
+                raise ValueError("negative size")
+        except (LookupError, TypeError, ValueError, OverflowError, OSError) as error:
+            reason = "the header of a page is damaged"
+            raise DynError("log-file-damaged", format="Parquet file", reason=reason) from error
+        yield page
+        values += count
+        place += header.length + page.packed
 
 
 class _Compact:
@@ -63,6 +105,11 @@ class _Compact:
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
+
+    @property
+    def length(self) -> int:
+        """Number of bytes that have been read."""
+        return self._at
 
     def structure(self, depth: int) -> dict[int, Any]:
         """Return the fields of a structure by their numbers."""

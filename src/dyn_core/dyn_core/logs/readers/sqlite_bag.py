@@ -110,13 +110,12 @@ def _rows(
         ):
             budget.take(ITEM_COST + len(str(definition)))
             definitions[kind] = (str(encoding), str(definition))
+    heads = {k: (topic, kind, *definitions.get(kind, ("", ""))) for k, (topic, kind) in topics.items()}
     # SQLite tells the length of the data without reading it.
     data = f"CASE WHEN length(data) <= {budget.largest_block} THEN data END"
     query = f"SELECT rowid, topic_id, timestamp, {data} FROM messages WHERE topic_id IN {_marks(topics)}"
     for row, number, received, content in connection.execute(f"{query} ORDER BY rowid", [*topics]):
-        topic, kind = topics[number]
-        content = content if isinstance(content, bytes) else b""
-        yield row, RawMessage(topic, kind, *definitions.get(kind, ("", "")), received, content)
+        yield row, RawMessage(*heads[number], received, content if isinstance(content, bytes) else b"")
 
 
 def _marks(values: Collection[object]) -> str:
