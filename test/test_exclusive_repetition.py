@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -69,7 +70,8 @@ def test_what_fails_in_real_time_is_repeated_once_and_named(tmp_path: Path, proc
         "-rA",
         str(tmp_path),
     ]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=own)
     assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout + run.stderr
     assert "2 failed, 2 passed" in run.stdout
     lines = [line for line in run.stdout.splitlines() if line.startswith("REPEATED ALONE")]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rclpy.serialization import serialize_message
 from robot_files import ROBOTS
 from std_msgs.msg import String
 
@@ -26,14 +27,15 @@ class FakeNode:
         self.tasks: queue.Queue[Callable[[], None]] = queue.Queue()
         self.create_task = self.tasks.put
         self.executor = self
-        self.publish: Callable[[String], None]
+        self.publish: Callable[[bytes], None]
 
     def contained(self, callback: Callable[[], None]) -> Callable[[], None]:
         return callback
 
     def create_subscription(
-        self, kind: type, topic: str, callback: Callable[[String], None], qos: Any
+        self, kind: type, topic: str, callback: Callable[[bytes], None], qos: Any, *, raw: bool
     ) -> None:
+        assert raw
         self.publish = callback
 
     def get_logger(self) -> Any:
@@ -57,7 +59,7 @@ def test_a_description_is_loaded_once() -> None:
 
     Reload(node, source, prepare, use, present, from_topic=True)  # type: ignore[arg-type]
     for name in ("rrp", "rrp", "rx90", "rrp"):
-        node.publish(String(data=name))
+        node.publish(serialize_message(String(data=name)))
         node.tasks.get(timeout=180.0)()
     names = [robots[name].name for name in ("rrp", "rx90", "rrp")]
     assert prepared == names
