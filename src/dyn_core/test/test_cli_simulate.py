@@ -156,6 +156,13 @@ def test_efforts_that_cannot_be_read(simulate: Simulate, monkeypatch: pytest.Mon
         simulate.refused("--effort", path, code=code, file=path, **values)
 
 
+def test_a_line_of_millions_of_values(simulate: Simulate) -> None:
+    """It is refused before it is split: the values would take twenty times the memory of the text."""
+    given = simulate.efforts(f"time,turn\n0,0\n0.1,1{',1' * 500_000}\n")
+    simulate.refused(*given, code="csv-malformed", line=3)
+    simulate(*simulate.efforts(f"time,turn\n0,0\n0.01,{'0' * 100_000}\n"))
+
+
 def test_joints_without_actuator_take_no_efforts(simulate: Simulate) -> None:
     side = ("--loops", simulate.write("side.yaml", "passive: [lift]\n"))
     simulate(*simulate.efforts("time,lift\n0,0\n0.01,0\n"), *side)

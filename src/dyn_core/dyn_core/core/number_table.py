@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ LARGEST = 1e30
 """Greatest magnitude of a number: squares of what follows from it still are numbers."""
 SHORTEST_STEP = 1e-12
 """Least time from one row to the next (s): rates of change then are numbers, too."""
+LONGEST_LINE = 1_000_000
+"""Greatest length of a line (characters)."""
 TIME = "time"
 
 Reader: TypeAlias = Iterator[list[str]]
@@ -73,7 +75,7 @@ def read_number_table(
             if status.st_size > MAX_BYTES:
                 raise DynError("table-file-too-large", size=status.st_size, limit=MAX_BYTES)
             with Path(path).open(encoding="utf-8-sig", newline="") as file:
-                return _table(csv.reader(file, strict=True), what, check, needed)
+                return _table(csv.reader(_lines(file), strict=True), what, check, needed)
     except ValueError as error:  # a null character in the path
         raise DynError("file-missing", path=shown) from error
 
@@ -87,7 +89,7 @@ def read_number_stream(
         if len(data) > MAX_BYTES:
             raise DynError("table-input-too-large", size=len(data), limit=MAX_BYTES)
         text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-        return _table(csv.reader(text, strict=True), what, check, needed)
+        return _table(csv.reader(_lines(text), strict=True), what, check, needed)
 
 
 @contextmanager
@@ -154,6 +156,17 @@ def _table(
     # Copies would take as much memory again.
     table = np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), len(names))
     return NumberTable(tuple(names), table, np.frombuffer(lines, dtype=np.int64))
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """Yield the lines; DynError for one that is so long that its values would take much memory."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            reason = f"the line is longer than {LONGEST_LINE} characters"
+            raise at_line(number, "csv-malformed", reason=reason)
+        yield line
 
 
 def _rows(reader: Reader) -> Iterator[tuple[int, list[str]]]:
