@@ -113,6 +113,7 @@ class Feasibility:
         """
         check_actuated(robot)
         self.robot = robot
+        self._n = robot.dof
         self.limits = actuator_limits(robot) if limits is None else limits
         self._check_limits()
         self._terms = {"friction": friction, "rotor_inertia": rotor_inertia}
@@ -124,9 +125,9 @@ class Feasibility:
         runnable = runnable_by(made_of, step_program(made_of, points))
         self._call: Callable[..., Array] = runnable.function.bind(self._general(runnable, 4), [])
         self._search = fastest_search()
-        layout = Layout(robot.dof)
+        layout = Layout(self._n)
         self._limits = _packed_limits(self.limits, points)
-        self._free = np.zeros(robot.dof)
+        self._free = np.zeros(self._n)
         self._free.flags.writeable = False
         # The times of the last step, which most callers repeat.
         self._times: tuple[float, float | None, Array] = (0.0, None, np.zeros(2))
@@ -229,7 +230,7 @@ class Feasibility:
         """Return the step of the paper, or that with the nearest torques that keep ranges and speeds."""
         if values.item(self._off) <= 0.0:
             return self._step(_NEAREST, values, math.nan)
-        vectors = self._search(values, self.robot.dof, dt)
+        vectors = self._search(values, self._n, dt)
         if vectors is None:
             return self._step(_NEAREST, values, math.nan, possible=False)
         return FeasibleStep(*vectors, False, True, math.nan, self.limits, values)
@@ -259,8 +260,7 @@ class Feasibility:
         """Return the program for any input, with checks of the first `count` vectors."""
 
         def general(*vectors: npt.ArrayLike) -> Array:
-            n = self.robot.dof
-            given = [_vector(_VECTORS[k], vectors[k], n) for k in range(count)]
+            given = [_vector(_VECTORS[k], vectors[k], self._n) for k in range(count)]
             return runnable.run((), *given, *(np.asarray(value) for value in vectors[count:]))
 
         return general
