@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -121,7 +122,10 @@ def replay(options: argparse.Namespace) -> list[str]:
             wrong += [problem] if problem else []
         else:
             import message_run
+            from node_cases import CASES
 
+            if first not in CASES:
+                return [f"no reader and no case of nodes is '{first}': {', '.join([*TARGETS, *CASES])}"]
             wrong += message_run.run_case(first, int(seed), int(number)).wrong
     return wrong
 
@@ -164,14 +168,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--cases", nargs="+", default=[], help="nodes that get messages (default: all)")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
+    if (options.part == "replay") != bool(options.names):
+        parser.error("replay, and no other part, takes inputs, as urdf:7:1234")
+    if wrong := [name for name in options.names if not re.fullmatch(r"[^:]+:\w+:\d+", name)]:
+        parser.error(f"not an input: '{wrong[0]}'. An input is a name, a seed and a number, as urdf:7:1234")
     print(f"fuzz: seed {options.seed}", flush=True)
     begin = time.monotonic()
-    wrong = PARTS[options.part](options)
-    for problem in wrong[:_SHOWN]:
+    problems = PARTS[options.part](options)
+    for problem in problems[:_SHOWN]:
         print(f"WRONG {problem}")
-    print(f"fuzz: {len(wrong)} problems in {time.monotonic() - begin:.0f} s, seed {options.seed}")
-    return 1 if wrong else 0
+    print(f"fuzz: {len(problems)} problems in {time.monotonic() - begin:.0f} s, seed {options.seed}")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

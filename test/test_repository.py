@@ -116,7 +116,7 @@ def promises() -> list[str]:
     for section in sections:
         _, text = section.split("\n", 1)
         for line in filter(None, text.replace("\n  ", " ").split("\n")):
-            if HEAD.match(line) or line.startswith("> "):
+            if HEAD.match(line) or line == ">" or line.startswith("> "):
                 continue
             found = PROMISE.search(line)
             assert line.startswith(("* ", "| ")), f"a promise is a list item or a table row: {line}"

@@ -92,13 +92,24 @@ def mcap(*records: bytes) -> bytes:
     return magic + record(1, text("ros2") + text("")) + b"".join(records) + end + magic
 
 
-def zeros_zstd(megabytes: int) -> bytes:
-    """Return frames of zeros."""
+def zstd_frame(data: bytes) -> bytes:
     try:
         from compression import zstd
     except ImportError:
         from backports import zstd
-    return zstd.compress(bytes(1_000_000)) * megabytes
+    return zstd.compress(data)
+
+
+def zeros_zstd(megabytes: int) -> bytes:
+    """Return frames of zeros."""
+    return zstd_frame(bytes(1_000_000)) * megabytes
+
+
+def branching_types(count: int) -> str:
+    """Return a definition in which each type has the next one five times, once as a sequence."""
+    fields = [f"A{k + 1}[] a\n" + "".join(f"A{k + 1} {name}\n" for name in "bcde") for k in range(count)]
+    types = [f"MSG: control_msgs/A{k}\n{text}" for k, text in enumerate([*fields, "uint8 a\n"])]
+    return ("\n" + "=" * 80 + "\n").join(["A0 a\n", *types])
 
 
 def zeros_lz4(megabytes: int) -> bytes:
@@ -212,6 +223,7 @@ def hostile_files(folder: Path) -> dict[str, tuple[bytes, str]]:
     messages = message(bytes(100)) * 200
     billions = joint_state_channel("std_msgs/Header[1000000000] header\n", control)
     parts = joint_state_channel(nested, control)
+    branching = joint_state_channel(branching_types(30), control)
     numbers = matrix(NUMBERS, int32(1, 50_000_000), element(DOUBLE, bytes(400_000_000)))
     letters = matrix(TEXT, int32(1, 2_000_000), element(UINT16, b"a\0" * 2_000_000))
     row = "INSERT INTO messages VALUES (1, 1, 1, '')"
@@ -226,6 +238,9 @@ def hostile_files(folder: Path) -> dict[str, tuple[bytes, str]]:
         "zstd.mcap": (mcap(states, chunk(frames, 400_000_000)), large),
         "zstd-false.mcap": (mcap(states, chunk(frames, 1000)), "bag-damaged"),
         "lz4-false.mcap": (mcap(states, chunk(zeros_lz4(40), 1000, "lz4")), "bag-damaged"),
+        "empty-zstd.mcap": (mcap(states, chunk(zstd_frame(b"") * 50_000, 1000)), "bag-damaged"),
+        "types.mcap": (mcap(branching, messages), "log-without-topics"),
+        "empty.csv": (gzip.compress(b"") * 50_000, "gzip-damaged"),
         "records.mcap": (mcap(states, chunk(zeros_zstd(12), 12_000_000)), large),
         "array.mcap": (mcap(billions, messages), "log-without-topics"),
         "nested.mcap": (mcap(parts, messages), "log-without-topics"),

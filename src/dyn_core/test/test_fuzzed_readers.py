@@ -8,6 +8,8 @@ printed, and DYN_MUTATIONS_SEED sets it; DYN_MUTATIONS sets how many files there
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
@@ -26,6 +28,20 @@ FOUND = [
 LIBRARIES = {"parquet": "pyarrow", "db3": "rosbags", "mcap": "rosbags"}
 USED_BY_FEW = ("parameters", "boxes")
 """Formats of which nearly no damaged file can be used."""
+
+
+def fuzz(*arguments: str) -> int:
+    """Return the exit code of the program that `make fuzz` calls, with its arguments in that order."""
+    program = Path(reader_run.__file__).with_name("__main__.py")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, program, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode
+
+
+def test_an_input_is_made_again() -> None:
+    assert fuzz("replay", "--seconds", "1", "urdf:7:1234") == 0
+    for wrong in (["replay", "--seconds", "1"], ["replay", "nonsense"], ["readers", "urdf:7:1234"]):
+        assert fuzz(*wrong) == 2
 
 
 @pytest.mark.parametrize(("name", "path"), FOUND)

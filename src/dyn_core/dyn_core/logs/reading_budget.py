@@ -28,6 +28,10 @@ ITEM_COST = 1_000
 TOO_LARGE = "log-memory-exceeded"
 PIECE = 1_000_000
 """Bytes that are unpacked at once."""
+_SLICE = 65_536
+"""Packed bytes that a decompressor gets at once."""
+MOST_FRAMES = 10_000
+"""Most frames or members of packed data."""
 
 
 class Budget:
@@ -92,12 +96,29 @@ class Budget:
 def zlib_unpacked(packed: bytes | memoryview, budget: Budget) -> bytearray:
     """Return unpacked data, for which memory is reserved; zlib.error if it is damaged."""
     unpacking, data = zlib.decompressobj(), bytearray()
-    while not unpacking.eof and packed:
-        part = unpacking.decompress(packed, PIECE)
-        budget.take(len(part))
-        data += part
-        packed = unpacking.unconsumed_tail
+    for part in _slices([packed]):
+        rest: bytes | memoryview = part
+        while rest and not unpacking.eof:
+            new = unpacking.decompress(rest, PIECE)
+            budget.take(len(new))
+            data += new
+            rest = unpacking.unconsumed_tail
     return data + unpacking.flush()
+
+
+def _slices(packed: Iterable[bytes | memoryview]) -> Iterator[memoryview]:
+    """Yield data in slices: what a decompressor leaves is copied for each frame, so it has to be short."""
+    for data in packed:
+        view = memoryview(data)
+        for begin in range(0, len(view), _SLICE):
+            yield view[begin : begin + _SLICE]
+
+
+def _count(frames: int) -> int:
+    """Return the number of frames with one more; ValueError for too many, which all take time."""
+    if frames >= MOST_FRAMES:
+        raise ValueError(f"more than {MOST_FRAMES} packed parts")
+    return frames + 1
 
 
 def gzip_pieces(packed: Iterator[bytes]) -> Iterator[bytes]:
@@ -106,14 +127,15 @@ def gzip_pieces(packed: Iterator[bytes]) -> Iterator[bytes]:
     Raises:
         DynError: the data is damaged.
     """
-    unpacking = zlib.decompressobj(wbits=31)
-    for data in packed:
+    unpacking, members = zlib.decompressobj(wbits=31), 1
+    for part in _slices(packed):
+        data: bytes | memoryview = part
         while data:
-            if unpacking.eof:
-                unpacking = zlib.decompressobj(wbits=31)
             try:
+                if unpacking.eof:
+                    unpacking, members = zlib.decompressobj(wbits=31), _count(members)
                 yield unpacking.decompress(data, PIECE)
-            except zlib.error as error:
+            except (zlib.error, ValueError) as error:
                 raise DynError("gzip-damaged", reason=error) from error
             data = unpacking.unused_data.lstrip(b"\0") if unpacking.eof else unpacking.unconsumed_tail
     yield unpacking.flush()
@@ -128,12 +150,12 @@ def unpacked_pieces(packed: Iterable[bytes | memoryview], form: str) -> Iterator
         DynError: the form is not known.
         Exception: the library of the form found damage.
     """
-    unpacking = _decompressor(form)
-    for given in packed:
-        data = given
+    unpacking, frames = _decompressor(form), 1
+    for part in _slices(packed):
+        data: bytes | memoryview = part
         while data:
             if unpacking.eof:
-                unpacking = _decompressor(form)
+                unpacking, frames = _decompressor(form), _count(frames)
             while not unpacking.eof:
                 yield unpacking.decompress(data, max_length=PIECE)
                 data = b""

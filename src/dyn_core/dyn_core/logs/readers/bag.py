@@ -73,7 +73,8 @@ class MessageTypes:
         with contextlib.suppress(Exception):
             known = self._store.fielddefs
             found = {k: v for k, v in parse(message.definition, message.kind).items() if k not in known}
-            if all(0 < _values_of(kind, {**known, **found}, 0) <= LARGEST_TYPE for kind in found):
+            counts: dict[str, int] = {}
+            if all(0 < _values_of(kind, {**known, **found}, counts) <= LARGEST_TYPE for kind in found):
                 self._store.register(found)
 
     def deserialize(self, message: RawMessage) -> Any:
@@ -88,31 +89,33 @@ def _of_idl(text: str, parse: Callable[[str], Any]) -> dict[str, Any]:
     return {name: fields for body in bodies for name, fields in parse(body).items()}
 
 
-def _values_of(kind: str, known: Mapping[str, Any], depth: int) -> int:
+def _values_of(kind: str, known: Mapping[str, Any], counts: dict[str, int]) -> int:
     """Return the number of values in a message without its sequences; more than `LARGEST_TYPE` for too many.
 
-    ValueError for parts without any value, of which a short message could have billions.
+    `counts` keeps the numbers of the types that were counted: a type may occur in many others. ValueError for
+    types of themselves, and for parts without any value: a short message could have billions of them.
     """
     from rosbags.interfaces import Nodetype
 
     def of_field(node: Any) -> int:
         form, content = node
         if form == Nodetype.NAME:
-            return _values_of(content, known, depth + 1)
+            return _values_of(content, known, counts)
         if form == Nodetype.ARRAY:
             return int(content[1]) * of_field(content[0])
         if form == Nodetype.SEQUENCE:
             of_field(content[0])
         return 1
 
-    total = 0
-    for _, node in known[kind][1]:
-        total += of_field(node)
-        if total > LARGEST_TYPE:
-            return total
-    if depth > 20 or not total:
+    if kind not in counts:
+        counts[kind] = 0  # while it is counted
+        total = 0
+        for _, node in known[kind][1]:
+            total = min(total + of_field(node), LARGEST_TYPE + 1)
+        counts[kind] = total
+    if not counts[kind]:
         raise ValueError("a type without values, or of itself")
-    return total
+    return counts[kind]
 
 
 def read_bag(path: Path, suffix: str, budget: Budget) -> Recording:

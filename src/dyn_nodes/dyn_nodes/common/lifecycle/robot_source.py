@@ -215,8 +215,9 @@ class Reload(Generic[Prepared]):
     def ask(self, text: str, done: Done) -> None:
         """Load the robot of a URDF, empty for the configured source; then call `done` in the executor."""
         again = self._text if self._from_topic else None
-        if len(text) > MOST_BYTES[String]:
-            done(DynError("message-too-large", message="the text", size=len(text), limit=MOST_BYTES[String]))
+        size = len(text.encode(errors="replace"))
+        if size > MOST_BYTES[String]:
+            done(DynError("message-too-large", message="the text", size=size, limit=MOST_BYTES[String]))
             return
         if not text and again is None and self._from_topic:
             done(DynError("description-not-received"))

@@ -138,6 +138,7 @@ class Beside(Generic[_Request, _Result]):
         for request, result, problem in self._worker.outcomes():
             is_open = any(one is request for one in self._open)
             self._open = [one for one in self._open if one is not request]
-            outcome = (result or problem) if is_open else Superseded("request-superseded")
+            outcome = result if problem is None else problem
+            outcome = outcome if is_open else Superseded("request-superseded")
             assert outcome is not None
             self._done(request, outcome)
