@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share: a limit against hangs, and a cache of compiled models."""
+"""What all tests share: a limit against hangs, a cache of compiled models, one thread for linear algebra."""
 
 from __future__ import annotations
 
@@ -17,14 +17,26 @@ _HANGS_AFTER_S, _EXHAUSTIVE_HANGS_AFTER_S = 1800.0, 6 * 3600.0
 
 pytest-xdist then says which test that was, and goes on with the others.
 """
+# Several tests run at the same time. Threads of OpenBLAS that wait for each other in a busy loop would double
+# the processor time. NumPy reads this when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 _TERMINAL = pytest.StashKey[int]()
 _COMPILED = Path(__file__).parent / "build" / "test-cache"
 _MOST_BYTES = 10**9
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep compiled models from one run to the next, and the terminal for what hangs."""
+    """Keep compiled models from one run to the next, and the terminal for what hangs.
+
+    The exhaustive run (`pytest -m ""`) tries all examples and uses optimised C. Otherwise it is compiled
+    without optimisation: values are the same to within rounding, and the compiler takes half the time.
+    """
     os.environ.setdefault("DYN_CACHE_DIR", str(_COMPILED))
+    if config.option.markexpr == "not exhaustive":
+        os.environ.setdefault("DYN_CFLAGS", "-O0")
+    else:
+        os.environ.setdefault("DYN_EXAMPLES", "1")
     # Models of random robots pile up. The processes of pytest-xdist begin after this one.
     is_first = not hasattr(config, "workerinput")
     if is_first and sum(path.stat().st_size for path in _COMPILED.glob("*")) > _MOST_BYTES:

@@ -335,8 +335,8 @@ def test_parameters_are_estimated_while_the_robot_moves(graph: Graph, tmp_path: 
 
 # The commands of the documentation of the node work as printed, with the robot of the README
 
-SHORTER = ("-p", "excitation.duration:=10.0", "-p", "excitation.iterations:=40")
-"""Arguments that the page does not have."""
+SHORTER = {"excitation.duration": "10.0", "excitation.iterations": "40"}
+"""Parameters that the page does not set, as are those of `PATIENT`."""
 
 
 def test_the_first_example_identifies_a_robot_with_friction(graph: Graph, tmp_path: Path) -> None:
@@ -350,7 +350,8 @@ def test_the_first_example_identifies_a_robot_with_friction(graph: Graph, tmp_pa
     for name, *arguments in found:
         given = [word.replace("robot.urdf", str(ROBOTS["rx90"])) for word in arguments]
         if name == "identification":
-            given = [re.sub("^directory:=.*", f"directory:={tmp_path}", word) for word in (*given, *SHORTER)]
+            given = [re.sub("^directory:=.*", f"directory:={tmp_path}", word) for word in given]
+            given += [word for pair in (SHORTER | PATIENT).items() for word in ("-p", "{}:={}".format(*pair))]
         graph.start("-m", f"dyn_nodes.{name}", *(given or ["--ros-args"]))
     names = dyn_core.load_robot(ROBOTS["rx90"]).joint_names
     # 0.3 % on an idle machine, 4 % on a busy one; other tests check how good results are.

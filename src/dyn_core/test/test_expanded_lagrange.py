@@ -147,8 +147,9 @@ def values(form: dyn_core.ExpandedLagrange, robot: dyn_core.Robot, q: np.ndarray
 @pytest.mark.parametrize(("base_parameters", "numbers"), FORMS)
 @examples(25, 8)
 @given(seed=st.integers(0, 2**32 - 1))
+@hypothesis.example(seed=84623)
 def test_values_agree_with_the_model(base_parameters: bool, numbers: bool, seed: int) -> None:
-    """Random trees with at most three joints, some of them mimic joints."""
+    """Random trees with at most three joints, some of them mimic joints; 84623 has nearly equal coefficients."""
     robot = dyn_core.load_robot((random_urdf if seed % 2 else random_driven_urdf)(seed, 3))
     hypothesis.assume(robot.dof > 0)
     assert_same_values(robot, base_parameters, numbers, seed)

@@ -34,7 +34,13 @@ class Assignment:
 
     misfit: float  # sum over the joints of log(residual / torque)
     x: Array  # the parameters that fit best
-    deviations: Array  # their standard deviations
+    normal: Array  # matrix of the normal equations
+
+    @cached_property
+    def deviations(self) -> Array:
+        """Standard deviations of the parameters."""
+        matrix, scales = _scaled(self.normal)
+        return np.sqrt(np.diag(np.linalg.inv(matrix))) * scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +72,7 @@ class Channels:
     def assigned(self, torques: Sequence[int], factors: Sequence[float]) -> Assignment:
         """Return the fit if the torque of each joint is that of another, times a factor."""
         if not self.possible:
-            return Assignment(math.inf, np.zeros(len(self.columns[0])), np.ones(len(self.columns[0])))
+            return Assignment(math.inf, np.zeros(len(self.columns[0])), np.eye(len(self.columns[0])))
         joints, scales = np.arange(self.dof), np.array(factors)
         right = self.mixed[joints, :, list(torques)] * scales[:, None]
         squares = self.torques[joints, list(torques)]
@@ -75,7 +81,9 @@ class Channels:
         variances = squares / squares.mean()  # free of units; leads to lower minima than equal ones
         for _ in range(ROUNDS):
             weights = np.where(known, 1.0 / variances, 0.0)  # torques that were not measured have no weight
-            x, inverse = _solved(np.tensordot(weights, self.columns, 1), weights @ right)
+            normal = np.tensordot(weights, self.columns, 1)
+            matrix, units = _scaled(normal)
+            x = np.linalg.solve(matrix, weights @ right * units) * units
             left = squares - 2.0 * right @ x + (self.columns @ x) @ x
             found = np.maximum(left, LEAST**2 * squares) / self.count
             settled = np.all(np.abs(found - variances) <= SETTLED * found)
@@ -83,7 +91,7 @@ class Channels:
             if settled:
                 break
         misfit = 0.5 * float(np.log(variances * self.count / squares)[known].sum())
-        return Assignment(misfit, x, np.sqrt(np.diag(inverse)))
+        return Assignment(misfit, x, normal)
 
 
 def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channels:
@@ -110,13 +118,11 @@ def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channel
     return Channels(shared, own, columns, mixed, torques, np.maximum(equations.used.sum(axis=0), 1))
 
 
-def _solved(A: Array, b: Array) -> tuple[Array, Array]:
-    """Return the solution of normal equations, and the inverse of their matrix, which may be singular."""
-    diagonal = np.diag(A)
+def _scaled(normal: Array) -> tuple[Array, Array]:
+    """Return the matrix of normal equations for columns of unit length, which can be inverted, and their scales."""
+    diagonal = np.diag(normal)
     scales = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    inverse = np.linalg.inv(A * scales[:, None] * scales + _RIDGE * np.eye(len(A)))
-    inverse = inverse * scales[:, None] * scales
-    return inverse @ b, inverse
+    return normal * scales[:, None] * scales + _RIDGE * np.eye(len(normal)), scales
 
 
 # Hypotheses about the signals of a motion, and how well they explain it
