@@ -280,7 +280,10 @@ def test_kill_9_also_ends_its_nodes(ros_environment: dict[str, str], mark: str, 
     check_files(tmp_path)
 
 
-@pytest.mark.parametrize("node", ["simulation", "controller", "feedforward"])
+@pytest.mark.parametrize(
+    "node",
+    ["simulation", *(pytest.param(n, marks=pytest.mark.exhaustive) for n in ("controller", "feedforward"))],
+)
 def test_a_node_that_dies_is_reported(
     node: str, ros_environment: dict[str, str], mark: str, tmp_path: Path
 ) -> None:

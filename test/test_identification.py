@@ -16,6 +16,7 @@ from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticStatus
 from identification_client import (
     JOINTS,
+    PATIENT,
     START,
     Asked,
     Identified,

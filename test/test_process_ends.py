@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,12 @@ EITHER = [("feedforward", signal.SIGTERM), ("controller", signal.SIGINT), ("simu
 COMPILING = [("feedforward", True), ("simulation", True), ("feedforward", False)]
 
 
+def in_turn(cases: Sequence[Any]) -> list[Any]:
+    """Return all cases with one signal each, in turn, and with the other one in the exhaustive run."""
+    pairs = [(case, SIGNALS[(k + other) % 2], other) for other in (0, 1) for k, case in enumerate(cases)]
+    return [pytest.param(case, s, marks=pytest.mark.exhaustive if other else ()) for case, s, other in pairs]
+
+
 def started(graph: Graph, node: str, *arguments: str) -> NodeProcess:
     """Start a node, and wait until it is in the graph."""
     process = graph.start("-m", f"dyn_nodes.{node}", "--ros-args", *arguments)
@@ -41,8 +47,7 @@ def started(graph: Graph, node: str, *arguments: str) -> NodeProcess:
 
 
 @pytest.mark.promise("signals")
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("node", ["feedforward", "controller", "simulation", "governor"])
+@pytest.mark.parametrize(("node", "number"), in_turn(["feedforward", "controller", "simulation", "governor"]))
 def test_a_signal_while_it_waits_for_a_robot(node: str, number: signal.Signals, graph: Graph) -> None:
     process = started(graph, node)
     graph.wait_for(lambda: "waiting for a robot" in process.log)
@@ -50,12 +55,12 @@ def test_a_signal_while_it_waits_for_a_robot(node: str, number: signal.Signals, 
 
 
 @pytest.mark.promise("signals")
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize(("node", "on_topic"), COMPILING)
+@pytest.mark.parametrize(("case", "number"), in_turn(COMPILING))
 def test_a_signal_while_it_compiles_a_large_robot(
-    node: str, on_topic: bool, number: signal.Signals, graph: Graph, ros_environment: Env, tmp_path: Path
+    case: tuple[str, bool], number: signal.Signals, graph: Graph, ros_environment: Env, tmp_path: Path
 ) -> None:
     """The robot comes from the topic, or from a file at the start."""
+    node, on_topic = case
     ros_environment["DYN_CACHE_DIR"] = str(tmp_path / "cache")
     file = tmp_path / "chain.urdf"
     file.write_text(long_chain(16))
@@ -114,8 +119,7 @@ def test_a_signal_while_all_nodes_run_at_1_khz(node: str, number: signal.Signals
 
 
 @pytest.mark.promise("signals")
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("paused", [False, True])
+@pytest.mark.parametrize(("paused", "number"), in_turn([False, True]))
 def test_a_signal_to_a_simulation_that_runs_or_is_paused(
     paused: bool, number: signal.Signals, graph: Graph
 ) -> None:
@@ -136,8 +140,7 @@ def test_a_signal_while_it_is_inactive(node: str, number: signal.Signals, graph:
 
 
 @pytest.mark.promise("signals", "deactivation")
-@pytest.mark.parametrize("on_shutdown", ["zero", "hold"])
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(("on_shutdown", "number"), in_turn(["zero", "hold"]))
 def test_a_signal_during_a_ramp(number: signal.Signals, on_shutdown: str, graph: Graph) -> None:
     """The last message is the configured one, not that of the ramp."""
     ramp = {"timeout": 0.5, "on_stale": "ramp", "ramp_down": 60.0, "max_age": 10.0}

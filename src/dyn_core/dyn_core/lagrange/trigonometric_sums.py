@@ -128,8 +128,8 @@ def _summed(a: Counts[Count], b: Counts[Count]) -> Counts[Count]:
 # Products
 
 SAME = 1e-11
-"""Coefficients are equal if they differ by less than this, relatively: far above rounding errors, and below the
-1e-10 to which forms agree with the model, also where lengths or angles differ by little."""
+"""Coefficients are equal if they differ by less than this, relatively: far above rounding errors, and
+below the 1e-10 to which forms agree with the model, also where lengths or angles differ by little."""
 
 
 class Factor(NamedTuple):

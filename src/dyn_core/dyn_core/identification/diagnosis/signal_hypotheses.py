@@ -119,7 +119,7 @@ def channels(equations: Equations, friction: Sequence[FrictionModel]) -> Channel
 
 
 def _scaled(normal: Array) -> tuple[Array, Array]:
-    """Return the matrix of normal equations for columns of unit length, which can be inverted, and their scales."""
+    """Return the invertible matrix of normal equations for columns of unit length, and their scales."""
     diagonal = np.diag(normal)
     scales = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     return normal * scales[:, None] * scales + _RIDGE * np.eye(len(normal)), scales
