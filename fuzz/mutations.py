@@ -130,7 +130,7 @@ _MATLAB_HEADER, _COMPRESSED = 128, 15
 
 
 def damaged_matlab(data: bytes, random: Random) -> bytes:
-    """Return a MATLAB file with damage, of which its variables are sometimes compressed after that."""
+    """Return a MATLAB file with damage; sometimes its variables are compressed after that."""
     data = damaged_bytes(data, random)
     if random.random() < 0.7 or len(data) <= _MATLAB_HEADER:
         return data

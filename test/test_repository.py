@@ -108,7 +108,7 @@ HEAD = re.compile(r"\| (?:input|event).*\| promise \|$|\|[-|]+\|$")
 
 
 def promises() -> list[str]:
-    """Return the keys of the page on safety, of which each table row and each list item has one."""
+    """Return the keys of the page on safety; each table row and each list item has one."""
     title, how_to_read, *sections = re.split(r"^## ", SAFETY.read_text(), flags=re.MULTILINE)
     assert title.startswith("# ")
     assert how_to_read.startswith("How to read this page\n")

@@ -26,7 +26,7 @@ RECOVERING = (
     *("stiff computed torque", "controller", "integrating controller", "simulation"),
     "governor",
 )
-"""Cases of which the right torques for good data are known."""
+"""Cases with known right torques for good data."""
 
 
 def good_for(

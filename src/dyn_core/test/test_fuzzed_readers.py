@@ -27,7 +27,7 @@ FOUND = [
 ]
 LIBRARIES = {"parquet": "pyarrow", "db3": "rosbags", "mcap": "rosbags"}
 USED_BY_FEW = ("parameters", "boxes")
-"""Formats of which nearly no damaged file can be used."""
+"""Formats whose damaged files can nearly never be used."""
 
 
 def fuzz(*arguments: str) -> int:

@@ -92,7 +92,7 @@ print(json.dumps(found))
 
 
 def test_the_memory_that_hostile_files_take(tmp_path: Path) -> None:
-    """Files of at most 2 MB, most of which are 400 MB and more as what they claim to be or unpack to."""
+    """Files of at most 2 MB; most claim to be, or unpack to, 400 MB and more."""
     pytest.importorskip("rosbags.typesys")
     pytest.importorskip("pyarrow")
     files = hostile_files(tmp_path)

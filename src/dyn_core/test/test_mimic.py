@@ -59,7 +59,7 @@ def test_leaders(mimics: dict[str, str], name: str, expected: Mimic) -> None:
 
 
 def chain(n: int, multiplier: str) -> str:
-    """A joint and n mimic joints, each of which mimics the one before, in reverse order in the text."""
+    """A joint and n mimic joints; each mimics the one before; in reverse order in the text."""
     links = "".join(f'<link name="l{j}"/>' for j in range(n + 2))
     joints = "".join(
         f'<joint name="j{j}" type="prismatic"><parent link="l0"/><child link="l{j + 1}"/>'

@@ -256,7 +256,7 @@ class Gather:
 
 
 def cut_finding(rows: int) -> Finding:
-    """Return the finding for a log of which only the first rows are read, as it is too large."""
+    """Return the finding for a log that is too large, so that only its first rows are read."""
     return Finding(Severity.WARNING, "log", (), Message("log-too-large", count=rows))
 
 
