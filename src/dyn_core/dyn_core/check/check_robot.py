@@ -66,6 +66,8 @@ def check_robot(
     gravity: Sequence[float] | None = None,
     snap: Snap = "digits",
     mimic: bool = True,
+    locked_joints: Mapping[str, float] | None = None,
+    joints: Sequence[str] | None = None,
 ) -> tuple[Finding, ...]:
     """Return the findings about a robot, in order of severity, then in the order of the tree.
 
@@ -79,11 +81,13 @@ def check_robot(
         gravity: as in `load_robot`.
         snap: as in `load_robot`.
         mimic: as in `load_robot`.
+        locked_joints: as in `load_robot`.
+        joints: as in `load_robot`.
 
     Raises:
         ValueError: a robot was given together with arguments for loading.
     """
-    return report(source, loops, gravity, snap, mimic).findings
+    return report(source, loops, gravity, snap, mimic, locked_joints, joints).findings
 
 
 def report(
@@ -92,14 +96,16 @@ def report(
     gravity: Sequence[float] | None = None,
     snap: Snap = "digits",
     mimic: bool = True,
+    locked_joints: Mapping[str, float] | None = None,
+    joints: Sequence[str] | None = None,
 ) -> Report:
     """Return the findings of `check_robot`, and the name of the robot."""
     if isinstance(source, Robot):
-        if (loops, gravity, snap, mimic) != (None, None, "digits", True):
+        if (loops, gravity, snap, mimic, locked_joints, joints) != (None, None, "digits", True, None, None):
             raise ArgumentError("robot-already-loaded")
         return Report(source.name, findings(Subject(source)))
     try:
-        loaded = read_robot(source, loops, gravity, snap, mimic)
+        loaded = read_robot(source, loops, gravity, snap, mimic, locked_joints, joints)
     except DynError as error:
         path = path_text(source) if isinstance(source, (str, os.PathLike)) else None
         return Report(None, (finding_of_error(error, path),))

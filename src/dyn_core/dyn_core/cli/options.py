@@ -172,6 +172,10 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
         "(default): those that are printed like a rounding of one"
     )
     add_options(parser, ("--snap", "RAD", snap), default="digits")
+    locked = "a joint that does not move, and where it stands (rad or m); may be given several times"
+    parser.add_argument("--lock", metavar="JOINT=POSITION", action="append", default=[], help=locked)
+    moving = "names of the joints that move, with commas between them; all others are locked"
+    add_options(parser, ("--joints", "NAMES", moving))
     if gravity:
         frame = "acceleration of gravity in the frame of the root link, m/s^2"
         text = f"{frame} (default: 0 0 -9.81, or that of the .par file)"
@@ -254,7 +258,16 @@ def loading(arguments: Namespace) -> dict[str, Any]:
         "loops": file_path(arguments.loops),
         "gravity": None if gravity is None else numbers("--gravity", gravity, 3),
         "snap": snap if snap == "digits" else checked_snap(float(snap)),
+        "locked_joints": dict(map(_locked, arguments.lock)) or None,
+        "joints": None if arguments.joints is None else tuple(arguments.joints.split(",")),
     }
+
+
+def _locked(word: str) -> tuple[str, float]:
+    name, _, position = word.rpartition("=")
+    if not name or not _is_number(position):
+        raise DynError("option-invalid", option="--lock", given=word, expected="JOINT=POSITION, in rad or m")
+    return name, float(position)
 
 
 def described_robot(arguments: Namespace) -> Robot:

@@ -83,7 +83,8 @@ class UrdfJoint:
     """A joint between two links; `axis` is not zero, of any length, in the frame of the joint.
 
     The text gives the axis as `axis_words`. A planar joint moves in the plane normal to its axis; a
-    floating joint has no axis. Neither has limits, friction, rotor or mimic.
+    floating joint has no axis. Neither has limits, friction, rotor or mimic. A joint that is
+    `locked` stands at this position (rad or m).
     """
 
     name: str
@@ -99,6 +100,7 @@ class UrdfJoint:
     friction: float = 0.0
     rotor_inertia: float = 0.0
     mimic: UrdfMimic | None = None
+    locked: float | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:

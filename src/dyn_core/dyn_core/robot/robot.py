@@ -94,6 +94,8 @@ class Robot:
         snapped: values of the description that were taken for roundings.
         base: motion of the base in the side file; None if it has none. Functions for robots with a fixed
             base refuse such a robot: see `with_fixed_base`.
+        locked: positions of the locked joints and of those that follow them (rad or m); they are not among
+            `joints`.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Robot:
     assembly: tuple[tuple[str, float], ...] = ()
     snapped: tuple[Snapped, ...] = ()
     base: BaseKind | None = None
+    locked: tuple[tuple[str, float], ...] = ()
 
     def __repr__(self) -> str:
         """Return its name and size."""

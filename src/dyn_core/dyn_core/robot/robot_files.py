@@ -25,7 +25,15 @@ from dyn_core.robot.par.writer import par_text
 from dyn_core.robot.robot import DOWN, Robot, checked_gravity
 from dyn_core.robot.side_file.conversion import with_side_file, without_springs
 from dyn_core.robot.side_file.reader import SideFile, read_side_file
-from dyn_core.robot.urdf.conversion import Snap, build_robot, checked_snap, snapped_description, snapped_loops
+from dyn_core.robot.urdf.conversion import (
+    Snap,
+    build_robot,
+    checked_snap,
+    snapped_description,
+    snapped_loops,
+    with_simple_joints,
+)
+from dyn_core.robot.urdf.locked_joints import Locking, checked_locking, locked_description, without_joints
 from dyn_core.robot.urdf.reader import parse_urdf
 from dyn_core.robot.urdf.writer import describe_robot, urdf_text
 from dyn_core.symbolic.vec3 import Vec3
@@ -72,6 +80,7 @@ class _Options:
     mimic: bool
     side: SideFile | None
     side_path: str | None
+    locking: Locking | None
 
 
 def load_robot(
@@ -80,6 +89,8 @@ def load_robot(
     gravity: Sequence[float] | None = None,
     snap: Snap = "digits",
     mimic: bool = True,
+    locked_joints: Mapping[str, float] | None = None,
+    joints: Sequence[str] | None = None,
 ) -> Robot:
     """Return the robot that a URDF or a SYMORO+ .par file describes.
 
@@ -95,6 +106,11 @@ def load_robot(
             made exact: ``"digits"``, those that are printed like one (``1.5708``); a tolerance (rad),
             those within it; 0, none. `Robot.snapped` lists them.
         mimic: whether joints with <mimic> follow what they mimic; otherwise they move freely.
+        locked_joints: positions of joints that do not move, by name (rad or m), such as those of a gripper.
+            They become fixed joints, as do the joints that mimic them, and their links parts of the body
+            before them. `Robot.locked` lists them.
+        joints: names of the joints that move; all others are locked, where `locked_joints` says, or else at
+            0, or in the middle of their range if 0 is beyond it.
 
     Raises:
         DynError: the text cannot be used; the message names file, line, element and remedy.
@@ -102,7 +118,7 @@ def load_robot(
     Warns:
         ModelWarning: the reader had to guess, or a link has an inertia that no body can have.
     """
-    loaded = read_robot(source, loops, gravity, snap, mimic)
+    loaded = read_robot(source, loops, gravity, snap, mimic, locked_joints, joints)
     for remark in (*loaded.remarks, *_impossible_inertias(loaded.description)):
         warnings.warn(remark.in_file(loaded.path), stacklevel=2)
     for remark in loaded.of_side_file:
@@ -116,11 +132,14 @@ def read_robot(
     gravity: Sequence[float] | None = None,
     snap: Snap = "digits",
     mimic: bool = True,
+    locked_joints: Mapping[str, float] | None = None,
+    joints: Sequence[str] | None = None,
 ) -> Loaded:
     """Return the robot of `load_robot` with its text and its warnings; no warning is issued."""
     side, side_path = (None, None) if loops is None else read_side_file(loops)
     checked = None if gravity is None else checked_gravity(gravity)
-    options = _Options(checked, checked_snap(snap), mimic, side, side_path)
+    locking = checked_locking(locked_joints, joints)
+    options = _Options(checked, checked_snap(snap), mimic, side, side_path, locking)
     if _is_urdf_objects(source):
         from dyn_core.robot.urdf.urdf_objects import text_of_objects
 
@@ -157,17 +176,20 @@ def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> L
     loops, of_loops = snapped_loops(side.loops if side else (), options.snap)
     if is_urdf:
         description, snapped = snapped_description(parse_urdf(text, name_if_none), options.snap)
-        robot = build_robot(description, options.gravity or DOWN, text_hash, options.mimic, loops)
-        loaded = Loaded(replace(robot, snapped=(*snapped, *of_loops)), text, description, description.remarks)
+        used, locked = locked_description(with_simple_joints(description), options.locking, options.mimic)
+        robot = build_robot(used, options.gravity or DOWN, text_hash, options.mimic, loops)
+        robot = replace(robot, snapped=(*snapped, *of_loops), locked=tuple(locked.items()))
+        loaded = Loaded(robot, text, description, description.remarks)
     else:
         par = parse_par(text, name_if_none)
-        robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap)
+        robot = build_par(par, options.gravity, text_hash, options.mimic, options.snap, options.locking)
         loaded = Loaded(replace(robot, snapped=(*robot.snapped, *of_loops)), text, None, par.remarks)
     robot = loaded.robot
     if side:
         driven = loaded.description.driven if loaded.description else ()
         with _errors_in(options.side_path):
-            robot = with_side_file(robot, replace(side, loops=loops), driven)
+            of_moving = without_joints(replace(side, loops=loops), dict(robot.locked))
+            robot = with_side_file(robot, of_moving, driven)
     remarks = tuple(remark.in_file(options.side_path) for remark in side.remarks) if side else ()
     return replace(loaded, robot=with_cut_frames(robot) if robot.loops else robot, of_side_file=remarks)
 

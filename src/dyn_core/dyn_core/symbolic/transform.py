@@ -114,6 +114,18 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Mat3:
     return mat3.mul(rot_z(yaw), mat3.mul(rot_y(pitch), rot_x(roll)))
 
 
+def rotation_about(axis: Vec3, angle: float) -> Mat3:
+    """Rotation about a unit vector (rad): ``c I + s [axis]x + (1 - c) axis axis^T``."""
+    c, s = cos_sin(angle)
+    x, y, z = axis
+    k = 1.0 - c
+    return (
+        (c + k * x * x, k * x * y - s * z, k * x * z + s * y),
+        (k * x * y + s * z, c + k * y * y, k * y * z - s * x),
+        (k * x * z - s * y, k * y * z + s * x, c + k * z * z),
+    )
+
+
 def rpy_from_rotation(R: Mat3) -> tuple[float, float, float]:
     """Fixed-axis angles of URDF (rad) of a rotation; where the pitch is +-pi/2, the yaw is 0.
 

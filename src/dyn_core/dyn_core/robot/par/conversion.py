@@ -17,13 +17,24 @@ from typing import Any
 
 from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Place
-from dyn_core.robot.joints import Friction, Joint, Loop, LoopEnd, LoopType, MdhParameters, Mimic, Sigma
+from dyn_core.robot.joints import (
+    Friction,
+    Joint,
+    Limits,
+    Loop,
+    LoopEnd,
+    LoopType,
+    MdhParameters,
+    Mimic,
+    Sigma,
+)
 from dyn_core.robot.links import InertialParameters, LinkFrame, in_frame, merge
 from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
 from dyn_core.robot.mdh_table import FIXED
 from dyn_core.robot.par.reader import ParFrame, ParLink, ParRobot, ParVariable
 from dyn_core.robot.robot import Robot, Snapped
 from dyn_core.robot.urdf.conversion import Snap, snapped_angles
+from dyn_core.robot.urdf.locked_joints import Locking, locked_positions
 from dyn_core.robot.xml_text import LARGEST_LENGTH
 from dyn_core.symbolic import mat3, vec3
 from dyn_core.symbolic.scalar import cos_sin
@@ -33,7 +44,14 @@ from dyn_core.symbolic.vec3 import Vec3
 _ORTHONORMAL = 1e-6
 
 
-def build_par(par: ParRobot, gravity: Vec3 | None, description_hash: str, mimic: bool, snap: Snap) -> Robot:
+def build_par(
+    par: ParRobot,
+    gravity: Vec3 | None,
+    description_hash: str,
+    mimic: bool,
+    snap: Snap,
+    locking: Locking | None = None,
+) -> Robot:
     """Return the robot of a .par file.
 
     Args:
@@ -42,10 +60,13 @@ def build_par(par: ParRobot, gravity: Vec3 | None, description_hash: str, mimic:
         description_hash: SHA-256 of the text.
         mimic: True if joints with the variable of another follow it, False if they move freely.
         snap: as in `load_robot`.
+        locking: which joints stand still; None for none.
     """
     frames, snapped = _snapped_frames(par.frames, snap)
+    names = _joint_names(par)
+    frames, locked = (frames, {}) if locking is None else _locked_frames(frames, names, locking, mimic)
     T_root_0 = _base_placement(par.Z)
-    tree = _Tree(LinkFrame("link_0", 0, inverse(T_root_0)), _joint_names(par))
+    tree = _Tree(LinkFrame("link_0", 0, inverse(T_root_0)), names)
     for j, frame in enumerate(frames[: len(par.links)], start=1):
         tree.add(j, frame, par.links[j - 1])
     if gravity is None:
@@ -64,6 +85,7 @@ def build_par(par: ParRobot, gravity: Vec3 | None, description_hash: str, mimic:
         description_hash=description_hash,
         loops=loops,
         snapped=snapped,
+        locked=tuple(locked.items()),
     )
 
 
@@ -155,6 +177,33 @@ def _snapped_frames(
             if a != b:
                 records.append(Snapped(f"frame {j}", name, frame.line, a, b, Place(f"frame {j}")))
     return tuple(result), tuple(records)
+
+
+def _locked_frames(
+    frames: tuple[ParFrame, ...], names: dict[int, str], locking: Locking, mimic: bool
+) -> tuple[tuple[ParFrame, ...], dict[str, float]]:
+    """Return the frames with those of locked joints fixed, and where these stand."""
+    leaders = {
+        name: variable
+        for j, name in names.items()
+        if mimic and (variable := frames[j - 1].variable) is not None and variable.frame != j
+    }
+    limits = {name: Limits() for name in names.values() if name not in leaders}
+    mimics = {name: names.get(variable.frame, "") for name, variable in leaders.items()}
+    positions = locked_positions(locking, limits, mimics)
+    at = positions | {
+        name: variable.coefficient * positions[mimics[name]]
+        for name, variable in leaders.items()
+        if mimics[name] in positions
+    }
+    found = list(frames)
+    for j, name in names.items():
+        if name in at:
+            frame = frames[j - 1]
+            moved = "r" if frame.sigma == Sigma.PRISMATIC else "theta"
+            place = {moved: getattr(frame, moved) + at[name]}
+            found[j - 1] = replace(frame, sigma=FIXED, variable=None, **place)
+    return tuple(found), at
 
 
 def _mdh(frame: ParFrame) -> MdhParameters:

@@ -47,13 +47,12 @@ def build_robot(
     """Return the robot of a description.
 
     Args:
-        description: contents of the URDF.
+        description: contents of the URDF, without planar and floating joints (see `with_simple_joints`).
         gravity: acceleration of gravity in the frame of the root link (m/s^2).
         description_hash: SHA-256 of the URDF text.
         mimic: True if mimic joints follow their leaders, False if they move freely.
         more_loops: loops that the robot will be given, for the choice of its frames.
     """
-    description = _with_simple_joints(description)
     tree = joint_tree(description)
     T_root_0, frames = joint_frames(tree, (*description.loops, *more_loops))
     T_body_urdf = [inverse(T_root_0), *(inverse(frame.T_urdf_frame) for frame in frames)]
@@ -65,7 +64,7 @@ def build_robot(
         link_frames.append(LinkFrame(link.urdf.name, link.body, T_body_link))
         bodies[link.body] = merge(bodies[link.body], _link_inertia(link.urdf, T_body_link))
     number: dict[str | None, int] = {joint.urdf.name: j for j, joint in enumerate(tree.joints, start=1)}
-    followed = _followed_joints(description.joints) if mimic else {}
+    followed = followed_joints(description.joints) if mimic else {}
     mimics = {
         name: Mimic(number.get(to.leader, 0), to.multiplier, to.offset) for name, to in followed.items()
     }
@@ -87,10 +86,7 @@ def build_robot(
 
 
 def _joint(joint: MovingJoint, frame: JointFrame, mimic: Mimic | None, passive: bool) -> Joint:
-    urdf, limit = joint.urdf, joint.urdf.limit
-    # 0 effort, 0 velocity and a range from 0 to 0 are exporters' "not known".
-    bounded = urdf.type != "continuous" and (limit.lower, limit.upper) != (0.0, 0.0)
-    lower, upper = (limit.lower, limit.upper) if bounded else (None, None)
+    urdf = joint.urdf
     return Joint(
         name=urdf.name,
         antecedent=joint.antecedent,
@@ -100,9 +96,18 @@ def _joint(joint: MovingJoint, frame: JointFrame, mimic: Mimic | None, passive: 
         mu=0 if mimic or passive else 1,
         friction=Friction(Fv=urdf.damping, Fs=urdf.friction),
         Ia=urdf.rotor_inertia,
-        limits=Limits(lower, upper, limit.velocity or None, limit.effort or None),
+        limits=known_limits(urdf),
         mimic=mimic,
     )
+
+
+def known_limits(joint: UrdfJoint) -> Limits:
+    """Return the limits of a joint, without what exporters write for "not known"."""
+    limit = joint.limit
+    # 0 effort, 0 velocity and a range from 0 to 0
+    bounded = joint.type != "continuous" and (limit.lower, limit.upper) != (0.0, 0.0)
+    lower, upper = (limit.lower, limit.upper) if bounded else (None, None)
+    return Limits(lower, upper, limit.velocity or None, limit.effort or None)
 
 
 def _link_inertia(link: UrdfLink, T_body_link: Transform) -> InertialParameters:
@@ -285,7 +290,7 @@ _OPPOSITE = 64 * sys.float_info.epsilon
 """Angle from -z (rad) within which an axis is -z, up to rounding."""
 
 
-def _with_simple_joints(description: UrdfDescription) -> UrdfDescription:
+def with_simple_joints(description: UrdfDescription) -> UrdfDescription:
     """Return the description with chains of simple joints for its planar and floating joints."""
     rotor_inertias = dict(description.part_rotor_inertias)
     joints: list[UrdfJoint] = []
@@ -331,7 +336,7 @@ def _plane(normal: Triple) -> tuple[Triple, Triple]:
 # Leaders of mimic joints, which may mimic mimic joints
 
 
-class _Followed(NamedTuple):
+class Followed(NamedTuple):
     """``q = multiplier q_leader + offset``; `leader` is None for a joint that stands still."""
 
     leader: str | None
@@ -339,15 +344,15 @@ class _Followed(NamedTuple):
     offset: float
 
 
-def _followed_joints(joints: Sequence[UrdfJoint]) -> dict[str, _Followed]:
+def followed_joints(joints: Sequence[UrdfJoint]) -> dict[str, Followed]:
     """Return the joint that each mimic joint follows and that moves by itself, by mimic joint.
 
     A joint stands still at its offset if it mimics with a multiplier of 0, or mimics a fixed joint, whose
     position is always 0. DynError if a joint mimics itself, directly or through others.
     """
     by_name = {joint.name: joint for joint in joints}
-    known: dict[str, _Followed] = {
-        joint.name: _Followed(joint.name, 1.0, 0.0) if joint.type != "fixed" else _Followed(None, 0.0, 0.0)
+    known: dict[str, Followed] = {
+        joint.name: Followed(joint.name, 1.0, 0.0) if joint.type != "fixed" else Followed(None, 0.0, 0.0)
         for joint in joints
         if joint.mimic is None
     }
@@ -358,7 +363,7 @@ def _followed_joints(joints: Sequence[UrdfJoint]) -> dict[str, _Followed]:
 
 
 def _mimic_chain(
-    joint: UrdfJoint, by_name: Mapping[str, UrdfJoint], known: Mapping[str, _Followed]
+    joint: UrdfJoint, by_name: Mapping[str, UrdfJoint], known: Mapping[str, Followed]
 ) -> list[tuple[UrdfJoint, UrdfMimic]]:
     """Walk from mimic joint to mimic joint, up to one whose leader is known."""
     walk: dict[str, tuple[UrdfJoint, UrdfMimic]] = {}
@@ -375,13 +380,13 @@ def _mimic_chain(
     return list(walk.values())
 
 
-def _through(joint: UrdfJoint, mimic: UrdfMimic, followed: _Followed) -> _Followed:
+def _through(joint: UrdfJoint, mimic: UrdfMimic, followed: Followed) -> Followed:
     """Return the leader of a joint that mimics a joint with the leader `followed`."""
     multiplier = mimic.multiplier * followed.multiplier
     offset = mimic.multiplier * followed.offset + mimic.offset
     if not max(abs(multiplier), abs(offset)) <= LARGEST_LENGTH:
         raise DynError("mimic-chain-too-large", place=_mimic_place(joint, mimic), limit=LARGEST_LENGTH)
-    return _Followed(followed.leader if multiplier != 0.0 else None, multiplier, offset)
+    return Followed(followed.leader if multiplier != 0.0 else None, multiplier, offset)
 
 
 def _mimic_place(joint: UrdfJoint, mimic: UrdfMimic) -> Place:
