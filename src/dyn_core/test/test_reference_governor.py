@@ -17,7 +17,7 @@ from dyn_core.feasibility.reference_governor import InfeasibleReference, Referen
 GOAL = np.array([1.0, 0.4, -0.3, 0.5, 0.5, 1.0])
 ZERO = np.zeros(6)
 OUT = np.array([2.9, 0.0, 0.0, 0.0, 0.0, 0.0])
-"""Positions; the first one is out of range."""
+"""Positions; that of joint 1 is out of range."""
 
 
 @pytest.fixture(scope="module")

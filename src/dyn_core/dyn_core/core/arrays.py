@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dyn_core.core.errors import ArgumentError
 
-# Arrays that say which.
+# Masks
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
@@ -59,7 +59,7 @@ def joint_vectors(
 
 
 def checked_out(out: Array | None, shape: tuple[int, ...]) -> Array:
-    """Return the array that a result of this shape goes to: `out`, if it will do, or a new one."""
+    """Return `out`, or a new array if it is None; ArgumentError if `out` has another type or shape."""
     if out is None:
         return np.empty(shape)
     if not isinstance(out, np.ndarray) or out.dtype != np.float64:

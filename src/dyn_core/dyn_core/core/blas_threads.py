@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linear algebra of small matrices by one thread.
 
-OpenBLAS, which NumPy brings, divides among all cores what takes one of them a few microseconds: its threads
-then wait for each other, busily. On two cores that others use, too, thousands of small factorisations take
+OpenBLAS, which comes with NumPy, spreads work of a few microseconds over all cores, and its threads wait for
+each other in busy loops. On two cores that others use, too, thousands of small factorisations take
 ten times as long and more.
 """
 
@@ -55,7 +55,7 @@ def _libraries() -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
 def _libraries_with(
     imported: tuple[bool, ...],
 ) -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
-    """Return the same; what is `imported` of those that bring an OpenBLAS decides what there is."""
+    """Return the functions of all libraries; each of the `imported` modules may have loaded one."""
     found = []
     for path in _openblas_files():
         library = ctypes.CDLL(path)

@@ -93,7 +93,7 @@ class CoordinateBox:
 
 
 def coordinate_boxes(robot: Robot, boxes: Sequence[ForbiddenBox]) -> tuple[CoordinateBox, ...]:
-    """Return boxes in the coordinates of a robot, without those that mimic joints never enter.
+    """Return boxes in the coordinates of a robot, without those whose range a mimic joint never enters.
 
     Raises:
         DynError: a box names a joint that the robot does not have, or a passive one.

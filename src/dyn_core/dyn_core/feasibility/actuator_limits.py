@@ -21,7 +21,8 @@ from dyn_core.robot.robot import Robot
 
 ROUNDING = 1e-9  # Part of a limit by which rounding may exceed it
 SLACK = 1e-6
-"""Distance (rad or m) by which a fixed joint may be out of its range: both are printed with few digits."""
+"""Distance (rad or m) by which a mimic joint that stands still may be out of its range: both are printed with
+few digits."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class ActuatorLimits:
 
     @cached_property
     def unlimited(self) -> dict[str, tuple[str, ...]]:
-        """Joints without a limit, by quantity; quantities that limit all joints are missing."""
+        """Joints without a limit, by quantity; only quantities for which there is such a joint."""
         values = {
             "position": np.minimum(-self.lower, self.upper),
             "velocity": self.velocity,
@@ -199,7 +200,10 @@ class ActuatorLimits:
         return max((len(limit.curve.speeds) for limit in self.of_joints), default=1)
 
     def scaled(self, effort: float = 1.0, velocity: float = 1.0) -> ActuatorLimits:
-        """Return the limits with fractions of the torques and powers, and of the speeds."""
+        """Return the limits with fractions of the torques and powers, and of the speeds.
+
+        Continuous efforts and the speeds of curves stay.
+        """
         return replace(
             self,
             of_joints=tuple(
@@ -234,8 +238,8 @@ def actuator_limits(robot: Robot, given: Mapping[str, ActuatorLimit] | None = No
     """Return the limits of a robot's description, replaced by given ones for some joints.
 
     A limit of speed or effort of 0 in a URDF means that it is not known. Ranges and speeds of joints that
-    mimic others limit the joints that they follow. Raise DynError if a joint has no actuator, or limits
-    contradict each other.
+    mimic others limit the joints that they follow. Raise DynError if a joint in `given` cannot have
+    limits, or limits contradict each other.
 
     Args:
         given: complete limits by joint name; only range and speed for a joint that mimics another.

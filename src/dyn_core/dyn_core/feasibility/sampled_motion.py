@@ -29,8 +29,8 @@ Rate: TypeAlias = Literal["velocity", "acceleration"]
 QUANTITIES = ("position", "velocity", "acceleration", "effort")
 PLURALS = {"velocity": "velocities", "acceleration": "accelerations"}
 LEAST = {"velocity": (0.01, 0.02), "acceleration": (0.1, 0.5)}
-"""Least contradictions, as changes and as rates: sensors make smaller ones, with little effect on torques
-(rad and rad/s, m and m/s; the same per s)."""
+"""Contradictions below these are not reported: change of the values, difference of the rates (for velocities
+rad and rad/s, or m and m/s; for accelerations the same per s). Noise makes them, with little effect."""
 STANDARD_INPUT = "standard input"  # Name of a stream in messages
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of robot motions: from a file to a `Log` in SI units, and on to signals for identification.
 
-May import core, symbolic, robot, algorithms, model, check and control. Begin in log_reading.py.
+May import core, robot and control. Begin in log_reading.py.
 """

@@ -160,7 +160,7 @@ class SimulatedRobot:
         left: list[Notice] = []
         held = before.simulator.payloads
         for link in set(self.simulator.payloads) - set(held):
-            # This payload of a parameter was removed since.
+            # A payload that a parameter gave was removed in the meantime.
             self.attach(link, 0.0, (0.0,) * 3, (0.0,) * 6)
         for link, payload in held.items():
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Polynomials with named variables: scalars with the lengths of a robot as symbols."""
+"""Base parameters as combinations of standard ones, with numbers or polynomials in lengths as coefficients."""
 
 from __future__ import annotations
 

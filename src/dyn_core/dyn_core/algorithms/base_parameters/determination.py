@@ -106,7 +106,10 @@ def relations(
     rotors: bool = True,
     without: Sequence[int] = (),
 ) -> Relations:
-    """Return the grouping relations of a robot; the arguments are those of `base_parameters`."""
+    """Return the grouping relations of a robot; the arguments are those of `base_parameters`.
+
+    But `without` are indices of parameters, which only the numeric method uses.
+    """
     check_choice("mount", mount, get_args(Mount))
     if method == "numeric":
         return numeric_relations(robot, mount, seed, rotors, without)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics of a tree by Newton-Euler, and its inertia matrix (Khalil 2010, sec. 3.2).
+"""Inverse dynamics of a tree by Newton-Euler, and what the same recursions give (Khalil 2010, sec. 3.2).
+
+That is friction, gravity torques, the inertia matrix and its factors, and the modified recursion (MRNEA).
 
 The forward recursion, from the base to the leaves, computes the velocities and accelerations of the links
 and the wrench on each link. The backward recursion computes the wrenches in the joints. The parameters enter

@@ -62,7 +62,10 @@ class Passive:
         return self._all(self._following(qd_a, [0.0] * len(self._found.rows)))
 
     def accelerations(self, qd: Scalars, qdd_a: Scalars) -> list[Scalar]:
-        """Accelerations of the n joints of the tree (rad/s^2 or m/s^2) from the velocities of all of them."""
+        """Accelerations of the n joints of the tree (rad/s^2 or m/s^2).
+
+        They follow from those of the actuated joints and the velocities of all n.
+        """
         return self._all(self._following(qdd_a, self._acceleration_terms(qd)))
 
     def _acceleration_terms(self, qd: Scalars) -> list[Scalar]:

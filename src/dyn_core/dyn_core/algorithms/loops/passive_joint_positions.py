@@ -260,7 +260,7 @@ class Configuration:
         return coordinate_torques(self._robot, tau)
 
     def many_torques(self, tau: Sequence[Scalars]) -> list[list[Scalar]]:
-        """Torques of the coordinates from several torques of the n joints, by the gradient of the joints."""
+        """Torques of the coordinates from several torques of the n joints."""
         return [self.torques(one) for one in tau]
 
     def inertia(self, A: Sequence[Scalars]) -> list[list[Scalar]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trajectories of joints: points, polynomials, planning, Fourier motions.
 
-May import `control.command_limits` and the folders below `control`. Begin with `trajectory.py`.
+May import the folders below `control`. Begin with `trajectory.py`.
 """

@@ -162,7 +162,10 @@ class LoopGuard:
 
 
 def _sample_times(trajectory: Trajectory) -> Array:
-    """Return sample times between which no joint moves by more than about `STEP`."""
+    """Return sample times between which no joint moves by more than about `STEP`.
+
+    Where this needs more than `MOST_SAMPLES`, the steps are longer in proportion.
+    """
     knots = np.array(trajectory.knots)
     if len(knots) < 2:
         return knots

@@ -105,7 +105,7 @@ def ordinary(data: Factors) -> Solution:
 
 @one_thread()
 def weighted(data: Factors) -> Solution:
-    """Return least squares in which the deviation of its residuals, found iteratively, weights each joint."""
+    """Return least squares with each joint divided by the deviation of its residuals, found iteratively."""
     sigma = ordinary(data).sigma
     for _ in range(ROUNDS):
         new = deviations_of_residuals(data, solved(data, sigma))

@@ -22,7 +22,7 @@ POWER = 0.999
 BANDS = 2.4
 """Least ratio of the cutoff to the band of the motion: a filter of order 4 then takes at most 0.1 % off."""
 ABOVE = 4.0
-"""Least power of the signal, in parts of the noise."""
+"""Least power of the signal, in multiples of that of the noise."""
 LOWEST = 1.0
 """Lowest cutoff (Hz)."""
 HIGHEST = 0.4
@@ -30,9 +30,9 @@ HIGHEST = 0.4
 STILL = 1e-4
 """Greatest range of the positions of a joint that does not move (rad or m)."""
 FEW_LEVELS = 3
-"""Greatest number of different positions if only the last bit changes."""
+"""A position with at most this many values stands still: only its last bit changes."""
 NOISE_ALONE = 2.0
-"""Greatest mean power of the spectrum of noise, in parts of its floor."""
+"""Greatest mean power of the spectrum of noise, in multiples of its floor."""
 WINDOW = 4.0
 """Length of the pieces whose spectra are averaged (s)."""
 
