@@ -32,7 +32,7 @@ from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
 from dyn_core.model.fixed_base.driven_base import DrivenBase
 from dyn_core.robot.moving_base import moving_base
-from dyn_core.robot.robot import Robot
+from dyn_core.robot.robot import Robot, motor_of
 from dyn_nodes.common.data_checks import Notice, Rejection
 from dyn_nodes.common.lifecycle.robot_source import (
     DescribedRobot,
@@ -361,7 +361,7 @@ def made_source(settings: FeedforwardSettings, described: DescribedRobot) -> Mad
         described = replace(described, robot=moving_base(described.robot, "given").robot)
     told = "set base.source to imu or odometry to be told of its motion"
     refuse_moving_base(described.robot, "base.source 'none'", told)
-    motors = ("motor_motion",) if described.robot.elastic_joint_names else ()
+    motors = ("motor_motion",) if motor_of(described.robot) else ()
     source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings)
     return MadeTorques(source, PassiveAgreement(source.loaded.robot))
 

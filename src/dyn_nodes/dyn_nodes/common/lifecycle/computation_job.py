@@ -30,6 +30,10 @@ _RUNNING: set[Job] = set()
 """The jobs of this process that have not ended."""
 
 
+def no_progress(*_: object) -> None:
+    """Take the progress of a request that tells none."""
+
+
 def _same(answer: Any) -> Any:
     return answer
 

@@ -127,6 +127,10 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         assert self._reload is not None
         self._reload.ask(text, done)
 
+    def on_close(self, close: Callable[[], object]) -> None:
+        """Call a function at `close_all`."""
+        self._opened.append(close)
+
     def finish(self) -> None:
         """Stop what runs while the node is active."""
         if self._timer is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -163,9 +164,10 @@ Recipe = Callable[[DescribedRobot], object]
 MOST_JOINT_ELEMENTS = 500
 """Most elements <joint> in a description from a message, with those of transmissions and of ros2_control."""
 MOST_JOINTS = 100
-"""Most moving joints of such a description: the compiler needs half a gigabyte for them."""
-MOST_MEMORY = 1_000_000_000
-"""Bound of the memory of the process that loads a robot, and of each of its compilers (bytes)."""
+"""Most moving joints of such a description; a humanoid robot with hands has seventy."""
+MOST_MEMORY = min(4_000_000_000, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+"""Bound of the memory of the process that loads a robot, and of each of its compilers (bytes). A chain of 30
+joints needs more than 1 GB in the node `governor`, one of 100 joints half of that in `feedforward`."""
 
 
 class Loaded(NamedTuple, Generic[Prepared]):
