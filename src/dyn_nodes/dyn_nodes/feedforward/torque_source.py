@@ -361,7 +361,8 @@ def made_source(settings: FeedforwardSettings, described: DescribedRobot) -> Mad
         described = replace(described, robot=moving_base(described.robot, "given").robot)
     told = "set base.source to imu or odometry to be told of its motion"
     refuse_moving_base(described.robot, "base.source 'none'", told)
-    motors = ("motor_motion",) if motor_of(described.robot) else ()
+    springs = len(described.robot.elastic_joint_names)
+    motors = ("motor_motion",) if springs and springs == len(motor_of(described.robot)) else ()
     source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings)
     return MadeTorques(source, PassiveAgreement(source.loaded.robot))
 

@@ -322,13 +322,13 @@ class Reload(Generic[Prepared]):
 
     def _on_outcome(self, loaded: Loaded[Prepared] | None, problem: DynError | None) -> None:
         """Use the loaded robot, or report why it is not used."""
-        told = self._told
-        self._job = self._request = self._told = None
+        self._job = self._request = None
         if loaded is not None:
             try:
                 self._use(loaded)
             except DynError as misfit:
                 problem = misfit
+        told, self._told = self._told, None
         if told is not None:
             told(problem)
         else:
