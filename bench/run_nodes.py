@@ -11,7 +11,7 @@ import sys
 
 from bars import Bars
 from identify_command import print_identify
-from nodes.gaps import print_gaps
+from nodes.gaps import print_gaps, print_loading
 from nodes.governor_latency import print_governor_latency
 from nodes.graph import prioritise
 from nodes.identify_action import print_identify_action
@@ -27,7 +27,17 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a bar is missed")
     parser.add_argument(
         "--only",
-        choices=("latency", "gaps", "governor", "tracking", "identify", "action", "online", "soak"),
+        choices=(
+            "latency",
+            "gaps",
+            "loading",
+            "governor",
+            "tracking",
+            "identify",
+            "action",
+            "online",
+            "soak",
+        ),
         help="one part (default: all)",
     )
     parser.add_argument("--rounds", type=int, default=12, help="of the latencies (default: 12)")
@@ -43,6 +53,7 @@ def main() -> int:
     parts = {
         "latency": lambda: (print_latency(bars, options.rounds), print_choices(options.rounds)),
         "gaps": lambda: print_gaps(bars),
+        "loading": lambda: print_loading(bars),
         "governor": lambda: print_governor_latency(bars, options.rounds),
         "tracking": lambda: print_tracking(bars),
         "identify": lambda: print_identify(bars),

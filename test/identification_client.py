@@ -256,6 +256,14 @@ def lines_of(log_file: str | Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
+def is_running(process: int) -> bool:
+    """Whether there is a process, and has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def children_of(process: int, what: str = "") -> list[int]:
     """Processes with this parent whose command lines contain a text."""
     found = []

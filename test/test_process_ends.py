@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from identification_client import children_of, is_running
 from lifecycle_msgs.msg import Transition
 from long_chain import long_chain
 from message_makers import NAMES, nanoseconds
@@ -68,13 +68,17 @@ def test_a_signal_while_it_compiles_a_large_robot(
     if on_topic:
         graph.describe(long_chain(16))
         graph.wait_for(lambda: "preparing robot 'chain_16'" in process.log)
+    children = children_of(process.process.pid)
+    assert children or not on_topic
     process.end(number)
     assert "using robot" not in process.log
+    assert not (on_topic and said("program-ended-unfinished").search(process.log))
+    graph.wait_for(lambda: not any(map(is_running, children)))
 
 
 @pytest.mark.promise("signals")
 def test_a_signal_while_the_c_compiler_runs(graph: Graph, ros_environment: Env, tmp_path: Path) -> None:
-    """At its end Python waits for non-daemon threads, and these wait for the compiler."""
+    """Neither the process that loads the robot nor the compiler remains."""
     compiler = tmp_path / "cc"
     compiler.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/at_work\nexec sleep 3600\n")
     compiler.chmod(0o755)
@@ -83,9 +87,11 @@ def test_a_signal_while_the_c_compiler_runs(graph: Graph, ros_environment: Env, 
     graph.describe(urdf("rrp"))
     at_work = tmp_path / "at_work"
     graph.wait_for(lambda: at_work.exists() and at_work.read_text())
+    children = children_of(process.process.pid)
+    assert children
     process.end(signal.SIGTERM)
-    for compiler_process in at_work.read_text().split():
-        os.kill(int(compiler_process), signal.SIGKILL)
+    left = [*children, *map(int, at_work.read_text().split())]
+    graph.wait_for(lambda: not any(map(is_running, left)))
 
 
 @pytest.mark.promise("signals")
@@ -284,14 +290,19 @@ def test_each_torque_belongs_to_one_model_and_none_is_late(
     graph.load(light)
     heard: list[JointTorques] = []
     graph.node.create_subscription(JointTorques, "feedforward/torques", heard.append, 1000)
-    sent, slowest = stream(graph, lambda: heard, 0.2), 0.0
+    sent = stream(graph, lambda: heard, 0.2)
+    unusable = said("description-unusable", robot="rrp")
+
+    def refusals() -> int:
+        return sum(bool(unusable.search(line)) for line in node.log.splitlines())
+
     for text in (weights, light, weights):
-        models, began = len(graph.models), time.monotonic()
+        models = len(graph.models)
         graph.describe(text)
         sent += stream(graph, lambda models=models: len(graph.models) > models)
-        slowest = max(slowest, time.monotonic() - began)
+        refused = refusals()
         graph.describe(BROKEN)
-        sent += stream(graph, lambda: True, ramp_up + 0.3)
+        sent += stream(graph, lambda refused=refused: refusals() > refused, ramp_up + 0.3)
     totals, gravities = (np.array([getattr(t, key) for t in heard]) for key in ("total", "gravity"))
     of_a, of_b = (np.isclose(gravities, one, rtol=1e-9, atol=1e-9).all(axis=1) for one in (a, b))
     assert (of_a ^ of_b).all()
@@ -302,10 +313,9 @@ def test_each_torque_belongs_to_one_model_and_none_is_late(
     largest = float(np.abs(np.diff(way)).max())
     assert largest == pytest.approx(1.0) if ramp_up == 0.0 else largest < 0.5
     stamps = [nanoseconds(torques.header.stamp) for torques in heard]
-    assert 1e-9 * np.diff(stamps).max() < slowest
-    # The test machine may pause.
-    assert len(stamps) > 0.3 * sent
-    assert said("description-unusable", robot="rrp").search(node.log)
+    # The test machine may pause; test_loading.py compares the gaps with those of another node.
+    assert len(stamps) > 0.5 * sent
+    assert refusals() == 3
     assert graph.models[-1].robot_name == "rrp"
 
 
@@ -326,5 +336,5 @@ def test_a_simulation_continues_while_the_next_robot_is_compiled(
     took = time.monotonic() - began
     assert took > 0.5
     meanwhile = [state for state in ours.states[begin:] if len(state.name) == 3]
-    # The thread takes half of the interpreter, and the test machine may be busy.
-    assert len(meanwhile) > 5.0 * took
+    # The test machine may be busy.
+    assert len(meanwhile) > 50.0 * took

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from threading import Semaphore
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,11 @@ from std_msgs.msg import Header, String
 from torque_steps import PERIOD, Q, send_state
 from trajectory_msgs.msg import JointTrajectory
 
-from dyn_core import load_robot
+from dyn_core import DynError, load_robot
 from dyn_msgs.msg import DynamicParameters, JointTorques, Payload
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
-from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Loaded
+from dyn_nodes.common.lifecycle.process import make_executor
+from dyn_nodes.common.lifecycle.robot_source import Loaded
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
 
@@ -241,39 +241,39 @@ def test_stamps_are_in_order_where_trajectories_replace_each_other(make: Make) -
 @pytest.mark.promise("descriptions-quick")
 def test_the_newest_of_several_quick_descriptions_is_used(ros_environment: dict[str, str]) -> None:
     """Also where it equals the one in use before, while another is being loaded."""
-    done, may_go_on = Semaphore(0), Semaphore(1)
     with loose_node(Controller, **PD) as loose:
-        reload = loose.node._reload
-        reload._worker._woken = done.release
-        prepare = reload._prepare
+        executor = make_executor(loose.node.context)
+        executor.add_node(loose.node)
+        reload, told = loose.node._reload, list[DynError | None]()
+        rrp, other = (String(data=urdf(name)) for name in ("rrp", "two_branch"))
 
-        def prepared(described: DescribedRobot) -> object:
-            may_go_on.acquire()
-            return prepare(described)
-
-        reload._prepare = prepared
-
-        def loaded(count: int = 1) -> str:
-            for _ in range(count):
-                done.acquire()
-            reload._on_outcomes()
+        def loaded() -> str:
+            while reload._request is not None:
+                executor.spin_once(timeout_sec=0.05)
             return str(loose.node.robot.name)
 
-        rrp, other = (String(data=urdf(name)) for name in ("rrp", "two_branch"))
         loose.send("/robot_description", rrp)
         assert loaded() == "rrp"
         # The next one is being loaded when the first one comes again.
         loose.send("/robot_description", other)
-        while reload._worker._waiting:
-            pass
+        first = reload._job
         loose.send("/robot_description", rrp)
-        may_go_on.release(2)
-        assert loaded(2) == "rrp"
-        # It is not loaded again if no other one is being loaded.
-        present = loose.node.active
+        second, present = reload._job, loose.node.active
+        assert second is not first
+        # The same once more changes nothing.
         loose.send("/robot_description", rrp)
-        loaded()
+        assert reload._job is second
+        assert loaded() == "rrp"
+        assert first._process.wait() != 0
+        # The robot in use is not loaded again.
         assert loose.node.active is present
+        # A request is told that a newer description has superseded it.
+        reload.ask(other.data, told.append)
+        loose.send("/robot_description", rrp)
+        assert [problem.code for problem in told if problem] == ["request-superseded"]
+        assert loaded() == "rrp"
+        executor.remove_node(loose.node)
+        executor.shutdown()
 
 
 # Trajectories and references that begin at the robot, not at the end of the last motion

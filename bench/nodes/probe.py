@@ -168,14 +168,17 @@ class Probe:
         while (rest := end - time.monotonic()) > 0.0:
             self._executor.spin_once(timeout_sec=rest)
 
-    def block(self, target: Target, seconds: float) -> Block:
-        """Publish joint states at `RATE_HZ` for a while, and wait for the last torques."""
+    def block(self, target: Target, seconds: float, ended: Callable[[], object] = lambda: False) -> Block:
+        """Publish joint states at `RATE_HZ` for a while, and wait for the last torques.
+
+        It ends earlier where `ended` says so.
+        """
         target.forget()
         message = JointState(name=list(JOINTS), effort=array("d", bytes(8 * len(JOINTS))))
         clock, on_their_way = self.node.get_clock(), target.on_their_way
         sent = 0
         began = due = time.perf_counter()
-        while (now := time.perf_counter()) < began + seconds:
+        while (now := time.perf_counter()) < began + seconds and not ended():
             if now < due:
                 self._executor.spin_once(timeout_sec=due - now)
                 continue

@@ -192,6 +192,15 @@ def test_unusable_compilers_are_named_and_python_is_used(
     assert (last.code, last.values["robot"], last.values["problem"].code) == ("model-in-python", "rrp", code)
 
 
+def test_a_program_that_is_too_large_for_the_compiler_is_not_run_in_python(cache: Path, monkeypatch) -> None:
+    compiler = cache.parent / "compiler"
+    compiler.write_text("#!/bin/sh\necho 'cc1: out of memory allocating 65536 bytes' >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    with refused("compiler-memory-exhausted", command=str(compiler)):
+        dyn_core.compile_model(dyn_core.load_robot(RRP), functions=FUNCTIONS)
+
+
 def test_an_unknown_backend_is_refused() -> None:
     with refused("argument-choice-unknown", known="'auto', 'c' or 'python'", given="fortran"):
         dyn_core.compile_model(dyn_core.load_robot(RRP), backend="fortran")

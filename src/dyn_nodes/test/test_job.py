@@ -7,13 +7,14 @@ import queue
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from refusals import check_error, refused
 
 from dyn_core import DynError
-from dyn_nodes.identification import computation_job as job_module
-from dyn_nodes.identification.computation_job import Job, JobMessage
+from dyn_nodes.common.lifecycle import computation_job as job_module
+from dyn_nodes.common.lifecycle.computation_job import Job
 
 
 class FakeNode:
@@ -28,24 +29,28 @@ class FakeNode:
         return callback
 
 
-def outcome_of(
-    program: str, monkeypatch: pytest.MonkeyPatch
-) -> tuple[JobMessage | None, DynError | None, list[JobMessage]]:
+def outcome_of(program: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, DynError | None, list[Any]]:
     """Return the outcome of a process that runs this program."""
     popen = subprocess.Popen
 
     command = [sys.executable, "-c", program]
     monkeypatch.setattr(job_module.subprocess, "Popen", lambda _, **options: popen(command, **options))
-    node, told, ends = FakeNode(), [], []
-    Job(node, "a request", told.append, lambda *end: ends.append(end))  # type: ignore[arg-type]
+    return outcome_of_request("a request")
+
+
+def outcome_of_request(request: object, **options: Any) -> tuple[Any, DynError | None, list[Any]]:
+    """Return the outcome of a request."""
+    node, told, ends = FakeNode(), list[Any](), list[Any]()
+    done = lambda *end: ends.append(end)  # noqa: E731
+    Job(node, request, lambda *one: told.append(one), done, **options)  # type: ignore[arg-type]
     while not ends:
         node.tasks.get(timeout=180.0)()
     return (*ends[0], told)
 
 
-KILLED = """import os, signal, sys
-print('{"stage": 0, "fraction": 0.5}')
-print('{"stage": 0, "fra', end='')
+KILLED = """import os, pickle, signal, sys
+message = pickle.dumps(("progress", (0, 0.5)))
+sys.stdout.buffer.write(message + message[:-5])
 sys.stdout.flush()
 os.kill(os.getpid(), signal.SIGKILL)"""
 EMPTY = "output-empty"
@@ -70,11 +75,29 @@ def test_a_process_that_ends_without_a_result(
     check_error(problem, code, **{"signal" if program == KILLED else "status": number})
     last = problem.values["last_line"]
     assert getattr(last, "code", last) == last_line
-    assert told == ([{"stage": 0, "fraction": 0.5}] if program == KILLED else [])
+    assert told == ([(0, 0.5)] if program == KILLED else [])
 
 
 def test_the_result_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert outcome_of("""print('{"answer": {"x": 1}}')""", monkeypatch)[:2] == ({"x": 1}, None)
+    answer = "import pickle, sys; sys.stdout.buffer.write(pickle.dumps(('answer', {'x': 1})))"
+    assert outcome_of(answer, monkeypatch)[:2] == ({"x": 1}, None)
+
+
+def test_the_result_is_made_in_a_thread_and_its_errors_are_reported() -> None:
+    request = "{!s:.3}".format
+    assert outcome_of_request(request, finish=len)[:2] == (3, None)
+    result, problem, _ = outcome_of_request(request, finish=lambda answer: answer.missing)
+    assert result is None
+    assert problem is not None
+    check_error(problem, "error-unexpected", error_type="AttributeError")
+
+
+def test_a_request_that_needs_too_much_memory_is_refused() -> None:
+    """The bound is that of the process; what the request needs is far beyond it."""
+    result, problem, _ = outcome_of_request("{!s:>3000000000}".format, memory=1_000_000_000)
+    assert result is None
+    assert problem is not None
+    check_error(problem, "memory-exhausted")
 
 
 def test_an_error_is_raised_if_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import functools
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 import signal
@@ -46,6 +47,9 @@ FLAGS = (
     *(f"-fno-{name}" for name in USELESS_PASSES),
 )
 LIMIT_S = 600.0
+MEMORY_EXHAUSTED = "compiler-memory-exhausted"
+"""Code of the error for a program that is too large for the memory that the compiler may use."""
+_NO_MEMORY = re.compile("out of memory|memory exhausted|bad_alloc", re.IGNORECASE)
 
 
 class NoCompiler(DynError):
@@ -101,6 +105,8 @@ class Compiler:
                     lines = errors.read_text(errors="replace").strip().splitlines()
                 except (OSError, subprocess.TimeoutExpired) as error:
                     raise self._failed(error) from error
+                if any(_NO_MEMORY.search(line) for line in lines):
+                    raise NoCompiler(MEMORY_EXHAUSTED, command=shlex.join(self.command))
                 raise self._failed(next(iter(lines), f"exit code {code}" if code else "it made nothing"))
 
             yield finished
@@ -115,19 +121,25 @@ _RUNNING: set[subprocess.Popen[bytes]] = set()
 
 @contextlib.contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Raise an interrupt after the block: in the middle of a start, it would leave a compiler running."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield  # Python raises interrupts in the main thread only
+    """Handle signals after the block: in the middle of a start, they would leave a compiler running.
+
+    Signals without a handler of Python, which end the process at once, are left alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python handles signals in the main thread only
         return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
     pending: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: pending.append(number))
+    for number in handlers:
+        signal.signal(number, lambda number, _: pending.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if pending:
-            signal.raise_signal(signal.SIGINT)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for first in pending[:1]:
+            signal.raise_signal(first)
 
 
 def end_compilers() -> None:

@@ -12,6 +12,7 @@ determines them, Newton's step, and the other programs of an integration step (`
 
 from __future__ import annotations
 
+import errno
 import importlib.machinery
 import importlib.util
 import json
@@ -25,6 +26,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
+from typing import NamedTuple
 
 from dyn_core.codegen import c_compiler as cache
 from dyn_core.codegen.c_compiler import Compiler, NoCompiler, find_compiler
@@ -316,6 +318,36 @@ def _loaded_or_made_again(compiler: Compiler, library: Path, key: str, source: s
             raise
         _warn_once(problem)
         return _loaded(_compiled(compiler, _own_folder(), {key: source})[key])
+
+
+class Library(NamedTuple):
+    """A compiled program for another process of this user."""
+
+    key: str
+    content: bytes | None  # the library; None where it is in the cache
+
+
+def kept_library(module: ModuleType) -> Library:
+    """Return the library of a module that was loaded here."""
+    path = Path(str(module.__file__))
+    return Library(path.stem, path.read_bytes() if path.parent == _own_folder() else None)
+
+
+def library_module(library: Library) -> ModuleType:
+    """Return the module of a library that another process has compiled.
+
+    Raises:
+        NoCompiler: it was removed meanwhile, or cannot be loaded.
+    """
+    key, content = library
+    if content is not None:
+        return _loaded(cache.put(_own_folder(), key, content))
+    folder = _folder()
+    path = cache.find(folder, key)
+    if path is None:
+        path = folder / f"{key}.so"
+        raise NoCompiler("compiled-program-not-loaded", path=path, reason=os.strerror(errno.ENOENT))
+    return _loaded(path)
 
 
 def _loaded(library: Path) -> ModuleType:

@@ -7,9 +7,12 @@ the samples of a batch. `Unknowns` solves for the passive joints of loops, as `c
 
 from __future__ import annotations
 
+import marshal
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from copy import copy
+from functools import cached_property, partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -38,6 +41,10 @@ class PythonFunction:
     def of(cls, program: Program) -> PythonFunction:
         """Return the function of a program that is traced."""
         return cls(lambda: program, program.shape, program.prepared is not None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        call, unknowns = self._made
+        return _ready, (_stored(call), unknowns, self._shape, self._tunable)
 
     @cached_property
     def _made(self) -> tuple[Callable[..., list[Any]], Unknowns | None]:
@@ -90,16 +97,45 @@ class PythonFunction:
         return general
 
 
+def _ready(stored: bytes, unknowns: Unknowns | None, shape: tuple[int, ...], tunable: bool) -> PythonFunction:
+    """Return a function whose program was traced by another process."""
+    made = PythonFunction.__new__(PythonFunction)
+    made.__dict__.update(_made=(_restored(stored), unknowns), _shape=shape, _tunable=tunable)
+    return made
+
+
 class Unknowns:
-    """Solves the `equations` for the unknowns of a program, with Newton's `step`."""
+    """Solves the equations for the unknowns of a program, with Newton's `step`.
+
+    Attributes:
+        robot, start, scales: those of the `Equations`.
+        step: change of the unknowns, and values that have to be 0.
+    """
 
     def __init__(self, program: Program) -> None:
         """Take a program that has unknowns."""
         assert program.closure is not None
-        self.equations: Equations = program.closure.equations
+        equations = program.closure.equations
+        self.robot, self.start, self.scales = equations.robot, equations.start, equations.scales
         self._given = executable(given_program(program))
-        self.step = numeric_step(self.equations)
+        self._newton = executable(equations.step)
+        self.step: Step = partial(_newton_step, self._newton)
         self._last: tuple[Numbers, Numbers] | None = None
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.robot, self.start, self.scales, _stored(self._given), _stored(self._newton)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.robot, self.start, self.scales, given, newton = state
+        self._given, self._newton = _restored(given), _restored(newton)
+        self.step = partial(_newton_step, self._newton)
+        self._last = None
+
+    def fresh(self) -> Unknowns:
+        """Return the same without a last solution."""
+        found = copy(self)
+        found._last = None
+        return found
 
     def of_samples(
         self, inputs: Sequence[Array], find: Callable[[list[float], int | None], list[float] | None]
@@ -111,7 +147,7 @@ class Unknowns:
         """
         rows = [np.atleast_2d(vector) for vector in inputs]
         batch = inputs[0].ndim == 2
-        x = np.zeros((len(rows[0]), len(self.equations.scales.unknowns)))
+        x = np.zeros((len(rows[0]), len(self.scales.unknowns)))
         for k in range(len(x)):
             sample = [row[k].tolist() for row in rows]
             if all(math.isfinite(value) for vector in sample for value in vector):
@@ -123,11 +159,11 @@ class Unknowns:
 
     def solve(self, given: Numbers) -> list[float] | None:
         """Return the unknowns on the branch of the start; None where they are not found."""
-        last, scales, found = self._last, self.equations.scales, None
+        last, scales, found = self._last, self.scales, None
         if last is not None and distance(last[0], given, scales.given) <= ADVANCE:
             found = follow(self.step, last, given, scales, attempts=1)
         if found is None:
-            found = follow_far(self.step, self.equations.start, given, scales)
+            found = follow_far(self.step, self.start, given, scales)
         if found is None and last is not None:
             found = follow(self.step, last, given, scales)
         if found is not None:
@@ -137,16 +173,15 @@ class Unknowns:
 
 def numeric_step(equations: Equations) -> Step:
     """Return Newton's step of numbers: change of the unknowns, and values that have to be 0."""
-    call = executable(equations.step)
+    return partial(_newton_step, executable(equations.step))
 
-    def step(given: Numbers, x: Numbers) -> tuple[Numbers, Numbers]:
-        try:
-            results = call(given, x)
-        except ZeroDivisionError:  # where C goes on with an infinite number
-            return [math.inf] * len(x), []
-        return results[: len(x)], results[len(x) :]
 
-    return step
+def _newton_step(call: Callable[..., list[Any]], given: Numbers, x: Numbers) -> tuple[Numbers, Numbers]:
+    try:
+        results = call(given, x)
+    except ZeroDivisionError:  # where C goes on with an infinite number
+        return [math.inf] * len(x), []
+    return results[: len(x)], results[len(x) :]
 
 
 # Programs as Python source, with one assignment for each operation
@@ -156,10 +191,24 @@ _FUNCTIONS = (scalar.sin, scalar.cos, scalar.sqrt, scalar.sign, scalar.larger)
 
 def executable(program: Program) -> Callable[..., list[Any]]:
     """Return a program without unknowns as a Python function of vectors."""
-    namespace: dict[str, Any] = {function.__name__: function for function in _FUNCTIONS}
+    namespace = _namespace()
     exec(compile(python_source(program), f"<program {program.name}>", "exec"), namespace)
     function: Callable[..., list[Any]] = namespace[program.name]
     return function
+
+
+def _namespace() -> dict[str, Any]:
+    return {function.__name__: function for function in _FUNCTIONS}
+
+
+def _stored(function: Callable[..., list[Any]]) -> bytes:
+    """Return the code of an `executable` program, for another process of the same Python."""
+    return marshal.dumps(function.__code__)
+
+
+def _restored(stored: bytes) -> Callable[..., list[Any]]:
+    """Return the function of a stored code."""
+    return FunctionType(marshal.loads(stored), _namespace())
 
 
 DIALECT = Dialect(

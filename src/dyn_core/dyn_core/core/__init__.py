@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors, findings, arrays and text: what all other folders use.
+"""Errors, findings, arrays, text and results of other processes: what all other folders use.
 
 Imports nothing of dyn_core. Begin with `errors.py`.
 """

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dyn_core.core.arrays import Array
+from dyn_core.core.handover import handed_over
 from dyn_core.feasibility.actuator_limits import ROUNDING, ActuatorLimits
 from dyn_core.model.external_wrenches import WrenchRow
 from dyn_core.model.fixed_base.compiled_model import run_by
@@ -224,9 +225,9 @@ class DriveTorques:
         """Compile the inverse dynamics."""
         self.robot = robot
         made_of = with_terms(robot, friction, rotor_inertia)
-        self._needed = run_by(made_of, traced(made_of, "inverse_dynamics"))
         self._row = WrenchRow(robot)
-        self._external = run_by(made_of, traced(made_of, "external_torques"))
+        self._needed = handed_over(lambda: run_by(made_of, traced(made_of, "inverse_dynamics")))
+        self._external = handed_over(lambda: run_by(made_of, traced(made_of, "external_torques")))
 
     def rated(
         self, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, npt.ArrayLike] | None = None

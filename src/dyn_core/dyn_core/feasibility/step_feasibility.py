@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dyn_core.control.command_limits import check_vector, is_finite
 from dyn_core.core.arrays import Array, as_floats
 from dyn_core.core.errors import ArgumentError, DynError
+from dyn_core.core.handover import handed_over
 from dyn_core.feasibility.actuator_limits import ActuatorLimits, actuator_limits
 from dyn_core.feasibility.limit_violations import Excess, bounds, excesses
 from dyn_core.feasibility.step_program import NONE, ROWS, Layout, fastest_search, step_program
@@ -119,10 +120,10 @@ class Feasibility:
         self._terms = {"friction": friction, "rotor_inertia": rotor_inertia}
         made_of = with_terms(robot, friction, rotor_inertia)
         self._row = WrenchRow(robot)
-        external = runnable_by(made_of, traced(made_of, "external_torques"))
+        external = handed_over(lambda: runnable_by(made_of, traced(made_of, "external_torques")))
         self._external: Callable[..., Array] = external.function.bind(self._general(external, 1), [])
         self._points = points = self.limits.points
-        runnable = runnable_by(made_of, step_program(made_of, points))
+        runnable = handed_over(lambda: runnable_by(made_of, step_program(made_of, points)))
         self._call: Callable[..., Array] = runnable.function.bind(self._general(runnable, 4), [])
         self._search = fastest_search()
         layout = Layout(self._n)

@@ -21,10 +21,11 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any, Generic, Literal, TypeVar
 
-from dyn_core.codegen.python_backend import PythonFunction
+from dyn_core.codegen.python_backend import PythonFunction, Unknowns
 from dyn_core.codegen.traced_program import Program, staged
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import ArgumentError
+from dyn_core.core.handover import handed_over
 from dyn_core.core.messages import Message
 from dyn_core.model.tunable_parameters import (
     Backend,
@@ -179,6 +180,55 @@ def check_options(
         )
 
 
+class Tracing(Generic[R]):
+    """Traces the functions of a model in batches, in the order in which they are compiled.
+
+    Where parameters can be set, each batch extends the values that are prepared from them, so it needs the
+    graph of those before. The graph can be forgotten, or be that of another process: it is made again when
+    another batch comes.
+
+    Attributes:
+        batches: names of the functions of each batch.
+    """
+
+    def __init__(self, family: Family[R], tunable: bool) -> None:
+        """Begin without a graph."""
+        self.batches: list[tuple[str, ...]] = []
+        self._family = family
+        self._tunable = tunable
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the graph."""
+        self._source: Source[R] | None = None
+        self._nodes: tuple[Expr, ...] = ()
+        self._traced = 0
+
+    @property
+    def source(self) -> Source[R]:
+        """The source of programs."""
+        if self._source is None:
+            self._source = self._family.source(self._tunable)
+        return self._source
+
+    def programs(self) -> tuple[Program | None, list[Program]]:
+        """Trace the last batch.
+
+        Return the program that prepares values from the parameters, if they can be set, and those of the
+        functions.
+        """
+        texts = _documentation(self._family.model)
+        prepare, programs = None, list[Program]()
+        for names in self.batches[self._traced :]:
+            traced = zip(names, (self._family.program(self.source, name) for name in names), strict=True)
+            programs = [replace(program, documentation=texts.get(name, "")) for name, program in traced]
+            if self._tunable:
+                prepare, programs = staged(programs, self.source.parameters, self._nodes)
+                self._nodes = programs[0].prepared or ()
+        self._traced = len(self.batches)
+        return prepare, programs
+
+
 Key = tuple[str, ...]
 
 
@@ -212,12 +262,13 @@ class Functions(Mapping[str, Runnable]):
         self.backend: Literal["c", "python"] = "python" if backend == "python" else "c"
         self.others: dict[Key, Runnable] = {}
         self._requested: Backend = backend
-        self._source = family.source(self.tuning is not None)
+        self._tracing = Tracing(family, self.tuning is not None)
         self._made: dict[str, Runnable] = {}
         self._lock = RLock()
         self._detours = True
         self._bind: Callable[[Sequence[str]], None] = lambda names: None
         made = self._make(family.shapes if chosen is None else self.chosen or ())
+        self._tracing.forget()
         if made:
             self.backend = "python" if isinstance(made[0].function, PythonFunction) else "c"
         elif compiled_or_none(family.described.name, [], backend) is None:
@@ -284,7 +335,7 @@ class Functions(Mapping[str, Runnable]):
         """Return several such programs; the missing ones are compiled together."""
         with self._lock:
             missing = [key for key in programs if key not in self.others]
-            made = self._runnables([programs[key]() for key in missing])
+            made = handed_over(lambda: self._runnables([programs[key]() for key in missing]))
             self.others.update(zip(missing, made, strict=True))
             return [self.others[key] for key in programs]
 
@@ -306,24 +357,22 @@ class Functions(Mapping[str, Runnable]):
     def _make(self, names: Iterable[str]) -> list[Runnable]:
         """Compile functions and those that they need; the caller holds the lock if other threads exist."""
         needed = dict.fromkeys(each for name in names for each in (name, *self.family.needs.get(name, ())))
-        missing = [name for name in needed if name not in self._made]
-        if self.backend == "python" and self.tuning is None and self.chosen is None:
-            made = [self._when_called(name) for name in missing]
-        else:
-            made = self._runnables(self._programs(missing))
+        missing = tuple(name for name in needed if name not in self._made)
+        if not missing:
+            return []
+        self._tracing.batches.append(missing)
+        made = handed_over(self._compiled)
+        if self.tuning is not None:
+            self.tuning.extend(made.pop(0))
         self._made.update(zip(missing, made, strict=True))
         return made
 
-    def _programs(self, names: Sequence[str]) -> list[Program]:
-        """Trace functions; where parameters can be set, extend the prepared values."""
-        texts = _documentation(self.family.model)
-        traced = (self.family.program(self._source, name) for name in names)
-        programs = [replace(p, documentation=texts.get(n, "")) for n, p in zip(names, traced, strict=True)]
-        if self.tuning is None or not names:
-            return programs
-        prepare, programs = staged(programs, self._source.parameters, self.tuning.nodes)
-        self.tuning.extend(programs[0].prepared or (), runnables([prepare], "python")[0])
-        return programs
+    def _compiled(self) -> list[Runnable]:
+        """Compile the last batch; where parameters can be set, the program that prepares values is first."""
+        if self.backend == "python" and self.tuning is None and self.chosen is None:
+            return [self._when_called(name) for name in self._tracing.batches[-1]]
+        prepare, programs = self._tracing.programs()
+        return self._runnables(programs if prepare is None else [prepare, *programs])
 
     def _runnables(self, programs: Sequence[Program]) -> list[Runnable]:
         if not programs:
@@ -337,10 +386,10 @@ class Functions(Mapping[str, Runnable]):
         """Return a Python function that is traced at its first call."""
 
         def program() -> Program:
-            return self.family.program(self._source, name)
+            return self.family.program(self._tracing.source, name)
 
         shape = self.family.shapes[name]
-        search = Search(program) if self.family.loops else None
+        search = Search(lambda: Unknowns(program())) if self.family.loops else None
         return Runnable(PythonFunction(program, shape), shape, tunable=False, search=search)
 
 
@@ -356,16 +405,19 @@ def _documentation(model: type) -> dict[str, str]:
 
 
 def compiled_or_none(name: str, programs: Sequence[Program], backend: Backend) -> list[Runnable] | None:
-    """Compile programs of a robot; if that is impossible and not required, log a warning and return None."""
+    """Compile programs of a robot; if that is impossible and not required, log a warning and return None.
+
+    A program that is too large for the memory of the compiler is not for Python either: NoCompiler is raised.
+    """
     # Imported here only, with subprocesses and loaders.
-    from dyn_core.codegen.c_compiler import NoCompiler
+    from dyn_core.codegen.c_compiler import MEMORY_EXHAUSTED, NoCompiler
 
     if backend == "python":
         return None
     try:
         return runnables(programs, "c")
     except NoCompiler as problem:
-        if backend == "c":
+        if backend == "c" or problem.code == MEMORY_EXHAUSTED:
             raise
         _log.warning(Message("model-in-python", robot=name, problem=problem))
         return None

@@ -12,6 +12,7 @@ import numpy as np
 from dyn_core.codegen.traced_program import Program
 from dyn_core.core.arrays import Array, checked_out
 from dyn_core.core.errors import ArgumentError, DynError
+from dyn_core.core.handover import handed_over
 from dyn_core.model.builder import Functions, Source
 from dyn_core.model.tunable_parameters import Described, Runnable, Tuning
 
@@ -51,7 +52,7 @@ class BuiltModel:
         """Put compiled functions in place of the methods that they can replace for this robot."""
         with self._functions.changing:
             if any(name in self.DIVIDING for name in names):
-                found = self._find_unresisted().items()
+                found = handed_over(self._find_unresisted).items()
                 self.__dict__["_unresisted"] = {name: loose for name, loose in found if loose}
             for name in names:
                 if hasattr(type(self), name):

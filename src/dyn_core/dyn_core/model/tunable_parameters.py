@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import Literal, Protocol, TypeAlias
+from types import ModuleType
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -29,7 +30,6 @@ from dyn_core.core.errors import DynError
 from dyn_core.robot.mdh_table import renewed
 from dyn_core.robot.moving_base import MovingBase
 from dyn_core.robot.robot import Robot, checked_gravity
-from dyn_core.symbolic.expression_graph import Expr
 
 Backend = Literal["auto", "c", "python"]
 Parameters = Literal["baked", "runtime"]
@@ -68,6 +68,14 @@ class Runnable:
     tunable: bool
     search: Search | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        function: Any = self.function
+        if isinstance(function, ModuleType):
+            from dyn_core.codegen.c_source import kept_library
+
+            function = kept_library(function)
+        return _from_elsewhere, (function, self.shape, self.tunable, self.search)
+
     def run(self, prepared: Sequence[Array], *arrays: Array, out: Array | None = None) -> Array:
         """Compute the program for checked arrays.
 
@@ -87,6 +95,15 @@ class Runnable:
             return result
         out[...] = result
         return out
+
+
+def _from_elsewhere(function: Any, shape: tuple[int, ...], tunable: bool, search: Search | None) -> Runnable:
+    """Return a program that another process of this user has compiled."""
+    if not isinstance(function, PythonFunction):
+        from dyn_core.codegen.c_source import library_module
+
+        function = library_module(function)
+    return Runnable(function, shape, tunable, search)
 
 
 def _is_plain(array: Array) -> bool:
@@ -112,7 +129,7 @@ def runnables(programs: Sequence[Program], backend: Literal["c", "python"]) -> l
 
 
 def _runnable(function: Function, program: Program) -> Runnable:
-    search = Search(lambda: program) if program.closure else None
+    search = Search(lambda: Unknowns(program)) if program.closure else None
     return Runnable(function, program.shape, program.prepared is not None, search)
 
 
@@ -123,20 +140,23 @@ class Search:
     `detours` tells whether to search along detours, and to state in errors how far the loops stay open.
     """
 
-    program: Callable[[], Program]
+    unknowns: Callable[[], Unknowns]
     detours: bool = True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Search, (self.unknowns().fresh, self.detours)
 
     def __call__(self, inputs: Sequence[Array]) -> Array:
         """Return the unknowns of one sample or a batch; raise DynError where there are none."""
-        unknowns = Unknowns(self.program())
-        equations = unknowns.equations
+        unknowns = self.unknowns()
+        robot = unknowns.robot
 
         def find(given: list[float], number: int | None) -> list[float]:
             found = unknowns.solve(given)
-            if found is None and self.detours and closes_somewhere(equations.robot, given):
-                found = solution_by_detours(unknowns.step, equations.start, given, equations.scales)
+            if found is None and self.detours and closes_somewhere(robot, given):
+                found = solution_by_detours(unknowns.step, unknowns.start, given, unknowns.scales)
             if found is None:
-                raise not_closing_error(equations.robot, given, number, self.detours)
+                raise not_closing_error(robot, given, number, self.detours)
             return found
 
         return unknowns.of_samples(inputs, find)[0]
@@ -183,7 +203,6 @@ class Tuning:
     Attributes:
         prepared: one item: the array that programs take. It begins with the parameters and gravity; a program
             reads as much of it as was prepared when it was traced.
-        nodes: its values as nodes of the graph of the programs.
         lock: held while parameters change.
     """
 
@@ -193,7 +212,6 @@ class Tuning:
         self._prepare: Runnable | None = None
         self._left_out = left_out
         self.lock = RLock()
-        self.nodes: tuple[Expr, ...] = ()
         self.prepared: list[Array] = [np.zeros(len(self._names) + 3)]
         self.renew(robot.parameters, robot.gravity)
 
@@ -210,10 +228,10 @@ class Tuning:
     def __hash__(self) -> int:
         return hash(self._names)
 
-    def extend(self, nodes: tuple[Expr, ...], prepare: Runnable) -> None:
-        """Prepare the values `nodes`, which begin with the present ones, by the program `prepare`."""
+    def extend(self, prepare: Runnable) -> None:
+        """Prepare more values, which begin with the present ones, by the program `prepare`."""
         with self.lock:
-            self.nodes, self._prepare = nodes, prepare
+            self._prepare = prepare
             self._prepare_from(self.values)
 
     def renew(

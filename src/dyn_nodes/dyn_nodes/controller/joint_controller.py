@@ -10,17 +10,20 @@ from __future__ import annotations
 from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.laws.inverse_dynamics_control import Terms
 from dyn_core.control.laws.pid import Pid
+from dyn_core.control.trajectories.loop_positions import PassiveAgreement
 from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
 from dyn_core.control.watchdog import NO_DATA, Fade, Status, Target, Watch, watched
 from dyn_core.core.arrays import Array
 from dyn_core.robot.robot import Robot
+from dyn_core.robot.side_file.conversion import without_springs
 from dyn_nodes.common.data_checks import Notice, Rejection
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
 from dyn_nodes.common.messages.motion_message import GivenMotion
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
-from dyn_nodes.common.torques.torque_maker import TorqueMaker
+from dyn_nodes.common.torques.torque_maker import MadeTorques, TorqueMaker
 from dyn_nodes.controller.parameters import ControllerSettings
 
 _WITHOUT_CONTROL = (Status.NO_DATA, Status.HOLDING, Status.RAMPING_DOWN, Status.STOPPED)
@@ -194,3 +197,9 @@ class JointController(TorqueMaker):
         at = self.stage.last_good
         fresh = at is not None and now - at <= self._settings.watch.timeout
         return self.position if fresh else None
+
+
+def made_controller(settings: ControllerSettings, described: DescribedRobot) -> MadeTorques[JointController]:
+    """Make the controller of a robot; DynError where the parameters do not fit it."""
+    robot = without_springs(described.robot)  # its motors are taken as ideal
+    return MadeTorques(JointController(robot, settings), PassiveAgreement(robot))

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sensor_msgs.msg import JointState
@@ -25,19 +26,18 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core.control.watchdog import Status
 from dyn_core.core.arrays import Array
-from dyn_core.robot.side_file.conversion import without_springs
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_nodes.common import qos
 from dyn_nodes.common.data_checks import Notice, Rejection
 from dyn_nodes.common.lifecycle.process import run
-from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Recipe
 from dyn_nodes.common.messages.motion_message import check_passive, reference_motion
 from dyn_nodes.common.torques.desired_motion import Kind
 from dyn_nodes.common.torques.effort_messages import named_efforts
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.torque_maker import CheckedTrajectory, Running
 from dyn_nodes.common.torques.torque_node import Publishing, TorqueNode
-from dyn_nodes.controller.joint_controller import JointController
+from dyn_nodes.controller.joint_controller import JointController, made_controller
 from dyn_nodes.controller.parameters import declare_controller_parameters
 
 _FADING = (Status.RAMPING_DOWN, Status.STOPPED)
@@ -68,10 +68,15 @@ class Controller(TorqueNode[JointController]):
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE, raw=True)
         self.subscribe(JointTorques, "~/feedforward", self._on_feedforward, qos.LATEST_SAMPLE)
 
+    @property
+    def recipe(self) -> Recipe:
+        """What makes the controller of a robot."""
+        return partial(made_controller, self._settings)
+
     def prepare(self, described: DescribedRobot) -> Running[JointController]:
         """Make the controller of a robot; DynError where the parameters do not fit it."""
-        robot = without_springs(described.robot)  # its motors are taken as ideal
-        return self.running(robot, JointController(robot, self._settings))
+        made = made_controller(self._settings, described)
+        return self.running(made.maker.robot, made)
 
     # Motions and torques.
 

@@ -44,14 +44,13 @@ from dyn_core import DynError
 from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, planned
 from dyn_core.control.watchdog import Status
-from dyn_core.robot.moving_base import moving_base
 from dyn_msgs.msg import JointReference, ModelInfo
 from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import RateSchedule
 from dyn_nodes.common.data_checks import Notice, Rejection
 from dyn_nodes.common.lifecycle.diagnostics import Failure
 from dyn_nodes.common.lifecycle.process import run
-from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, LoadedModel, compiled, refuse_moving_base
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, LoadedModel, Recipe
 from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
 from dyn_nodes.common.messages.motion_message import (
@@ -71,7 +70,7 @@ from dyn_nodes.feedforward import services as messages
 from dyn_nodes.feedforward.base_motion import TOPICS, BaseUnknown
 from dyn_nodes.feedforward.parameters import declared_settings
 from dyn_nodes.feedforward.services import ModelService, ParameterInterface
-from dyn_nodes.feedforward.torque_source import TorqueSource
+from dyn_nodes.feedforward.torque_source import TorqueSource, made_source
 
 
 def controller_state_type() -> type:
@@ -140,19 +139,15 @@ class Feedforward(TorqueNode[TorqueSource]):
 
     # The robot.
 
+    @property
+    def recipe(self) -> Recipe:
+        """What compiles the torques of a robot."""
+        return partial(made_source, self._settings)
+
     def prepare(self, described: DescribedRobot) -> Running[TorqueSource]:
         """Compile the dynamics of a robot; DynError where the parameters do not fit it."""
-        if self._settings.base.source != "none":
-            # Messages give the motion of the base, in place of a planar or floating joint at the root.
-            robot = moving_base(described.robot, "given").robot
-            described = replace(described, robot=robot)
-        refuse_moving_base(
-            described.robot,
-            "base.source 'none'",
-            "set base.source to imu or odometry to be told of its motion",
-        )
-        source = TorqueSource(compiled(described, "runtime"), self._settings)
-        return self.running(source.loaded.robot, source)
+        made = made_source(self._settings, described)
+        return self.running(made.maker.loaded.robot, made)
 
     def use(self, prepared: Running[TorqueSource]) -> None:
         """Switch to another robot, and publish its model_info."""

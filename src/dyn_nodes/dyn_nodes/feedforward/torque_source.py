@@ -8,6 +8,7 @@ are on a steady clock (both s).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,20 +24,27 @@ from dyn_core.control.laws.inverse_dynamics_control import (
     computed_torque,
     held,
 )
+from dyn_core.control.trajectories.loop_positions import PassiveAgreement
 from dyn_core.control.trajectories.piecewise_polynomials import Motion, SmoothMotion
 from dyn_core.control.trajectories.trajectory import Samples, Trajectory
 from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
 from dyn_core.model.fixed_base.driven_base import DrivenBase
-from dyn_core.robot.robot import Robot
+from dyn_core.robot.moving_base import moving_base
+from dyn_core.robot.robot import Robot, motor_of
 from dyn_nodes.common.data_checks import Notice, Rejection
-from dyn_nodes.common.lifecycle.robot_source import LoadedModel
+from dyn_nodes.common.lifecycle.robot_source import (
+    DescribedRobot,
+    LoadedModel,
+    compiled,
+    refuse_moving_base,
+)
 from dyn_nodes.common.messages.motion_message import GivenMotion, efforts
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
-from dyn_nodes.common.torques.torque_maker import TorqueMaker
+from dyn_nodes.common.torques.torque_maker import MadeTorques, TorqueMaker
 from dyn_nodes.feedforward.base_motion import BaseMotion
 from dyn_nodes.feedforward.live_parameters import LiveParameters
 from dyn_nodes.feedforward.parameters import FeedforwardSettings, GainSettings
@@ -340,6 +348,23 @@ class TorqueSource(TorqueMaker):
         """Set the present motion of the base in the model; Rejection where it is unknown."""
         if self.base is not None and self._driven is not None:
             self._driven.feel(self.base.present(now))
+
+
+_TERMS = ("inertial_torques", "coriolis_torques", "gravity_torques", "friction_torques")
+"""The functions of a model that torques are made of."""
+
+
+def made_source(settings: FeedforwardSettings, described: DescribedRobot) -> MadeTorques[TorqueSource]:
+    """Compile the torques of a robot; DynError where the parameters do not fit it."""
+    if settings.base.source != "none":
+        # Messages give the motion of the base, in place of a planar or floating joint at the root.
+        described = replace(described, robot=moving_base(described.robot, "given").robot)
+    told = "set base.source to imu or odometry to be told of its motion"
+    refuse_moving_base(described.robot, "base.source 'none'", told)
+    springs = len(described.robot.elastic_joint_names)
+    motors = ("motor_motion",) if springs and springs == len(motor_of(described.robot)) else ()
+    source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings)
+    return MadeTorques(source, PassiveAgreement(source.loaded.robot))
 
 
 def _rests(given: GivenMotion) -> bool:

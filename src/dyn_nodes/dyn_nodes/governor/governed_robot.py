@@ -19,6 +19,7 @@ from dyn_core.feasibility.limit_violations import DriveTorques
 from dyn_core.feasibility.reference_governor import ReferenceGovernor
 from dyn_core.feasibility.trajectory_governor import Governed, TrajectoryGovernor
 from dyn_core.robot.joints import Limits
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, refuse_moving_base
 from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.motion_message import doubles, duration_message
 from dyn_nodes.governor.parameters import GovernorSettings
@@ -66,8 +67,10 @@ class GovernedRobot:
         return None if place is None else Motion.at_rest(place), None
 
 
-def governed_robot(robot: Robot, settings: GovernorSettings) -> GovernedRobot:
+def governed_robot(settings: GovernorSettings, described: DescribedRobot) -> GovernedRobot:
     """Compile the parts for a robot; DynError where the parameters do not fit it."""
+    robot = described.robot
+    refuse_moving_base(robot, "the governor")
     limits = settings.limits(robot)
     terms = {"friction": settings.friction, "rotor_inertia": settings.rotor_inertia}
     steps = Feasibility(robot, limits, **terms)

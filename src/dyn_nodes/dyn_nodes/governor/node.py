@@ -23,6 +23,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -45,7 +46,7 @@ from dyn_nodes.common.data_checks import Notice, Problem, Rejection, one_line
 from dyn_nodes.common.decoding import decoded, is_stop, stamp_of
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, refuse_moving_base
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Recipe
 from dyn_nodes.common.lifecycle.worker import Beside
 from dyn_nodes.common.messages.joint_reader import check_age, nanoseconds_of, time_message
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes
@@ -124,10 +125,14 @@ class Governor(RobotNode[GovernedRobot]):
         """The robot in use."""
         return None if self._running is None else self._running.robot
 
+    @property
+    def recipe(self) -> Recipe:
+        """What makes the parts for a robot."""
+        return partial(governed_robot, self._settings)
+
     def prepare(self, described: DescribedRobot) -> GovernedRobot:
         """Compile the dynamics of a robot; DynError where the parameters do not fit it."""
-        refuse_moving_base(described.robot, "the governor")
-        return governed_robot(described.robot, self._settings)
+        return governed_robot(self._settings, described)
 
     def use(self, prepared: GovernedRobot) -> None:
         """Govern another robot from now on, from its next measured position."""

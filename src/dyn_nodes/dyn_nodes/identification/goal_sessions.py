@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from dyn_msgs.msg import IdentificationProgress, IdentificationResult
 from dyn_nodes.common.data_checks import Problem, one_line
 from dyn_nodes.common.lifecycle.deferred_response import Goal
 from dyn_nodes.common.messages.motion_message import points_of
-from dyn_nodes.identification.computation_job import JobMessage
 from dyn_nodes.identification.computation_requests import Estimate, Excite, Stage
 from dyn_nodes.identification.recording import new_directory
 from dyn_nodes.identification.result_handover import result_message
@@ -120,7 +120,7 @@ class IdentifySession(Session):
         if sample.tau is None:
             raise DynError("joint-states-without-efforts")
 
-    def _on_excited(self, result: JobMessage) -> None:
+    def _on_excited(self, result: Mapping[str, Any]) -> None:
         arrays = (np.array(result[name]) for name in ("times", "q", "qd", "qdd"))
         self.move(TrajectoryPoints(self._known.robot.coordinate_names, *arrays), 1)
 
@@ -132,7 +132,7 @@ class IdentifySession(Session):
         files = known.source, known.side_file, str(log), str(self._directory)
         self.start_job(Estimate(known.robot, *files, settings), self._on_estimated)
 
-    def _on_estimated(self, result: JobMessage) -> None:
+    def _on_estimated(self, result: Mapping[str, Any]) -> None:
         stamp = self._around.stamps.stamp_at(self._around.stamps.now)
         self._outcome = result_message(self._known.robot, result, stamp, str(self._directory))
         self._publish(self._outcome)

@@ -37,6 +37,7 @@ from dyn_msgs.msg import IdentificationResult
 from dyn_msgs.srv import ApplyParameters
 from dyn_nodes.common import qos
 from dyn_nodes.common.data_checks import Notice, Problem, Rejection, one_line
+from dyn_nodes.common.lifecycle.computation_job import Job
 from dyn_nodes.common.lifecycle.deferred_response import DeferredAction, Goal
 from dyn_nodes.common.lifecycle.managed_node import sleeping_timer
 from dyn_nodes.common.lifecycle.process import run, spin_once
@@ -44,7 +45,6 @@ from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
 from dyn_nodes.common.messages.joint_reader import Stamps
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, JointStates
-from dyn_nodes.identification.computation_job import Job
 from dyn_nodes.identification.goal_sessions import IdentifySession, RunSession
 from dyn_nodes.identification.motion_output import MotionOutput
 from dyn_nodes.identification.motion_run import DelayedSample
@@ -191,10 +191,15 @@ class Identification(RobotNode[KnownRobot]):
         """The robot in use."""
         return None if self._known is None else self._known.robot
 
+    @property
+    def recipe(self) -> Callable[[DescribedRobot], KnownRobot]:
+        """What compiles the dynamics of a robot."""
+        file, side_file = (str(self.get_parameter(name).value) for name in ("description_file", "side_file"))
+        return partial(known_robot, description_file=file, side_file=side_file, settings=self._settings)
+
     def prepare(self, described: DescribedRobot) -> KnownRobot:
         """Compile the dynamics of a robot."""
-        file, side_file = (str(self.get_parameter(name).value) for name in ("description_file", "side_file"))
-        return known_robot(described, file, side_file, self._settings)
+        return self.recipe(described)
 
     def use(self, prepared: KnownRobot) -> None:
         """Switch to another robot; the present goal ends."""

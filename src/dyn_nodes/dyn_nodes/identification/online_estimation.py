@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from std_srvs.srv import SetBool
@@ -19,9 +21,10 @@ from dyn_core.identification.regressor.base_columns import base_columns
 from dyn_msgs.msg import DynamicParameters
 from dyn_nodes.common import qos
 from dyn_nodes.common.data_checks import Notice
+from dyn_nodes.common.lifecycle.computation_job import Job, no_progress
 from dyn_nodes.common.lifecycle.managed_node import sleeping_timer
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.lifecycle.worker import Worker
+from dyn_nodes.common.lifecycle.robot_source import MOST_MEMORY
 from dyn_nodes.identification.parameters import OnlineSettings
 from dyn_nodes.identification.result_handover import parameter_message
 from dyn_nodes.identification.session import JointSample
@@ -32,6 +35,18 @@ class _Prepared(NamedTuple):
 
     robot: Robot
     estimator: OnlineEstimator
+
+
+@dataclass(frozen=True)
+class _Prepare:
+    """Make the estimator of a robot, in another process: this traces and compiles its regressor."""
+
+    robot: Robot
+    settings: OnlineSettings
+
+    def __call__(self, _: object) -> OnlineEstimator:
+        settings = self.settings
+        return OnlineEstimator(base_columns(self.robot), settings.cutoff, settings.memory or math.inf)
 
 
 class Online:
@@ -47,7 +62,8 @@ class Online:
         self._without_effort = False
         self._timer = sleeping_timer(node, 1.0 / settings.rate, self._on_timer)
         self._publisher = node.publisher(DynamicParameters, "~/parameters", qos.LATCHED)
-        self._worker: Worker[Robot, _Prepared] = Worker(self._prepare, self._woken)
+        self._job: Job | None = None
+        node.on_close(self._end_job)
         node.serve(SetBool, "~/online", self._on_request)
         self._allowed = False
 
@@ -66,6 +82,7 @@ class Online:
         """End, and forget the estimate; `allowed` says whether the service may begin it again."""
         self._on, self._allowed = False, allowed
         self._prepared = self._estimate = None
+        self._end_job()
         self._convergence = Convergence(self._settings.doubt)
         self._timer.cancel()
 
@@ -74,8 +91,14 @@ class Online:
         self.end(allowed=True)
         self._on = True
         self._timer.reset()
-        if self._node.robot is not None:
-            self._worker.ask(self._node.robot)
+        robot = self._node.robot
+        if robot is not None:
+            prepare = _Prepare(robot, self._settings)
+            done = partial(self._on_prepared, robot)
+            try:
+                self._job = Job(self._node, prepare, no_progress, done, memory=MOST_MEMORY)
+            except DynError as problem:
+                done(None, problem)
 
     def use_robot(self) -> None:
         """Begin anew with another robot, if it is on."""
@@ -120,23 +143,18 @@ class Online:
             raise DynError("online-not-converged", state=self.state)
         return knowledge
 
-    def _prepare(self, robot: Robot) -> _Prepared:
-        memory = self._settings.memory or math.inf
-        return _Prepared(robot, OnlineEstimator(base_columns(robot), self._settings.cutoff, memory))
+    def _end_job(self) -> None:
+        if self._job is not None:
+            self._job.end()
+            self._job = None
 
-    def _woken(self) -> None:
-        executor = self._node.executor
-        if executor is not None:
-            executor.create_task(self._node.contained(self._on_prepared))
-
-    def _on_prepared(self) -> None:
-        for robot, prepared, problem in self._worker.outcomes():
-            if not self._on or robot is not self._node.robot:
-                continue
-            if problem is not None:
-                self._node.get_logger().error(str(Notice("online-impossible", cause=problem)))
-                self.end(allowed=True)
-            self._prepared = prepared
+    def _on_prepared(self, robot: Robot, estimator: OnlineEstimator | None, problem: DynError | None) -> None:
+        self._job = None
+        if estimator is None:
+            self._node.get_logger().error(str(Notice("online-impossible", cause=problem)))
+            self.end(allowed=True)
+        else:
+            self._prepared = _Prepared(robot, estimator)
 
     def _on_request(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         response.success = self._allowed

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,11 @@ from dyn_core.excitation.excitation_settings import coordinate_boxes
 from dyn_core.excitation.recorded_motion import RunLimits, feasible, recorded_motion
 from dyn_core.robot.robot import refuse_springs
 from dyn_nodes.common.data_checks import Notice, Problem
+from dyn_nodes.common.lifecycle.computation_job import Done, Job
 from dyn_nodes.common.lifecycle.deferred_response import Goal, Outcome
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, compiled, refuse_moving_base
 from dyn_nodes.common.messages.joint_reader import JointReader, Stamps
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
-from dyn_nodes.identification.computation_job import Job, JobMessage
 from dyn_nodes.identification.computation_requests import Stage
 from dyn_nodes.identification.motion_output import MotionOutput
 from dyn_nodes.identification.motion_run import MotionRun, Phase
@@ -66,7 +66,7 @@ def known_robot(
     refuse_springs(described.robot, "identification")
     refuse_moving_base(described.robot, "identification")
     coordinate_boxes(described.robot, settings.boxes)
-    loaded = compiled(described, "runtime")
+    loaded = compiled(described, ("inverse_dynamics",))
     robot = loaded.robot
     # A limit of 0 means that none is given.
     limits = np.where(loaded.effort_limit > 0.0, loaded.effort_limit, np.inf)
@@ -110,9 +110,7 @@ class SessionContext:
     # returns joint states some tenths of a second before; None where there are none
     earlier: Callable[[], JointSample | None]
     # starts a request in another process
-    begin_job: Callable[
-        [object, Callable[[JobMessage], None], Callable[[JobMessage | None, DynError | None], None]], Job
-    ]
+    begin_job: Callable[[object, Callable[[int, float], None], Done], Job]
     # is called at the end of a session with its problem, None after a success
     over: Callable[[Problem | None], None]
 
@@ -332,10 +330,10 @@ class Session:
 
     # Work in another process
 
-    def start_job(self, request: object, take: Callable[[JobMessage], None]) -> None:
+    def start_job(self, request: object, take: Callable[[Mapping[str, Any]], None]) -> None:
         """Do a request in another process; `take` takes its result."""
 
-        def done(result: JobMessage | None, problem: DynError | None) -> None:
+        def done(result: Mapping[str, Any] | None, problem: DynError | None) -> None:
             self._job = None
             if result is None:
                 self.end(problem)
@@ -344,8 +342,8 @@ class Session:
 
         self._job = self._around.begin_job(request, self._on_progress, done)
 
-    def _on_progress(self, message: JobMessage) -> None:
-        self.stage, self.fraction = Stage(message["stage"]), float(message["fraction"])
+    def _on_progress(self, stage: int, fraction: float) -> None:
+        self.stage, self.fraction = Stage(stage), fraction
         self.tell()
 
     def _guarded(self, step: Callable[[], None]) -> None:

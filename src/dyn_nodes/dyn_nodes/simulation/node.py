@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy.clock import Clock
@@ -37,12 +38,12 @@ from dyn_nodes.common.data_checks import Notice
 from dyn_nodes.common.lifecycle.diagnostics import Failure, Notices
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, refuse_moving_base
+from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Recipe, refuse_moving_base
 from dyn_nodes.common.messages.joint_reader import time_message
 from dyn_nodes.common.torques.effort_messages import CommandOrder
 from dyn_nodes.simulation.interface import SimulationInputs, SimulationServices
-from dyn_nodes.simulation.parameters import declared_simulation
-from dyn_nodes.simulation.simulated_robot import RunningSimulation
+from dyn_nodes.simulation.parameters import SimulationParameters, declared_simulation
+from dyn_nodes.simulation.simulated_robot import RunningSimulation, SimulatedRobot
 from dyn_nodes.simulation.time_stepping import LIMITS, SimulationLoop
 
 _TICK_S = 0.01
@@ -98,11 +99,15 @@ class Simulation(RobotNode[RunningSimulation]):
         """The robot in use, as its description says."""
         return None if self._running is None else self._running.described.robot
 
+    @property
+    def recipe(self) -> Recipe:
+        """What makes the simulator of a robot."""
+        return partial(simulated, self._given)
+
     def prepare(self, described: DescribedRobot) -> RunningSimulation:
         """Make the simulator of a robot; DynError where the parameters do not fit it."""
-        refuse_moving_base(described.robot, "the simulation")
+        robot, warnings = simulated(self._given, described)
         order = CommandOrder(described.robot, self._given.command_joints)
-        robot, warnings = self._given.robot(described.robot)
         simulator = robot.simulator
         message = JointState(name=[*simulator.joint_names, *simulator.passive_joint_names])
         return RunningSimulation(described, robot, order, message, warnings)
@@ -183,6 +188,14 @@ class Simulation(RobotNode[RunningSimulation]):
 
     def _real_time_factor(self) -> float | None:
         return None if self._timer is None else self._loop.real_time_factor()
+
+
+def simulated(
+    given: SimulationParameters, described: DescribedRobot
+) -> tuple[SimulatedRobot, tuple[str, ...]]:
+    """Return the simulated robot of a description, and warnings; DynError where they do not fit."""
+    refuse_moving_base(described.robot, "the simulation")
+    return given.robot(described.robot)
 
 
 def main(arguments: list[str] | None = None) -> int:

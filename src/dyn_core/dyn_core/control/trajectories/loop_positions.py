@@ -16,6 +16,7 @@ import numpy as np
 from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError, at_joint
+from dyn_core.core.handover import handed_over
 from dyn_core.core.messages import Message
 from dyn_core.model.fixed_base.closed_loops import (
     condition_numbers,
@@ -62,9 +63,10 @@ class LoopGuard:
         self._has_closed = False
         self._failed: Array | None = None
         if robot.loops:
-            self._matrix = runnable_by(robot, passive_matrix(robot))
+            self._matrix, self._units = handed_over(
+                lambda: (runnable_by(robot, passive_matrix(robot)), constraint_units(robot))
+            )
             self._W = np.empty(self._matrix.shape)
-            self._units = constraint_units(robot)
 
     def check(self, q: Array) -> None:
         """Raise DynError if the loops are open or nearly singular at q (rad or m), (n,)."""
@@ -196,7 +198,7 @@ class PassiveAgreement:
         self.names = robot.passive_joint_names if robot.loops else ()
         self._joints = {name: robot.joint(name) for name in self.names}
         if self.names:
-            self._follow = runnable_by(robot, passive_positions(robot))
+            self._follow = handed_over(lambda: runnable_by(robot, passive_positions(robot)))
 
     def followed(self, q: Array) -> Array | None:
         """Return the positions of the passive joints (rad or m), (N, m); None if the loops do not close.

@@ -18,6 +18,7 @@ SENTENCES = {
     "command-malformed": "the variable {variable} is {given!r}, which is not a command: {reason}",
     "compiled-program-not-loaded": "the compiled program '{path}' cannot be loaded: {reason}",
     "compiler-failed": "'{command}' failed: {reason}",
+    "compiler-memory-exhausted": "'{command}' needs more memory than it may use: the program of this robot is too large",
     "compiler-missing": "there is no C compiler: install one (build-essential)",
     "driven-base-with-loops": "robot '{robot}' has loops: torques on a moving base are computed for trees only",
     "elastic-joint-without-motor": "joint '{joint}' of robot '{robot}' is elastic and has no motor, so no motor motion can lead it. Remove its spring for a feedforward.",

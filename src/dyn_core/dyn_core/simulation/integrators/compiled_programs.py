@@ -12,10 +12,11 @@ import numpy as np
 
 from dyn_core.codegen.traced_program import Program, Stepping, staged, trace
 from dyn_core.core.arrays import Array
+from dyn_core.core.handover import handed_over
 from dyn_core.model.builder import runnable_programs
 from dyn_core.model.fixed_base.closed_loops import closed
 from dyn_core.model.fixed_base.dynamics_programs import symbolic_robot, traced_from
-from dyn_core.model.tunable_parameters import Backend, Runnable, runnables
+from dyn_core.model.tunable_parameters import Backend, Runnable
 from dyn_core.robot.robot import Robot
 from dyn_core.simulation.integrators.hybrid_dynamics import (
     SIZES,
@@ -98,6 +99,15 @@ def compiled_programs(robot: Robot, backend: Backend, midpoint: bool = False) ->
 
     Passive joints without Coulomb friction in this robot must have none in the others.
     """
+    prepare, held, runge_kutta, external, *others = handed_over(
+        lambda: runnable_programs(robot, _programs(robot, midpoint), backend)
+    )
+    middle = others.pop(0) if midpoint else None
+    return Programs(prepare, held, runge_kutta, external, PassiveJoints(robot, others), middle)
+
+
+def _programs(robot: Robot, midpoint: bool) -> list[Program]:
+    """Return the program that prepares values from the parameters, and those that take them."""
     symbolic = symbolic_robot(robot)
     graph, n = symbolic.graph, robot.dof
     whole = trace(
@@ -113,11 +123,7 @@ def compiled_programs(robot: Robot, backend: Backend, midpoint: bool = False) ->
     if midpoint:
         tuned.append(_midpoint(symbolic.robot, graph))
     prepare, programs = staged(tuned, symbolic.parameters)
-    programs += passive
-    held, runge_kutta, external, *others = runnable_programs(robot, programs, backend)
-    middle = others.pop(0) if midpoint else None
-    joints = PassiveJoints(robot, others)
-    return Programs(runnables([prepare], "python")[0], held, runge_kutta, external, joints, middle)
+    return [prepare, *programs, *passive]
 
 
 def _dynamics(robot: Robot, smooth: Sequence[bool], graph: Graph | None) -> Program:

@@ -22,6 +22,7 @@ from rclpy.utilities import remove_ros_args, try_shutdown
 from dyn_core import DynError
 from dyn_core.codegen.c_compiler import end_compilers
 from dyn_nodes.common.data_checks import Notice, one_line
+from dyn_nodes.common.lifecycle.computation_job import end_jobs
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode, RCLError
 from dyn_nodes.common.lifecycle.service_thread import FOR_EVER_S, make_executor, nothing
 
@@ -154,6 +155,7 @@ def _ending_signal(name: str) -> Iterator[Future]:
         if not over.wait(_PATIENCE_S):
             print(f"{name}: {unfinished}", file=sys.stderr, flush=True)
             end_compilers()
+            end_jobs()
             os._exit(0)
 
     waiting = Thread(target=wait, daemon=True)

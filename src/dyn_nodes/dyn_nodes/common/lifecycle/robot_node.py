@@ -17,7 +17,7 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 from dyn_core import DynError, Robot
-from dyn_nodes.common.data_checks import Notice, Problem, Refusal, Rejection, cause_key
+from dyn_nodes.common.data_checks import Notice, Problem, Refusal, Rejection, cause_key, one_line
 from dyn_nodes.common.decoding import decoding
 from dyn_nodes.common.lifecycle.diagnostics import Complaints, Diagnostics
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
@@ -26,6 +26,7 @@ from dyn_nodes.common.lifecycle.robot_source import (
     Done,
     Loaded,
     Prepared,
+    Recipe,
     Reload,
     RobotSource,
 )
@@ -64,11 +65,17 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         """The robot in use and its parts, while the node is active."""
         return None if self._timer is None else self._running
 
+    @property
+    @abstractmethod
+    def recipe(self) -> Recipe:
+        """What makes, in another process, what takes long in `prepare`."""
+
     @abstractmethod
     def prepare(self, described: DescribedRobot) -> Prepared:
         """Prepare everything that depends on a robot; DynError if the parameters do not fit it.
 
-        This may take long. It is called in another thread while the node runs, and changes nothing.
+        While the node runs, it is called in another thread, with the results of slow work of another process,
+        and changes nothing.
         """
 
     @abstractmethod
@@ -103,7 +110,13 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         else:
             self.get_logger().info("waiting for a robot on the topic robot_description")
         reload = Reload(
-            self, self._source, self.prepare, self._begin_to_use, lambda: self.robot, from_topic=not described
+            self,
+            self._source,
+            self.recipe,
+            self.prepare,
+            self._begin_to_use,
+            lambda: self.robot,
+            from_topic=not described,
         )
         self._opened.append(reload.close)
         self._reload = reload
@@ -113,6 +126,10 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         """Load another robot as `Reload.ask` does."""
         assert self._reload is not None
         self._reload.ask(text, done)
+
+    def on_close(self, close: Callable[[], object]) -> None:
+        """Call a function at `close_all`."""
+        self._opened.append(close)
 
     def finish(self) -> None:
         """Stop what runs while the node is active."""
@@ -225,6 +242,8 @@ class RobotNode(ManagedNode, Generic[Prepared]):
 
     def _begin_to_use(self, loaded: Loaded[Prepared]) -> None:
         self.use(loaded.prepared)
+        if origin := loaded.described.parameters_from:
+            self.get_logger().info(one_line(f"dynamic parameters are those of {origin}"))
         for sentence in loaded.described.warnings:
             self.get_logger().warning(sentence)
 

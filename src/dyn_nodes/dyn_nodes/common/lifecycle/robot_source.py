@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +19,15 @@ from std_msgs.msg import String
 
 import dyn_core
 from dyn_core import DynError, ModelWarning, Robot
+from dyn_core.core.handover import recorded, replayed
 from dyn_core.core.text import is_xml_text, read_text
 from dyn_core.robot.robot import checked_gravity
 from dyn_core.robot.side_file.conversion import without_springs
 from dyn_nodes.common import qos
 from dyn_nodes.common.data_checks import Notice, Rejection, one_line, plausible
 from dyn_nodes.common.decoding import MOST_BYTES, decoded
+from dyn_nodes.common.lifecycle.computation_job import Job
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
-from dyn_nodes.common.lifecycle.worker import Superseded, Worker
 from dyn_nodes.common.parameters import declare
 
 # Warnings about robots, which several threads load at a time
@@ -57,6 +60,7 @@ class DescribedRobot:
     warnings: tuple[str, ...]  # warnings about the description, one sentence each
     # By joint: velocity over which Coulomb friction changes its sign (rad/s or m/s), from a parameter file
     coulomb_velocity: Mapping[str, float] = field(default_factory=dict)
+    parameters_from: str = ""  # where its dynamic parameters are from, if not from the description
 
 
 _DESCRIPTIONS = {
@@ -70,11 +74,10 @@ _DESCRIPTIONS = {
 
 
 class RobotSource:
-    """The parameters that select the robot of a node."""
+    """The parameters that select the robot of a node. It is pickled for the process that loads robots."""
 
     def __init__(self, node: Node) -> None:
         """Declare the parameters."""
-        self._logger = node.get_logger()
         given = (declare(node, name, "", text) for name, text in _DESCRIPTIONS.items())
         self._text, self._file, self._side_file, self._dynamic_parameters_file = map(str, given)
         text = "Acceleration of gravity in the frame of the root link, m/s^2."
@@ -111,15 +114,14 @@ class RobotSource:
         if not without_springs(robot).dof:
             raise DynError("robot-without-moving-joint", robot=robot.name)
         velocities: Mapping[str, float] = {}
+        origin = ""
         if self._dynamic_parameters_file:
             parameters = dyn_core.load_parameters(self._dynamic_parameters_file)
             robot = parameters.applied_to(robot)
             velocities = parameters.coulomb_velocity
             date = parameters.made.get("date", "")
-            self._logger.info(
-                one_line(f"dynamic parameters are those of '{parameters.source}'{date and f', made {date}'}")
-            )
-        return DescribedRobot(robot, None, tuple(str(w.message) for w in caught), velocities)
+            origin = f"'{parameters.source}'{date and f', made {date}'}"
+        return DescribedRobot(robot, None, tuple(str(w.message) for w in caught), velocities, origin)
 
 
 @dataclass(frozen=True)
@@ -132,13 +134,13 @@ class LoadedModel:
     coulomb_velocity: NDArray[np.float64]  # as of DescribedRobot, else 0, (n,)
 
 
-def compiled(described: DescribedRobot, parameters: Literal["baked", "runtime"] = "baked") -> LoadedModel:
-    """Compile the dynamics of a robot; "runtime" is for dynamic parameters that change later."""
+def compiled(described: DescribedRobot, functions: Sequence[str]) -> LoadedModel:
+    """Compile functions of a robot, whose dynamic parameters can be changed later."""
     robot = without_springs(described.robot)
     efforts = (robot.limits[name].effort for name in robot.coordinate_names)
     limits = np.array([np.inf if effort is None else effort for effort in efforts])
     # The search for detours would delay torques.
-    model = dyn_core.compile_model(described.robot, parameters, detours=False)
+    model = dyn_core.compile_model(described.robot, "runtime", detours=False, functions=functions)
     velocities = np.array([described.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names])
     return LoadedModel(robot, model, limits, velocities)
 
@@ -152,10 +154,20 @@ def refuse_moving_base(robot: Robot, what: str, instead: str = "") -> None:
         raise DynError("side-file-base-moves", **values, element="base")
 
 
-# Loading another robot in a thread, while the present one stays in use
+# Loading another robot in another process, while the present one stays in use
 
 Prepared = TypeVar("Prepared")
 Done = Callable[[DynError | None], object]
+Recipe = Callable[[DescribedRobot], object]
+"""Makes what takes long of a robot; it is pickled for the process that loads robots."""
+
+MOST_JOINT_ELEMENTS = 500
+"""Most elements <joint> in a description from a message, with those of transmissions and of ros2_control."""
+MOST_JOINTS = 100
+"""Most moving joints of such a description; a humanoid robot with hands has seventy."""
+MOST_MEMORY = min(4_000_000_000, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+"""Bound of the memory of the process that loads a robot, and of each of its compilers (bytes). A chain of 30
+joints needs more than 1 GB in the node `governor`, one of 100 joints half of that in `feedforward`."""
 
 
 class Loaded(NamedTuple, Generic[Prepared]):
@@ -165,17 +177,44 @@ class Loaded(NamedTuple, Generic[Prepared]):
     prepared: Prepared  # everything that the node derives from it
 
 
-@dataclass(frozen=True)
-class _Request:
-    """A robot to load."""
+class _Answer(NamedTuple):
+    """What the process that loads a robot hands over."""
 
+    described: DescribedRobot
+    results: list[bytes]  # results of slow work, each pickled; together they would stop the other threads
+
+
+@dataclass(frozen=True)
+class _Load:
+    """A request to the process that loads robots."""
+
+    source: RobotSource
+    recipe: Recipe
     text: str | None  # the URDF; None for the source that the parameters give
-    unless_hash: str = ""  # hash of the description that need not be loaded; empty to load it in any case
-    done: Done | None = None  # takes why the robot is not used, or None where it is; None for the topic
+    unless_hash: str  # hash of the description that need not be loaded; empty to load it in any case
+
+    def __call__(self, tell: Callable[..., None]) -> _Answer | None:
+        """Load the robot; return None where it need not be loaded."""
+        text = self.text
+        described = self.source.from_parameters() if text is None else self.source.described(text)
+        if described is None or described.robot.description_hash == self.unless_hash:
+            return None
+        count = len(described.robot.joints)
+        if text is not None and count > MOST_JOINTS:
+            name = described.robot.name
+            raise DynError("description-joints-too-many", robot=name, count=count, limit=MOST_JOINTS)
+        tell(described.robot.name)
+        results: list[bytes] = []
+        with recorded(lambda result: results.append(pickle.dumps(result))):
+            self.recipe(described)
+        return _Answer(described, results)
 
 
 class Reload(Generic[Prepared]):
     """Loads robots from the topic robot_description and from requests.
+
+    Another process traces and compiles a robot. A thread then does what is left, which is little: with the
+    results of the process, it runs the same code. A newer description ends a process at once.
 
     `problem` is why the last description of the topic is not in use; None where it is.
     """
@@ -184,6 +223,7 @@ class Reload(Generic[Prepared]):
         self,
         node: ManagedNode,
         source: RobotSource,
+        recipe: Recipe,
         prepare: Callable[[DescribedRobot], Prepared],
         use: Callable[[Loaded[Prepared]], None],
         present: Callable[[], Robot | None],
@@ -192,21 +232,22 @@ class Reload(Generic[Prepared]):
     ) -> None:
         """Subscribe to the topic if the robot comes from there.
 
-        `prepare` derives what the node needs, in the thread; `use` switches to the robot, in the executor;
-        both raise DynError where they cannot.
+        `recipe` makes in the process what takes long, and `prepare` in the thread all that the node needs,
+        with the same slow work; `use` switches to the robot, in the executor. All raise DynError where they
+        cannot.
         """
         self.problem: Notice | None = None
         self._node = node
         self._source = source
+        self._recipe = recipe
         self._prepare = prepare
         self._use = use
         self._present = present
         self._text: str | None = None
-        self._closed = False
         self._from_topic = from_topic
-        self._open: list[Done] = []
-        self._pending = 0
-        self._worker: Worker[_Request, Loaded[Prepared] | None] = Worker(self._load, self._woken)
+        self._job: Job | None = None
+        self._request: _Load | None = None  # what the job loads
+        self._told: Done | None = None  # takes the outcome of the job, if it is for a request
         self._subscription = None
         if from_topic:
             topic, callback = "robot_description", self._on_description
@@ -222,66 +263,76 @@ class Reload(Generic[Prepared]):
         if not text and again is None and self._from_topic:
             done(DynError("description-not-received"))
             return
-        self._open.append(done)
-        self._ask(_Request(text or again, done=done))
+        try:
+            self._begin(text or again, "", done)
+        except DynError as problem:
+            done(problem)
 
     def close(self) -> None:
         """Close the topic; a robot that is being loaded is not used."""
-        self._closed = True
-        for done in self._open:
-            done(DynError("node-closed"))
-        self._open = []
+        self._end(DynError("node-closed"))
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
 
-    def _load(self, request: _Request) -> Loaded[Prepared] | None:
-        """Load a robot, in the thread; None where it need not be loaded."""
-        source, text = self._source, request.text
-        described = source.from_parameters() if text is None else source.described(text)
-        if described is None or described.robot.description_hash == request.unless_hash:
-            return None
-        self._node.get_logger().info(f"preparing robot '{described.robot.name}'")
-        return Loaded(described, self._prepare(described))
-
-    def _woken(self) -> None:
-        # Requests come from callbacks, so there is an executor, unless the node has been removed. A guard
-        # condition does not work: the events executor ignores guard conditions.
-        executor = self._node.executor
-        if executor is not None:
-            executor.create_task(self._node.contained(self._on_outcomes))
-
     def _on_description(self, raw: bytes) -> None:
         try:
-            message = decoded(String, raw, "robot_description")
+            text = decoded(String, raw, "robot_description").data
         except Rejection as problem:
             self._say(DynError(problem.code, **problem.values))
             return
-        self._text = message.data
-        present = self._present()
-        # While another robot is being loaded, the present one may be replaced before this one is loaded.
-        skipped = present.description_hash if present and not self._pending else ""
-        self._ask(_Request(message.data, unless_hash=skipped))
-
-    def _ask(self, request: _Request) -> None:
-        self._pending += 1
-        self._worker.ask(request)
-
-    def _on_outcomes(self) -> None:
-        """Use the loaded robots, or report why they are not used."""
-        if self._closed:
+        self._text = text
+        request, present = self._request, self._present()
+        if request is not None and request.text == text and self._told is None:
             return
-        for request, loaded, problem in self._worker.outcomes():
-            self._pending -= 1
-            if loaded is not None:
-                try:
-                    self._use(loaded)
-                except DynError as misfit:
-                    problem = misfit
-            if request.done is not None:
-                self._open.remove(request.done)
-                request.done(problem)
-            elif not isinstance(problem, Superseded):
-                self._say(problem)
+        try:
+            self._begin(text, "" if present is None else present.description_hash, None)
+        except DynError as problem:
+            self._say(problem)
+
+    def _begin(self, text: str | None, unless_hash: str, told: Done | None) -> None:
+        """Load a robot, and end the loading of another one; DynError if it is too large."""
+        count = 0 if text is None else text.count("<joint")
+        if count > MOST_JOINT_ELEMENTS:
+            raise DynError("description-elements-too-many", count=count, limit=MOST_JOINT_ELEMENTS)
+        self._end(DynError("request-superseded"))
+        request = _Load(self._source, self._recipe, text, unless_hash)
+        self._job = Job(
+            self._node, request, self._begun, self._on_outcome, finish=self._finish, memory=MOST_MEMORY
+        )
+        self._request, self._told = request, told
+
+    def _end(self, why: DynError) -> None:
+        """End the loading of a robot, if there is one."""
+        told, job = self._told, self._job
+        self._job = self._request = self._told = None
+        if job is not None:
+            job.end()
+        if told is not None:
+            told(why)
+
+    def _begun(self, name: str) -> None:
+        self._node.get_logger().info(f"preparing robot '{name}'")
+
+    def _finish(self, answer: _Answer | None) -> Loaded[Prepared] | None:
+        """Do what is left for a loaded robot, in the thread; None where it need not be loaded."""
+        if answer is None:
+            return None
+        with replayed(map(pickle.loads, answer.results)):
+            return Loaded(answer.described, self._prepare(answer.described))
+
+    def _on_outcome(self, loaded: Loaded[Prepared] | None, problem: DynError | None) -> None:
+        """Use the loaded robot, or report why it is not used."""
+        self._job = self._request = None
+        if loaded is not None:
+            try:
+                self._use(loaded)
+            except DynError as misfit:
+                problem = misfit
+        told, self._told = self._told, None
+        if told is not None:
+            told(problem)
+        else:
+            self._say(problem)
 
     def _say(self, problem: DynError | None) -> None:
         self.problem = None

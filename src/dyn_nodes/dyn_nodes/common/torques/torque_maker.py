@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from trajectory_msgs.msg import JointTrajectory
 
@@ -85,6 +85,14 @@ class TorqueMaker(ABC):
 
 
 Maker = TypeVar("Maker", bound=TorqueMaker)
+
+
+class MadeTorques(NamedTuple, Generic[Maker]):
+    """What takes long to make of a robot."""
+
+    maker: Maker
+    # Compares positions of passive joints in references and trajectories with the loops
+    agreement: PassiveAgreement
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError, Robot
 from dyn_core.control.command_limits import EffortLimits
-from dyn_core.control.trajectories.loop_positions import PassiveAgreement
 from dyn_core.control.watchdog import Status
 from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointTorques
@@ -37,7 +36,13 @@ from dyn_nodes.common.messages.motion_message import measured_motion, points_of
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.output_stage import Output, OutputStage
 from dyn_nodes.common.torques.position_checks import condition_words, loop_warning, outside
-from dyn_nodes.common.torques.torque_maker import SHORT_BYTES, CheckedTrajectory, Maker, Running
+from dyn_nodes.common.torques.torque_maker import (
+    SHORT_BYTES,
+    CheckedTrajectory,
+    MadeTorques,
+    Maker,
+    Running,
+)
 
 _SILENCE_S = 1.0
 _LOOKS_PER_TIMEOUT = 4
@@ -101,9 +106,9 @@ class TorqueNode(RobotNode[Running[Maker]]):
         checks = self._check_trajectory, self._on_checked
         self._trajectory_checks: Beside[Any, CheckedTrajectory] = Beside(self, *checks)
 
-    def running(self, robot: Robot, maker: Maker) -> Running[Maker]:
+    def running(self, robot: Robot, made: MadeTorques[Maker]) -> Running[Maker]:
         """Return all parts that belong to a robot; DynError where the parameters do not fit it."""
-        agreement = PassiveAgreement(robot)
+        maker, agreement = made
         return Running(
             robot,
             maker,
