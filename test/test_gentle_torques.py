@@ -236,12 +236,15 @@ def test_a_feedforward_that_is_reversed_is_followed_in_a_fifth_of_a_second(loop:
 def test_after_a_pause_no_message_jumps_and_a_slow_loop_holds_the_robot(make: Make) -> None:
     arm = make("controller", "rrp")
     arm.run(0.6)
-    feed(arm, 1.0)
+    for _ in range(150):
+        feed(arm, 1.0)
+        arm.run(0.001)
     arm.loose.pass_time(0.15)  # less than the timeout
     since = len(arm.sent) - 1
-    feed(arm, 1.0)
+    feed(arm, -1.0)
     arm.measure()
     arm.check(since)
+    assert arm.shares(since)[0].max() == pytest.approx(0.2)
     slow = make("gravity", "rx90")
     slow.loop = Loop(0.1)
     slow.q[1] = 0.3
@@ -278,7 +281,6 @@ def test_another_robot_at_once_is_not_too_fast(case: str, make: Make) -> None:
     since, node = len(arm.sent), arm.loose.node
     described = node._source.described(urdf("rrp").replace('value="3.0"', 'value="9.0"'))
     node._begin_to_use(Loaded(described, node.prepare(described)))
-    arm.measure()
     arm.run(0.3)
     arm.check(since - 1)
     assert arm.fastest(since) == pytest.approx(RATE)
