@@ -254,11 +254,12 @@ def test_dynamic_parameters_that_no_body_has_are_used_and_torques_stay_within_li
     loose = make(Feedforward, robot_description=text, blend_time=0.0)
     oracle, q = Pinocchio(text), dict(zip(NAMES, Q, strict=True))
     robot = dyn_core.load_robot(text)
-    for mass in (-1.0, -1e6):
-        loose.send("dynamic_parameters", DynamicParameters(name=["MX2"], value=[mass]))
+    for name, value in (("MX2", -1.0), ("MX2", -1e6), ("M3", -1.0), ("M3", -1e6)):
+        loose.send("dynamic_parameters", DynamicParameters(name=[name], value=[value]))
         for _ in range(200):
             send_state(loose)
-        changed = dyn_core.compile_model(robot.with_parameters({"MX2": mass})).gravity_torques(Q)
+        robot = robot.with_parameters({name: value})
+        changed = dyn_core.compile_model(robot).gravity_torques(Q)
         limited = np.clip(changed, [-60.0, -80.0, -120.0], [60.0, 80.0, 120.0])
         assert list(loose.published["torques"][-1].total) == pytest.approx(limited.tolist())
         assert oracle.held(q) != pytest.approx(by_name(loose.published["torques"][-1]))
