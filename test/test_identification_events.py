@@ -38,6 +38,8 @@ from rclpy.context import Context
 from robot_files import ROBOTS, urdf
 from ros_graph import ATTEMPTS, Graph, NodeProcess
 from sensor_msgs.msg import JointState
+from sentence_patterns import said
+from simulation_client import hosted, overrides
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
@@ -47,6 +49,7 @@ from dyn_msgs.action import RunTrajectory
 from dyn_msgs.msg import IdentificationProgress
 from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import NodeTime
+from dyn_nodes.identification.node import Identification
 from dyn_nodes.identification.session import Session
 
 WISHES = "identification/joint_trajectory"
@@ -215,45 +218,50 @@ def test_a_killed_computation_ends_the_goal(number: signal.Signals, graph: Graph
         assert asked.says(code, signal=int(number))
 
 
+def test_online_estimation_begins_where_it_was_prepared_before_the_executor_ran(
+    graph: Graph, tmp_path: Path
+) -> None:
+    """On a busy machine, the thread is ready before the process adds the node to its executor."""
+
+    def late(**options: Any) -> Identification:
+        node = Identification(**options)
+        graph.wait_for(lambda: node._online._worker._outcomes)
+        return node
+
+    given = overrides(description_file=str(ROBOTS["rrp"]), directory=str(tmp_path), online__enabled=True)
+    with hosted(graph, late, parameter_overrides=given):
+        few = said("online-samples-too-few", samples=0)
+        graph.wait_for(lambda: few.fullmatch(graph.diagnosis("online") or ""))
+
+
 def test_after_a_clock_was_set_back_online_estimation_continues(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Joint states with stamps before the last ones are then new ones.
-
-    Stamps are 10 ms apart, as those of a driver, also where this process is late: samples count only where
-    they have the period of most others.
-    """
+    """Joint states with stamps before the last ones are then new ones."""
     ahead = [0]
     monkeypatch.setattr(NodeTime, "nanoseconds", lambda _: time.time_ns() + ahead[0])
-    period, begin = 10_000_000, time.time_ns()
-    due = count(begin, period)
-    following = [next(due)]
-    states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
+    begin = time.monotonic()
 
-    def publish() -> None:
-        """Publish the joint states up to now."""
-        while following[0] <= time.time_ns():
-            at, following[0] = following[0], next(due)
-            phase = 3e-9 * (at - begin)
-            q = [q + 0.1 * math.sin(phase) for q in START]
-            header = Header(stamp=stamp_at(at + ahead[0]))
-            moving = {"position": q, "velocity": [0.3 * math.cos(phase)] * 3, "effort": REST}
-            states.publish(JointState(header=header, name=JOINTS, **moving))
+    def swinging() -> dict[str, Any]:
+        phase = 3.0 * (time.monotonic() - begin)
+        q = [q + 0.1 * math.sin(phase) for q in START]
+        header = Header(stamp=stamp_at(time.time_ns() + ahead[0]))
+        return {"header": header, "position": q, "velocity": [0.3 * math.cos(phase)] * 3, "effort": REST}
 
     def samples() -> int:
         found = re.search(r"(\d+) samples", graph.diagnosis("online") or "")
         return int(found[1]) if found else 0
 
-    given = {"online__enabled": True, "online__rate": 5.0, "max_age": 5.0}
-    with identification(graph, directory=str(tmp_path), **given) as (_, node):
-        graph.wait_for(lambda: states.get_subscription_count() == 2)  # the node, and the test
-        timer = graph.node.create_timer(1e-9 * period, publish)
+    given = {"online__enabled": True, "online__rate": 5.0, "max_age": 0.5}
+    with (
+        identification(graph, directory=str(tmp_path), **given) as (_, node),
+        joint_states(graph, swinging),
+    ):
         graph.wait_for(lambda: samples() > 20)
         ahead[0] = -(10**12)
         before = samples()
         graph.wait_for(lambda: samples() > before + 100)
         assert node.failure is None
-        graph.node.destroy_timer(timer)
 
 
 @pytest.mark.promise("goal-not-ready")

@@ -126,7 +126,7 @@ class Online:
 
     def _woken(self) -> None:
         executor = self._node.executor
-        if executor is not None:
+        if executor is not None:  # otherwise the timer takes the outcome
             executor.create_task(self._node.contained(self._on_prepared))
 
     def _on_prepared(self) -> None:
@@ -151,6 +151,8 @@ class Online:
         return response
 
     def _on_timer(self) -> None:
+        # The thread can be ready before the node has an executor.
+        self._on_prepared()
         if self._prepared is None:
             return
         robot, estimator = self._prepared
