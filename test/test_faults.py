@@ -187,9 +187,13 @@ def test_two_nodes_of_one_name_are_reported(graph: Graph) -> None:
     with hosted(graph, Feedforward) as first, hosted(graph, Feedforward) as second:
         graph.describe(urdf("rrp"))
         graph.wait_for(lambda: first.robot and second.robot)
-        while not graph.told.about("torque-publishers-several", count=2, topic="/feedforward/torques"):
+        for _ in range(100):
+            if graph.told.about("torque-publishers-several", count=2, topic="/feedforward/torques"):
+                break
             graph.publish_state(NAMES, Q)
             count = len(graph.diagnostics)
             graph.wait_for(lambda count=count: len(graph.diagnostics) > count)
+        else:
+            pytest.fail(graph.told.message)
         first.trigger_deactivate()
         graph.wait_for(lambda: graph.told.about("node-name-taken", node="/feedforward"))

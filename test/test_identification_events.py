@@ -85,7 +85,7 @@ def test_another_description_stops_the_moving_robot(graph: Graph, tmp_path: Path
         # One joint less, in another order.
         graph.describe((ROBOTS["rrp"].parent / "two_branch.urdf").read_text())
         result = asked.result()
-        assert stopped_at_rest(asked, "robot-replaced")
+        assert stopped_at_rest(asked, "robot-replaced"), result.message
         lines = Path(result.log_file).read_text().splitlines()
         assert {line.count(",") for line in lines} == {9}
         assert len(lines) - 1 == result.samples
