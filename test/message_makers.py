@@ -15,7 +15,7 @@ from dyn_msgs.msg import JointReference
 
 NAMES = ["turn", "lift", "stretch"]
 """Joints of the arm rrp."""
-AT_ONCE = {"ramp_start": 0.0, "max_torque_step": 2.0}
+AT_ONCE = {"ramp_start": 0.0, "max_torque_rate": 0.0}
 """Parameters of nodes whose torques are those of the law at once."""
 Names = Sequence[str]
 Floats = Sequence[float]

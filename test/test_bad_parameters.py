@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
 from rclpy.parameter import Parameter
@@ -31,6 +32,7 @@ OF_JOINTS = {
 }
 WHOLE_ROBOT = {"payload.link": "slider", "payload.mass": 1.0}
 """With these values the other parameters of a payload are used."""
+OF_RCLPY = ("use_sim_time", "start_type_description", "qos_overrides")
 UNBOUNDED_TEXT = (
     *("robot_description", "description_file", "side_file", "dynamic_parameters_file", "payload.link"),
     *("directory", "limits_file"),
@@ -74,7 +76,7 @@ def test_an_invalid_value_is_rejected_with_its_name(name: str, context: Context)
         declared = {
             known: node.get_parameter(known)
             for known in node.get_parameters_by_prefix("")
-            if not known.startswith(("use_sim_time", "start_type_description", "qos_overrides"))
+            if not known.startswith(OF_RCLPY)
         }
     # They are set by the test itself, or accept any text.
     declared.pop("description_file")
@@ -96,13 +98,32 @@ def test_an_invalid_value_is_rejected_with_its_name(name: str, context: Context)
 
 @pytest.mark.promise("parameter-changed")
 @pytest.mark.parametrize("name", NODES)
-def test_parameters_cannot_be_changed_while_the_node_runs(name: str, context: Context) -> None:
-    with made(NODES[name], context) as node:
-        for parameter in ("autostart", "gravity", "side_file"):
+def test_no_parameter_can_be_changed_while_the_node_runs(name: str, context: Context) -> None:
+    """Not to the value that it has, and not to another one that is allowed at the start."""
+    given = dict.fromkeys((one.replace(".", "__") for one in OF_JOINTS[name]), 0.5)
+    with made(NODES[name], context, **given) as node:
+        own = [known for known in node.get_parameters_by_prefix("") if not known.startswith(OF_RCLPY)]
+        assert {*OF_JOINTS[name], "autostart", "description_file"} <= set(own)
+        for parameter in own:
             before = node.get_parameter(parameter)
-            (result,) = node.set_parameters([Parameter(parameter, value=before.value)])
-            assert not result.successful
-            assert "read-only" in result.reason
+            for value in (before.value, another(before, node.describe_parameter(parameter))):
+                changed = Parameter(parameter, value=value)
+                for result in (*node.set_parameters([changed]), node.set_parameters_atomically([changed])):
+                    assert not result.successful, parameter
+                    assert "read-only" in result.reason
+            assert node.get_parameter(parameter).value == before.value
+
+
+def another(parameter: Parameter, described: ParameterDescriptor) -> Any:
+    """Return another value of a parameter, within its range."""
+    value = parameter.value
+    if isinstance(value, bool):
+        return not value
+    for span in (*described.floating_point_range, *described.integer_range):
+        return span.to_value if value != span.to_value else span.from_value
+    if isinstance(value, str):
+        return f"{value}x"
+    return [*value[:-1], value[-1] + value[-1] + type(value[-1])(1)] if len(value) else value
 
 
 @pytest.mark.promise("parameter-unknown")

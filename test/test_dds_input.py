@@ -53,7 +53,7 @@ def test_malformed_messages_are_ignored(graph: Graph) -> None:
     assert "Traceback" not in node.log
 
 
-@pytest.mark.promise("callbacks-contained")
+@pytest.mark.promise("messages-harmless")
 def test_malformed_messages_to_the_simulation_are_ignored(graph: Graph) -> None:
     ours = Simulated(graph)
     node = graph.start("-m", "dyn_nodes.simulation", "--ros-args", "-p", f"description_file:={ROBOTS['rrp']}")

@@ -307,8 +307,15 @@ def test_the_response_can_have_more_points(make: Callable[..., Arm]) -> None:
 
 
 @pytest.mark.promise("bound-efforts")
-def test_too_many_points_are_refused(make: Callable[..., Arm]) -> None:
-    assert make(effort_period=0.001).send(to(GOAL, 1000.0), refused=True).codes == {"effort-points-too-many"}
+def test_ten_thousand_points_with_efforts_are_sent_and_one_more_is_refused(make: Callable[..., Arm]) -> None:
+    """The last point is half a period after the one before."""
+    arm = make(effort_period=0.001)
+    arm.send(to(GOAL, 9.9995))
+    assert len(arm.answers[-1].points) == 10_000
+    for seconds in (10.0005, 1000.0):
+        told = arm.send(to(GOAL, seconds), refused=True)
+        assert told.codes == {"effort-points-too-many"}
+        assert told.values["trajectories used"] == "1"
 
 
 TOO_STRONG = trajectory(

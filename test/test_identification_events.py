@@ -38,6 +38,8 @@ from rclpy.context import Context
 from robot_files import ROBOTS, urdf
 from ros_graph import ATTEMPTS, Graph, NodeProcess
 from sensor_msgs.msg import JointState
+from sentence_patterns import said
+from simulation_client import hosted, overrides
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
@@ -47,6 +49,7 @@ from dyn_msgs.action import RunTrajectory
 from dyn_msgs.msg import IdentificationProgress
 from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import NodeTime
+from dyn_nodes.identification.node import Identification
 from dyn_nodes.identification.session import Session
 
 WISHES = "identification/joint_trajectory"
@@ -82,7 +85,7 @@ def test_another_description_stops_the_moving_robot(graph: Graph, tmp_path: Path
         # One joint less, in another order.
         graph.describe((ROBOTS["rrp"].parent / "two_branch.urdf").read_text())
         result = asked.result()
-        assert stopped_at_rest(asked, "robot-replaced")
+        assert stopped_at_rest(asked, "robot-replaced"), result.message
         lines = Path(result.log_file).read_text().splitlines()
         assert {line.count(",") for line in lines} == {9}
         assert len(lines) - 1 == result.samples
@@ -213,6 +216,22 @@ def test_a_killed_computation_ends_the_goal(number: signal.Signals, graph: Graph
         os.kill(child, number)
         code = "computation-killed-outright" if number == signal.SIGKILL else "computation-killed"
         assert asked.says(code, signal=int(number))
+
+
+def test_online_estimation_begins_where_it_was_prepared_before_the_executor_ran(
+    graph: Graph, tmp_path: Path
+) -> None:
+    """On a busy machine, the thread is ready before the process adds the node to its executor."""
+
+    def late(**options: Any) -> Identification:
+        node = Identification(**options)
+        graph.wait_for(lambda: node._online._worker._outcomes)
+        return node
+
+    given = overrides(description_file=str(ROBOTS["rrp"]), directory=str(tmp_path), online__enabled=True)
+    with hosted(graph, late, parameter_overrides=given):
+        few = said("online-samples-too-few", samples=0)
+        graph.wait_for(lambda: few.fullmatch(graph.diagnosis("online") or ""))
 
 
 def test_after_a_clock_was_set_back_online_estimation_continues(

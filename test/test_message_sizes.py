@@ -61,7 +61,7 @@ def test_too_many_points_are_refused_within_a_control_period(loose: LooseNode) -
     assert loose.has_told("trajectory-points-too-many", count=100_000, limit=MOST_POINTS)
 
 
-@pytest.mark.promise("joint-states-bytes", "callbacks-contained")
+@pytest.mark.promise("joint-states-bytes", "messages-harmless")
 @pytest.mark.parametrize("topic", ["joint_trajectory", "reference"])
 def test_bytes_that_are_not_a_message_are_refused(topic: str, loose: LooseNode) -> None:
     good = serialize_message(points(2))

@@ -41,7 +41,7 @@ def good_for(
         loose.pass_time(0.01)
 
 
-@pytest.mark.promise("outputs-finite", "outputs-within-limits", "callbacks-contained")
+@pytest.mark.promise("outputs-finite", "outputs-within-limits", "messages-harmless")
 @sizes(150, 3000, [1, 2])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.usefixtures("ros_environment")

@@ -4,27 +4,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from threading import Event, Thread, current_thread
+from threading import Event, Thread, current_thread, main_thread
 from typing import Any
 
 import numpy as np
 import pytest
 from lifecycle_msgs.srv import GetState
-from message_makers import NAMES, point, trajectory
+from message_makers import AT_ONCE, NAMES, point, reference, trajectory
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    GetParameterTypes,
+    ListParameters,
+    SetParameters,
+)
+from rclpy.serialization import serialize_message
 from robot_files import ROBOTS
 from ros_graph import Graph
+from simulation_client import hosted, overrides
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, planned, trajectory_points
+from dyn_msgs.msg import JointReference, JointTorques
 from dyn_nodes.common import qos
-from dyn_nodes.common.decoding import MOST_POINTS
 from dyn_nodes.common.lifecycle.managed_node import MOST_ENTRIES, MOST_WITH_CLOCK, ManagedNode
 from dyn_nodes.common.lifecycle.process import make_executor
-from dyn_nodes.common.torques.torque_maker import SHORT_BYTES
+from dyn_nodes.common.torques.torque_node import TorqueNode
+from dyn_nodes.compose import NODES as ALL
+from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
 
 Q = [0.1, 0.3, 0.05]
@@ -62,8 +72,8 @@ def asked(graph: Graph) -> Iterator[Asked]:
     executor.shutdown()
 
 
-def ask(graph: Graph, kind: Any, service: str, **request: Any) -> Any:
-    client = graph.node.create_client(kind, f"asked/{service}")
+def ask(graph: Graph, kind: Any, service: str, node: str = "asked", **request: Any) -> Any:
+    client = graph.node.create_client(kind, f"{node}/{service}")
     return graph.call(client, kind.Request(**request))
 
 
@@ -82,6 +92,44 @@ def test_requests_are_answered_while_the_executor_is_busy(graph: Graph, asked: A
     parameters = [double("autostart"), double("no such")]
     results = ask(graph, SetParameters, "set_parameters", parameters=parameters).results
     assert [result.successful for result in results] == [False, False]
+
+
+@pytest.mark.promise("requests-beside")
+@pytest.mark.parametrize("name", ALL)
+def test_an_active_node_answers_requests_while_a_callback_takes_long(name: str, graph: Graph) -> None:
+    """The callback does not wait, it computes: only another thread can answer meanwhile."""
+    began, may_end = Event(), Event()
+
+    def long() -> None:
+        began.set()
+        while not may_end.is_set():
+            pass
+
+    node = ALL[name](context=graph.context, parameter_overrides=overrides(**RRP), use_global_arguments=False)
+    executor: Any = make_executor(graph.context)
+    executor.add_node(node)
+    executor.create_task(node.contained(long))
+    spinning = Thread(target=executor.spin, daemon=True)
+    spinning.start()
+    try:
+        graph.wait_for(began.is_set)
+        assert ask(graph, GetState, "get_state", name).current_state.label == "active"
+        (file,) = ask(graph, GetParameters, "get_parameters", name, names=["description_file"]).values
+        assert file.string_value == RRP["description_file"]
+        described = ask(graph, DescribeParameters, "describe_parameters", name, names=["autostart"])
+        assert described.descriptors[0].read_only
+        assert "autostart" in ask(graph, ListParameters, "list_parameters", name).result.names
+        types = ask(graph, GetParameterTypes, "get_parameter_types", name, names=["autostart"]).types
+        assert list(types) == [ParameterType.PARAMETER_BOOL]
+        results = ask(graph, SetParameters, "set_parameters", name, parameters=[double("autostart")]).results
+        assert not results[0].successful
+        assert spinning.is_alive()
+    finally:
+        may_end.set()
+        executor.shutdown()
+        spinning.join()
+        node.end()
+        node.destroy_node()
 
 
 def test_what_changes_the_node_is_done_by_its_executor(graph: Graph, asked: Asked) -> None:
@@ -112,58 +160,118 @@ def test_requests_that_are_too_large_are_refused_whole(
     assert str(count) in results[0].reason
 
 
-def long_trajectory(count: int) -> JointTrajectory:
-    return trajectory(*(point(k, Q, [0.0] * 3) for k in range(1, count + 1)))
+NODES = {"feedforward": (Feedforward, {"mode": "computed_torque"}), "controller": (Controller, {"p": 100.0})}
+AWAY = [0.15, 0.3, 0.05]
+"""Where the trajectories of these tests go; torques for a robot at Q show it."""
+
+
+class Followed:
+    """An active node that follows motions, and what the test sends to it and gets from it."""
+
+    def __init__(self, name: str, graph: Graph, node: ManagedNode) -> None:
+        self.name, self.graph, self.node = name, graph, node
+        self._trajectories = graph.node.create_publisher(
+            JointTrajectory, f"{name}/joint_trajectory", qos.EACH_MESSAGE
+        )
+        self._references = graph.node.create_publisher(JointReference, f"{name}/reference", qos.COMMAND)
+        self._sent: list[JointTorques] = []
+        graph.node.create_subscription(JointTorques, f"{name}/torques", self._sent.append, qos.COMMAND)
+        ours = (self._trajectories, self._references)
+        graph.wait_for(lambda: all(one.get_subscription_count() for one in ours))
+        heard = next(one for one in node.publishers if one.topic_name == f"/{name}/torques")
+        graph.wait_for(heard.get_subscription_count)
+
+    def torques(self) -> list[float]:
+        """Return the torques for a joint state at rest at Q."""
+        stamp = self.graph.publish_state(NAMES, Q, velocities=[0.0] * 3)
+        self.graph.wait_for(lambda: self._sent and self._sent[-1].header.stamp == stamp)
+        return list(self._sent[-1].total)
+
+    def go(self, size: int) -> None:
+        """Send a trajectory of so many bytes: four more than a multiple of eight."""
+        made = trajectory(*(point(0.01 * k, AWAY, [0.0] * 3) for k in range(1, 1 + (size - 500) // 96)))
+        made.header.frame_id = "x" * (size - len(serialize_message(made)))
+        raw = serialize_message(made)
+        assert len(raw) == size
+        self._trajectories.publish(raw)
+
+    def stop(self) -> None:
+        self._trajectories.publish(JointTrajectory())
+
+    def refer(self) -> None:
+        self._references.publish(reference(self.graph.now(), Q, [0.0] * 3, [0.0] * 3))
+
+    def count(self, what: str) -> int:
+        return int(self.node._diagnostics._counts.get(what, 0))
+
+
+@pytest.fixture(params=NODES)
+def followed(request: pytest.FixtureRequest, graph: Graph) -> Iterator[Followed]:
+    make_node, own = NODES[request.param]
+    given = overrides(**RRP, **own, **AT_ONCE, timeout=30.0, max_age=30.0, max_reference_speed=1e3)
+    with hosted(graph, make_node, use_global_arguments=False, parameter_overrides=given) as node:
+        yield Followed(request.param, graph, node)
+
+
+class Checks:
+    """Checks of trajectories: their bytes and threads. They wait in other threads than this one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done: list[tuple[int, Thread]] = []
+        self.may_go_on = Event()
+        check: Callable[..., Any] = TorqueNode._check_trajectory
+
+        def slow(node: Any, request: Any) -> Any:
+            self.done.append((len(request[1]), current_thread()))
+            if current_thread() is not main_thread():
+                self.may_go_on.wait()
+            return check(node, request)
+
+        monkeypatch.setattr(TorqueNode, "_check_trajectory", slow)
 
 
 @pytest.fixture
-def checking(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Event, Event]]:
-    """Events: that a check has begun, and that it may go on."""
-    began, may_go_on = Event(), Event()
-    check: Callable[..., Any] = Feedforward._check_trajectory
-
-    def slow(node: Feedforward, request: Any) -> Any:
-        if len(request[1]) > SHORT_BYTES:
-            began.set()
-            may_go_on.wait()
-        return check(node, request)
-
-    monkeypatch.setattr(Feedforward, "_check_trajectory", slow)
-    yield began, may_go_on
-    may_go_on.set()
+def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Checks]:
+    """The checks of the nodes of this test, which may go on at its end."""
+    checks = Checks(monkeypatch)
+    yield checks
+    checks.may_go_on.set()
 
 
 @pytest.mark.promise("trajectory-long")
-@pytest.mark.parametrize("then", ["nothing", "a stop", "a reference"])
-def test_torques_go_on_while_a_trajectory_is_checked(
-    then: str, graph: Graph, checking: tuple[Event, Event]
-) -> None:
-    began, may_go_on = checking
-    node = graph.feedforward(mode="computed_torque", **RRP)
-    publisher = graph.node.create_publisher(JointTrajectory, "feedforward/joint_trajectory", qos.EACH_MESSAGE)
-    graph.wait_for(publisher.get_subscription_count)
-    held = list(graph.torques_for(NAMES, Q).total)
-    publisher.publish(long_trajectory(MOST_POINTS))
-    graph.wait_for(began.is_set)
+def test_trajectories_of_more_than_4_kb_are_checked_in_a_thread(checks: Checks, followed: Followed) -> None:
+    followed.torques()
+    checks.may_go_on.set()
+    for count, size in enumerate((3996, 4004, 4012, 400_004), start=1):
+        followed.go(size)
+        followed.graph.wait_for(lambda count=count: followed.count("trajectories used") == count)
+    assert [size // 100 for size, _ in checks.done] == [39, 40, 40, 4000]
+    assert all((thread is not main_thread()) is (size > 4000) for size, thread in checks.done)
+
+
+@pytest.mark.promise("trajectory-long")
+@pytest.mark.parametrize("then", ["nothing", "stop", "refer"])
+def test_torques_go_on_while_a_trajectory_is_checked(then: str, checks: Checks, followed: Followed) -> None:
+    """A stop or a reference that comes meanwhile counts, and not the trajectory, which came before."""
+    graph, held = followed.graph, followed.torques()
+    followed.go(400_004)
+    graph.wait_for(lambda: checks.done)
+    assert checks.done[0][1] is not main_thread()
     for _ in range(5):
-        assert list(graph.torques_for(NAMES, Q).total) == held
-    if then == "a stop":
-        publisher.publish(JointTrajectory())
-        graph.wait_for(lambda: node._diagnostics._counts.get("trajectories used") == 1)
-    elif then == "a reference":
-        graph.refer(NAMES, Q, [0.0] * 3, [0.0] * 3)
-        graph.wait_for(lambda: node._diagnostics._counts.get("references used") == 1)
-    may_go_on.set()
+        assert followed.torques() == held
+    if then != "nothing":
+        what = "trajectories used" if then == "stop" else "references used"
+        getattr(followed, then)()
+        graph.wait_for(lambda: followed.count(what) == 1)
+    checks.may_go_on.set()
     if then == "nothing":
-        graph.wait_for(lambda: node._diagnostics._counts.get("trajectories used") == 1)
-        assert node.active is not None
-        assert node.active.maker.desired.at(node.node_time).q.tolist() == pytest.approx(Q)
+        graph.wait_for(lambda: followed.torques() != held)
+        assert followed.count("trajectories used") == 1
     else:
-        graph.wait_for(lambda: "request-superseded" in graph.told.codes or _superseded(node))
-
-
-def _superseded(node: Feedforward) -> bool:
-    return bool(node._diagnostics._counts.get("trajectories refused"))
+        graph.wait_for(lambda: "request-superseded" in graph.told.codes)
+        assert followed.count("trajectories refused") == 1
+        for _ in range(5):
+            assert followed.torques() == pytest.approx(held)
 
 
 @pytest.mark.parametrize("stamp", [None, -3.5, 0.0, 2.0])

@@ -186,6 +186,15 @@ def test_gaps_and_repetitions_do_not_disturb_the_estimate() -> None:
     assert error(fed(OnlineEstimator(BASE), np.repeat(np.flatnonzero(kept), 2))) < 0.01
 
 
+def test_a_disturbed_beginning_does_not_fix_the_period_for_ever() -> None:
+    """The first samples come ten times more slowly than all others."""
+    estimator = fed(OnlineEstimator(BASE), range(0, 600, 10))
+    assert estimator.period == pytest.approx(10.0 * PERIOD)
+    assert error(fed(estimator, range(600, len(T)))) < 0.01
+    assert estimator.period == pytest.approx(PERIOD)
+    assert estimator.samples > 2000
+
+
 def test_a_robot_at_rest_gives_no_information() -> None:
     estimator = fed(OnlineEstimator(BASE))
     before = estimator.samples

@@ -30,7 +30,7 @@ PERIOD_S = 0.01
 NO_RAMPS = WatchSettings(timeout=0.1, ramp_down=0.0, ramp_up=0.0)
 RAMPS = WatchSettings(timeout=0.1, ramp_down=0.2, ramp_up=0.2)
 REFERENCES = ReferenceSettings(carry=0.0)
-FREE = Smoothing(ramp_start=0.0, max_step=2.0)
+FREE = Smoothing(ramp_start=0.0, max_rate=0.0)
 AT_ONCE = {"watch": NO_RAMPS, "smoothing": FREE, "references": REFERENCES, "feedforward": NO_RAMPS}
 
 
@@ -204,7 +204,7 @@ def test_a_feedforward_that_stops_fades_out_and_the_first_torques_ramp_up() -> N
     assert torques[21] == pytest.approx(2.0, abs=0.4)
     assert np.abs(np.diff(torques)).max() < 0.4
     assert ours.feedforward_status is Status.STOPPED
-    torques = fed(controller(smoothing=Smoothing(0.2, 2.0)), 0, 31)
+    torques = fed(controller(smoothing=Smoothing(0.2, 0.0)), 0, 31)
     assert (torques[0], torques[10], torques[21:]) == (0.0, pytest.approx(2.5), [5.0] * 10)
     assert np.abs(np.diff(torques)).max() < 0.5
 

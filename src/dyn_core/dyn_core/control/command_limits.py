@@ -209,6 +209,11 @@ class RateLimit:
         self.joint_names = tuple(joint_names)
         self.rate = joint_values("the greatest rate of torque", joint_names, rate, above=0.0, infinite=True)
 
+    def step(self, dt: float) -> Array:
+        """Return the greatest change of each torque in a time `dt` (s): (n,), N m or N."""
+        # Infinity times zero would be NaN: for dt = 0 only torques without a limit may change.
+        return self.rate * dt if dt > 0.0 else np.where(np.isinf(self.rate), math.inf, 0.0)
+
     def applied(self, sent: Array, wanted: Array, dt: float) -> Limited:
         """Return the torques to send now; the excess is their remaining difference from `wanted`.
 
@@ -221,8 +226,7 @@ class RateLimit:
         check_vector("torque sent last", self.joint_names, sent)
         if not 0.0 <= dt < math.inf:
             raise ArgumentError("argument-time-negative", argument="dt", given=dt)
-        # Infinity times zero would be NaN: for dt = 0 only torques without a limit may change.
-        step = self.rate * dt if dt > 0.0 else np.where(np.isinf(self.rate), math.inf, 0.0)
+        step = self.step(dt)
         size = np.abs(wanted - sent)
         if (size <= step).all():
             return Limited(wanted, None)

@@ -20,7 +20,7 @@ from dyn_nodes.demonstration.scene import RATE_HZ, STEP_S, Scene
 TIMEOUT_S = 10.0
 """Timeout of the nodes (s): a loaded machine may pause for a while."""
 
-_AT_ONCE = {"ramp_start": 0.0, "max_torque_step": 2.0}
+_AT_ONCE = {"ramp_start": 0.0, "max_torque_rate": 0.0}
 """No ramps: they run on a steady clock, not in simulated time, and nothing can break here."""
 
 REMAPPINGS = {

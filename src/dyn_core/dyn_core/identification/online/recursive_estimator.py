@@ -262,7 +262,8 @@ def _root(G: Array) -> Array:
 
 # Estimation from samples as they arrive, and its standard parameters
 
-_FIRST = 50  # samples from which the period is found
+_FIRST = 50  # steps from which the period is found
+_OTHERS = 500  # steps in a row that do not have the period, after which it is found anew
 # greatest deviation of a step from the period, relative to it; clocks of drives and computers differ
 _ODD = 0.5
 # greatest speed of standing joints (rad/s or m/s); their friction takes any value within stiction
@@ -276,6 +277,8 @@ class OnlineEstimator:
 
     Without velocities, each sample is combined with the one before: at the midpoint the velocity is their
     difference quotient, and positions and torques are their means. All this is causal.
+
+    Where the period of the samples changes, as after a disturbed beginning, the estimation begins anew.
     """
 
     def __init__(self, base: BaseColumns, cutoff: float = 10.0, memory: float = math.inf) -> None:
@@ -283,6 +286,7 @@ class OnlineEstimator:
         self._base, self._cutoff, self._memory = base, cutoff, memory
         self._estimator: RecursiveEstimator | None = None
         self._steps: list[float] = []
+        self._odd = 0
         self._last: tuple[float, Array, Array] | None = None
         self._moved_at = -math.inf
         self.period: float | None = None
@@ -310,8 +314,12 @@ class OnlineEstimator:
         speed = np.abs(q - last[1]) / step if qd is None else np.abs(qd)
         if (speed > STILL).any():
             self._moved_at = t
-        if abs(step - self.period) > _ODD * self.period or t - self._moved_at > _STOPPED_S:
+        is_odd = abs(step - self.period) > _ODD * self.period
+        self._odd = self._odd + 1 if is_odd else 0
+        if is_odd or t - self._moved_at > _STOPPED_S:
             self._estimator.interrupt()
+            if self._odd == _OTHERS:
+                self.period = None
             return
         if qd is None:
             self._estimator.add(0.5 * (q + last[1]), (q - last[1]) / step, 0.5 * (tau + last[2]))
@@ -337,6 +345,7 @@ class OnlineEstimator:
         self._steps.append(step)
         if len(self._steps) == _FIRST:
             self.period = float(np.median(self._steps))
+            self._steps, self._odd = [], 0
             friction = (FrictionModel(),) * self._base.robot.dof
             self._estimator = RecursiveEstimator(
                 self._base, friction, self.period, self._cutoff, self._memory

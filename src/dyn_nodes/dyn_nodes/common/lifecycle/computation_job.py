@@ -26,6 +26,8 @@ _PATIENCE_S = 1.0
 """Time that a process has to remove its temporary files, and to end its compilers (s)."""
 _LAST_PATIENCE_S = 0.2
 """The same where the node itself has to end at once (s)."""
+_LOOK_S = 0.01
+"""Time between two looks for the executor of a node (s)."""
 _RUNNING: set[Job] = set()
 """The jobs of this process that have not ended."""
 
@@ -147,7 +149,9 @@ class Job:
         return DynError(code, signal=-status, last_line=last)
 
     def _post(self, callback: Callable[..., None], *arguments: Any) -> None:
-        executor = self._node.executor
+        # A node has no executor while other nodes of its process are still being made.
+        while (executor := self._node.executor) is None and not self._ended:
+            time.sleep(_LOOK_S)
         if executor is None or self._ended:
             return
 
