@@ -80,7 +80,7 @@ class Compiler:
             command = [*self.command, *self.flags, *include_flags(), str(c), "-o", str(so), "-lm"]
             try:
                 c.write_text(source)
-                with errors.open("w") as file, _interrupts_deferred():
+                with errors.open("w") as file, _signals_deferred():
                     process = subprocess.Popen(
                         command,
                         stdin=subprocess.DEVNULL,
@@ -113,21 +113,26 @@ _RUNNING: set[subprocess.Popen[bytes]] = set()
 """Compilers that run now, each in a process group of its own with the programs that it calls."""
 
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @contextlib.contextmanager
-def _interrupts_deferred() -> Iterator[None]:
-    """Raise an interrupt after the block: in the middle of a start, it would leave a compiler running."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield  # Python raises interrupts in the main thread only
+def _signals_deferred() -> Iterator[None]:
+    """Handle signals after the block: in the middle of a start, one would leave a compiler running."""
+    before = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number))}
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python handles signals in the main thread only
         return
     pending: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: pending.append(number))
+    for number in before:
+        signal.signal(number, lambda number, _: pending.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if pending:
-            signal.raise_signal(signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in dict.fromkeys(pending):
+            signal.raise_signal(number)
 
 
 def end_compilers() -> None:

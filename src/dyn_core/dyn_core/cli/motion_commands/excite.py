@@ -34,7 +34,7 @@ from dyn_core.robot.robot import Robot, refuse_springs
 
 RATE = 100.0
 """Sample rate of a file (Hz)."""
-INTERRUPTED = 130
+INTERRUPTED = 128 + signal.SIGINT
 SCALES = {
     "position": "ranges of positions",
     "velocity": "velocity limits",
