@@ -36,6 +36,7 @@ SENTENCES = {
     "column-contradicts-leader": "joint '{joint}' has {given:.4g} {unit} at {time:.4g} s, but it follows joint '{leader}', which gives {expected:.4g} {unit}: leave the column out, or correct it",
     "column-contradicts-loops": "joint '{joint}' has {given:.4g} {unit} at {time:.4g} s, but it follows the loops, which give {expected:.4g} {unit}: leave the column out, or correct it",
     "column-of-fixed-mimic": "joint '{joint}' has {given:.4g} {unit} at {time:.4g} s, but it follows no moving joint and stays at {expected:.4g} {unit}: leave the column out, or correct it",
+    "columns-not-finite": "the columns of the parameters are not finite along the trajectory: limits, scales or friction are too large or too small to compute with",
     "continuous-effort-above-curve": "joint '{joint}': its continuous effort {given:g} is above the effort of its torque-speed curve at standstill, {limit:g}: change one of them",
     "continuous-effort-above-limit": "joint '{joint}': its continuous effort {given:g} is above its effort limit, {limit:g}: change one of them",
     "curve-empty": "the torque-speed curve of {owner} has no points: give [speed, effort] pairs",
