@@ -44,8 +44,8 @@ ARGUMENTS = (*_RRP, *_LOOP)
 PATIENCE_S = 300.0
 ENDS_WITHIN_S = 20.0
 """Time for a process to end after a signal, on a busy machine."""
-_PAUSE_S = 5.0
-"""Time for which a process may stand still on a busy machine."""
+_PAUSE_S = 60.0
+"""Time for which a process, as this one, may stand still on a busy machine (s)."""
 LEGAL = {
     State.PRIMARY_STATE_UNCONFIGURED: {Transition.TRANSITION_CONFIGURE: State.PRIMARY_STATE_INACTIVE},
     State.PRIMARY_STATE_INACTIVE: {
@@ -62,8 +62,8 @@ _LEAST_EVENTS = 10
 """Transitions or ends that a run makes also where its time is over."""
 _LATE_S = 0.1
 """Time by which a message comes later than its torques were computed, on a busy machine (s)."""
-_FLAT_AFTER_S, _FLAT_MB = 60.0, 3.0
-"""Memory of a node in a flood does not grow after this time, by more than this."""
+_FLAT_AFTER_S, _FLAT_AFTER, _FLAT_MB = 60.0, 50_000, 3.0
+"""Memory of a node in a flood does not grow by more after this time and so many messages."""
 
 
 @dataclass
@@ -79,6 +79,8 @@ class Seen:
     checked: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     memory_mb: dict[str, list[float]] = field(default_factory=dict)
+    looks_after: int = 0
+    """Looks at the memory from which on it has to be flat."""
 
 
 def _be_node(name: str, log: str, environment: Mapping[str, str]) -> None:
@@ -415,9 +417,9 @@ def _all_work(ours: Storming, loop: Sequence[str], seen: Seen) -> None:
 
 def run_flood(seed: int, seconds: float, *, period: float = 10.0) -> Seen:
     """Send as many messages as go out, and look at the memory of each process every few seconds."""
-    seen, begin = Seen(), time.monotonic()
+    seen = Seen()
     with storming(seed, NODES[:4], seen) as (ours, processes, _):
-        next_look = begin
+        next_look = begin = time.monotonic()
         while (now := time.monotonic()) < begin + seconds and not seen.wrong:
             for _ in range(20):
                 ours.send()
@@ -429,8 +431,10 @@ def run_flood(seed: int, seconds: float, *, period: float = 10.0) -> Seen:
                         seen.wrong.append(f"{name} ended")
                         break
                     seen.memory_mb.setdefault(name, []).append(round(node.memory_mb, 1))
+                if now - begin >= _FLAT_AFTER_S and seen.messages >= _FLAT_AFTER:
+                    seen.looks_after += 1
     for name, values in seen.memory_mb.items():
-        flat = values[round(_FLAT_AFTER_S / period) :]
+        flat = values[len(values) - seen.looks_after :]
         if flat and max(flat) - flat[0] > _FLAT_MB:
             seen.wrong.append(f"memory of {name} grows from {flat[0]} to {max(flat)} MB")
     return seen
