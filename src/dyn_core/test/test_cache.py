@@ -237,6 +237,16 @@ def test_the_command_shows_and_clears_the_cache(cache: Path, capsys: pytest.Capt
     assert works()
 
 
+def test_compilers_have_a_limit_of_processor_time(cache: Path) -> None:
+    """One that is left behind by kill -9 of its caller ends by itself."""
+    compiler, limit = cache.parent / "cc", cache.parent / "limit"
+    compiler.write_text(f"#!/bin/sh\nulimit -t > '{limit}'\nexit 1\n")
+    compiler.chmod(0o755)
+    with pytest.raises(NoCompiler):
+        c_compiler.find_compiler(str(compiler)).library("int x;")
+    assert float(limit.read_text()) == c_compiler.LIMIT_S
+
+
 @pytest.mark.parametrize(
     ("number", "code", "sentence"),
     [

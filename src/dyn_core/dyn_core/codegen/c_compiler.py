@@ -46,6 +46,8 @@ FLAGS = (
     *(f"-fno-{name}" for name in USELESS_PASSES),
 )
 LIMIT_S = 600.0
+_LIMITED = ("/bin/sh", "-c", f'ulimit -t {LIMIT_S:.0f}; exec "$@"', "sh")
+"""Before a compiler: a limit of processor time, which also ends one whose caller was ended by kill -9."""
 
 
 class NoCompiler(DynError):
@@ -77,7 +79,7 @@ class Compiler:
         """
         with tempfile.TemporaryDirectory(prefix="dyn-") as folder, contextlib.ExitStack() as stack:
             c, so, errors = (Path(folder, f"program.{kind}") for kind in ("c", "so", "err"))
-            command = [*self.command, *self.flags, *include_flags(), str(c), "-o", str(so), "-lm"]
+            command = [*_LIMITED, *self.command, *self.flags, *include_flags(), str(c), "-o", str(so), "-lm"]
             try:
                 c.write_text(source)
                 with errors.open("w") as file, _signals_deferred():
