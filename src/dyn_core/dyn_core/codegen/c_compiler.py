@@ -133,8 +133,8 @@ def _signals_deferred() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in dict.fromkeys(pending):
-            signal.raise_signal(number)
+        for came in dict.fromkeys(pending):
+            signal.raise_signal(came)
 
 
 def end_compilers() -> None:
