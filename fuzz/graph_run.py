@@ -7,7 +7,6 @@ A seed gives the same events in the same order; when they meet the nodes depends
 from __future__ import annotations
 
 import importlib
-import math
 import os
 import signal
 import tempfile
@@ -15,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,11 @@ _LOOP = (
     *("-p", "simulation:brakes:=true", "-p", "controller:p:=200.0", "-p", "controller:d:=20.0"),
 )
 ARGUMENTS = (*_RRP, *_LOOP)
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 ENDS_WITHIN_S = 20.0
 """Time for a process to end after a signal, on a busy machine."""
+_PAUSE_S = 60.0
+"""Time for which a process, as this one, may stand still on a busy machine (s)."""
 LEGAL = {
     State.PRIMARY_STATE_UNCONFIGURED: {Transition.TRANSITION_CONFIGURE: State.PRIMARY_STATE_INACTIVE},
     State.PRIMARY_STATE_INACTIVE: {
@@ -56,6 +58,12 @@ _TRANSITIONS = (1, 2, 3, 4)
 _NOT_SENT = ("clock", "robot_description", "torques")
 """Topics on which nothing is sent: torques are those of the nodes, which are checked."""
 _ILLEGAL_ODDS = 0.1
+_LEAST_EVENTS = 10
+"""Transitions or ends that a run makes also where its time is over."""
+_LATE_S = 0.1
+"""Time by which a message comes later than its torques were computed, on a busy machine (s)."""
+_FLAT_AFTER_S, _FLAT_AFTER, _FLAT_MB = 60.0, 50_000, 3.0
+"""Memory of a node in a flood does not grow by more after this time and so many messages."""
 
 
 @dataclass
@@ -71,6 +79,8 @@ class Seen:
     checked: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     memory_mb: dict[str, list[float]] = field(default_factory=dict)
+    looks_after: int = 0
+    """Looks at the memory from which on it has to be flat."""
 
 
 def _be_node(name: str, log: str, environment: Mapping[str, str]) -> None:
@@ -153,6 +163,7 @@ class Storming:
         self._clients: dict[tuple[str, str], Any] = {}
         self._services: dict[str, dict[str, Any]] = {}
         self._publishers: dict[str, tuple[Any, Any]] = {}
+        self.checkers: dict[str, Checker] = {}
         self._listen()
 
     def _listen(self) -> None:
@@ -160,18 +171,26 @@ class Storming:
         profile = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
         for name in ("feedforward", "controller"):
             case = self.fuzzed.case
-            case.timeout = math.inf  # the simulation sends good joint states all the time
-            checker = Checker(case)
-
-            def check(topic: str, raw: bytes, checker: Checker = checker, name: str = name) -> None:
-                if problem := checker.published(topic, raw, time.monotonic()):
-                    self.seen.wrong.append(f"{name}: {topic}: {problem}")
-                self.seen.checked[name] = self.seen.checked.get(name, 0) + 1
-
-            node = self.graph.node
+            case.sees_all, case.late = False, _LATE_S
+            case.timeout += _PAUSE_S
+            case.max_age += _PAUSE_S
+            checker = self.checkers[name] = Checker(case)
             for kind, topic in ((JointTorques, "torques"), (Float64MultiArray, "commands")):
-                take = lambda raw, topic=topic, check=check: check(topic, raw)  # noqa: E731
-                node.create_subscription(kind, f"{name}/{topic}", take, profile, raw=True)
+                take = partial(self._check, name, checker, topic)
+                self.graph.node.create_subscription(kind, f"{name}/{topic}", take, profile, raw=True)
+
+    def _check(self, name: str, checker: Checker, topic: str, raw: bytes) -> None:
+        """Check a message; the simulation sends good joint states all the time."""
+        now, clock = time.monotonic(), time.time_ns()
+        checker.measured(now)
+        if problem := checker.published(topic, raw, now, clock):
+            self.seen.wrong.append(f"{name}: {topic}: {problem}")
+        self.seen.checked[name] = self.seen.checked.get(name, 0) + 1
+
+    def restarted(self, name: str) -> None:
+        """Tell the checker that the process of a node is another one, which begins with zero."""
+        if name in self.checkers:
+            self.checkers[name].restarted()
 
     def spin(self, seconds: float) -> None:
         """Handle messages for some time."""
@@ -313,11 +332,12 @@ def run_transitions(seed: int, count: int, seconds: float, *, together: bool) ->
         seconds: longest time (s).
         together: whether all nodes are in one process.
     """
-    seen, end = Seen(), time.monotonic() + seconds
+    seen = Seen()
     with storming(seed, ("compose",) if together else NODES, seen) as (ours, processes, _):
+        end = time.monotonic() + seconds
         states = dict.fromkeys(NODES, State.PRIMARY_STATE_ACTIVE)
         rng = ours.rng
-        while seen.transitions < count and time.monotonic() < end and not seen.wrong:
+        while _goes_on(seen, seen.transitions, count, end):
             node = NODES[int(rng.integers(len(NODES)))]
             legal = LEGAL[states[node]]
             wild = rng.random() < _ILLEGAL_ODDS
@@ -347,11 +367,11 @@ def run_kills(seed: int, count: int, seconds: float, *, check_every: int = 10) -
 
     The other nodes stay active all the time, and after every few kills all of them work again.
     """
-    seen, end = Seen(), time.monotonic() + seconds
-    loop = NODES[:4]
+    seen, loop = Seen(), NODES[:4]
     with storming(seed, loop, seen) as (ours, processes, bred):
+        end = time.monotonic() + seconds
         rng = ours.rng
-        while seen.kills + seen.signals < count and time.monotonic() < end and not seen.wrong:
+        while _goes_on(seen, seen.kills + seen.signals, count, end):
             name = loop[int(rng.integers(len(loop)))]
             ours.spin(float(rng.exponential(0.15)))
             ours.send()
@@ -369,6 +389,7 @@ def run_kills(seed: int, count: int, seconds: float, *, check_every: int = 10) -
             if problem := processes[name].problem():
                 seen.wrong.append(f"{name}: {problem}")
             processes[name].log.unlink()
+            ours.restarted(name)
             processes[name] = bred.start(name)
             dead = [one.name for one in processes.values() if not one.lives]
             if dead:
@@ -378,6 +399,11 @@ def run_kills(seed: int, count: int, seconds: float, *, check_every: int = 10) -
                 _all_work(ours, loop, seen)
         _all_work(ours, loop, seen)
     return seen
+
+
+def _goes_on(seen: Seen, done: int, count: int, end: float) -> bool:
+    """Whether there are more events: at least some, also where starting the nodes took all of the time."""
+    return not seen.wrong and done < count and (time.monotonic() < end or done < _LEAST_EVENTS)
 
 
 def _all_work(ours: Storming, loop: Sequence[str], seen: Seen) -> None:
@@ -391,9 +417,9 @@ def _all_work(ours: Storming, loop: Sequence[str], seen: Seen) -> None:
 
 def run_flood(seed: int, seconds: float, *, period: float = 10.0) -> Seen:
     """Send as many messages as go out, and look at the memory of each process every few seconds."""
-    seen, begin = Seen(), time.monotonic()
+    seen = Seen()
     with storming(seed, NODES[:4], seen) as (ours, processes, _):
-        next_look = begin
+        next_look = begin = time.monotonic()
         while (now := time.monotonic()) < begin + seconds and not seen.wrong:
             for _ in range(20):
                 ours.send()
@@ -405,4 +431,10 @@ def run_flood(seed: int, seconds: float, *, period: float = 10.0) -> Seen:
                         seen.wrong.append(f"{name} ended")
                         break
                     seen.memory_mb.setdefault(name, []).append(round(node.memory_mb, 1))
+                if now - begin >= _FLAT_AFTER_S and seen.messages >= _FLAT_AFTER:
+                    seen.looks_after += 1
+    for name, values in seen.memory_mb.items():
+        flat = values[len(values) - seen.looks_after :]
+        if flat and max(flat) - flat[0] > _FLAT_MB:
+            seen.wrong.append(f"memory of {name} grows from {flat[0]} to {max(flat)} MB")
     return seen

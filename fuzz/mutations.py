@@ -4,12 +4,19 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
+
+_MEMORY = Path("/dev/shm")
+SHARED = Path(tempfile.gettempdir()) if not os.access(_MEMORY, os.W_OK) else _MEMORY
+"""Folder for files of one process, in memory where that can be."""
 
 Damage = Callable[[bytes, Random], bytes]
 """Return a damaged copy of a file."""
@@ -30,6 +37,17 @@ PIECES = (
 _WORDS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 10**6, 2 * 10**9, 2**31 - 1, 2**31, 2**32 - 1)
 _DOUBLES = (float("nan"), float("inf"), -1e308, 1e308, 5e-324, -0.0, 1e9, 2e9, -1.0)
 _FORMATS = ("<B", "<H", "<I", "<Q", ">I", ">Q", "<d")
+
+
+def seed_number(seed: str) -> int:
+    """Return the number of a seed, which may be any text."""
+    return int(seed) % 2**32 if seed.isdecimal() else zlib.crc32(seed.encode())
+
+
+def rotated(names: Sequence[str], seed: str) -> list[str]:
+    """Return the names in turn, from one that the seed chooses: in short runs all come first sometimes."""
+    first = seed_number(seed) % len(names)
+    return [*names[first:], *names[:first]]
 
 
 def mutated_text(text: str, random: Random) -> str:

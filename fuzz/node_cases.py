@@ -49,6 +49,11 @@ class FuzzedNode:
     follows_desired: bool = False
 
     @property
+    def period(self) -> float:
+        """Control period at the default rate (s)."""
+        return 0.002 if self.make is Simulation else 0.005
+
+    @property
     def text(self) -> str:
         """The description, without friction, so that Pinocchio computes the same torques."""
         return re.sub(r"<dynamics [^>]*/>", "", (_ROBOTS / f"{self.robot}.urdf").read_text())
@@ -73,6 +78,7 @@ class FuzzedNode:
     def case(self) -> Case:
         """What the checker of torques knows of it."""
         options: dict[str, Any] = {"timeout": _STALE_S, "follows_desired": self.follows_desired}
+        options["ramp"] = self.parameters.get("ramp_start", 0.5)
         if self.commanded:
             options["commanded"] = list(self.commanded)
         return Case.of_description(self.text, self.passive, **options)

@@ -23,7 +23,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
-from reader_targets import SHARED, TARGETS, Target
+from mutations import SHARED, rotated
+from reader_targets import TARGETS, Target
 
 import dyn_core
 
@@ -33,7 +34,9 @@ MOST_BYTES = 10**9
 LONGEST_SENTENCE = 600
 _ENDS_THE_PROCESS = 4 * 10**9
 """Address space beyond that of the start; a reader that wants more gets MemoryError."""
-_BATCH = 500
+_BATCH, _SHORT_BATCH = 500, 25
+"""Inputs of a target that a process gets at once, by its share; fewer in runs of `_SHORT_S`."""
+_SHORT_S = 120.0
 
 
 @dataclass
@@ -183,13 +186,15 @@ class _Worker:
             path.unlink(missing_ok=True)
 
 
-def _jobs(names: Sequence[str], seed: str, count: int) -> Iterator[tuple[str, str, Sequence[int]]]:
+def _jobs(
+    names: Sequence[str], seed: str, count: int, batch: int
+) -> Iterator[tuple[str, str, Sequence[int]]]:
     """Yield batches, of all targets in turn, until so many inputs are there."""
     total = sum(TARGETS[name].share for name in names)
     lefts = {name: (0, max(1, round(count * TARGETS[name].share / total))) for name in names}
     while lefts:
         for name, (begin, end) in list(lefts.items()):
-            stop = min(begin + max(1, round(_BATCH * TARGETS[name].share)), end)
+            stop = min(begin + max(1, round(batch * TARGETS[name].share)), end)
             yield name, seed, range(begin, stop)
             lefts[name] = (stop, end)
             if stop == end:
@@ -198,10 +203,11 @@ def _jobs(names: Sequence[str], seed: str, count: int) -> Iterator[tuple[str, st
 
 def run(names: Sequence[str], seed: str, count: int, seconds: float, processes: int) -> Findings:
     """Read inputs of these targets, until so many are read or so many seconds have passed."""
+    names = rotated(names, seed)
     for name in names:
         assert TARGETS[name].originals  # made once, before the processes begin
     findings = Findings()
-    jobs = _jobs(names, seed, count)
+    jobs = _jobs(names, seed, count, _BATCH if seconds > _SHORT_S else _SHORT_BATCH)
     workers = [_Worker(k) for k in range(processes)]
     end = time.monotonic() + seconds
     try:

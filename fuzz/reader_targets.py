@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -15,7 +14,9 @@ from random import Random
 from typing import Any
 
 import originals
-from mutations import Damage, damaged_archive, damaged_bytes, damaged_matlab, damaged_text, pick
+from bag_structures import damaged_db3, damaged_mcap
+from mutations import SHARED, Damage, damaged_archive, damaged_matlab, damaged_text, pick
+from structures import damaged_npy, damaged_parquet
 
 import dyn_core
 from dyn_core.excitation.excitation_settings import read_boxes
@@ -23,8 +24,6 @@ from dyn_core.logs.mapping.log_map import read_log_map
 
 CORPUS = Path(__file__).parent / "corpus"
 """Files that were found to do harm, a folder for each target."""
-_MEMORY = Path("/dev/shm")
-SHARED = Path(tempfile.gettempdir()) if not os.access(_MEMORY, os.W_OK) else _MEMORY
 
 
 @dataclass(frozen=True)
@@ -196,10 +195,10 @@ TARGETS: dict[str, Target] = {
         _text_target("motion", _motion, _read_motion, 6.0),
         _log_target("csv", originals.csv, damaged_text, 1.0),
         _log_target("mat", originals.matlab, damaged_matlab, 2.0),
-        _log_target("npy", originals.npy, damaged_bytes, 2.0),
+        _log_target("npy", originals.npy, damaged_npy, 2.0),
         _log_target("npz", originals.npz, damaged_archive, 1.0),
-        _log_target("parquet", originals.parquet, damaged_bytes, 1.0),
-        _log_target("db3", originals.db3, damaged_bytes, 0.1),
-        _log_target("mcap", originals.mcap, damaged_bytes, 0.2),
+        _log_target("parquet", originals.parquet, damaged_parquet, 1.0),
+        _log_target("db3", originals.db3, damaged_db3, 0.1),
+        _log_target("mcap", originals.mcap, damaged_mcap, 0.2),
     )
 }

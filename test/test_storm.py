@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import message_run
 import numpy as np
 import pytest
 from loose_node import LooseNode
@@ -27,6 +28,22 @@ RECOVERING = (
     "governor",
 )
 """Cases with known right torques for good data."""
+
+
+@pytest.mark.usefixtures("ros_environment")
+def test_a_message_that_takes_too_long_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has to take too long in each of several runs of the same sequence."""
+    monkeypatch.setattr(message_run, "PERIODS", 0.0)
+    wrong = message_run.run_case("controller", 7, 5).wrong
+    assert len(wrong) == 5
+    assert all("of the processor" in problem for problem in wrong)
+    runs = [
+        Outcome(costly={1: "once", 3: "always"}),
+        Outcome(costly={3: "always"}),
+        Outcome(costly={3: "again"}),
+    ]
+    monkeypatch.setattr(message_run, "_sequence_of", lambda *_: runs.pop(0))
+    assert message_run.run_case("controller", 7, 5).wrong == ["again"]
 
 
 def good_for(

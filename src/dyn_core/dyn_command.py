@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # PYTHON_ARGCOMPLETE_OK
-"""Where the program ``dyn`` begins: Ctrl-C is quiet from here on, also while everything else is imported.
+"""Where the program ``dyn`` begins: signals end it quietly, also while everything else is imported.
 
 It is outside of the package, for whatever is inside is imported after the package itself.
 """
@@ -10,30 +10,35 @@ import signal
 import sys
 from types import FrameType
 
-INTERRUPTED = 130  # as shells say it of SIGINT
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_BY_SIGNAL = 128
+"""What shells add to the number of a signal in the exit code of what it ended."""
 
 
 def main() -> int:
     """Run the command and return its exit code."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _stop)
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    ours = [number for number, handler in before.items() if handler not in (signal.SIG_IGN, None)]
+    for number in ours:
+        signal.signal(number, _stop)
     from dyn_core.cli.main import called_command
     from dyn_core.cli.main import main as command
 
     called_command(sys.argv[1:])
-    signal.signal(signal.SIGINT, before)
+    for number in ours:
+        signal.signal(number, before[number])
     try:
         return command()
     except KeyboardInterrupt:
         print("dyn: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return _BY_SIGNAL + signal.SIGINT
     finally:
-        if before is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, _stop)
+        for number in ours:
+            signal.signal(number, _stop)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
     """End at once: imports turn an exception into another, and at exit Python handles none."""
-    os.write(2, b"dyn: interrupted\n")
-    os._exit(INTERRUPTED)
+    how = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+    os.write(2, f"dyn: {how}\n".encode())
+    os._exit(_BY_SIGNAL + number)

@@ -50,7 +50,7 @@ setup(
             "governor = dyn_nodes.executables:governor",
             "identification = dyn_nodes.executables:identification",
             "compose = dyn_nodes.executables:compose",
-            "demo = dyn_nodes.demo:main",
+            "demo = dyn_nodes.executables:demo",
         ]
     },
 )

@@ -246,7 +246,27 @@ def test_the_command_shows_and_clears_the_cache(cache: Path, capsys: pytest.Capt
     assert works()
 
 
-def test_an_interrupt_ends_a_compiler_that_hangs(tmp_path: Path) -> None:
+def test_compilers_have_a_limit_of_processor_time(cache: Path) -> None:
+    """One that is left behind by kill -9 of its caller ends by itself."""
+    compiler, limit = cache.parent / "cc", cache.parent / "limit"
+    compiler.write_text(f"#!/bin/sh\nulimit -t > '{limit}'\nexit 1\n")
+    compiler.chmod(0o755)
+    with pytest.raises(NoCompiler):
+        c_compiler.find_compiler(str(compiler)).library("int x;")
+    assert float(limit.read_text()) == c_compiler.LIMIT_S
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "sentence"),
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "ended by SIGTERM"),
+        (signal.SIGHUP, 129, "ended by SIGHUP"),
+    ],
+)
+def test_a_signal_ends_a_compiler_that_hangs(
+    number: signal.Signals, code: int, sentence: str, tmp_path: Path
+) -> None:
     compiler, begun, pipe = tmp_path / "cc", tmp_path / "begun", tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -254,13 +274,15 @@ def test_an_interrupt_ends_a_compiler_that_hangs(tmp_path: Path) -> None:
     compiler.chmod(0o700)
     words = ["simulate", str(RRP), "--duration", "1", "-o", str(tmp_path / "out.csv")]
     variables = {**os.environ, "CC": str(compiler), "DYN_CACHE_DIR": str(tmp_path / "cache")}
-    code = f"import sys; from dyn_core.cli.main import main; sys.exit(main({words!r}))"
-    with started(code, env={**variables, "PYTHONPATH": str(Path(dyn_core.__file__).parents[1])}) as process:
+    program = f"import sys; from dyn_core.cli.main import main; sys.exit(main({words!r}))"
+    with started(
+        program, env={**variables, "PYTHONPATH": str(Path(dyn_core.__file__).parents[1])}
+    ) as process:
         assert select.select([reader], [], [], 60.0)[0]  # a compiler writes to the pipe
         os.close(reader)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "dyn: interrupted\n")
+    assert (process.returncode, out, err) == (code, "", f"dyn: {sentence}\n")
     for pid in begun.read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)

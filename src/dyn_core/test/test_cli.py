@@ -180,23 +180,32 @@ def test_an_interrupt_ends_every_command_with_one_sentence(
     assert capsys.readouterr() == ("", "dyn: interrupted\n")
 
 
-@pytest.mark.parametrize("module", ["dyn_core.cli.main", "numpy", "dyn_core.core.errors"])
-def test_ctrl_c_while_modules_are_imported(module: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "number", "exit_code", "how"),
+    [
+        ("dyn_core.cli.main", "SIGINT", 130, "interrupted"),
+        ("numpy", "SIGINT", 130, "interrupted"),
+        ("dyn_core.core.errors", "SIGINT", 130, "interrupted"),
+        ("numpy", "SIGTERM", 143, "ended by SIGTERM"),
+        ("dyn_core.cli.main", "SIGHUP", 129, "ended by SIGHUP"),
+    ],
+)
+def test_a_signal_while_modules_are_imported(module: str, number: str, exit_code: int, how: str) -> None:
     """A library that is being imported may convert the exception; still only the sentence is printed."""
     code = f"""
 import os, signal, sys
 class Pressed:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.{number})
 sys.meta_path.insert(0, Pressed())
 from dyn_command import main
 sys.argv = ["dyn", "mdh", {RRP!r}]
 sys.exit(main())
 """
     process = started(code)
-    assert process.communicate(timeout=60) == ("", "dyn: interrupted\n")
-    assert process.returncode == 130
+    assert process.communicate(timeout=60) == ("", f"dyn: {how}\n")
+    assert process.returncode == exit_code
 
 
 def test_version() -> None:

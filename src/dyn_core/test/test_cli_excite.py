@@ -193,6 +193,8 @@ def test_options_have_the_effect_of_the_settings(excite: Command) -> None:
         --rate=10 => output-missing
         --out=a.csv --rate=0 => option-unusable: setting-range
         --out=a.csv --rate=1e9 => option-unusable: rate-too-high
+        --duration=1e12 => option-unusable: duration-too-long
+        --out=a.csv --duration=1e12 --rate=1 => option-unusable: rate-too-high
         --duration=2 => duration-too-short: 1.5, 2
         --duration=x => option-not-finite: x, --duration
         --velocity-scale=2 => setting-range: a number > 0, at most 1, 2, velocity_scale

@@ -44,6 +44,13 @@ def test_an_input_is_made_again() -> None:
         assert fuzz(*wrong) == 2
 
 
+def test_a_run_that_does_nothing_fails() -> None:
+    """A part has to do something, or to say what it left out; a seed is any word."""
+    readers = ("readers", "--seed", "any word", "--targets", "limits")
+    assert fuzz(*readers, "--count", "20") == 0
+    assert fuzz(*readers, "--seconds", "0") == 1
+
+
 @pytest.mark.parametrize(("name", "path"), FOUND)
 def test_files_that_did_harm_once(name: str, path: Path) -> None:
     _, problem = reader_run.problem_of(TARGETS[name], path.read_bytes(), Random(0))

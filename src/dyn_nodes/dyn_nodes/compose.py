@@ -7,8 +7,14 @@ not end the others.
 
 from __future__ import annotations
 
-import argparse
 import sys
+
+if __name__ == "__main__":  # signals come also during the imports below
+    from dyn_nodes.executables import compose
+
+    sys.exit(compose())
+
+import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -105,7 +111,3 @@ def _nodes_of(file: str) -> Iterator[NamedNode]:
         namespace, _, name = path.rpartition("/")
         if name in NODES:
             yield NamedNode(name, None if "*" in namespace else "/" + namespace.strip("/"))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

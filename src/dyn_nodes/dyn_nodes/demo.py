@@ -8,8 +8,14 @@ Tracking errors are printed; a report with plots is written.
 
 from __future__ import annotations
 
-import argparse
 import sys
+
+if __name__ == "__main__":  # signals come also during the imports below
+    from dyn_nodes.executables import demo
+
+    sys.exit(demo())
+
+import argparse
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
@@ -72,7 +78,3 @@ def _options(arguments: Sequence[str], request: DemoRequest) -> argparse.Namespa
         "demonstration; arguments of ROS go after --ros-args",
     )
     return parser.parse_args(arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

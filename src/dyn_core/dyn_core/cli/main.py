@@ -7,19 +7,23 @@ Where --json is given, an error is printed as JSON on standard output, besides t
 and JSON output has an entry ``warnings`` where there are any.
 
 Exit codes: 0 done, 1 the input cannot be used or does not pass, 2 the command line is wrong, 130
-interrupted by Ctrl-C.
+interrupted by Ctrl-C, 143 ended by SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from dyn_core.cli.console import VERSION, Output, print_output, report
@@ -53,7 +57,35 @@ COMMANDS = {
 """Module and help of each subcommand, in the order of the help."""
 
 FAILED = 1
-INTERRUPTED = 130  # as shells report SIGINT
+BY_SIGNAL = 128
+"""What shells add to the number of a signal in the exit code of what it ended."""
+
+
+class Ended(KeyboardInterrupt):
+    """SIGTERM or SIGHUP has come: it ends a command as Ctrl-C does, with all that the command has started."""
+
+    def __init__(self, number: int, frame: FrameType | None) -> None:
+        """Take the arguments of a signal handler."""
+        super().__init__()
+        self.number = number
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Raise `Ended` for SIGTERM and SIGHUP in the block, where they would end the process at once."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Ended(number, frame)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    taken = [n for n in (signal.SIGTERM, signal.SIGHUP) if is_main and signal.getsignal(n) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,7 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = Namespace(json=False)
     try:
         parsed = _parsed(sys.argv[1:] if arguments is None else arguments)
-        return _print(_run(parsed))
+        with _ending():
+            return _print(_run(parsed))
     except DynError as error:
         report("error", str(error))
         return _print(Output({"error": error.entries()} if getattr(parsed, "json", False) else "", FAILED))
@@ -78,9 +111,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if _print(Output()) != 0:
             return FAILED
         raise
+    except Ended as end:
+        print(f"dyn: ended by {signal.Signals(end.number).name}", file=sys.stderr)
+        return BY_SIGNAL + end.number
     except KeyboardInterrupt:
         print("dyn: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return BY_SIGNAL + signal.SIGINT
 
 
 def called_command(arguments: Sequence[str]) -> tuple[str, Command] | None:

@@ -50,6 +50,8 @@ LIMIT_S = 600.0
 MEMORY_EXHAUSTED = "compiler-memory-exhausted"
 """Code of the error for a program that is too large for the memory that the compiler may use."""
 _NO_MEMORY = re.compile("out of memory|memory exhausted|bad_alloc", re.IGNORECASE)
+_LIMITED = ("/bin/sh", "-c", f'ulimit -t {LIMIT_S:.0f}; exec "$@"', "sh")
+"""Before a compiler: a limit of processor time, which also ends one whose caller was ended by kill -9."""
 
 
 class NoCompiler(DynError):
@@ -81,10 +83,10 @@ class Compiler:
         """
         with tempfile.TemporaryDirectory(prefix="dyn-") as folder, contextlib.ExitStack() as stack:
             c, so, errors = (Path(folder, f"program.{kind}") for kind in ("c", "so", "err"))
-            command = [*self.command, *self.flags, *include_flags(), str(c), "-o", str(so), "-lm"]
+            command = [*_LIMITED, *self.command, *self.flags, *include_flags(), str(c), "-o", str(so), "-lm"]
             try:
                 c.write_text(source)
-                with errors.open("w") as file, _interrupts_deferred():
+                with errors.open("w") as file, _signals_deferred():
                     process = subprocess.Popen(
                         command,
                         stdin=subprocess.DEVNULL,
@@ -119,27 +121,29 @@ _RUNNING: set[subprocess.Popen[bytes]] = set()
 """Compilers that run now, each in a process group of its own with the programs that it calls."""
 
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @contextlib.contextmanager
-def _interrupts_deferred() -> Iterator[None]:
-    """Handle signals after the block: in the middle of a start, they would leave a compiler running.
+def _signals_deferred() -> Iterator[None]:
+    """Handle signals after the block: in the middle of a start, one would leave a compiler running.
 
     Signals without a handler of Python, which end the process at once, are left alone.
     """
+    before = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number))}
     if threading.current_thread() is not threading.main_thread():
         yield  # Python handles signals in the main thread only
         return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
     pending: list[int] = []
-    for number in handlers:
+    for number in before:
         signal.signal(number, lambda number, _: pending.append(number))
     try:
         yield
     finally:
-        for number, handler in handlers.items():
+        for number, handler in before.items():
             signal.signal(number, handler)
-        for first in pending[:1]:
-            signal.raise_signal(first)
+        for came in dict.fromkeys(pending):
+            signal.raise_signal(came)
 
 
 def end_compilers() -> None:

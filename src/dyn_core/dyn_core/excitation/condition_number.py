@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
 from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.excitation.motion_limits import LoopLimits, MotionLimits, where_closed
 from dyn_core.identification.friction.friction_model import STANDARD, FrictionModel, direction
 from dyn_core.identification.regressor.base_columns import base_columns
@@ -48,7 +49,7 @@ def spread(W: Array, power: float) -> Spread:
     """Return the deviation of the columns of W (N, p), scaled to unit length, from orthogonality."""
     lengths = np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)
     U = W / lengths
-    found, V = np.linalg.eigh(U.T @ U)
+    found, V = _eigenvectors(U.T @ U)
     eigenvalues = np.maximum(found, LEAST)
     up, down = eigenvalues**power, eigenvalues**-power
     value = 0.5 * (np.log(up.sum()) + np.log(down.sum())) / power
@@ -56,6 +57,14 @@ def spread(W: Array, power: float) -> Spread:
     G = 2.0 * U @ ((V * slopes) @ V.T)
     gradient = (G - U * (U * G).sum(axis=0)) / lengths
     return Spread(float(value), gradient, float(np.sqrt(eigenvalues[-1] / eigenvalues[0])))
+
+
+def _eigenvectors(G: Array) -> tuple[Array, Array]:
+    """Return eigenvalues and eigenvectors of a Gram matrix; DynError where its numbers are not finite."""
+    if not np.isfinite(G).all():
+        raise DynError("columns-not-finite")
+    found: tuple[Array, Array] = np.linalg.eigh(G)
+    return found
 
 
 def own_parts(products: Array) -> Array:
@@ -66,7 +75,7 @@ def own_parts(products: Array) -> Array:
     lengths = np.sqrt(np.diag(products))
     shown = np.flatnonzero(lengths)
     G = products[np.ix_(shown, shown)] / np.outer(lengths[shown], lengths[shown])
-    found, V = np.linalg.eigh(G)
+    found, V = _eigenvectors(G)
     parts = np.zeros(len(lengths))
     parts[shown] = 1.0 / np.sqrt((V**2 / np.maximum(found, LEAST)).sum(axis=1))
     return parts
@@ -80,7 +89,7 @@ def scaled_condition(products: Array) -> float:
     lengths = np.sqrt(np.diag(products))
     if not lengths.all():
         return float("inf")
-    eigenvalues = np.linalg.eigvalsh(products / np.outer(lengths, lengths))
+    eigenvalues, _ = _eigenvectors(products / np.outer(lengths, lengths))
     if eigenvalues[0] < LEAST:
         return float("inf")
     return float(np.sqrt(eigenvalues[-1] / eigenvalues[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -164,10 +165,9 @@ def _boxes(root: Node) -> tuple[ForbiddenBox, ...]:
     if "boxes" not in given:
         raise DynError("entry-missing", entry="boxes", expected="a list of boxes")
     boxes = [_box(f"boxes[{k}]", node) for k, node in enumerate(items("boxes", given["boxes"]))]
-    names = [box.name for box in boxes]
-    for box in boxes:
-        if names.count(box.name) > 1:
-            raise DynError("box-name-repeated", box=box.name)
+    for name, count in Counter(box.name for box in boxes).items():
+        if count > 1:
+            raise DynError("box-name-repeated", box=name)
     return tuple(boxes)
 
 

@@ -167,7 +167,7 @@ def sample_times(duration: float, rate: float) -> Array:
         expected = "a finite number of samples in a second > 0"
         raise ArgumentError("setting-range", setting="rate", given=rate, expected=expected)
     if rate * duration > MOST_ROWS:
-        raise ArgumentError("rate-too-high", rate=rate, most=MOST_ROWS)
+        raise ArgumentError("rate-too-high", rate=rate, most=MOST_ROWS, duration=duration)
     count = max(1, math.ceil(rate * duration - 1e-6))
     return np.append(np.arange(count) / rate, duration)
 

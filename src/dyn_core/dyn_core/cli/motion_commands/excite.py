@@ -26,7 +26,7 @@ from dyn_core.cli.options import (
 )
 from dyn_core.core.errors import ArgumentError, DynError
 from dyn_core.excitation.excitation_settings import ExcitationSettings, ForbiddenBox, read_boxes
-from dyn_core.excitation.exciting_trajectory import FORMS, Excitation, sample_times, summary
+from dyn_core.excitation.exciting_trajectory import FORMS, MOST_ROWS, Excitation, sample_times, summary
 from dyn_core.excitation.exciting_trajectory import excite as found
 from dyn_core.excitation.rest_position import Margin
 from dyn_core.excitation.trajectory_search import Progress
@@ -34,7 +34,7 @@ from dyn_core.robot.robot import Robot, refuse_springs
 
 RATE = 100.0
 """Sample rate of a file (Hz)."""
-INTERRUPTED = 130
+INTERRUPTED = 128 + signal.SIGINT
 SCALES = {
     "position": "ranges of positions",
     "velocity": "velocity limits",
@@ -105,6 +105,8 @@ def excite(arguments: Namespace) -> Output:
     rate = RATE if arguments.rate is None else number("--rate", arguments.rate)
     form = _form(arguments)
     try:
+        if arguments.rate is None and settings.duration > (longest := MOST_ROWS / RATE):
+            raise ArgumentError("duration-too-long", duration=settings.duration, limit=longest)
         sample_times(settings.duration, rate)
     except ArgumentError as error:
         raise DynError("option-unusable", cause=error) from error

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -296,8 +297,8 @@ def _sign(owner: str, node: Node) -> float:
 
 def _couplings(nodes: tuple[Node, ...]) -> tuple[Coupling, ...]:
     couplings = tuple(_coupling(f"coupling[{k}]", node) for k, node in enumerate(nodes))
-    joints = [joint for coupling in couplings for joint in coupling.joints]
-    repeated = sorted({joint for joint in joints if joints.count(joint) > 1})
+    joints = Counter(joint for coupling in couplings for joint in coupling.joints)
+    repeated = sorted(joint for joint, count in joints.items() if count > 1)
     if repeated:
         raise DynError("coupling-joint-repeated", repeated=repeated)
     return couplings

@@ -32,6 +32,8 @@ _END = 22 + 65_535
 """Bytes from the record at the end of a zip file to its end, at most."""
 _DIRECTORY_COST = 24
 """Memory for a byte of the directory of a zip file (bytes)."""
+_FOOTER_COST = 50
+"""Memory that counts for a byte of the footer of a Parquet file, because of the time it takes (bytes)."""
 _PAGE_COST = 100
 """Memory that counts for a page of a Parquet file, because of the time that it takes (bytes)."""
 _LARGE_ZIP = b"PK\x06\x07"
@@ -244,7 +246,7 @@ def _take_footer(path: Path, budget: Budget) -> None:
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(size - 8, 0))
-        budget.take(_DIRECTORY_COST * min(int.from_bytes(file.read(4), "little"), size))
+        budget.take(_FOOTER_COST * min(int.from_bytes(file.read(4), "little"), size))
 
 
 def _take_pages(

@@ -10,7 +10,7 @@ the joint. Rotor inertia, friction and greatest effort belong to the motor (SYMO
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -75,8 +75,8 @@ def _refuse_cut_joints(robot: Robot, side: SideFile) -> None:
         for name in getattr(side, entry) or ():
             if name in cut:
                 raise DynError(code, joint=name, element=f"loop '{name}'")
-    for name in side.passive or ():
-        if (side.passive or ()).count(name) > 1:
+    for name, count in Counter(side.passive or ()).items():
+        if count > 1:
             raise DynError("passive-joint-repeated", joint=name, element=f"joint '{name}'")
 
 

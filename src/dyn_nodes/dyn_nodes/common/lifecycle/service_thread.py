@@ -20,6 +20,10 @@ from rclpy.service import Service
 
 FOR_EVER_S = 3600.0
 """Without a limit, the events executor of rclpy 7.1.6 never returns from waiting."""
+ERRORS_IN_A_ROW = 10
+PAUSE_S = 0.02
+"""An error of the client library is of one request. After so many in a row it may not be, as where the
+middleware is broken: from then on there is a pause after each, which leaves the processor to others."""
 
 
 def make_executor(context: Context | None = None) -> Executor:
@@ -70,7 +74,7 @@ class ServiceThread:
         self._failed = failed
         self._view = cast(Node, _ServicesOf(services))
         self._done = Event()
-        self._ended = False
+        self._ended = Event()
         self._executor = make_executor(node.context)
         self._executor.add_node(self._view)
         self._thread = Thread(target=self._run, daemon=True, name=f"services of {node.get_name()}")
@@ -82,7 +86,7 @@ class ServiceThread:
 
     def end(self) -> None:
         """Serve no more requests."""
-        self._ended = True
+        self._ended.set()
         self._executor.create_task(nothing)
         self._done.set()
         self._thread.join()
@@ -105,7 +109,7 @@ class ServiceThread:
                 self._done.set()
 
         self._done.clear()
-        if not self._ended and self.later(act):
+        if not self._ended.is_set() and self.later(act):
             self._done.wait()
         return returned[0]
 
@@ -117,9 +121,14 @@ class ServiceThread:
         return executor is not None
 
     def _run(self) -> None:
-        while not self._ended and self._node.context.ok():
+        errors = 0
+        while not self._ended.is_set() and self._node.context.ok():
             try:
                 self._executor.spin_once(timeout_sec=FOR_EVER_S)
+                errors = 0
             except Exception as error:  # a response of a closed service, a request that cannot be decoded
+                errors += 1
                 with contextlib.suppress(Exception):  # the node or its context ends
                     self.later(partial(self._failed, error))
+                if errors >= ERRORS_IN_A_ROW:
+                    self._ended.wait(PAUSE_S)
