@@ -35,7 +35,7 @@ _OF_DRIVES: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
     *(actuators.holding_torques, actuators.friction_beyond_effort),
     *(actuators.friction, actuators.rotor_inertia),
 )
-"""Checks of limits and actuators. They see the robot without springs: each motor acts on its joint directly."""
+"""Checks of limits and actuators. They see the robot without springs: a motor acts on its joint directly."""
 
 CHECKS: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
     *(urdf_contents.remarks, urdf_contents.names, whole_robot.size, whole_robot.gravity),

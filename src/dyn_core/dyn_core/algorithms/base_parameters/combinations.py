@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters as combinations of standard ones, with numbers or polynomials in lengths as coefficients."""
+"""Base parameters as combinations of standard ones; coefficients are numbers or polynomials in lengths."""
 
 from __future__ import annotations
 
