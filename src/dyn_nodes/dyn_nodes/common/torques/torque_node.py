@@ -146,7 +146,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._stale_told = False
         self._clock_watch.restart()
         given = self.publishing
-        self._live_period = max(given.timeout / _LOOKS_PER_TIMEOUT, 1.0 / given.rate)
+        self._live_period = given.timeout / _LOOKS_PER_TIMEOUT
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = self.create_timer(self._live_period, self._on_watch, clock=steady)
         forget = self.contained(lambda _: self.forget_time())
