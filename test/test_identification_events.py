@@ -81,7 +81,8 @@ def test_another_description_stops_the_moving_robot(graph: Graph, tmp_path: Path
     """Joint states during the stop are still read for the old robot."""
     graph.describe(urdf("rrp"))
     with standing_arm(graph, tmp_path, description_file="") as (ours, node):
-        asked = ours.moving()
+        # A busy machine takes some seconds to start the process that loads the robot.
+        asked = ours.moving(0.03, duration=40.0)
         # One joint less, in another order.
         graph.describe((ROBOTS["rrp"].parent / "two_branch.urdf").read_text())
         result = asked.result()
