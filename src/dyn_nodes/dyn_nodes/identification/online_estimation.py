@@ -91,6 +91,11 @@ class Online:
         self.end(allowed=True)
         self._on = True
         self._timer.reset()
+        # The result of a job is lost where the node has no executor yet: then the timer begins the job.
+        if self._node.executor is not None:
+            self._begin_job()
+
+    def _begin_job(self) -> None:
         robot = self._node.robot
         if robot is not None:
             prepare = _Prepare(robot, self._settings)
@@ -170,6 +175,8 @@ class Online:
 
     def _on_timer(self) -> None:
         if self._prepared is None:
+            if self._job is None:
+                self._begin_job()
             return
         robot, estimator = self._prepared
         estimate = estimator.estimate()
