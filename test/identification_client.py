@@ -144,8 +144,8 @@ class Identified:
     def is_at_rest(self) -> bool:
         return self.speed < 1e-3
 
-    def moving(self, fraction: float = 0.15, duration: float = 6.0) -> Asked:
-        """Return a goal in the middle of its motion of a duration (s), beyond a fraction of it.
+    def moving(self, fraction: float = 0.15, repetitions: int = 1) -> Asked:
+        """Return a goal in the middle of its motion, beyond a fraction of it; one motion takes 6 s.
 
         A machine that stands still delays the motion so much that the controller refuses it.
         """
@@ -154,7 +154,7 @@ class Identified:
             return asked.is_over or (asked.is_beyond(fraction) and self.speed > 1e-2)
 
         for _ in range(ATTEMPTS):
-            asked = self.run(exciting(duration))
+            asked = self.run(exciting(6.0), repetitions)
             self.graph.wait_for(is_there)
             if not asked.is_over:
                 return asked

@@ -78,11 +78,13 @@ def joint_states(graph: Graph, fields: Callable[[], dict[str, Any]]) -> Iterator
 
 @pytest.mark.promise("run-description")
 def test_another_description_stops_the_moving_robot(graph: Graph, tmp_path: Path) -> None:
-    """Joint states during the stop are still read for the old robot."""
+    """Joint states during the stop are still read for the old robot.
+
+    The motion takes a minute: on a busy machine, a robot is loaded in more than the 6 s of one.
+    """
     graph.describe(urdf("rrp"))
     with standing_arm(graph, tmp_path, description_file="") as (ours, node):
-        # A busy machine takes some seconds to start the process that loads the robot.
-        asked = ours.moving(0.03, duration=40.0)
+        asked = ours.moving(0.02, repetitions=10)
         # One joint less, in another order.
         graph.describe((ROBOTS["rrp"].parent / "two_branch.urdf").read_text())
         result = asked.result()
@@ -222,11 +224,12 @@ def test_a_killed_computation_ends_the_goal(number: signal.Signals, graph: Graph
 def test_online_estimation_begins_where_it_was_prepared_before_the_executor_ran(
     graph: Graph, tmp_path: Path
 ) -> None:
-    """On a busy machine, the thread is ready before the process adds the node to its executor."""
+    """On a busy machine, a node gets its executor late."""
 
     def late(**options: Any) -> Identification:
         node = Identification(**options)
-        graph.wait_for(lambda: node._online._worker._outcomes)
+        job = node._online._job
+        graph.wait_for(lambda: job._process.poll() is not None)
         return node
 
     given = overrides(description_file=str(ROBOTS["rrp"]), directory=str(tmp_path), online__enabled=True)

@@ -44,7 +44,8 @@ SLACK = 0.1
 P, D = 100.0, 5.0
 W = 2.0 * np.pi * 2.0
 RAMP = 0.5
-SETTINGS: dict[str, Any] = {"ramp_start": RAMP, "ramp_up": RAMP, "ramp_down": RAMP}
+SETTINGS: dict[str, Any] = {"ramp_start": RAMP, "ramp_up": RAMP, "ramp_down": RAMP, "max_torque_rate": 0.0}
+"""Without a bound of the rate, torques follow each change of the law at once: other steps are of ramps."""
 STEEPEST = 1.875 / RAMP * PERIOD
 """Fraction of a smooth ramp in one period at its steepest point."""
 OK, LIMITED = JointTorques.STATUS_OK, JointTorques.STATUS_LIMITED
