@@ -60,8 +60,6 @@ _NOT_SENT = ("clock", "robot_description", "torques")
 _ILLEGAL_ODDS = 0.1
 _LEAST_EVENTS = 10
 """Transitions or ends that a run makes also where its time is over."""
-_LATE_S = 0.1
-"""Time by which a message comes later than its torques were computed, on a busy machine (s)."""
 _FLAT_AFTER_S, _FLAT_AFTER, _FLAT_MB = 60.0, 50_000, 3.0
 """Memory of a node in a flood does not grow by more after this time and so many messages."""
 
@@ -171,7 +169,7 @@ class Storming:
         profile = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
         for name in ("feedforward", "controller"):
             case = self.fuzzed.case
-            case.sees_all, case.late = False, _LATE_S
+            case.sees_all = False
             case.timeout += _PAUSE_S
             case.max_age += _PAUSE_S
             checker = self.checkers[name] = Checker(case)

@@ -105,21 +105,26 @@ def test_good_torques_pass() -> None:
 
 
 def test_a_change_is_bounded_by_the_time_since_the_last_message() -> None:
-    """1 N m in 10 ms is the rate of joint a, 3 N m in 30 ms as well."""
-    for seconds, change, is_bad in (
-        (0.01, 1.01, True),
-        (0.01, 1.0, False),
-        (0.03, 2.9, False),
-        (0.03, 3.1, True),
-    ):
-        node = Node.at([4.0, -8.0])
-        node.wait(seconds - PERIOD_S)
-        node.measures()
-        assert ("changes by" in node.sends([4.0 + change, -8.0])) == is_bad
+    """0.5 N m in 1 ms is the rate of joint a; 2 N m is the most after a pause, and nothing without one."""
+    of_time = (
+        (0.0, 0.0, 1e-3),
+        (0.001, 0.5, 0.501),
+        (0.004, 2.0, 2.001),
+        (0.01, 2.0, 2.001),
+        (0.2, 2.0, 2.001),
+    )
+    for seconds, good, bad in of_time:
+        for change, is_bad in ((good, False), (bad, True)):
+            node = Node.at([4.0, -8.0])
+            node.wait(seconds - PERIOD_S)
+            node.measures()
+            assert ("changes by" in node.sends([4.0 + change, -8.0])) == is_bad
 
 
-def test_torques_after_an_activation_begin_with_those_of_before_or_zero() -> None:
-    for first, is_bad in (([4.0, -8.0], False), ([0.0, 0.0], False), ([4.0, -7.9], True), ([0.0, 0.1], True)):
+def test_torques_after_an_activation_begin_with_those_of_before() -> None:
+    """Zero before any; a change that is within the rate is wrong all the same."""
+    assert "begin" in Node().sends([0.1, 0.0], RAMPING)
+    for first, is_bad in (([4.0, -8.0], False), ([2.5, -8.0], True), ([4.0, -7.9], True)):
         node = Node.at([4.0, -8.0])
         node.checker.told(DEACTIVATED)
         node.checker.told(ACTIVATED)
@@ -142,12 +147,6 @@ def test_the_last_message_alone_may_step() -> None:
     assert "changes by" in Node.at([4.0, -8.0]).sends([0.0, 0.0], ZERO)
     unseen = Node.at([4.0, -8.0], replace(CASE, sees_all=False))
     assert unseen.sends([0.0, 0.0], ZERO) == ""
-
-
-def test_a_process_that_is_late_may_change_torques_by_more() -> None:
-    case = replace(CASE, sees_all=False, late=0.1)
-    assert Node.at([0.0, 0.0], case).sends([9.9, 0.0], RAMPING) == ""
-    assert "changes by" in Node.at([-9.0, 0.0], case).sends([9.0, 0.0], RAMPING)
 
 
 @pytest.mark.parametrize("age_s", [0.26, -0.11, 1e6, -1e6])
@@ -250,6 +249,7 @@ def test_torques_beyond_their_limit_are_found() -> None:
     node = Node.at([9.5, 0.0])
     node.measures()
     assert "gets" in node.sends([10.1, 0.0])
+    node.wait()
     assert node.sends([10.0, 0.0]) == ""
 
 
@@ -284,4 +284,4 @@ def test_a_stream_is_checked_as_the_messages_are(capsys: pytest.CaptureFixture[s
     good = ((HEARD, "/joint_states", state), (PUBLISHED, "torques", zero), (EVENT, DEACTIVATED, b""))
     assert check_stream(stream(*good, (PUBLISHED, "torques", other)), CASE) == 0
     assert check_stream(stream(*good[:2], (PUBLISHED, "torques", other)), CASE) == 1
-    assert "of the ramp" in capsys.readouterr().out
+    assert "changes by" in capsys.readouterr().out
