@@ -116,7 +116,14 @@ def test_shells_complete_commands_options_and_files(tmp_path: Path) -> None:
         (tmp_path / name).write_text("")
     (tmp_path / "arms").mkdir()
     assert completed("dyn l", tmp_path) == ["loops", "lagrange", "log"]
-    assert completed("dyn mdh --", tmp_path) == ["--help", "--loops", "--snap", "--json"]
+    assert completed("dyn mdh --", tmp_path) == [
+        "--help",
+        "--loops",
+        "--snap",
+        "--lock",
+        "--joints",
+        "--json",
+    ]
     assert set(completed("dyn mdh a", tmp_path)) == {"arm.urdf", "arm.par", "arms/"}
     assert set(completed("dyn log --robot a", tmp_path)) == {"arm.urdf", "arm.par", "arms/"}
     assert "arm.csv" in completed("dyn log a", tmp_path)

@@ -167,7 +167,7 @@ def test_whole_steps_in_python(cc: tuple[str, ...], robot: str, tmp_path: Path) 
         simulated, "runnable_programs", side_effect=lambda _, made, __: runnables(made, "python")
     ) as made:
         prepared = simulated.compiled_programs(loaded, "c").prepared(loaded)
-    steps, *_ = made.call_args.args[1]
+    _, steps, *_ = made.call_args.args[1]  # after the program that prepares values
     library = compiled(cc, module_source(steps), tmp_path / "steps.c")
     simulator = dyn_core.Simulator(loaded)
     known = simulator._programs.passive.known(simulator.state.q, simulator.state.qd)

@@ -138,7 +138,7 @@ def read_robot(
     """Return the robot of `load_robot` with its text and its warnings; no warning is issued."""
     side, side_path = (None, None) if loops is None else read_side_file(loops)
     checked = None if gravity is None else checked_gravity(gravity)
-    locking = checked_locking(locked_joints, joints)
+    locking = checked_locking(locked_joints, joints) if locked_joints or joints is not None else None
     options = _Options(checked, checked_snap(snap), mimic, side, side_path, locking)
     if _is_urdf_objects(source):
         from dyn_core.robot.urdf.urdf_objects import text_of_objects
@@ -176,7 +176,10 @@ def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> L
     loops, of_loops = snapped_loops(side.loops if side else (), options.snap)
     if is_urdf:
         description, snapped = snapped_description(parse_urdf(text, name_if_none), options.snap)
-        used, locked = locked_description(with_simple_joints(description), options.locking, options.mimic)
+        used = with_simple_joints(description)
+        locked: dict[str, float] = {}
+        if options.locking:
+            used, locked = locked_description(used, options.locking, options.mimic)
         robot = build_robot(used, options.gravity or DOWN, text_hash, options.mimic, loops)
         robot = replace(robot, snapped=(*snapped, *of_loops), locked=tuple(locked.items()))
         loaded = Loaded(robot, text, description, description.remarks)
@@ -188,7 +191,8 @@ def _loaded(text: str, name_if_none: str, is_urdf: bool, options: _Options) -> L
     if side:
         driven = loaded.description.driven if loaded.description else ()
         with _errors_in(options.side_path):
-            of_moving = without_joints(replace(side, loops=loops), dict(robot.locked))
+            side = replace(side, loops=loops)
+            of_moving = without_joints(side, dict(robot.locked)) if robot.locked else side
             robot = with_side_file(robot, of_moving, driven)
     remarks = tuple(remark.in_file(options.side_path) for remark in side.remarks) if side else ()
     return replace(loaded, robot=with_cut_frames(robot) if robot.loops else robot, of_side_file=remarks)

@@ -36,12 +36,8 @@ class Locking:
     moving: tuple[str, ...] | None = None
 
 
-def checked_locking(
-    locked_joints: Mapping[str, float] | None, joints: Sequence[str] | None
-) -> Locking | None:
-    """Return the two arguments of `load_robot`, checked; None where they lock nothing."""
-    if not locked_joints and joints is None:
-        return None
+def checked_locking(locked_joints: Mapping[str, float] | None, joints: Sequence[str] | None) -> Locking:
+    """Return the two arguments of `load_robot`, checked."""
     if isinstance(joints, str):
         raise ArgumentError(
             "argument-type", argument="joints", expected="a sequence of names", given=f"the text {joints!r}"
@@ -98,14 +94,12 @@ def locked_positions(
 
 
 def locked_description(
-    description: UrdfDescription, locking: Locking | None, mimic: bool
+    description: UrdfDescription, locking: Locking, mimic: bool
 ) -> tuple[UrdfDescription, dict[str, float]]:
-    """Return a description in which joints are locked, if any, and where they stand.
+    """Return a description in which joints are locked, and where they stand.
 
     The description has no planar and floating joints. Without `mimic`, joints with <mimic> do not follow.
     """
-    if locking is None:
-        return description, {}
     followed = followed_joints(description.joints) if mimic else {}
     moving = [joint for joint in description.joints if joint.type != "fixed"]
     positions = locked_positions(
