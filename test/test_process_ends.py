@@ -63,7 +63,8 @@ def test_a_signal_while_it_compiles_a_large_robot(
     node, on_topic = case
     ros_environment["DYN_CACHE_DIR"] = str(tmp_path / "cache")
     file = tmp_path / "chain.urdf"
-    file.write_text(long_chain(16))
+    # It has to take longer than other nodes need to see this one.
+    file.write_text(long_chain(60))
     process = started(graph, node, *(() if on_topic else ("-p", f"description_file:={file}")))
     if on_topic:
         graph.describe(long_chain(16))

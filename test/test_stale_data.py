@@ -79,7 +79,7 @@ CASES = [(name, on_stale) for name in TORQUE_NODES for on_stale in reactions(nam
 @pytest.mark.promise("stale-timeout", "stale-diagnostics", "stale-feedforward", "stale-controller")
 @pytest.mark.promise("joint-states-none")
 @pytest.mark.parametrize(
-    ("name", "given"), [*((name, {}) for name in TORQUE_NODES), ("feedforward", {"rate": 1.0})]
+    ("name", "given"), [*((name, {}) for name in TORQUE_NODES), ("gravity", {"rate": 1.0})]
 )
 def test_by_default_data_is_stale_after_a_fifth_of_a_second(
     name: str, given: dict[str, float], make: Make
