@@ -208,6 +208,8 @@ def _value(data: bytes, at: int, kind: int, path: tuple[int, ...], leaves: list[
         if count == 15:
             count, at = _varint(data, at)
             leaves.append(Leaf("number", begin + 1, at, path))
+        if count > len(data) - at:  # each item takes a byte at least; a damaged count would take for ever
+            raise IndexError
         for k in range(count):
             at = at + 1 if of in (_TRUE, _FALSE) else _value(data, at, of, (*path, -k), leaves)
         return at
