@@ -9,6 +9,7 @@ format.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 from pathlib import Path
@@ -37,8 +38,10 @@ def main(name: str, seconds: str, seed: str, folder: str) -> None:
     def mutate(data: bytes, max_size: int, number: int) -> bytes:
         random = Random(number)
         if random.random() < 0.5:
-            return bytes(atheris.Mutate(data, max_size))
-        return target.damage(bytes(data), random)[:max_size]
+            # What was damaged before may be no file of this format any more.
+            with contextlib.suppress(Exception):
+                return target.damage(bytes(data), random)[:max_size]
+        return bytes(atheris.Mutate(data, max_size))
 
     Path(folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as begin:
