@@ -126,6 +126,13 @@ def rotation_about(axis: Vec3, angle: float) -> Mat3:
     )
 
 
+def displacement(axis: Vec3, position: float, along: bool) -> Transform:
+    """Displacement along a unit vector (m) or about it (rad)."""
+    if along:
+        return Transform(mat3.IDENTITY, vec3.scale(position, axis))
+    return Transform(rotation_about(axis, position), vec3.ZERO)
+
+
 def rpy_from_rotation(R: Mat3) -> tuple[float, float, float]:
     """Fixed-axis angles of URDF (rad) of a rotation; where the pitch is +-pi/2, the yaw is 0.
 

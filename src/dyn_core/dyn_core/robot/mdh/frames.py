@@ -39,10 +39,10 @@ from dyn_core.symbolic.transform import (
     Transform,
     apply,
     compose,
+    displacement,
     inverse,
     rot_x,
     rot_z,
-    rotation_about,
     rotation_from_rpy,
 )
 from dyn_core.symbolic.vec3 import Vec3
@@ -223,8 +223,8 @@ def joint_tree(description: UrdfDescription) -> JointTree:
         T_body_joint = compose(parent.T_joint_link, placement(joint.origin))
         child = link_by_name[joint.child]
         if joint.locked is not None:
-            T_body_child = compose(T_body_joint, _displacement(joint, joint.locked))
-            links.append(PlacedLink(child, parent.body, T_body_child))
+            T_joint_child = displacement(vec3.unit(joint.axis), joint.locked, joint.type == "prismatic")
+            links.append(PlacedLink(child, parent.body, compose(T_body_joint, T_joint_child)))
         elif joint.type == "fixed":
             links.append(PlacedLink(child, parent.body, T_body_joint))
         else:
@@ -232,14 +232,6 @@ def joint_tree(description: UrdfDescription) -> JointTree:
             links.append(PlacedLink(child, len(joints), IDENTITY))
         ahead.extend((next_joint, links[-1]) for next_joint in reversed(joints_of.get(child.name, [])))
     return JointTree(tuple(joints), tuple(links))
-
-
-def _displacement(joint: UrdfJoint, position: float) -> Transform:
-    """Return the displacement of the child of a simple joint at a position (rad or m)."""
-    axis = vec3.unit(joint.axis)
-    if joint.type == "prismatic":
-        return Transform(mat3.IDENTITY, vec3.scale(position, axis))
-    return Transform(rotation_about(axis, position), vec3.ZERO)
 
 
 # The line in space along each joint axis
