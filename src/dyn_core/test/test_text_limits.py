@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from growth_of_time import assert_nearly_linear
 from robots import ROBOTS
 
 import dyn_core
@@ -77,13 +77,14 @@ def test_time_grows_with_the_number_of_entries(name: str, tmp_path: Path) -> Non
     suffix, read = READERS[reader]
     path = tmp_path / f"many{suffix}"
 
-    def seconds(count: int) -> float:
+    def work(count: int) -> Callable[[], None]:
         path.write_text(text(count))
-        before = time.process_time()
-        with contextlib.suppress(dyn_core.DynError):
-            read(path)
-        return time.process_time() - before
+
+        def read_it() -> None:
+            with contextlib.suppress(dyn_core.DynError):
+                read(path)
+
+        return read_it
 
     most = next(n for n in range(40_000, 0, -800) if len(text(n)) < LONGEST[suffix][1])
-    seconds(most // 8)
-    assert seconds(most) < 24 * seconds(most // 8) + 0.05
+    assert_nearly_linear(work, most)
