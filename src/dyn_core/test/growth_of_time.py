@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of work whose size grows eightfold: linear work takes 8 times as long, quadratic 64 times."""
+"""Processor time of work whose size grows eightfold: linear work takes 8 times as long, quadratic 64."""
 
 from __future__ import annotations
 
