@@ -274,7 +274,7 @@ def test_in_a_paused_simulation_a_trajectory_stands_still(name: str, make: Make)
 def test_queues_of_joint_states_are_short(name: str, make: Make) -> None:
     profile = make(name)._heard["/joint_states"].qos_profile
     assert profile.history == HistoryPolicy.KEEP_LAST
-    assert profile.depth == (1 if name == "controller" else 10)
+    assert profile.depth == 10
 
 
 @pytest.mark.promise("stale-simulation")

@@ -8,24 +8,24 @@ from collections.abc import Iterator
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
-LATEST_SAMPLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""Subscriptions to measurements: the newest message only, from reliable and best-effort publishers."""
-
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-"""Commands: reliable, so that any subscription to them is compatible and the last one arrives; the newest
-message only."""
+"""Publishers of commands: reliable, so that any subscription to them is compatible and the last one arrives;
+the newest message only."""
 
-EACH_MESSAGE = QoSProfile(depth=5, reliability=ReliabilityPolicy.RELIABLE)
-"""Trajectories, payloads, parameters: each message counts."""
+_SEVERAL = 10
+"""Messages that a subscription keeps. With one, the publishers of a topic would replace messages of each other.
+Fast DDS never frees the memory of a message that finds no place because all others are newer."""
+
+EACH_MESSAGE = QoSProfile(depth=_SEVERAL, reliability=ReliabilityPolicy.RELIABLE)
+"""Trajectories, payloads, parameters, subscriptions to commands: each message counts."""
+
+EACH_SAMPLE = QoSProfile(depth=_SEVERAL, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Subscriptions to measurements and references, from reliable and best-effort publishers."""
 
 LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 """Descriptions and models: a late subscriber gets the last message."""
-
-EACH_SAMPLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""Subscriptions with several publishers for different subjects, reliable or best-effort."""
-
 
 _MOST = 200
 """Most messages that are taken at once: at 30 us each, this takes 6 ms."""

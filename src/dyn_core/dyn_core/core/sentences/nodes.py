@@ -119,6 +119,7 @@ SENTENCES = {
     "message-values-missing": "{message} has {names} names but {count} {quantities}: joint '{joint}' has none",
     "message-values-surplus": "{message} has {names} names but {count} values of {quantity}: give one for each name",
     "message-without-stamp": "{message} has no stamp",
+    "messages-too-fast": "messages on the topic {topic} come faster than they are handled: some are left out",
     "more-is-wrong": "there are more problems than shown here: see /diagnostics",
     "motion-forgotten": "joint states started again: the desired motion is discarded, and the robot is held until there is a new one",
     "motion-of-other-joints": "the desired motion was for other joints: it is discarded",

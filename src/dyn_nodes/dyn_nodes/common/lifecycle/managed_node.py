@@ -28,11 +28,13 @@ from rclpy.clock_type import ClockType
 from rclpy.executors import Executor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.service import Service
+from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 from dyn_core import DynError
 from dyn_nodes.common.data_checks import Notice, one_line
 from dyn_nodes.common.lifecycle.diagnostics import Failure
+from dyn_nodes.common.lifecycle.flood import GuardedCallback
 from dyn_nodes.common.lifecycle.service_thread import ServiceThread
 from dyn_nodes.common.parameters import declare
 
@@ -55,6 +57,8 @@ class ManagedNode(LifecycleNode):
 
     def __init__(self, name: str, **node_options: Any) -> None:
         """Declare `autostart`."""
+        self._polled: list[Subscription] = []
+        self._guarded: dict[Subscription, GuardedCallback] = {}
         super().__init__(name, **node_options)
         self._autostart: bool = declare(
             self, "autostart", True, "Configure and activate at start, without a lifecycle manager."
@@ -86,8 +90,38 @@ class ManagedNode(LifecycleNode):
             self.trigger_shutdown()
 
     def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **named: Any) -> Any:
-        """Subscribe; an exception in the callback does not end the process."""
-        return super().create_subscription(msg_type, topic, self.contained(callback), *args, **named)
+        """Subscribe; neither an exception in the callback nor a flood of messages ends the process."""
+        guarded = GuardedCallback(self, self.contained(callback))
+        subscription = super().create_subscription(msg_type, topic, guarded, *args, **named)
+        guarded.watch(subscription)
+        self._guarded[subscription] = guarded
+        return subscription
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """Close a subscription."""
+        guarded = self._guarded.pop(subscription, None)
+        if guarded is not None:
+            guarded.end()
+        destroyed: bool = super().destroy_subscription(subscription)
+        return destroyed
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """The subscriptions that executors wait for."""
+        yield from (one for one in super().subscriptions if one not in self._polled)
+
+    def set_polled(self, subscription: Subscription, polled: bool) -> None:
+        """Keep a subscription from executors, since something else takes its messages, or give it back."""
+        if polled:
+            self._polled.append(subscription)
+        else:
+            self._polled.remove(subscription)
+        if self.executor is not None:
+            self.executor.wake()
+
+    def tell_flood(self, topic: str) -> None:
+        """Log that messages of a topic come faster than they are handled."""
+        self.get_logger().warning(str(Notice("messages-too-fast", topic=topic)))
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **named: Any) -> Any:
         """Create a timer; an exception in the callback does not end the process."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic
 
@@ -44,7 +44,6 @@ class RobotNode(ManagedNode, Generic[Prepared]):
 
     def __init__(self, name: str, **node_options: Any) -> None:
         """Declare the parameters that select the robot."""
-        self._polled: list[Subscription] = []
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **node_options)
         self._source = RobotSource(self)
         self._running: Prepared | None = None
@@ -182,18 +181,13 @@ class RobotNode(ManagedNode, Generic[Prepared]):
     def polled_subscription(self, kind: type, topic: str, profile: QoSProfile) -> PolledSubscription:
         """Return a subscription to serialized messages that the node polls, until `close_all`."""
         subscription = self.create_subscription(kind, topic, _no_op, profile, raw=True)
-        self._polled.append(subscription)
+        self.set_polled(subscription, True)
         self._opened.append(partial(self._close_polled, subscription))
         return PolledSubscription(subscription)
 
     def _close_polled(self, subscription: Subscription) -> None:
-        self._polled.remove(subscription)
+        self.set_polled(subscription, False)
         self.destroy_subscription(subscription)
-
-    @property
-    def subscriptions(self) -> Iterator[Subscription]:
-        """The subscriptions that executors wait for."""
-        yield from (one for one in super().subscriptions if one not in self._polled)
 
     def publisher(self, kind: type, topic: str, profile: QoSProfile) -> Publisher:
         """Return a publisher that publishes in any state of the life cycle, until `close_all`."""
@@ -221,6 +215,13 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         refusal = Refusal(topic, problem)
         self._complaints.say(refusal, (topic, cause_key(problem)))
         self._diagnostics.count(what, refusal)
+
+    def tell_flood(self, topic: str) -> None:
+        """Log that messages of a topic come faster than they are handled, with a limited rate; count it."""
+        flood = Notice("messages-too-fast", topic=topic)
+        self._complaints.say(flood, (topic, cause_key(flood)))
+        if self._has_diagnostics:
+            self._diagnostics.count("floods", flood)
 
     def drop(self, problem: Notice) -> None:
         """Log what is dropped with a limited rate, and count it on /diagnostics."""

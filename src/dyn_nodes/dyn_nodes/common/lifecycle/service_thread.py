@@ -18,6 +18,8 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.service import Service
 
+from dyn_nodes.common.lifecycle.flood import Backlog
+
 FOR_EVER_S = 3600.0
 """Without a limit, the events executor of rclpy 7.1.6 never returns from waiting."""
 ERRORS_IN_A_ROW = 10
@@ -56,11 +58,12 @@ class _ServicesOf:
 
     def __init__(self, services: Callable[[], list[Service]]) -> None:
         self._services = services
+        self.paused = False
 
     @property
     def services(self) -> list[Service]:
-        """The present services."""
-        return self._services()
+        """The present services, or none during a pause."""
+        return [] if self.paused else self._services()
 
 
 class ServiceThread:
@@ -72,11 +75,12 @@ class ServiceThread:
         """Serve `services` of a node; its executor calls `failed` with errors of the client library."""
         self._node = node
         self._failed = failed
-        self._view = cast(Node, _ServicesOf(services))
+        self._view = _ServicesOf(services)
         self._done = Event()
         self._ended = Event()
         self._executor = make_executor(node.context)
-        self._executor.add_node(self._view)
+        self._backlog = Backlog(lambda: self._executor, self._forget)
+        self._executor.add_node(cast(Node, self._view))
         self._thread = Thread(target=self._run, daemon=True, name=f"services of {node.get_name()}")
         self._thread.start()
 
@@ -90,7 +94,7 @@ class ServiceThread:
         self._executor.create_task(nothing)
         self._done.set()
         self._thread.join()
-        self._executor.remove_node(self._view)
+        self._executor.remove_node(cast(Node, self._view))
         self._executor.shutdown()
 
     @property
@@ -120,9 +124,19 @@ class ServiceThread:
             executor.create_task(act)
         return executor is not None
 
+    def _forget(self) -> None:
+        """Forget the events of requests: the middleware tells the executor again of those that are there."""
+        self._pause(True)
+        self._executor.create_task(self._pause, False)
+
+    def _pause(self, paused: bool) -> None:
+        self._view.paused = paused
+        self._executor.wake()
+
     def _run(self) -> None:
         errors = 0
         while not self._ended.is_set() and self._node.context.ok():
+            self._backlog.call()
             try:
                 self._executor.spin_once(timeout_sec=FOR_EVER_S)
                 errors = 0
