@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+from dyn_core.algorithms.loops.block_solver import Block, Orthogonal, Pair, factorised
 from dyn_core.algorithms.loops.constraints import acceleration_terms, on_independent, opening, rate_rows
 from dyn_core.algorithms.loops.loop_structure import LinearPassive, Structure
-from dyn_core.algorithms.loops.redundancy import Block, Orthogonal, Pair, factorised
 from dyn_core.robot.joint_coupling import joint_positions, joint_rates, times
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.scalar import Scalar, Scalars, is_zero
