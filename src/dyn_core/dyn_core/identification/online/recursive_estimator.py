@@ -27,7 +27,7 @@ from dyn_core.identification.estimators.least_squares import Factors, Solution, 
 from dyn_core.identification.friction.friction_model import STANDARD, FrictionModel
 from dyn_core.identification.regressor.base_columns import BaseColumns
 from dyn_core.identification.regressor.momentum_energy import momenta
-from dyn_core.robot.mdh_table import PER_JOINT
+from dyn_core.robot.dynamic_parameters import PER_JOINT
 
 USUAL_CUTOFF = 10.0  # cutoff of the filter (Hz), unless another is given
 _SETTLING = 10.0  # time constants after which the filter has settled

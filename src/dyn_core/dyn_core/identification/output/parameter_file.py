@@ -31,8 +31,8 @@ from dyn_core.identification.output.parameter_set import (
 )
 from dyn_core.identification.regressor.base_columns import MotorCoupling
 from dyn_core.logs.conditioning.signals import Protocol
+from dyn_core.robot.dynamic_parameters import PER_JOINT
 from dyn_core.robot.joints import Joint
-from dyn_core.robot.mdh_table import PER_JOINT
 from dyn_core.robot.robot import Robot
 from dyn_core.robot.yaml_text import Node, Scalar, entries, items, not_negative, number, parse_yaml, place_in
 from dyn_core.robot.yaml_text import name as yaml_name
