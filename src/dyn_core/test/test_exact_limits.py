@@ -26,9 +26,9 @@ from dyn_core.logs.log import Unit
 from dyn_core.logs.readers.matlab import LARGEST, _count
 from dyn_core.logs.repair.column_anomalies import unwrapped
 from dyn_core.logs.repair.time_stamps import MOST_BACK, _forwards
-from dyn_core.robot.dynamic_parameters import length_text
 from dyn_core.robot.joint_coupling import range_of_leader
 from dyn_core.robot.joints import Mimic
+from dyn_core.robot.mdh_table import length_text
 from dyn_core.robot.side_file.conversion import _SAME, _near
 from dyn_core.simulation.integrators.integration_step import _solution
 

@@ -30,9 +30,9 @@ from dyn_core.algorithms.loops.loop_structure import (
 from dyn_core.algorithms.loops.redundancy import Redundancy, axes_of_loop, redundancy
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
-from dyn_core.robot.dynamic_parameters import angle_text, length_text
 from dyn_core.robot.joint_coupling import joint_positions
 from dyn_core.robot.joints import LoopType, Sigma
+from dyn_core.robot.mdh_table import angle_text, length_text
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.scalar import wrapped
 

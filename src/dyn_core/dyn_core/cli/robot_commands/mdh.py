@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from dyn_core.cli.console import Output
 from dyn_core.cli.options import Command, described_robot
-from dyn_core.robot.dynamic_parameters import FIXED, SIGMA
+from dyn_core.robot.mdh_table import FIXED, SIGMA
 from dyn_core.robot.moving_base import declared_base
 from dyn_core.robot.robot import Robot
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Place
-from dyn_core.robot.dynamic_parameters import FIXED
 from dyn_core.robot.joints import (
     Friction,
     Joint,
@@ -31,6 +30,7 @@ from dyn_core.robot.joints import (
 )
 from dyn_core.robot.links import InertialParameters, LinkFrame, in_frame, merge
 from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
+from dyn_core.robot.mdh_table import FIXED
 from dyn_core.robot.par.reader import ParFrame, ParLink, ParRobot, ParVariable
 from dyn_core.robot.robot import Robot, Snapped
 from dyn_core.robot.urdf.conversion import Followed, Snap, snapped_angles
