@@ -102,7 +102,7 @@ Rows = Sequence[Mapping[int, Scalar]]
 
 
 @dataclass(frozen=True)
-class Pair:
+class BlockInverse:
     """Inverse of a block of one or two unknowns, by rows."""
 
     inverse: tuple[tuple[Scalar, ...], ...]
@@ -117,7 +117,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Orthogonal:
+class OrthogonalFactors:
     """Factors of a block ``A = V R``: orthogonal columns V, and R with ones on its diagonal."""
 
     V: tuple[tuple[Scalar, ...], ...]  # the columns of V
@@ -149,19 +149,19 @@ class Orthogonal:
         return y
 
 
-def factorised(rows: Rows, block: Block, columns: Sequence[int]) -> Pair | Orthogonal:
+def factorised(rows: Rows, block: Block, columns: Sequence[int]) -> BlockInverse | OrthogonalFactors:
     """Return the factors of a block of equations, given as entries by joint, for some joints."""
     A = [[rows[row].get(j, 0.0) for j in columns] for row in block.rows]
     if len(block.rows) == 1:
-        return Pair(((reciprocal(A[0][0]),),))
+        return BlockInverse(((reciprocal(A[0][0]),),))
     if len(block.rows) == len(columns) == 2:
         (a, b), (c, d) = A
         scale = reciprocal(a * d - b * c)
-        return Pair(((d * scale, -b * scale), (-c * scale, a * scale)))
+        return BlockInverse(((d * scale, -b * scale), (-c * scale, a * scale)))
     return _orthogonal([tuple(column) for column in zip(*A, strict=True)])
 
 
-def _orthogonal(columns: Sequence[tuple[Scalar, ...]]) -> Orthogonal:
+def _orthogonal(columns: Sequence[tuple[Scalar, ...]]) -> OrthogonalFactors:
     left = list(columns)
     R, scales = [], []
     for k, v in enumerate(left):  # later columns change on the way
@@ -173,4 +173,4 @@ def _orthogonal(columns: Sequence[tuple[Scalar, ...]]) -> Orthogonal:
             row.append(part)
         R.append(tuple(row))
         scales.append(scale)
-    return Orthogonal(tuple(left), tuple(R), tuple(scales))
+    return OrthogonalFactors(tuple(left), tuple(R), tuple(scales))
