@@ -23,7 +23,8 @@ from dyn_core.control.laws.inverse_dynamics_control import Terms
 from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_nodes.common.decoding import MOST_POINTS
-from dyn_nodes.common.messages.joint_reader import JointReader, check_age
+from dyn_nodes.common.messages.joint_reader import JointReader
+from dyn_nodes.common.messages.message_stamps import check_age
 from dyn_nodes.common.messages.motion_message import (
     controller_motion,
     measured_motion,

@@ -14,8 +14,8 @@ from rclpy.time import Time
 from refusals import refused
 
 from dyn_nodes.common.clocks import CATCH_UP_S, ClockWatch, NodeTime, RateSchedule, simultaneous_times
-from dyn_nodes.common.messages.joint_reader import Stamps
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
+from dyn_nodes.common.messages.message_stamps import Stamps
 from dyn_nodes.identification.motion_run import DelayedSample
 from dyn_nodes.simulation.time_stepping import MAX_LAG_S, Pacing
 

@@ -48,8 +48,8 @@ from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Recipe
 from dyn_nodes.common.lifecycle.worker import Beside
-from dyn_nodes.common.messages.joint_reader import check_age, nanoseconds_of, time_message
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes
+from dyn_nodes.common.messages.message_stamps import check_age, nanoseconds_of, time_message
 from dyn_nodes.common.messages.motion_message import check_passive, measured_motion, points_of, read_motion
 from dyn_nodes.governor.governed_robot import GovernedRobot, governed_robot, with_points
 from dyn_nodes.governor.parameters import declared_governor

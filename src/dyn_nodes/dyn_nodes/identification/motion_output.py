@@ -16,7 +16,7 @@ from dyn_msgs.msg import JointReference
 from dyn_nodes.common import qos
 from dyn_nodes.common.decoding import MOST_POINTS
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.messages.joint_reader import Stamps
+from dyn_nodes.common.messages.message_stamps import Stamps
 from dyn_nodes.common.messages.motion_message import doubles, duration_message
 from dyn_nodes.identification.parameters import OutputKind
 

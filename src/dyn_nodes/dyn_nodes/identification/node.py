@@ -43,8 +43,8 @@ from dyn_nodes.common.lifecycle.managed_node import sleeping_timer
 from dyn_nodes.common.lifecycle.process import run, spin_once
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
-from dyn_nodes.common.messages.joint_reader import Stamps
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, JointStates
+from dyn_nodes.common.messages.message_stamps import Stamps
 from dyn_nodes.identification.goal_sessions import IdentifySession, RunSession
 from dyn_nodes.identification.motion_output import MotionOutput
 from dyn_nodes.identification.motion_run import DelayedSample

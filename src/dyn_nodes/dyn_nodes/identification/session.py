@@ -25,8 +25,9 @@ from dyn_nodes.common.data_checks import Notice, Problem
 from dyn_nodes.common.lifecycle.computation_job import Done, Job
 from dyn_nodes.common.lifecycle.deferred_response import Goal, Outcome
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, compiled, refuse_moving_base
-from dyn_nodes.common.messages.joint_reader import JointReader, Stamps
+from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
+from dyn_nodes.common.messages.message_stamps import Stamps
 from dyn_nodes.identification.computation_requests import Stage
 from dyn_nodes.identification.motion_output import MotionOutput
 from dyn_nodes.identification.motion_run import MotionRun, Phase

@@ -39,7 +39,7 @@ from dyn_nodes.common.lifecycle.diagnostics import Failure, Notices
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Recipe, refuse_moving_base
-from dyn_nodes.common.messages.joint_reader import time_message
+from dyn_nodes.common.messages.message_stamps import time_message
 from dyn_nodes.common.torques.effort_messages import CommandOrder
 from dyn_nodes.simulation.interface import SimulationInputs, SimulationServices
 from dyn_nodes.simulation.parameters import SimulationParameters, declared_simulation

@@ -30,8 +30,9 @@ from dyn_nodes.common.decoding import decoded, is_stop
 from dyn_nodes.common.lifecycle.diagnostics import Failure
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.worker import Beside
-from dyn_nodes.common.messages.joint_reader import CLOCK_SET, JointReader, check_age, nanoseconds_of
+from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, Stamp
+from dyn_nodes.common.messages.message_stamps import CLOCK_SET, check_age, nanoseconds_of
 from dyn_nodes.common.messages.motion_message import measured_motion, points_of
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.output_stage import Output, OutputStage
