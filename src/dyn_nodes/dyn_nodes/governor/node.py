@@ -49,7 +49,7 @@ from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Recipe
 from dyn_nodes.common.lifecycle.worker import Beside
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes
-from dyn_nodes.common.messages.message_stamps import check_age, nanoseconds_of, time_message
+from dyn_nodes.common.messages.message_stamps import check_stamp, nanoseconds_of, time_message
 from dyn_nodes.common.messages.motion_message import check_passive, measured_motion, points_of, read_motion
 from dyn_nodes.governor.governed_robot import GovernedRobot, governed_robot, with_points
 from dyn_nodes.governor.parameters import declared_governor
@@ -149,7 +149,7 @@ class Governor(RobotNode[GovernedRobot]):
         try:
             message = self._joint_states.read(raw)
             if using.state_reader.concerns(message.name):
-                self._check_age("joint state", nanoseconds_of(message.stamp))
+                self._check_stamp("joint state", nanoseconds_of(message.stamp))
                 using.measured = measured_motion(message, using.state_reader, velocities=False).q
         except Rejection as problem:
             self.refuse("joint states refused", "joint_states", problem)
@@ -233,7 +233,7 @@ class Governor(RobotNode[GovernedRobot]):
         try:
             message = self._reference_bytes.read(raw)
             stamp_ns = nanoseconds_of(message.stamp)
-            self._check_age("reference", stamp_ns)
+            self._check_stamp("reference", stamp_ns)
             self._check_order(using, stamp_ns)
             in_order = True
             given = read_motion(message, using.reference_reader)
@@ -327,8 +327,8 @@ class Governor(RobotNode[GovernedRobot]):
         self._complaints.say(change, what)
         self.count(what, change)
 
-    def _check_age(self, what: str, stamp_ns: int) -> None:
-        check_age(what, stamp_ns, self._time.nanoseconds(), self._settings.max_age)
+    def _check_stamp(self, what: str, stamp_ns: int) -> None:
+        check_stamp(what, stamp_ns, self._time.nanoseconds(), self._settings.max_age)
 
     def _seconds(self, nanoseconds: int) -> float:
         """Return a time (s) since the first one: a float since 1970 would have a resolution of 0.2 us."""

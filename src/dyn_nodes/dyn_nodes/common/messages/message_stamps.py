@@ -18,7 +18,7 @@ _ANOTHER_CLOCK_S = 1e8
 """Stamps that differ by this much from the present, some years, come from another clock."""
 
 
-def check_age(what: str, stamp_ns: int, now_ns: int, max_age_s: float) -> None:
+def check_stamp(what: str, stamp_ns: int, now_ns: int, max_age_s: float) -> None:
     """Refuse data whose stamp differs by more than `max_age_s` from the present (ns, on one clock)."""
     age_s = 1e-9 * (now_ns - stamp_ns)
     if not stamp_ns:
@@ -51,7 +51,7 @@ def time_message(nanoseconds: int) -> Time:
     return Time(sec=seconds, nanosec=rest)
 
 
-class Stamps:
+class StampClock:
     """Times in seconds relative to an epoch that keeps them exact as floats."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Stamps:
         """Return the time of a stamp (s); Rejection where it is too far from the present."""
         self.check_clock()
         stamp_ns = nanoseconds_of(stamp)
-        check_age(what, stamp_ns, self._time.nanoseconds(), self._max_age)
+        check_stamp(what, stamp_ns, self._time.nanoseconds(), self._max_age)
         return 1e-9 * (stamp_ns - self._epoch)
 
     def past(self, stamp: Time | Stamp) -> float:
