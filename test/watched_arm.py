@@ -43,7 +43,7 @@ class WatchedArm:
         loose: the node.
         mode: `mode` of feedforward, or "controller".
         q: where the robot is (rad or m), (3,).
-        stream: answers the position and velocity of references at a time (s), while they are sent.
+        stream: returns the position and velocity of references at a time (s), while they are sent.
         fed: torques of the feedforward that are sent to a controller (N m or N), (3,); None where not.
         known: whether the robot in use is the one that Pinocchio has.
     """

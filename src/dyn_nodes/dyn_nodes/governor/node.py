@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `governor`: changes references from a planner or teleoperation to motions that the actuators can make.
 
-What is feasible goes on untouched; the rest is slowed down on its path. Each time it says which joint asked
-for too much, when, and by how much.
+Feasible motions pass unchanged; others are slowed down on their path. The node reports each change: which
+joint would have exceeded its limit, when, and by how much.
 
 Subscribes:
-    ~/joint_trajectory (trajectory_msgs/JointTrajectory): wished motion; an empty one stops.
-    ~/reference (dyn_msgs/JointReference): wished motion at one instant, as a stream.
+    ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
+    ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
     joint_states (sensor_msgs/JointState): measured positions, from which trajectories begin.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
 Publishes:
     ~/feasible_trajectory (trajectory_msgs/JointTrajectory), ~/feasible_reference (dyn_msgs/JointReference):
         the same, feasible, for a controller.
-    ~/interventions (dyn_msgs/Intervention): what was changed, and because of which joint.
+    ~/interventions (dyn_msgs/Intervention): what was changed, and the joint that is the reason.
     /diagnostics (diagnostic_msgs/DiagnosticArray): the same in words and counts.
 """
 
@@ -127,7 +127,7 @@ class Governor(RobotNode[GovernedRobot]):
 
     @property
     def recipe(self) -> Recipe:
-        """What makes the parts for a robot."""
+        """Function that makes the parts for a robot."""
         return partial(governed_robot, self._settings)
 
     def prepare(self, described: DescribedRobot) -> GovernedRobot:
@@ -165,11 +165,11 @@ class Governor(RobotNode[GovernedRobot]):
         t = self._seconds(now_ns)
         referred = self._steady() - self._came_at <= self._settings.timeout
         begin = using.beginning(t, referred=referred)
-        # The longest of few points takes seconds.
+        # A check takes seconds for the longest trajectory, also if that has few points.
         self._trajectory_checks.ask(_Wish(using, raw, now_ns, t, *begin), is_short=False)
 
     def _stop(self, using: GovernedRobot, raw: bytes) -> None:
-        """Pass a trajectory without points on."""
+        """Pass on a trajectory without points, which stops the motion."""
         try:
             decoded(JointTrajectory, raw, "~/joint_trajectory")
         except Rejection as problem:
