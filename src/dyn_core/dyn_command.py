@@ -2,7 +2,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """Where the program ``dyn`` begins: signals end it quietly, also while everything else is imported.
 
-It is outside of the package, for whatever is inside is imported after the package itself.
+It is outside of the package, because importing a module of the package imports the package first.
 """
 
 import os

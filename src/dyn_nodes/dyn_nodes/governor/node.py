@@ -59,7 +59,7 @@ _QUIET_PERIODS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Wish:
+class _TrajectoryCheck:
     """A trajectory to make feasible, with the motion from which it begins."""
 
     using: GovernedRobot
@@ -97,7 +97,7 @@ class Governor(RobotNode[GovernedRobot]):
         self._references = publisher(JointReference, "~/feasible_reference", qos.COMMAND)
         self._interventions = publisher(Intervention, "~/interventions", qos.EACH_MESSAGE)
         self.open_diagnostics()
-        self._trajectory_checks: Beside[_Wish, tuple[Governed, bytes | None]] = Beside(
+        self._trajectory_checks: Beside[_TrajectoryCheck, tuple[Governed, bytes | None]] = Beside(
             self, self._check_trajectory, self._on_checked
         )
         self.open_robot()
@@ -166,7 +166,7 @@ class Governor(RobotNode[GovernedRobot]):
         referred = self._steady() - self._came_at <= self._settings.timeout
         begin = using.beginning(t, referred=referred)
         # A check takes seconds for the longest trajectory, also if that has few points.
-        self._trajectory_checks.ask(_Wish(using, raw, now_ns, t, *begin), is_short=False)
+        self._trajectory_checks.ask(_TrajectoryCheck(using, raw, now_ns, t, *begin), is_short=False)
 
     def _stop(self, using: GovernedRobot, raw: bytes) -> None:
         """Pass on a trajectory without points, which stops the motion."""
@@ -184,14 +184,14 @@ class Governor(RobotNode[GovernedRobot]):
         self._interventions.publish(_refusal_message(problem, stamp))
         self.refuse("trajectories refused", "~/joint_trajectory", problem)
 
-    def _check_trajectory(self, wish: _Wish) -> tuple[Governed, bytes | None]:
+    def _check_trajectory(self, check: _TrajectoryCheck) -> tuple[Governed, bytes | None]:
         """Return a feasible trajectory, in a thread, and its message, None where it is unchanged."""
-        using = wish.using
-        message = decoded(JointTrajectory, wish.raw, "~/joint_trajectory")
+        using = check.using
+        message = decoded(JointTrajectory, check.raw, "~/joint_trajectory")
         points = points_of(message, using.robot, using.agreement, using.ranges)
         stamp_ns = nanoseconds_of(message.header.stamp)
         stamp = self._seconds(stamp_ns) if stamp_ns else None
-        governed = using.trajectories.governed(points, wish.t, stamp, wish.start, wish.running)
+        governed = using.trajectories.governed(points, check.t, stamp, check.start, check.running)
         if governed.failures and self._settings.on_infeasible == "refuse":
             first = governed.failures[0]
             raise DynError("trajectory-infeasible", joint=first.excess.joint, violation=first)
@@ -199,14 +199,16 @@ class Governor(RobotNode[GovernedRobot]):
             return governed, None
         return governed, serialize_message(with_points(message, using.robot.coordinate_names, governed))
 
-    def _on_checked(self, wish: _Wish, checked: tuple[Governed, bytes | None] | Exception) -> None:
+    def _on_checked(
+        self, check: _TrajectoryCheck, checked: tuple[Governed, bytes | None] | Exception
+    ) -> None:
         using = self.active
         if using is None:
             return
-        if using is not wish.using:
-            self._on_trajectory(wish.raw)
+        if using is not check.using:
+            self._on_trajectory(check.raw)
             return
-        stamp = stamp_of(wish.raw)
+        stamp = stamp_of(check.raw)
         try:
             if isinstance(checked, Exception):
                 raise checked
@@ -218,11 +220,11 @@ class Governor(RobotNode[GovernedRobot]):
         using.references.reset()
         self._scaling = governed.factor
         if changed is None:
-            self._pass("trajectories", self._trajectories, wish.raw)
+            self._pass("trajectories", self._trajectories, check.raw)
             return
         self._trajectories.publish(changed)
         change = _trajectory_change(governed)
-        told = _trajectory_message(governed, change, time_message(nanoseconds_of(stamp) or wish.now_ns))
+        told = _trajectory_message(governed, change, time_message(nanoseconds_of(stamp) or check.now_ns))
         self._intervene("trajectories changed", change, told)
 
     def _on_reference(self, raw: bytes) -> None:

@@ -213,8 +213,8 @@ class _Load:
 class Reload(Generic[Prepared]):
     """Loads robots from the topic robot_description and from requests.
 
-    Another process traces and compiles a robot. A thread then does what is left, which is little: with the
-    results of the process, it runs the same code. A newer description ends a process at once.
+    Another process traces and compiles a robot. A thread then runs the same code with the results of
+    the process, which takes little time. A newer description ends a process at once.
 
     `problem` is why the last description of the topic is not in use; None where it is.
     """
