@@ -12,7 +12,7 @@ from types import FrameType
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL = 128
-"""What shells add to the number of a signal in the exit code of what it ended."""
+"""Number that shells add to a signal in the exit code of a program that it ended."""
 
 
 def main() -> int:

@@ -193,7 +193,7 @@ class Identification(RobotNode[KnownRobot]):
 
     @property
     def recipe(self) -> Callable[[DescribedRobot], KnownRobot]:
-        """What compiles the dynamics of a robot."""
+        """Function that compiles the dynamics of a robot."""
         file, side_file = (str(self.get_parameter(name).value) for name in ("description_file", "side_file"))
         return partial(known_robot, description_file=file, side_file=side_file, settings=self._settings)
 

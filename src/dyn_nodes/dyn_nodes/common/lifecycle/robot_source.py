@@ -178,7 +178,7 @@ class Loaded(NamedTuple, Generic[Prepared]):
 
 
 class _Answer(NamedTuple):
-    """What the process that loads a robot hands over."""
+    """Result of the process that loads a robot."""
 
     described: DescribedRobot
     results: list[bytes]  # results of slow work, each pickled; together they would stop the other threads
