@@ -165,7 +165,7 @@ class OutputStage:
         return self._output(watch, terms, *self._limited(terms), now)
 
     def last(self, terms: Terms) -> Output:
-        """Return the last torques, which are sent at once and in any state of the data."""
+        """Return the last torques to send, at once, whatever the state of the data is."""
         torques, excess = self._limited(terms)
         status = JointTorques.STATUS_ZERO if terms is self.zero else JointTorques.STATUS_HELD
         return Output(terms, clipped(self._fade.toward("last", 1.0, torques), self.limits), status, excess)
