@@ -185,7 +185,7 @@ def _joined(records: Sequence[tuple[int, bytes]]) -> bytes:
 
 
 def _damaged_records(records: list[tuple[int, bytes]], random: Random) -> bytes:
-    """Return records of which one is damaged, missing, repeated, of another kind, or of another length."""
+    """Return records, one of them damaged, missing, repeated, of another kind, or of another length."""
     k, way = random.randrange(len(records)), random.random()
     kind, content = records[k]
     if way < 0.5:

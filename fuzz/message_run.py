@@ -83,7 +83,7 @@ class Outcome:
     slowest: tuple[float, str] = (0.0, "")
     cases: set[str] = field(default_factory=set)
     costly: dict[int, str] = field(default_factory=dict)
-    """By number, messages with an event after them of which one takes more than `PERIODS`."""
+    """By number, the messages with an event after them where one takes more than `PERIODS`."""
 
     def add(self, other: Outcome, label: str) -> None:
         """Take what was seen in a sequence, which `label` replays."""

@@ -88,7 +88,7 @@ def stamp_at(t: float) -> Time:
 
 
 @dataclass
-class FakeStamps:
+class FakeStampClock:
     """The clock of the node."""
 
     bench: Bench
@@ -120,7 +120,7 @@ class Bench:
         self.wanted: list[Motion] = []
         self._around = SessionContext(
             settings(directory, RunSettings(**run)),
-            FakeStamps(self),  # type: ignore[arg-type]
+            FakeStampClock(self),  # type: ignore[arg-type]
             self,  # type: ignore[arg-type]
             lambda: self.now,
             self.present,
@@ -134,12 +134,12 @@ class Bench:
     def check(self, _: TrajectoryPoints | None = None) -> None:
         pass
 
-    def send(self, points: TrajectoryPoints, begin: float) -> None:
+    def send_trajectory(self, points: TrajectoryPoints, begin: float) -> None:
         self.sent += 1
         if self._whole:
             self._plan = replaced(self._plan, points, self.t, begin)
 
-    def refer(self, _: tuple[str, ...], motion: Motion, t: float) -> None:
+    def send_reference(self, _: tuple[str, ...], motion: Motion, t: float) -> None:
         assert t == self.t
         if not self._whole:
             self._reference = motion
@@ -220,7 +220,7 @@ class Bench:
         elif "silence" not in self.faults and session.is_moving:
             session.measure(self._sample())
         if not self._count % REFER_EVERY and not self.goal.ends:
-            session.refer()
+            session.send_reference()
         if not self._count % LOOK_EVERY and not self.goal.ends:
             session.look()
 

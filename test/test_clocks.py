@@ -12,8 +12,7 @@ from builtin_interfaces.msg import Time
 from loose_node import LooseNode, loose_node
 from message_makers import joint_state, later
 from robot_files import ROBOTS
-from test_sequences import states_for
-from torque_steps import Q
+from torque_steps import Q, states_for
 
 from dyn_core.control.watchdog import Status
 from dyn_msgs.msg import JointTorques

@@ -2,7 +2,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """Where the program ``dyn`` begins: signals end it quietly, also while everything else is imported.
 
-It is outside of the package, for whatever is inside is imported after the package itself.
+It is outside of the package, because importing a module of the package imports the package first.
 """
 
 import os
@@ -12,7 +12,7 @@ from types import FrameType
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL = 128
-"""What shells add to the number of a signal in the exit code of what it ended."""
+"""Number that shells add to a signal in the exit code of a program that it ended."""
 
 
 def main() -> int:

@@ -34,9 +34,9 @@ from dyn_core.codegen.traced_program import Program
 from dyn_core.model.fixed_base.dynamics_programs import kinds, traced, with_terms
 from dyn_core.model.fixed_base.link_functions import OF_LINKS
 from dyn_core.model.tunable_parameters import runnables
+from dyn_core.robot.dynamic_parameters import INERTIAL, PER_JOINT
 from dyn_core.robot.joint_coupling import coordinate_torques, joint_positions
 from dyn_core.robot.mdh.direct_geometry import lineage, link_placements
-from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT
 
 AGREES = 1e-9
 """Largest allowed error against Pinocchio."""

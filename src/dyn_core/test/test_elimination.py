@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from dyn_core.algorithms.loops.block_solver import Block, block_triangular, factorised
 from dyn_core.algorithms.loops.continuation import ADVANCE, TANGENT, Scales, follow, newton
-from dyn_core.algorithms.loops.redundancy import Block, block_triangular, factorised
 from dyn_core.codegen.python_backend import PythonFunction, python_source
 from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.symbolic.elimination import determinant, inverse, solved

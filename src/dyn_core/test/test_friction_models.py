@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -44,6 +44,11 @@ def test_terms_agree_with_their_formulas() -> None:
     assert ALL.without("stribeck").having("stribeck", 0.2) == ALL
     assert (ALL.loaded, FrictionModel().loaded) == (True, False)
     assert ALL.names(3)[:3] == ("Fv3", "Fs3", "Fo3")
+
+
+def test_each_velocity_is_a_field_and_described() -> None:
+    assert ["terms", *friction_model.VELOCITIES] == [field.name for field in fields(FrictionModel)]
+    assert ALL.description.endswith("sign smoothed over 0.1, Stribeck velocity 0.2, saturating at 0.3")
 
 
 def test_sharp_signs_are_zero_at_rest() -> None:

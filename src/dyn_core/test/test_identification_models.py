@@ -28,7 +28,7 @@ from dyn_core.identification.regressor import momentum_energy
 from dyn_core.identification.regressor.base_columns import MotorCoupling, base_columns
 from dyn_core.identification.regressor.momentum_energy import energy_program, filtered_program
 from dyn_core.model.tunable_parameters import runnables
-from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT
+from dyn_core.robot.dynamic_parameters import INERTIAL, PER_JOINT
 
 EACH_ROBOT = pytest.mark.parametrize("path", sorted(ROBOTS.glob("*.urdf")), ids=lambda path: path.stem)
 EACH_ARM = pytest.mark.parametrize("axes", [SIX, SEVEN], ids=["six", "seven"])

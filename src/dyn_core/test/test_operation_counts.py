@@ -12,8 +12,8 @@ from robots import example
 
 from dyn_core.algorithms.dynamics import direct_dynamics as direct
 from dyn_core.algorithms.dynamics.newton_euler import inertia_matrix, inverse_dynamics
+from dyn_core.robot.dynamic_parameters import parametrised
 from dyn_core.robot.joints import Sigma
-from dyn_core.robot.mdh_table import parametrised
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.expression_graph import Graph, operation_counts
 from dyn_core.symbolic.vec3 import Vec3

@@ -16,9 +16,9 @@ import dyn_core
 from dyn_core.algorithms.parallel import parallel_base_parameters as grouping
 from dyn_core.algorithms.parallel.parallel_robot import ParallelRobot
 from dyn_core.algorithms.parallel.parallel_structure import parallel_robot
+from dyn_core.robot.dynamic_parameters import INERTIAL
 from dyn_core.robot.links import InertialParameters, in_frame
 from dyn_core.robot.mdh.direct_geometry import body_placements
-from dyn_core.robot.mdh_table import INERTIAL
 from dyn_core.symbolic.transform import compose, inverse
 
 # Of the three bodies of a leg: Khalil-Guegan 2004, tables III and II

@@ -23,7 +23,8 @@ from dyn_core.control.laws.inverse_dynamics_control import Terms
 from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_nodes.common.decoding import MOST_POINTS
-from dyn_nodes.common.messages.joint_reader import JointReader, check_age
+from dyn_nodes.common.messages.joint_reader import JointReader
+from dyn_nodes.common.messages.message_stamps import check_stamp
 from dyn_nodes.common.messages.motion_message import (
     controller_motion,
     measured_motion,
@@ -170,10 +171,10 @@ NOW = 1_700_000_000 * 10**9
 )
 def test_ages(stamp: int, now: int, code: str) -> None:
     for near in (-100_000_000, 0, 100_000_000):
-        check_age("reference", NOW + near, NOW, 0.1)
+        check_stamp("reference", NOW + near, NOW, 0.1)
     age = {"age": 1e-9 * abs(now - stamp), "limit": 0.1} if code.startswith("stamp") else {}
     with refused(code, message="reference", **age):
-        check_age("reference", stamp, now, 0.1)
+        check_stamp("reference", stamp, now, 0.1)
 
 
 LINK = """<link name="link_{0}"><inertial><mass value="1"/>

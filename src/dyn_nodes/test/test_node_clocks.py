@@ -14,8 +14,8 @@ from rclpy.time import Time
 from refusals import refused
 
 from dyn_nodes.common.clocks import CATCH_UP_S, ClockWatch, NodeTime, RateSchedule, simultaneous_times
-from dyn_nodes.common.messages.joint_reader import Stamps
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
+from dyn_nodes.common.messages.message_stamps import StampClock
 from dyn_nodes.identification.motion_run import DelayedSample
 from dyn_nodes.simulation.time_stepping import MAX_LAG_S, Pacing
 
@@ -140,7 +140,7 @@ def test_stamps_report_a_step_of_the_system_clock_once(by: float, monkeypatch: p
     now, ahead = [10.0], [0.0]
     monkeypatch.setattr(NodeTime, "nanoseconds", lambda _: EPOCH_NS + round(1e9 * (now[0] + ahead[0])))
     told: list[float] = []
-    stamps = Stamps(ROSClock(), 0.1, told.append, lambda: now[0])
+    stamps = StampClock(ROSClock(), 0.1, told.append, lambda: now[0])
     for _ in range(3):
         now[0] += 0.02
         stamps.check_clock()
@@ -166,7 +166,7 @@ def test_stamps_report_leaps_of_simulated_time_but_not_fast_time() -> None:
 
     set_time(100.0)
     told: list[float] = []
-    stamps = Stamps(clock, 0.1, told.append)
+    stamps = StampClock(clock, 0.1, told.append)
     for seconds in (100.5, 101.0, 101.9, 101.9, 101.9):
         set_time(seconds)
         stamps.check_clock()

@@ -58,7 +58,7 @@ COMMANDS = {
 
 FAILED = 1
 BY_SIGNAL = 128
-"""What shells add to the number of a signal in the exit code of what it ended."""
+"""Number that shells add to a signal in the exit code of a program that it ended."""
 
 
 class Ended(KeyboardInterrupt):

@@ -25,6 +25,8 @@ _NAMES = (
 _BRINGING = ("numpy.linalg", "scipy.linalg", "scipy.linalg.blas", "scipy.linalg.cython_blas")
 """Modules with which an OpenBLAS comes; SciPy has one of its own."""
 _MAPS = "/proc/self/maps"
+ONE_THREAD_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Environment variables with which a new process has one thread for linear algebra, and saves its memory."""
 
 
 class one_thread(ContextDecorator):  # noqa: N801 - used as a function

@@ -98,7 +98,7 @@ class DynError(_Report):
     Attributes:
         code: what is wrong, in `kebab-case`; it does not change between versions. Empty where the
             sentence itself was given.
-        values: names, numbers and what else the sentence of the code tells, by name.
+        values: names, numbers and other contents of the sentence, by name.
         place: where in the input it is; None where that is not known.
         element: what it is about, e.g. ``"joint 'elbow'"``.
         line: line of the input, counted from 1.
@@ -116,7 +116,7 @@ class ArgumentError(ValueError):
 
     Attributes:
         code: what is wrong, as of a `DynError`.
-        values: what the sentence of the code tells, by name.
+        values: contents of the sentence, by name.
     """
 
     def __init__(self, code: str, **values: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _present: ContextVar[Callable[[Callable[[], Any]], Any] | None] = ContextVar("present", default=None)
-"""What `handed_over` does in this thread; None to compute."""
+"""Function by which `handed_over` gets results in this thread; None to compute them."""
 
 
 def handed_over(compute: Callable[[], T]) -> T:

@@ -246,7 +246,7 @@ def actuator_limits(robot: Robot, given: Mapping[str, ActuatorLimit] | None = No
     """
     given = given or {}
     for name, limit in given.items():
-        if why := why_unlimited(robot, name):
+        if why := unlimited_reason(robot, name):
             raise at_joint(name, "limits-joint-unsupported", cause=why)
         if robot.joint(name).mimic is not None and limit != _of_motion(limit):
             raise at_joint(name, "limits-of-mimicking-joint", relation=mimicking(robot, name))
@@ -276,7 +276,7 @@ def described_limit(robot: Robot, name: str) -> ActuatorLimit:
     return limit if joint.mimic is None else _of_motion(limit)
 
 
-def why_unlimited(robot: Robot, name: str) -> str:
+def unlimited_reason(robot: Robot, name: str) -> str:
     """Return why a joint cannot have limits; empty if it can.
 
     Joints with an actuator, and those that mimic them, have limits.
@@ -297,7 +297,7 @@ def why_unlimited(robot: Robot, name: str) -> str:
 def _limited(robot: Robot) -> str:
     """Return in words which joints can have limits."""
     names = robot.coordinate_names
-    others = [joint.name for joint in robot.joints if joint.mimic and not why_unlimited(robot, joint.name)]
+    others = [joint.name for joint in robot.joints if joint.mimic and not unlimited_reason(robot, joint.name)]
     more = f", and with range and speed alone {listed(others)}" if others else ""
     return f"the joints are {listed(names)}{more}"
 

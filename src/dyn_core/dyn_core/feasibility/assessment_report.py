@@ -40,7 +40,7 @@ _BEARING_VALUES = (
 )
 
 SHOWN = ("position", "velocity", "effort")
-"""Quantities whose missing limits are reported. URDFs have no others: tables show a dash for these."""
+"""Quantities whose missing limits are reported. A URDF has no other limits: tables show a dash for those."""
 
 
 def verdict(assessment: Assessment) -> str:

@@ -38,7 +38,7 @@ from dyn_core.feasibility.actuator_limits import (
     checked_curve,
     described_limit,
     mimicking,
-    why_unlimited,
+    unlimited_reason,
 )
 from dyn_core.robot.robot import Robot
 from dyn_core.robot.yaml_text import Node, Scalar, as_node, entries, items, number, parse_yaml, place_in
@@ -115,7 +115,7 @@ def _limits(root: Node, robot: Robot) -> dict[str, ActuatorLimit]:
 
 
 def _limit(owner: Place, node: Node, robot: Robot, name: str) -> ActuatorLimit:
-    if why := why_unlimited(robot, name):
+    if why := unlimited_reason(robot, name):
         raise DynError("limits-unsupported", place=place_in(owner, node), cause=why)
     given = entries(owner, node, ENTRIES)
     limit = described_limit(robot, name)

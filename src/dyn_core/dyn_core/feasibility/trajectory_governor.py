@@ -85,7 +85,7 @@ class ReferencePath:
         return next((time for time in self.s if time > s), self.s[-1])
 
     def rest_until(self, s: float) -> float:
-        """Return the end of the rest of the path at s; s itself if it moves."""
+        """Return the time until which the path stays at rest from s on; s itself if it moves there."""
         q, qd = self.at(s)
         if np.abs(qd).max() > RESTING:
             return s
@@ -162,7 +162,7 @@ class Governed:
 
 
 MOST_SAMPLES = 100_000
-"""Most samples at which a trajectory is checked: six joints take 0.1 s and 50 MB."""
+"""Most samples at which a trajectory is checked: for six joints they take 0.1 s and 50 MB."""
 
 
 class TrajectoryGovernor:

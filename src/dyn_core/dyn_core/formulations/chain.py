@@ -231,7 +231,7 @@ def derived(W: Matrix, sigma: Sigma) -> Matrix:
 # Motion of the links in frame 0
 
 
-class BaseMotion(NamedTuple):
+class BaseFrameMotion(NamedTuple):
     """Motion of link i in frame 0.
 
     Attributes:
@@ -251,11 +251,11 @@ class BaseMotion(NamedTuple):
     moment: Vec3
 
 
-def base_motions(
+def base_frame_motions(
     chain: Chain, q: Vector, qd: Vector, qdd: Vector | None, gravity_0: Vec3
-) -> list[BaseMotion]:
+) -> list[BaseFrameMotion]:
     """Motions of the links; if qdd is None, accelerations are 0 without computation."""
-    moved: list[BaseMotion] = []
+    moved: list[BaseFrameMotion] = []
     D, p, w, wd, vd = mat3.IDENTITY, vec3.ZERO, vec3.ZERO, vec3.ZERO, vec3.neg(gravity_0)
     for j, (link, T) in enumerate(zip(chain, placements(chain, q), strict=True)):
         step = mat3.mul_vec(D, T.p)
@@ -275,7 +275,7 @@ def base_motions(
         inertia = mat3.mul(mat3.mul(D, link.inertia), mat3.transpose(D))
         vd_cm = vec3.add(vd, relative_acceleration(w, wd, arm))  # Kvrgic-Vidakovic, eq. (4)
         force = vec3.scale(link.m, vd_cm)
-        moved.append(BaseMotion(z, p, vec3.add(p, arm), inertia, force, euler_moment(inertia, w, wd)))
+        moved.append(BaseFrameMotion(z, p, vec3.add(p, arm), inertia, force, euler_moment(inertia, w, wd)))
     return moved
 
 

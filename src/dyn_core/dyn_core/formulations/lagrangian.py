@@ -15,7 +15,7 @@ from dyn_core.formulations.chain import (
     Link,
     Matrix,
     Vector,
-    base_motions,
+    base_frame_motions,
     derived,
     homogeneous,
     matrix,
@@ -112,7 +112,7 @@ def angular_velocity_lagrangian(
     The sum is evaluated as written, for each joint over all links that it carries. Evaluated from the tip to
     the base instead, it is the Newton-Euler recursion (sec. 3.2).
     """
-    moved = base_motions(chain, q, qd, qdd, gravity_0)
+    moved = base_frame_motions(chain, q, qd, qdd, gravity_0)
     torques: list[Scalar] = []
     for j, link in enumerate(chain):
         tau: Scalar = 0.0

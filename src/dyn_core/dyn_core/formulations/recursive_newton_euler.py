@@ -15,12 +15,12 @@ import numpy as np
 from dyn_core.algorithms.dynamics.newton_euler import wrench_of_unit_acceleration
 from dyn_core.algorithms.dynamics.wrenches import wrench_on_antecedent
 from dyn_core.formulations.chain import (
-    BaseMotion,
+    BaseFrameMotion,
     Chain,
     Link,
     Matrix,
     Vector,
-    base_motions,
+    base_frame_motions,
     euler_moment,
     matrix,
     placements,
@@ -146,7 +146,7 @@ def mrnea(chain: Chain, q: Vector, qd: Vector, gravity_0: Vec3) -> Equations:
         gravity_0: acceleration of gravity in frame 0 (m/s^2).
     """
     n = len(chain)
-    moved = base_motions(chain, q, qd, None, gravity_0)
+    moved = base_frame_motions(chain, q, qd, None, gravity_0)
     h: list[list[Scalar]] = []
     u: list[Scalar] = []
     f: list[Vec3] = []  # columns of f_i, (20): E_ik for k <= i, E_kk beyond
@@ -178,7 +178,7 @@ def mrnea(chain: Chain, q: Vector, qd: Vector, gravity_0: Vec3) -> Equations:
     return h, u
 
 
-def _b(chain: Chain, moved: Sequence[BaseMotion], i: int, k: int) -> Vec3:
+def _b(chain: Chain, moved: Sequence[BaseFrameMotion], i: int, k: int) -> Vec3:
     """Acceleration b_ik of the centre of mass of link i per acceleration of joint k: eq. (5)."""
     z = moved[k].z
     if chain[k].sigma is Sigma.REVOLUTE:
@@ -186,7 +186,7 @@ def _b(chain: Chain, moved: Sequence[BaseMotion], i: int, k: int) -> Vec3:
     return z
 
 
-def _d(chain: Chain, moved: Sequence[BaseMotion], i: int, k: int) -> Vec3:
+def _d(chain: Chain, moved: Sequence[BaseFrameMotion], i: int, k: int) -> Vec3:
     """Moment d_ik on link i per acceleration of joint k: eq. (9)."""
     return mat3.mul_vec(moved[i].inertia, moved[k].z) if chain[k].sigma is Sigma.REVOLUTE else vec3.ZERO
 

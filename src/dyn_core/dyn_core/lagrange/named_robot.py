@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from dyn_core.algorithms.base_parameters.determination import base_parameters, with_base_parameters
 from dyn_core.algorithms.dynamics.lagrange_form import coordinate_lagrange, refuse_loops
+from dyn_core.robot.dynamic_parameters import parametrised
 from dyn_core.robot.joints import Joint, MdhParameters, Sigma
 from dyn_core.robot.mdh.direct_geometry import SKEW
-from dyn_core.robot.mdh_table import parametrised
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic import mat3, vec3
 from dyn_core.symbolic.scalar import Scalar, cos_sin, quarter_turns

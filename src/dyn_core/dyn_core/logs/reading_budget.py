@@ -35,13 +35,13 @@ MOST_FRAMES = 10_000
 
 
 class Budget:
-    """What a reader may still take.
+    """Memory and numbers of items that a reader may still use.
 
     Attributes:
         memory: the limit of memory (bytes).
         max_values: greatest number of values that are kept.
         largest_block: greatest size of a part of a file that is in memory at once, as a chunk (bytes).
-        most_messages: greatest number of messages or rows of a bag that are looked at.
+        most_messages: greatest number of messages or rows of a bag that are read.
         most_unpacked: greatest sum of the unpacked parts of a file that are not in memory together (bytes).
     """
 

@@ -27,7 +27,7 @@ from dyn_core.codegen.python_backend import PythonFunction, Unknowns
 from dyn_core.codegen.traced_program import Program
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
-from dyn_core.robot.mdh_table import renewed
+from dyn_core.robot.dynamic_parameters import renewed
 from dyn_core.robot.moving_base import MovingBase
 from dyn_core.robot.robot import Robot, checked_gravity
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from dyn_core.core.errors import ArgumentError, DynError
 from dyn_core.robot.description import PART_NAMES
+from dyn_core.robot.dynamic_parameters import INERTIAL
 from dyn_core.robot.joints import Friction, Joint, Sigma
 from dyn_core.robot.links import InertialParameters, LinkFrame
 from dyn_core.robot.mdh.direct_geometry import link_placements
 from dyn_core.robot.mdh.frames import ROUNDING, clean_vector
-from dyn_core.robot.mdh_table import INERTIAL
 from dyn_core.robot.robot import BASE_KINDS, BaseKind, Robot, refuse_springs
 from dyn_core.symbolic import mat3, vec3
 from dyn_core.symbolic.mat3 import Mat3

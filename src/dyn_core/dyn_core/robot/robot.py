@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Place
-from dyn_core.robot.joints import Joint, Limits, Loop, Sigma
-from dyn_core.robot.links import InertialParameters, LinkFrame, merge, payload_parameters
-from dyn_core.robot.mdh_table import (
+from dyn_core.robot.dynamic_parameters import (
     INERTIAL,
-    mdh_table,
     parameter_names,
     parameter_values,
     parametrised,
     renewed,
 )
+from dyn_core.robot.joints import Joint, Limits, Loop, Sigma
+from dyn_core.robot.links import InertialParameters, LinkFrame, merge, payload_parameters
+from dyn_core.robot.mdh_table import mdh_table
 from dyn_core.symbolic import mat3
 from dyn_core.symbolic.transform import Transform
 from dyn_core.symbolic.vec3 import Vec3

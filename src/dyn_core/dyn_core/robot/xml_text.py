@@ -116,7 +116,7 @@ class _Reader:
 # Attributes as names and finite numbers; `owner` is the place of the link or joint that an element belongs to
 
 LARGEST_LENGTH = 1e9
-"""Greatest coordinate (m) and angle (rad): further away, no digit of a robot is left."""
+"""Greatest coordinate (m) and angle (rad): beyond it, rounding hides the dimensions of a robot."""
 
 LARGEST_MASS = 1e30
 """Greatest mass (kg) and inertia (kg m^2): with it no product overflows."""

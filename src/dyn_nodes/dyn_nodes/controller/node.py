@@ -70,7 +70,7 @@ class Controller(TorqueNode[JointController]):
 
     @property
     def recipe(self) -> Recipe:
-        """What makes the controller of a robot."""
+        """Function that makes the controller of a robot."""
         return partial(made_controller, self._settings)
 
     def prepare(self, described: DescribedRobot) -> Running[JointController]:

@@ -23,7 +23,7 @@ from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointReference, JointTorques
 from dyn_msgs.srv import StepSimulation
 from dyn_nodes.common import qos
-from dyn_nodes.common.messages.joint_reader import nanoseconds_of, time_message
+from dyn_nodes.common.messages.message_stamps import nanoseconds_of, time_message
 from dyn_nodes.demonstration.recording import Efforts, Recording, at_times
 
 LEAD = 1.5

@@ -19,8 +19,8 @@ class Stopped(Exception):
 class Stop:
     """Whether SIGINT or SIGTERM has come. State: this, and whether to raise at once.
 
-    An exception at any place would leave the C++ of rclpy as another one, and could leave a process or a
-    temporary file behind. So it is raised by `check`, or within `at_once`.
+    An exception at any place would come out of the C++ of rclpy as a different one, and could leave a process
+    or a temporary file behind. So it is raised by `check`, or within `at_once`.
     """
 
     def __init__(self) -> None:

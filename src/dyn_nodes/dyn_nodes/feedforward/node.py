@@ -141,7 +141,7 @@ class Feedforward(TorqueNode[TorqueSource]):
 
     @property
     def recipe(self) -> Recipe:
-        """What compiles the torques of a robot."""
+        """Function that compiles the torques of a robot."""
         return partial(made_source, self._settings)
 
     def prepare(self, described: DescribedRobot) -> Running[TorqueSource]:

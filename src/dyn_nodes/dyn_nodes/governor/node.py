@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `governor`: changes references from a planner or teleoperation to motions that the actuators can make.
 
-What is feasible goes on untouched; the rest is slowed down on its path. Each time it says which joint asked
-for too much, when, and by how much.
+Feasible motions pass unchanged; others are slowed down on their path. The node reports each change: which
+joint would have exceeded its limit, when, and by how much.
 
 Subscribes:
-    ~/joint_trajectory (trajectory_msgs/JointTrajectory): wished motion; an empty one stops.
-    ~/reference (dyn_msgs/JointReference): wished motion at one instant, as a stream.
+    ~/joint_trajectory (trajectory_msgs/JointTrajectory): desired motion; an empty one stops.
+    ~/reference (dyn_msgs/JointReference): desired motion at one instant, as a stream.
     joint_states (sensor_msgs/JointState): measured positions, from which trajectories begin.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
 Publishes:
     ~/feasible_trajectory (trajectory_msgs/JointTrajectory), ~/feasible_reference (dyn_msgs/JointReference):
         the same, feasible, for a controller.
-    ~/interventions (dyn_msgs/Intervention): what was changed, and because of which joint.
+    ~/interventions (dyn_msgs/Intervention): what was changed, and the joint that is the reason.
     /diagnostics (diagnostic_msgs/DiagnosticArray): the same in words and counts.
 """
 
@@ -48,8 +48,8 @@ from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Recipe
 from dyn_nodes.common.lifecycle.worker import Beside
-from dyn_nodes.common.messages.joint_reader import check_age, nanoseconds_of, time_message
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes
+from dyn_nodes.common.messages.message_stamps import check_stamp, nanoseconds_of, time_message
 from dyn_nodes.common.messages.motion_message import check_passive, measured_motion, points_of, read_motion
 from dyn_nodes.governor.governed_robot import GovernedRobot, governed_robot, with_points
 from dyn_nodes.governor.parameters import declared_governor
@@ -59,7 +59,7 @@ _QUIET_PERIODS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Wish:
+class _TrajectoryCheck:
     """A trajectory to make feasible, with the motion from which it begins."""
 
     using: GovernedRobot
@@ -97,7 +97,7 @@ class Governor(RobotNode[GovernedRobot]):
         self._references = publisher(JointReference, "~/feasible_reference", qos.COMMAND)
         self._interventions = publisher(Intervention, "~/interventions", qos.EACH_MESSAGE)
         self.open_diagnostics()
-        self._trajectory_checks: Beside[_Wish, tuple[Governed, bytes | None]] = Beside(
+        self._trajectory_checks: Beside[_TrajectoryCheck, tuple[Governed, bytes | None]] = Beside(
             self, self._check_trajectory, self._on_checked
         )
         self.open_robot()
@@ -127,7 +127,7 @@ class Governor(RobotNode[GovernedRobot]):
 
     @property
     def recipe(self) -> Recipe:
-        """What makes the parts for a robot."""
+        """Function that makes the parts for a robot."""
         return partial(governed_robot, self._settings)
 
     def prepare(self, described: DescribedRobot) -> GovernedRobot:
@@ -149,7 +149,7 @@ class Governor(RobotNode[GovernedRobot]):
         try:
             message = self._joint_states.read(raw)
             if using.state_reader.concerns(message.name):
-                self._check_age("joint state", nanoseconds_of(message.stamp))
+                self._check_stamp("joint state", nanoseconds_of(message.stamp))
                 using.measured = measured_motion(message, using.state_reader, velocities=False).q
         except Rejection as problem:
             self.refuse("joint states refused", "joint_states", problem)
@@ -165,11 +165,11 @@ class Governor(RobotNode[GovernedRobot]):
         t = self._seconds(now_ns)
         referred = self._steady() - self._came_at <= self._settings.timeout
         begin = using.beginning(t, referred=referred)
-        # The longest of few points takes seconds.
-        self._trajectory_checks.ask(_Wish(using, raw, now_ns, t, *begin), is_short=False)
+        # A check takes seconds for the longest trajectory, also if that has few points.
+        self._trajectory_checks.ask(_TrajectoryCheck(using, raw, now_ns, t, *begin), is_short=False)
 
     def _stop(self, using: GovernedRobot, raw: bytes) -> None:
-        """Pass a trajectory without points on."""
+        """Pass on a trajectory without points, which stops the motion."""
         try:
             decoded(JointTrajectory, raw, "~/joint_trajectory")
         except Rejection as problem:
@@ -184,14 +184,14 @@ class Governor(RobotNode[GovernedRobot]):
         self._interventions.publish(_refusal_message(problem, stamp))
         self.refuse("trajectories refused", "~/joint_trajectory", problem)
 
-    def _check_trajectory(self, wish: _Wish) -> tuple[Governed, bytes | None]:
+    def _check_trajectory(self, check: _TrajectoryCheck) -> tuple[Governed, bytes | None]:
         """Return a feasible trajectory, in a thread, and its message, None where it is unchanged."""
-        using = wish.using
-        message = decoded(JointTrajectory, wish.raw, "~/joint_trajectory")
+        using = check.using
+        message = decoded(JointTrajectory, check.raw, "~/joint_trajectory")
         points = points_of(message, using.robot, using.agreement, using.ranges)
         stamp_ns = nanoseconds_of(message.header.stamp)
         stamp = self._seconds(stamp_ns) if stamp_ns else None
-        governed = using.trajectories.governed(points, wish.t, stamp, wish.start, wish.running)
+        governed = using.trajectories.governed(points, check.t, stamp, check.start, check.running)
         if governed.failures and self._settings.on_infeasible == "refuse":
             first = governed.failures[0]
             raise DynError("trajectory-infeasible", joint=first.excess.joint, violation=first)
@@ -199,14 +199,16 @@ class Governor(RobotNode[GovernedRobot]):
             return governed, None
         return governed, serialize_message(with_points(message, using.robot.coordinate_names, governed))
 
-    def _on_checked(self, wish: _Wish, checked: tuple[Governed, bytes | None] | Exception) -> None:
+    def _on_checked(
+        self, check: _TrajectoryCheck, checked: tuple[Governed, bytes | None] | Exception
+    ) -> None:
         using = self.active
         if using is None:
             return
-        if using is not wish.using:
-            self._on_trajectory(wish.raw)
+        if using is not check.using:
+            self._on_trajectory(check.raw)
             return
-        stamp = stamp_of(wish.raw)
+        stamp = stamp_of(check.raw)
         try:
             if isinstance(checked, Exception):
                 raise checked
@@ -218,11 +220,11 @@ class Governor(RobotNode[GovernedRobot]):
         using.references.reset()
         self._scaling = governed.factor
         if changed is None:
-            self._pass("trajectories", self._trajectories, wish.raw)
+            self._pass("trajectories", self._trajectories, check.raw)
             return
         self._trajectories.publish(changed)
         change = _trajectory_change(governed)
-        told = _trajectory_message(governed, change, time_message(nanoseconds_of(stamp) or wish.now_ns))
+        told = _trajectory_message(governed, change, time_message(nanoseconds_of(stamp) or check.now_ns))
         self._intervene("trajectories changed", change, told)
 
     def _on_reference(self, raw: bytes) -> None:
@@ -233,7 +235,7 @@ class Governor(RobotNode[GovernedRobot]):
         try:
             message = self._reference_bytes.read(raw)
             stamp_ns = nanoseconds_of(message.stamp)
-            self._check_age("reference", stamp_ns)
+            self._check_stamp("reference", stamp_ns)
             self._check_order(using, stamp_ns)
             in_order = True
             given = read_motion(message, using.reference_reader)
@@ -327,8 +329,8 @@ class Governor(RobotNode[GovernedRobot]):
         self._complaints.say(change, what)
         self.count(what, change)
 
-    def _check_age(self, what: str, stamp_ns: int) -> None:
-        check_age(what, stamp_ns, self._time.nanoseconds(), self._settings.max_age)
+    def _check_stamp(self, what: str, stamp_ns: int) -> None:
+        check_stamp(what, stamp_ns, self._time.nanoseconds(), self._settings.max_age)
 
     def _seconds(self, nanoseconds: int) -> float:
         """Return a time (s) since the first one: a float since 1970 would have a resolution of 0.2 us."""

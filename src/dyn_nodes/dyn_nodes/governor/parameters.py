@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from rclpy.node import Node
 
 from dyn_core import ActuatorLimits, DynError, Robot, TorqueSpeedCurve, actuator_limits
-from dyn_core.feasibility.actuator_limits import described_limit, why_unlimited
+from dyn_core.feasibility.actuator_limits import described_limit, unlimited_reason
 from dyn_core.feasibility.limits_file import given_limits
 from dyn_nodes.common.parameters import (
     MAX_AGE_S,
@@ -81,7 +81,7 @@ class GovernorSettings:
         given = given_limits(self.limits_file, robot) if self.limits_file else {}
         for kind, values in self.of_joints.items():
             for name, value in values.items():
-                if why := why_unlimited(robot, name):
+                if why := unlimited_reason(robot, name):
                     raise DynError(
                         "limit-joint-unfit", joint=name, kind=kind, reason=why, element=f"joint '{name}'"
                     )

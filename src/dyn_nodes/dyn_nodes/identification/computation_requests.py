@@ -29,7 +29,7 @@ from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.output.identification_result import Result
 from dyn_core.identification.output.result_directory import write_result
 from dyn_core.identification.pipeline import make_result
-from dyn_core.robot.mdh_table import INERTIAL
+from dyn_core.robot.dynamic_parameters import INERTIAL
 from dyn_core.robot.robot_files import read_robot
 
 

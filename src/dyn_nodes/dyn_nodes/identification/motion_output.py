@@ -16,7 +16,7 @@ from dyn_msgs.msg import JointReference
 from dyn_nodes.common import qos
 from dyn_nodes.common.decoding import MOST_POINTS
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.messages.joint_reader import Stamps
+from dyn_nodes.common.messages.message_stamps import StampClock
 from dyn_nodes.common.messages.motion_message import doubles, duration_message
 from dyn_nodes.identification.parameters import OutputKind
 
@@ -24,7 +24,7 @@ from dyn_nodes.identification.parameters import OutputKind
 class MotionOutput:
     """Publishes motions."""
 
-    def __init__(self, node: RobotNode[Any], kind: OutputKind, stamps: Stamps) -> None:
+    def __init__(self, node: RobotNode[Any], kind: OutputKind, stamps: StampClock) -> None:
         """Open the topic of a kind of output."""
         self._whole = kind == "trajectory"
         self._stamps = stamps
@@ -43,8 +43,8 @@ class MotionOutput:
             count, duration = len(points.times), points.times[-1]
             raise DynError("motion-points-too-many", duration=duration, count=count, limit=MOST_POINTS)
 
-    def send(self, points: TrajectoryPoints, begin: float) -> None:
-        """Send points whose times count from `begin` (s), where a whole trajectory is sent."""
+    def send_trajectory(self, points: TrajectoryPoints, begin: float) -> None:
+        """Send a trajectory, whose times count from `begin` (s); nothing where references are sent."""
         if not self._whole:
             return
         rows = zip(points.times.tolist(), points.q, points.qd, points.qdd, strict=True)
@@ -63,8 +63,8 @@ class MotionOutput:
         )
         self._publisher.publish(message)
 
-    def refer(self, names: tuple[str, ...], motion: Motion, t: float) -> None:
-        """Send one point, for time t (s), where points are sent one by one."""
+    def send_reference(self, names: tuple[str, ...], motion: Motion, t: float) -> None:
+        """Send the reference for time t (s); nothing where whole trajectories are sent."""
         if self._whole:
             return
         message = JointReference(

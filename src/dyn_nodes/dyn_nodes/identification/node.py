@@ -43,8 +43,8 @@ from dyn_nodes.common.lifecycle.managed_node import sleeping_timer
 from dyn_nodes.common.lifecycle.process import run, spin_once
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
-from dyn_nodes.common.messages.joint_reader import Stamps
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, JointStates
+from dyn_nodes.common.messages.message_stamps import StampClock
 from dyn_nodes.identification.goal_sessions import IdentifySession, RunSession
 from dyn_nodes.identification.motion_output import MotionOutput
 from dyn_nodes.identification.motion_run import DelayedSample
@@ -99,7 +99,7 @@ class Identification(RobotNode[KnownRobot]):
         if self._is_closing:
             raise DynError("robot-stopping")
         settings = self._settings
-        self._stamps = Stamps(self.get_clock(), settings.max_age, self._on_clock_set, self._steady)
+        self._stamps = StampClock(self.get_clock(), settings.max_age, self._on_clock_set, self._steady)
         self._opened.append(self._stamps.close)
         self._around = SessionContext(
             settings,
@@ -193,7 +193,7 @@ class Identification(RobotNode[KnownRobot]):
 
     @property
     def recipe(self) -> Callable[[DescribedRobot], KnownRobot]:
-        """What compiles the dynamics of a robot."""
+        """Function that compiles the dynamics of a robot."""
         file, side_file = (str(self.get_parameter(name).value) for name in ("description_file", "side_file"))
         return partial(known_robot, description_file=file, side_file=side_file, settings=self._settings)
 
@@ -250,7 +250,7 @@ class Identification(RobotNode[KnownRobot]):
 
     def _on_reference(self) -> None:
         if self._session is not None:
-            self._session.refer()
+            self._session.send_reference()
 
     def _on_clock_set(self, gained: float) -> None:
         self._last_t = -float("inf")

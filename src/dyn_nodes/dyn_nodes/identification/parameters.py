@@ -21,6 +21,7 @@ from dyn_core.excitation.excitation_settings import (
     ForbiddenBox,
     read_boxes,
 )
+from dyn_core.identification.online.recursive_estimator import USUAL_CUTOFF
 from dyn_nodes.common.parameters import PART, declare, declare_by_joint, declare_integer, declared_max_age
 from dyn_nodes.identification.computation_requests import EstimationSettings, Friction, LeastSquares
 from dyn_nodes.identification.motion_run import RunSettings
@@ -45,7 +46,7 @@ class OnlineSettings:
 
     enabled: bool = False  # whether the estimation begins at activation
     rate: float = 0.5  # rate of estimates (Hz)
-    cutoff: float = 10.0  # cutoff of the filter (Hz)
+    cutoff: float = USUAL_CUTOFF  # cutoff of the filter (Hz)
     memory: float = 0.0  # time after which the weight of a sample is 1/e (s); 0 for equal weights
     # greatest deviation of the torques of converged estimates, as a fraction of the torques
     doubt: float = 0.02

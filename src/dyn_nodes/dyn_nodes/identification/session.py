@@ -25,8 +25,9 @@ from dyn_nodes.common.data_checks import Notice, Problem
 from dyn_nodes.common.lifecycle.computation_job import Done, Job
 from dyn_nodes.common.lifecycle.deferred_response import Goal, Outcome
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, compiled, refuse_moving_base
-from dyn_nodes.common.messages.joint_reader import JointReader, Stamps
+from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
+from dyn_nodes.common.messages.message_stamps import StampClock
 from dyn_nodes.identification.computation_requests import Stage
 from dyn_nodes.identification.motion_output import MotionOutput
 from dyn_nodes.identification.motion_run import MotionRun, Phase
@@ -103,7 +104,7 @@ class SessionContext:
     """The parts that all sessions of a node use."""
 
     settings: IdentificationNodeSettings  # parameters of the node
-    stamps: Stamps  # its clock
+    stamps: StampClock  # its clock
     output: MotionOutput  # sends motions
     steady: Callable[[], float]  # a clock that never goes back (s)
     present: Callable[[], JointSample]  # returns the newest joint states; DynError where none can be used
@@ -205,7 +206,7 @@ class Session:
             around.steady(),
             settings.run,
             feasible(known.model, motion, known.effort_limit),
-            around.output.send,
+            around.output.send_trajectory,
         )
         self.tell()
 
@@ -262,14 +263,14 @@ class Session:
         if not self._is_over and now - self._told_at > _TELL_EVERY_S:
             self.tell()
 
-    def refer(self) -> None:
+    def send_reference(self) -> None:
         """Send the point of the motion that is due."""
         if self._run is not None and self._run.phase is not Phase.OVER:
             self._send_point(self._run)
 
     def _send_point(self, run: MotionRun) -> None:
         t = self._around.stamps.now
-        self._around.output.refer(self._known.robot.coordinate_names, run.desired(t), t)
+        self._around.output.send_reference(self._known.robot.coordinate_names, run.desired(t), t)
 
     def _see(self) -> None:
         run, recording = self._run, self._recording

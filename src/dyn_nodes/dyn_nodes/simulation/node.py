@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node `simulation`: a robot that is not there.
+"""Node `simulation`: a simulated robot with an effort interface.
 
 Subscribes:
     ~/commands (std_msgs/Float64MultiArray): efforts in a configured order of joints.
     ~/torques (dyn_msgs/JointTorques): efforts by joint name (`total`).
-    ~/wrench (geometry_msgs/WrenchStamped): what the environment exerts on the link `frame_id`.
+    ~/wrench (geometry_msgs/WrenchStamped): wrench that the environment exerts on the link `frame_id`.
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it.
 Publishes:
-    joint_states (sensor_msgs/JointState): what the sensors say, and the passive joints of loops.
+    joint_states (sensor_msgs/JointState): simulated measurements, and the passive joints of loops.
     robot_description (std_msgs/String, transient_local): where a parameter gives it, on request.
     /clock (rosgraph_msgs/Clock): simulated time, on request.
-    /diagnostics (diagnostic_msgs/DiagnosticArray): real-time factor, joints at their limits, what is wrong.
+    /diagnostics (diagnostic_msgs/DiagnosticArray): real-time factor, joints at their limits, problems.
 Services:
     ~/reset (std_srvs/Trigger), ~/set_state (dyn_msgs/SetSimulationState), ~/pause (std_srvs/SetBool),
     ~/step (dyn_msgs/StepSimulation), ~/set_payload (dyn_msgs/SetPayload).
@@ -39,7 +39,7 @@ from dyn_nodes.common.lifecycle.diagnostics import Failure, Notices
 from dyn_nodes.common.lifecycle.process import run
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, Recipe, refuse_moving_base
-from dyn_nodes.common.messages.joint_reader import time_message
+from dyn_nodes.common.messages.message_stamps import time_message
 from dyn_nodes.common.torques.effort_messages import CommandOrder
 from dyn_nodes.simulation.interface import SimulationInputs, SimulationServices
 from dyn_nodes.simulation.parameters import SimulationParameters, declared_simulation
@@ -101,7 +101,7 @@ class Simulation(RobotNode[RunningSimulation]):
 
     @property
     def recipe(self) -> Recipe:
-        """What makes the simulator of a robot."""
+        """Function that makes the simulator of a robot."""
         return partial(simulated, self._given)
 
     def prepare(self, described: DescribedRobot) -> RunningSimulation:

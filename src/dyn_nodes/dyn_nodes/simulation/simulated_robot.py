@@ -48,8 +48,8 @@ def link_wrench(message: WrenchStamped, robot: Robot) -> LinkWrench:
 class SimulatedRobot:
     """The robot of the node `simulation`, advanced period by period. Times are simulated.
 
-    `fault` is why the motion could not be computed, until a reset or a new state; None where it could.
-    With `braked`, brakes hold all joints.
+    `fault` is the reason why the motion could not be computed, or None; it stays until a reset or a new
+    state. With `braked`, brakes hold all joints.
     """
 
     def __init__(

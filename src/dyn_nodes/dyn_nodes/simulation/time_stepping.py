@@ -8,7 +8,7 @@ from collections.abc import Callable
 from builtin_interfaces.msg import Time
 
 from dyn_core import DynError
-from dyn_nodes.common.messages.joint_reader import time_message
+from dyn_nodes.common.messages.message_stamps import time_message
 from dyn_nodes.simulation.parameters import SimulationParameters
 from dyn_nodes.simulation.simulated_robot import SimulatedRobot
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dyn_core.algorithms.base_parameters.torque_effects import Matrix
-from dyn_core.robot.mdh_table import INERTIAL, parameter_names
+from dyn_core.robot.dynamic_parameters import INERTIAL, parameter_names
 
 Power: TypeAlias = tuple[tuple[str, int], ...]
 """A product of powers of variables: their names, ascending, with exponents."""

@@ -28,7 +28,7 @@ from dyn_core.algorithms.base_parameters.tree_relations import (
     with_lengths,
 )
 from dyn_core.core.errors import ArgumentError, check_choice
-from dyn_core.robot.mdh_table import PER_JOINT, parameter_values, parametrised
+from dyn_core.robot.dynamic_parameters import PER_JOINT, parameter_values, parametrised
 from dyn_core.robot.robot import Robot, refuse_moving_base
 from dyn_core.symbolic.scalar import Scalar, Scalars
 

@@ -34,11 +34,11 @@ from dyn_core.algorithms.base_parameters.tree_relations import (
     with_columns_by_body,
 )
 from dyn_core.algorithms.loops.loop_structure import structure
+from dyn_core.robot.dynamic_parameters import INERTIAL
 from dyn_core.robot.joint_coupling import joint_positions, joint_rates
 from dyn_core.robot.joints import LoopType
 from dyn_core.robot.mdh.cut_frames import CutJoint, cut_joints
 from dyn_core.robot.mdh.direct_geometry import body_placements
-from dyn_core.robot.mdh_table import INERTIAL
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic import mat3, vec3
 from dyn_core.symbolic.transform import Transform

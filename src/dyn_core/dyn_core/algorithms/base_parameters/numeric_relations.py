@@ -33,9 +33,9 @@ from dyn_core.algorithms.loops.closed_configurations import least_solution, rank
 from dyn_core.algorithms.loops.constraints import ConstraintArrays, all_acceleration_terms
 from dyn_core.algorithms.loops.loop_structure import geometry_of, structure
 from dyn_core.core.arrays import Array
+from dyn_core.robot.dynamic_parameters import PER_JOINT
 from dyn_core.robot.joint_coupling import coordinate_torques, joint_positions, joint_rates
 from dyn_core.robot.joints import Sigma
-from dyn_core.robot.mdh_table import PER_JOINT
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.vec3 import Vec3
 

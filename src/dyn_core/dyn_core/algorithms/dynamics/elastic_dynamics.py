@@ -26,9 +26,9 @@ from dyn_core.algorithms.dynamics.wrenches import Wrench, wrench_before
 from dyn_core.algorithms.link_motion import against_gravity, link_motions
 from dyn_core.algorithms.loops.passive_joint_positions import configuration
 from dyn_core.core.arrays import Array
+from dyn_core.robot.dynamic_parameters import parameter_values, parametrised
 from dyn_core.robot.joints import Joint
 from dyn_core.robot.mdh.direct_geometry import joint_placements
-from dyn_core.robot.mdh_table import parameter_values, parametrised
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic import screw
 from dyn_core.symbolic.elimination import dot

@@ -26,9 +26,9 @@ from dyn_core.algorithms.link_motion import (
     link_motions,
     unit_velocities,
 )
+from dyn_core.robot.dynamic_parameters import INERTIAL, PER_JOINT
 from dyn_core.robot.joints import Sigma
 from dyn_core.robot.mdh.direct_geometry import joint_placements
-from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic import mat3, screw, vec3
 from dyn_core.symbolic.scalar import Scalar, Scalars, sign

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dyn_core.algorithms.loops.block_solver import Block, block_triangular
 from dyn_core.algorithms.loops.closed_configurations import closed_reference, nearby_configurations, ranks
 from dyn_core.algorithms.loops.constraints import ConstraintArrays, independent_indices
-from dyn_core.algorithms.loops.redundancy import Block, almost_special, block_triangular
+from dyn_core.algorithms.loops.redundancy import almost_special
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
 from dyn_core.robot.joints import Friction

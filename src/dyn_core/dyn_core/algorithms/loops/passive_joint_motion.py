@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+from dyn_core.algorithms.loops.block_solver import Block, BlockInverse, OrthogonalFactors, factorised
 from dyn_core.algorithms.loops.constraints import acceleration_terms, on_independent, opening, rate_rows
 from dyn_core.algorithms.loops.loop_structure import LinearPassive, Structure
-from dyn_core.algorithms.loops.redundancy import Block, Orthogonal, Pair, factorised
 from dyn_core.robot.joint_coupling import joint_positions, joint_rates, times
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.scalar import Scalar, Scalars, is_zero
@@ -139,7 +139,7 @@ class Passive:
         return [dict(zip(independent, on_independent(self._robot, row), strict=True)) for row in rows]
 
     @cached_property
-    def _factors(self) -> list[Pair | Orthogonal]:
+    def _factors(self) -> list[BlockInverse | OrthogonalFactors]:
         rows = [self._rows[row] for row in self._found.rows]
         return [factorised(rows, block, self._joints(block)) for block in self._found.blocks]
 

@@ -33,7 +33,7 @@ from dyn_core.symbolic.scalar import Scalar, Scalars, is_zero
 GOLDEN_RATIO = 0.6180339887498949  # its multiples modulo 1 are spread evenly and not related to pi
 
 
-def start(robot: Robot, found: Structure) -> tuple[list[float], list[float]]:
+def reference_positions(robot: Robot, found: Structure) -> tuple[list[float], list[float]]:
     """Return the reference positions (rad or m) of the actuated and of the unknown joints."""
     by_joint = dict(zip(robot.independent, found.reference, strict=True))
     return [by_joint[j] for j in robot.coordinates], [by_joint[j] for j in found.unknown]
@@ -41,7 +41,7 @@ def start(robot: Robot, found: Structure) -> tuple[list[float], list[float]]:
 
 def assembly_positions(robot: Robot) -> list[float]:
     """Return positions of the actuated joints (rad or m) in the closed configuration near the assembly."""
-    return start(robot, structure(robot))[0]
+    return reference_positions(robot, structure(robot))[0]
 
 
 def scales(robot: Robot, found: Structure) -> Scales:
@@ -113,7 +113,7 @@ def position_nearby(closing: Closing, sign: float) -> tuple[tuple[float, ...], t
     robot = closing.robot
     found = structure(robot)
     step = closing.step() if closing.step and found.unknown else _step(robot, found)
-    q_a, x = start(robot, found)
+    q_a, x = reference_positions(robot, found)
     units = scales(robot, found)
     finite = [unit if unit < math.inf else 1.0 for unit in units.given]
     for k in range(12):
@@ -129,7 +129,7 @@ def position_nearby(closing: Closing, sign: float) -> tuple[tuple[float, ...], t
 
 
 def _solution_of_sample(robot: Robot, found: Structure, q_a: list[float]) -> list[float]:
-    x = follow_far(_step(robot, found), start(robot, found), q_a, scales(robot, found))
+    x = follow_far(_step(robot, found), reference_positions(robot, found), q_a, scales(robot, found))
     if x is None:
         raise not_closing_error(robot, q_a, None)
     return x

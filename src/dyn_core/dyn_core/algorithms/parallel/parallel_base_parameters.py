@@ -45,7 +45,7 @@ from dyn_core.algorithms.parallel.parallel_robot import Leg, ParallelRobot
 from dyn_core.algorithms.parallel.platform_dynamics import body_motion, wrench_on_platform
 from dyn_core.algorithms.parallel.platform_mobility import at_rest, moved
 from dyn_core.core.errors import DynError, check_choice
-from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT, parameter_values, parametrised
+from dyn_core.robot.dynamic_parameters import INERTIAL, PER_JOINT, parameter_values, parametrised
 from dyn_core.symbolic import mat3, vec3
 from dyn_core.symbolic.scalar import Scalar, Scalars
 from dyn_core.symbolic.transform import Transform, apply, compose, inverse

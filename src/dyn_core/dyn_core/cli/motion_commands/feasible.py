@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command only."""
     motion = (
         "CSV as dyn excite writes it: time, position.<joint>, and optionally velocity.<joint> and "
-        "acceleration.<joint>, which are differentiated otherwise; - for standard input"
+        "acceleration.<joint>, which are computed by differences if they are missing; - for standard input"
     )
     limits = "limits of the actuators (YAML): ranges, speeds, torque-speed curves, powers"
     wrench = "constant wrench that a link exerts on its environment, in its frame, N and N m; can be repeated"

@@ -287,7 +287,7 @@ class Progress:
     """Reports the progress of a simulation on standard error: by a bar on a terminal, by lines elsewhere."""
 
     def __init__(self, steps: int, step: float) -> None:
-        """Begin now; a simulation has so many steps of so many seconds."""
+        """Begin now; the simulation has `steps` steps of `step` (s)."""
         self._steps, self._duration = steps, steps * step
         self._began = self._shown = time.monotonic()
         self.bar = ProgressBar()

@@ -19,7 +19,7 @@ from dyn_core.identification.regressor.base_columns import BaseColumns, some_sta
 from dyn_core.identification.regressor.motion_equations import moving
 from dyn_core.logs.conditioning.sample_rate import Decimation
 from dyn_core.logs.conditioning.signals import Signals
-from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT
+from dyn_core.robot.dynamic_parameters import INERTIAL, PER_JOINT
 from dyn_core.robot.robot import Robot
 
 # Offset torques that cannot be told from weights, as of a joint that lifts a mass straight up

@@ -90,7 +90,7 @@ _FEWEST = 100  # least number of equations of a joint for a fit without its flat
 # Torques that stay at a greatest value although the motion needs more: a saturated sensor or drive
 #
 # A quantised torque, or one at rest, is flat too. So the samples are compared with a model that was fitted to
-# the other samples: beyond a limit it goes on.
+# the other samples: beyond a limit, the model goes on while the torque stays.
 
 FLAT = 2e-3  # part of the range within which samples are at the greatest value
 FEWEST = 20  # least number of samples at the greatest value

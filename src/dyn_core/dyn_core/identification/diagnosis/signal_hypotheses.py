@@ -137,8 +137,8 @@ class Hypothesis:
     """A correction of the signals."""
 
     factors: tuple[float, ...]  # by joint, factor of its torque
-    torques: tuple[int, ...]  # by joint, whose torque it has
-    positions: tuple[int, ...]  # by joint, whose motion it has
+    torques: tuple[int, ...]  # by joint, the joint whose torque it has
+    positions: tuple[int, ...]  # by joint, the joint whose motion it has
     turns: tuple[float, ...]  # by joint, sign of its position
     zeros: tuple[float, ...]  # by joint, offset of its position after that (rad or m)
 

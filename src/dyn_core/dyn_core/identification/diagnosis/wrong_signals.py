@@ -333,7 +333,7 @@ def effort_scale_findings(equations: Equations) -> list[Finding]:
 
 
 def _ratio(qd: Array, tau: Array, needed: Array) -> float:
-    """Return the ratio of torques to the needed ones, both beside friction; NaN if nothing is needed."""
+    """Return the ratio of torques to needed ones, both without friction; NaN if none are needed."""
     squares = np.zeros((tau.shape[1], 2))
     for i in range(tau.shape[1]):
         both = np.column_stack([tau[:, i], needed[:, i]])

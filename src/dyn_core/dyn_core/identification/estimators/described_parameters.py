@@ -19,7 +19,7 @@ from dyn_core.identification.estimators.physical_consistency import (
 )
 from dyn_core.identification.friction.friction_model import NONNEGATIVE, FrictionModel, described_friction
 from dyn_core.identification.regressor.base_columns import BaseColumns
-from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT
+from dyn_core.robot.dynamic_parameters import INERTIAL, PER_JOINT
 from dyn_core.robot.robot import Robot
 
 WEIGHT = 0.5  # weight of the expected bodies: they may be about twice, or less than half, as heavy

@@ -224,8 +224,8 @@ def _whole(rows: Rows, data: Factors) -> tuple[Array, Array, npt.NDArray[np.int6
 # The torque of a joint depends only on the links that it carries and on its own friction: the equations are
 # triangular. The parameters of the last link come from the torque of the last joint, those of the link before
 # from the torque of its joint less the known part, and so on. The systems are small; each parameter has few
-# equations, and takes over the errors of the links behind it. What a torque does not show of a link is left
-# to the joints before it.
+# equations, and takes over the errors of the links behind it. Parameters of a link that its own
+# torque does not show are found from the joints before it.
 
 SHOWN = 1e-3  # least independent part of a column of unit length for a joint to determine its parameter
 

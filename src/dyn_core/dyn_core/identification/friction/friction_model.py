@@ -39,28 +39,31 @@ class _Form(NamedTuple):
     symbol: str  # of the parameter
     formula: str
     unit: str  # with {effort} and {x}, the units of effort and position
-    column: Callable[[Array, Array, Array, FloatOrArray, FloatOrArray], Array]  # of qd, s, load, vt, vx
+    column: Callable[[Array, Array, Array, FloatOrArray], Array]  # of qd, s, load, and v: its own velocity
 
 
 _FORMS: dict[Term, _Form] = {
-    "viscous": _Form("Fv", "qd", "{effort} s/{x}", lambda qd, s, load, vt, vx: qd),
-    "coulomb": _Form("Fs", "s", "{effort}", lambda qd, s, load, vt, vx: s),
-    "offset": _Form("Fo", "", "{effort}", lambda qd, s, load, vt, vx: np.ones_like(qd)),
-    "asymmetry": _Form("Fa", "|qd|", "{effort} s/{x}", lambda qd, s, load, vt, vx: np.abs(qd)),
-    "quadratic": _Form("Fq", "qd |qd|", "{effort} s^2/{x}^2", lambda qd, s, load, vt, vx: qd * np.abs(qd)),
-    "cubic": _Form("Fc", "qd^3", "{effort} s^3/{x}^3", lambda qd, s, load, vt, vx: qd**3),
-    "saturating": _Form("Fx", "tanh(qd / vx)", "{effort}", lambda qd, s, load, vt, vx: np.tanh(qd / vx)),
+    "viscous": _Form("Fv", "qd", "{effort} s/{x}", lambda qd, s, load, v: qd),
+    "coulomb": _Form("Fs", "s", "{effort}", lambda qd, s, load, v: s),
+    "offset": _Form("Fo", "", "{effort}", lambda qd, s, load, v: np.ones_like(qd)),
+    "asymmetry": _Form("Fa", "|qd|", "{effort} s/{x}", lambda qd, s, load, v: np.abs(qd)),
+    "quadratic": _Form("Fq", "qd |qd|", "{effort} s^2/{x}^2", lambda qd, s, load, v: qd * np.abs(qd)),
+    "cubic": _Form("Fc", "qd^3", "{effort} s^3/{x}^3", lambda qd, s, load, v: qd**3),
+    "saturating": _Form("Fx", "tanh(qd / vx)", "{effort}", lambda qd, s, load, v: np.tanh(qd / v)),
     "stribeck": _Form(
-        "Ft", "s exp(-(qd / vt)^2)", "{effort}", lambda qd, s, load, vt, vx: s * np.exp(-((qd / vt) ** 2))
+        "Ft", "s exp(-(qd / vt)^2)", "{effort}", lambda qd, s, load, v: s * np.exp(-((qd / v) ** 2))
     ),
-    "load": _Form("Fl", "|load| s", "1", lambda qd, s, load, vt, vx: np.abs(load) * s),
-    "load_viscous": _Form("Fw", "|load| qd", "s/{x}", lambda qd, s, load, vt, vx: np.abs(load) * qd),
+    "load": _Form("Fl", "|load| s", "1", lambda qd, s, load, v: np.abs(load) * s),
+    "load_viscous": _Form("Fw", "|load| qd", "s/{x}", lambda qd, s, load, v: np.abs(load) * qd),
 }
 SYMBOLS: dict[Term, str] = {term: form.symbol for term, form in _FORMS.items()}
 SIGNED: frozenset[Term] = frozenset({"coulomb", "stribeck", "load"})  # terms with s(qd)
 # terms that drive the joint if their parameter is negative; the others only shape the curve
 NONNEGATIVE: frozenset[Term] = frozenset({"viscous", "coulomb", "saturating", "stribeck", "load"})
-_VELOCITY: dict[Term, str] = {"stribeck": "vt", "saturating": "vx"}
+OWN_VELOCITY: dict[Term, str] = {"stribeck": "vt", "saturating": "vx"}
+"""Field of `FrictionModel` with the velocity of a term that has one of its own."""
+VELOCITIES = ("v0", *OWN_VELOCITY.values())
+_SHAPES = {"v0": "sign smoothed over", "vt": "Stribeck velocity", "vx": "saturating at"}
 LOADED: frozenset[Term] = frozenset({"load", "load_viscous"})
 
 
@@ -85,22 +88,20 @@ class FrictionModel:
         unknown = [term for term in self.terms if term not in TERMS]
         if unknown or len(set(self.terms)) != len(self.terms):
             raise ArgumentError("friction-terms-invalid", known=", ".join(TERMS), given=self.terms)
-        for name, value in (("v0", self.v0), ("vt", self.vt), ("vx", self.vx)):
+        for name, value in velocities(self).items():
             if not 0.0 <= value < np.inf:
                 raise ArgumentError(
                     "setting-range", setting=f"friction: {name}", given=value, expected="a finite number >= 0"
                 )
-        for term, name, value in (("stribeck", "vt", self.vt), ("saturating", "vx", self.vx)):
-            if (term in self.terms) != (value > 0.0):
+        for term, name in OWN_VELOCITY.items():
+            if (term in self.terms) != (own_velocity(self, term) > 0.0):
                 raise ArgumentError("friction-velocity-mismatch", term=term, setting=name)
 
     @property
     def description(self) -> str:
         """The terms and velocities of the model, in one line."""
-        shape = f", sign smoothed over {self.v0:.3g}" if self.v0 else ""
-        stribeck = f", Stribeck velocity {self.vt:.3g}" if self.vt else ""
-        saturating = f", saturating at {self.vx:.3g}" if self.vx else ""
-        return f"{' + '.join(self.terms)}{shape}{stribeck}{saturating}"
+        shapes = (f", {_SHAPES[name]} {value:.3g}" for name, value in velocities(self).items() if value)
+        return " + ".join(self.terms) + "".join(shapes)
 
     @property
     def loaded(self) -> bool:
@@ -109,24 +110,18 @@ class FrictionModel:
 
     def having(self, term: Term, velocity: float = 0.0) -> FrictionModel:
         """Return the model with one more term, and its velocity (rad/s or m/s) where it has one."""
-        velocities = {_VELOCITY[term]: velocity} if term in _VELOCITY else {}
-        return replace(self, terms=tuple(t for t in TERMS if t in {*self.terms, term}), **velocities)
+        terms = tuple(t for t in TERMS if t in {*self.terms, term})
+        return replace(self, terms=terms, **_own(term, velocity))
 
     def without(self, term: Term) -> FrictionModel:
         """Return the model without a term."""
-        velocities = {_VELOCITY[term]: 0.0} if term in _VELOCITY else {}
-        return replace(self, terms=tuple(t for t in self.terms if t != term), **velocities)
+        return replace(self, terms=tuple(t for t in self.terms if t != term), **_own(term, 0.0))
 
     @property
     def elements(self) -> tuple[FrictionModel, ...]:
         """The model of each term alone; velocities that do not matter to a term are 0."""
         return tuple(
-            FrictionModel(
-                (term,),
-                self.v0 if term in SIGNED else 0.0,
-                self.vt if term == "stribeck" else 0.0,
-                self.vx if term == "saturating" else 0.0,
-            )
+            FrictionModel((term,), self.v0 if term in SIGNED else 0.0, **_own(term, own_velocity(self, term)))
             for term in self.terms
         )
 
@@ -137,8 +132,23 @@ class FrictionModel:
     def columns(self, qd: Array, load: Array) -> Array:
         """Return the factors of the parameters, (N, terms), for velocities and loads, (N,) each."""
         s = direction(qd, self.v0)
-        columns = [_FORMS[term].column(qd, s, load, self.vt, self.vx) for term in self.terms]
+        columns = [_FORMS[term].column(qd, s, load, own_velocity(self, term)) for term in self.terms]
         return np.stack(columns, axis=-1) if columns else np.zeros((*qd.shape, 0))
+
+
+def velocities(model: FrictionModel) -> dict[str, float]:
+    """Return the velocities of a model by name (rad/s or m/s), 0 where they do not matter."""
+    return {name: getattr(model, name) for name in VELOCITIES}
+
+
+def own_velocity(model: FrictionModel, term: Term) -> float:
+    """Return the velocity (rad/s or m/s) that only this term of a model has; 0 if it has none."""
+    velocity: float = getattr(model, OWN_VELOCITY[term]) if term in OWN_VELOCITY else 0.0
+    return velocity
+
+
+def _own(term: Term, velocity: float) -> dict[str, float]:
+    return {OWN_VELOCITY[term]: velocity} if term in OWN_VELOCITY else {}
 
 
 def direction(qd: Array, v0: float) -> Array:
@@ -176,16 +186,17 @@ def friction_torques(
     v0 = v0 if least_v0 is None else np.maximum(v0, least_v0)
     # Smoothing a sign over this tiny velocity does not change its value.
     v0 = np.maximum(v0, np.finfo(float).tiny / np.finfo(float).eps)
-    vt = np.array([model.vt or 1.0 for model in models])
-    vx = np.array([model.vx or 1.0 for model in models])
-    present = [(value, _FORMS[term].column) for term, value in values.items()]
+    present = [
+        (value, _FORMS[term].column, np.array([own_velocity(model, term) or 1.0 for model in models]))
+        for term, value in values.items()
+    ]
 
     def torques(qd: Array, load: Array) -> Array:
         with np.errstate(over="ignore"):
             s = np.tanh(qd / v0)
         total = np.zeros_like(qd)
-        for value, column in present:
-            total += value * column(qd, s, load, vt, vx)
+        for value, column, own in present:
+            total += value * column(qd, s, load, own)
         return total
 
     return torques
@@ -197,8 +208,9 @@ def friction_formula(model: FrictionModel, joint: int) -> str:
     parts = [" + ".join(terms) or "0"]
     if not SIGNED.isdisjoint(model.terms):
         parts.append(f"s = tanh(qd / {model.v0:.4g})" if model.v0 else "s = sign(qd)")
-    parts += [f"vt = {model.vt:.4g}"] if model.vt else []
-    parts += [f"vx = {model.vx:.4g}"] if model.vx else []
+    parts += [
+        f"{name} = {velocities(model)[name]:.4g}" for t, name in OWN_VELOCITY.items() if t in model.terms
+    ]
     if model.loaded:
         parts.append("load = torque of bodies and rotors")
     return "; ".join(parts)

@@ -12,9 +12,14 @@ import numpy as np
 from dyn_core.core.arrays import Array, BoolArray
 from dyn_core.identification.friction.friction_model import (
     NONNEGATIVE,
+    SIGNED,
     STANDARD,
+    VELOCITIES,
     FrictionModel,
+    Term,
     friction_torques,
+    own_velocity,
+    velocities,
 )
 from dyn_core.identification.regressor.motion_equations import KEPT, Equations, Piece, rigid_torques
 
@@ -118,8 +123,10 @@ ROUNDS = 12
 
 # Velocities that are tried, relative to the greatest speed of the joint
 V0 = (0.0, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2)
-VT = (0.02, 0.05, 0.1, 0.2, 0.4)
-VX = (0.1, 0.2, 0.3, 0.5, 0.8)
+OWN: dict[Term, tuple[float, ...]] = {
+    "stribeck": (0.02, 0.05, 0.1, 0.2, 0.4),
+    "saturating": (0.1, 0.2, 0.3, 0.5, 0.8),
+}
 
 
 @dataclass(frozen=True)
@@ -138,8 +145,9 @@ def candidates(speed: float, loaded: bool = True) -> tuple[FrictionModel, ...]:
         return FrictionModel().elements
     plain = [FrictionModel((term,)) for term in ("viscous", "offset", "asymmetry", "quadratic", "cubic")]
     shapes = [FrictionModel(("coulomb",), v0=speed * v) for v in V0]
-    shapes += [FrictionModel(("stribeck",), v0=speed * v, vt=speed * w) for v in V0 for w in VT if v < w]
-    shapes += [FrictionModel(("saturating",), vx=speed * w) for w in VX]
+    for term, own in OWN.items():
+        smooth = V0 if term in SIGNED else (0.0,)
+        shapes += [FrictionModel((), speed * v).having(term, speed * w) for v in smooth for w in own if v < w]
     if loaded:
         plain.append(FrictionModel(("load_viscous",)))
         shapes += [FrictionModel(("load",), v0=speed * v) for v in V0]
@@ -152,13 +160,11 @@ def finer(model: FrictionModel) -> tuple[FrictionModel, ...]:
         FrictionModel(("offset",)),
         *(
             element
-            for v0, vt, vx in product(
-                *([v * factor for factor in FINER] for v in (model.v0, model.vt, model.vx))
-            )
-            for element in replace(model, v0=v0, vt=vt, vx=vx).elements
+            for values in product(*([v * factor for factor in FINER] for v in velocities(model).values()))
+            for element in FrictionModel(model.terms, **dict(zip(VELOCITIES, values, strict=True))).elements
         ),
     }
-    return tuple(sorted(near, key=lambda element: (element.terms, element.v0, element.vt, element.vx)))
+    return tuple(sorted(near, key=lambda element: (element.terms, *velocities(element).values())))
 
 
 def selected(grams: Grams, start: Sequence[FrictionModel], gain: float = GAIN) -> list[Choice]:
@@ -264,7 +270,7 @@ def _changes(model: FrictionModel, places: Mapping[FrictionModel, int]) -> Itera
     changed = [
         replace(model, v0=element.v0)
         if element.terms == ("coulomb",)
-        else model.having(element.terms[0], element.vt or element.vx)
+        else model.having(element.terms[0], own_velocity(element, element.terms[0]))
         for element in places
     ]
     changed += [model.without(term) for term in model.terms if term not in STANDARD]

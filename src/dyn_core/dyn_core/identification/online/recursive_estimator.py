@@ -27,8 +27,9 @@ from dyn_core.identification.estimators.least_squares import Factors, Solution, 
 from dyn_core.identification.friction.friction_model import STANDARD, FrictionModel
 from dyn_core.identification.regressor.base_columns import BaseColumns
 from dyn_core.identification.regressor.momentum_energy import momenta
-from dyn_core.robot.mdh_table import PER_JOINT
+from dyn_core.robot.dynamic_parameters import PER_JOINT
 
+USUAL_CUTOFF = 10.0  # cutoff of the filter (Hz), unless another is given
 _SETTLING = 10.0  # time constants after which the filter has settled
 BUFFERED = 16  # samples that are gathered before the products are updated
 
@@ -91,7 +92,7 @@ class RecursiveEstimator:
         base: BaseColumns,
         friction: Sequence[FrictionModel],
         period: float,
-        cutoff: float = 10.0,
+        cutoff: float = USUAL_CUTOFF,
         memory: float = math.inf,
     ) -> None:
         """Prepare for samples.
@@ -281,7 +282,7 @@ class OnlineEstimator:
     Where the period of the samples changes, as after a disturbed beginning, the estimation begins anew.
     """
 
-    def __init__(self, base: BaseColumns, cutoff: float = 10.0, memory: float = math.inf) -> None:
+    def __init__(self, base: BaseColumns, cutoff: float = USUAL_CUTOFF, memory: float = math.inf) -> None:
         """Begin; `cutoff` (Hz) and `memory` (s) are those of `RecursiveEstimator`."""
         self._base, self._cutoff, self._memory = base, cutoff, memory
         self._estimator: RecursiveEstimator | None = None

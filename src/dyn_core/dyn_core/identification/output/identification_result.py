@@ -14,7 +14,12 @@ import numpy as np
 from dyn_core.core.arrays import Array
 from dyn_core.core.messages import message_entries
 from dyn_core.identification.estimators.identification_settings import IN_WORDS, IdentificationSettings
-from dyn_core.identification.friction.friction_model import FrictionModel, friction_formula, friction_torques
+from dyn_core.identification.friction.friction_model import (
+    FrictionModel,
+    friction_formula,
+    friction_torques,
+    velocities,
+)
 from dyn_core.identification.output.identified_parameters import (
     Errors,
     Identified,
@@ -271,7 +276,7 @@ def _friction(j: int, plain: JointFriction, consistent: JointFriction) -> dict[s
     return {
         "terms": model.terms,
         "formula": friction_formula(model, j),
-        **{name: getattr(model, name) for name in ("v0", "vt", "vx")},
+        **velocities(model),
         "parameters": [_parameter(p) for p in consistent.parameters],
         "least_squares": [_parameter(p) for p in plain.parameters],
         "tried": [{"model": name, "relative_torque_error": error} for name, error in plain.tried],

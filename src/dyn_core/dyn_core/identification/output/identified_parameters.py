@@ -99,7 +99,7 @@ class Procedure:
     period: float  # time between samples (s)
     cutoff: float  # of the filter of positions (Hz)
     train: float  # part of the time that was fitted; the rest was held out
-    decimation: int  # one equation in so many was kept, behind a filter of both sides
+    decimation: int  # of this many equations one was kept, after a filter of both sides
     equations: int  # equations of each joint that were fitted
     estimator: Estimator
     parts: int  # parts of the fitted time in cross-validation

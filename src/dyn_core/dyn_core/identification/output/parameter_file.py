@@ -15,9 +15,11 @@ from dyn_core.core.text import path_text, read_text
 from dyn_core.identification.friction.friction_model import (
     SYMBOLS,
     TERMS,
+    VELOCITIES,
     FrictionModel,
     Term,
     friction_formula,
+    velocities,
 )
 from dyn_core.identification.output.parameter_set import (
     NOT_NEGATIVE,
@@ -29,8 +31,8 @@ from dyn_core.identification.output.parameter_set import (
 )
 from dyn_core.identification.regressor.base_columns import MotorCoupling
 from dyn_core.logs.conditioning.signals import Protocol
+from dyn_core.robot.dynamic_parameters import PER_JOINT
 from dyn_core.robot.joints import Joint
-from dyn_core.robot.mdh_table import PER_JOINT
 from dyn_core.robot.robot import Robot
 from dyn_core.robot.yaml_text import Node, Scalar, entries, items, not_negative, number, parse_yaml, place_in
 from dyn_core.robot.yaml_text import name as yaml_name
@@ -145,9 +147,9 @@ def _joint(j: int, joint: Joint, values: tuple[SetValue, ...], unseen: Collectio
 def _friction(j: int, friction: SetFriction) -> Iterator[str]:
     model = friction.model
     yield f"  {quoted(friction.joint)}:   # {friction_formula(model, j)}"
-    for name in ("v0", "vt", "vx"):
-        if getattr(model, name):
-            yield f"    {name}: {_number(getattr(model, name))}"
+    for name, velocity in velocities(model).items():
+        if velocity:
+            yield f"    {name}: {_number(velocity)}"
     yield "    terms:"
     for term, value in zip(model.terms, friction.values, strict=True):
         yield f"      {term}: {_braces(value)}   # {SYMBOLS[term]}{j}"
@@ -306,19 +308,17 @@ def _motor(motor: str, node: Node) -> SetMotor:
 
 def _friction_model(joint: str, node: Node) -> SetFriction:
     owner = f"friction of joint '{shortened(joint, 40)}'"
-    given = entries(owner, node, ("v0", "vt", "vx", "terms"))
+    given = entries(owner, node, (*VELOCITIES, "terms"))
     terms: dict[Term, SetValue] = {}
     for key, value in entries(owner, given.get("terms", Scalar(""))).items():
         term = next((term for term in TERMS if term == key), None)
         if term is None:
             raise DynError("friction-term-unknown", place=place_in(owner, value), given=key, known=TERMS)
         terms[term] = replace(_value(owner, term, value), name=SYMBOLS[term])
-    velocities = {
-        key: not_negative(f"{owner}, {key}", given[key]) for key in ("v0", "vt", "vx") if key in given
-    }
+    known = {key: not_negative(f"{owner}, {key}", given[key]) for key in VELOCITIES if key in given}
     ordered = tuple(term for term in TERMS if term in terms)
     try:
-        model = FrictionModel(ordered, **velocities)
+        model = FrictionModel(ordered, **known)
     except ArgumentError as error:
         raise DynError(error.code, place=place_in(owner, node), **error.values) from error
     return SetFriction(joint, model, tuple(terms[term] for term in ordered))

@@ -41,8 +41,8 @@ from dyn_core.identification.estimators.standard_deviations import (
 )
 from dyn_core.identification.payload.payload_parameters import Payload, central
 from dyn_core.identification.regressor.base_columns import BaseColumns
+from dyn_core.robot.dynamic_parameters import INERTIAL
 from dyn_core.robot.links import InertialParameters, in_frame
-from dyn_core.robot.mdh_table import INERTIAL
 
 WEIGHT = 0.02  # small weight of the prior of an unknown payload
 USUAL_RADIUS = 0.05  # radius of gyration of an unknown payload (m)

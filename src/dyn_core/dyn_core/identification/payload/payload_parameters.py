@@ -17,7 +17,7 @@ from dyn_core.identification.estimators.physical_consistency import parameters_o
 from dyn_core.identification.output.identification_result import error_entries, finite
 from dyn_core.identification.output.identified_parameters import Errors
 from dyn_core.identification.output.parameter_file import quoted
-from dyn_core.robot.mdh_table import INERTIAL
+from dyn_core.robot.dynamic_parameters import INERTIAL
 
 # names of the ten numbers of a payload; the inertia is about the centre of mass
 QUANTITIES = ("mass", *(f"centre {axis}" for axis in "xyz"), "XX", "XY", "XZ", "YY", "YZ", "ZZ")

@@ -24,7 +24,7 @@ from dyn_core.identification.regressor.base_columns import (
 from dyn_core.model.builder import Vector
 from dyn_core.model.fixed_base.closed_loops import closed
 from dyn_core.model.fixed_base.compiled_model import run_by
-from dyn_core.robot.mdh_table import INERTIAL, PER_JOINT
+from dyn_core.robot.dynamic_parameters import INERTIAL, PER_JOINT
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.scalar import Scalar, dot
 

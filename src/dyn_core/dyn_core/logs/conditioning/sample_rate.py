@@ -27,7 +27,7 @@ CLOSE = 0.25
 """Samples that are closer (periods) are replaced by their mean: a spline through both would overshoot."""
 EDGE = 0.8
 """Frequency where the gain of the decimation filter is 1/2, in parts of the new Nyquist frequency; at that
-frequency, hardly anything is left."""
+frequency itself, the gain is nearly 0."""
 _PERIODS = 6
 """Half the length of the filter, in samples that are kept."""
 _WIDTH = 3

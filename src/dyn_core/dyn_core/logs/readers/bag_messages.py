@@ -139,7 +139,7 @@ class TopicRows:
     """Messages of one topic; the order of the joints may change, and each message may have only some."""
 
     def __init__(self, topic: str, budget: Budget) -> None:
-        """Collect nothing yet; the budget is for the names of joints."""
+        """Begin without messages; `budget` bounds the names of joints."""
         self._topic, self._budget = topic, budget
         self._rows: dict[tuple[tuple[str, ...], tuple[str, ...]], _Rows] = {}
         self._orders: dict[tuple[str, ...], tuple[tuple[str, ...], list[int]]] = {}

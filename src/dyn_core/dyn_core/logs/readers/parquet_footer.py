@@ -140,7 +140,7 @@ class _Compact:
         raise ValueError(f"type {kind}")
 
     def _item(self, kind: int, depth: int) -> Any:
-        """Return an item of a list, where a truth value has a byte."""
+        """Return an item of a list, in which a truth value takes one byte."""
         return self._byte() == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth + 1)
 
     def _byte(self) -> int:

@@ -32,7 +32,7 @@ _TABLES = {
     "message_definitions": ("topic_type", "encoding", "encoded_message_definition"),
 }
 _STEPS = 1_000_000
-"""Steps of SQLite between two looks at their number; all that are allowed are as many as bytes of memory."""
+"""Steps of SQLite after which they are counted; as many are allowed as the budget has bytes of memory."""
 _MAGIC = b"SQLite format 3\x00"
 _LEAF = 0x0D
 _HEADER = 100

@@ -35,8 +35,8 @@ FEWEST = 2
 SMOOTH, ROUGH = 5, 3
 """Degrees of the polynomials of positions, and of velocities and efforts."""
 APART = 4.0
-"""Samples on both sides belong to different motions if the deviation of positions from one polynomial exceeds
-so many times that from one on each side, and their steps."""
+"""Ratio of deviations: samples on both sides belong to different motions if the positions deviate from one
+polynomial by more than this many times the deviation from one on each side, and times their steps."""
 
 
 def period_of(time: Array) -> float:

@@ -26,7 +26,7 @@ LATE, LATE_SAMPLES = 1.0, 20
 LONGEST = 1e7
 """Greatest distance (s) of valid stamps from the others."""
 MOST_BACK = 0.3
-"""Greatest part of the steps that go back."""
+"""Greatest fraction of the steps that may go back."""
 MOST_RECORDINGS = 100
 COARSE = 0.25
 """Part of repeated stamps above which the clock is coarse."""
@@ -295,8 +295,8 @@ def _at(time: Array, own: Array, values: Array) -> Array:
 def seconds(stream: Stream, log_map: LogMap, findings: list[Finding]) -> Array:
     """Return the time stamps of a stream (s), relative to any time; findings are added to `findings`.
 
-    The unit is that of the map or of the name of the column, or else the unit with which the rate is possible
-    for a robot.
+    The unit is that of the map or of the name of the column; without one, it is the unit that makes the rate
+    one of a robot.
 
     Raises:
         DynError: the column of the time is missing or ambiguous.

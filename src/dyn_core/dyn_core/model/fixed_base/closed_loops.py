@@ -24,7 +24,7 @@ from dyn_core.algorithms.loops.closed_configurations import CLOSED, close_loops,
 from dyn_core.algorithms.loops.constraints import ConstraintArrays
 from dyn_core.algorithms.loops.loop_structure import geometry_of, structure, whole_structure
 from dyn_core.algorithms.loops.passive_joint_motion import Passive
-from dyn_core.algorithms.loops.passive_joint_positions import configuration, scales, start
+from dyn_core.algorithms.loops.passive_joint_positions import configuration, reference_positions, scales
 from dyn_core.codegen.python_backend import numeric_step
 from dyn_core.codegen.traced_program import Closure, Equations, Program, trace
 from dyn_core.core.arrays import Array, as_floats, joint_vectors
@@ -97,7 +97,7 @@ def equations(robot: Robot) -> Equations:
         return [*passive.newton_step(), *passive.openings()[1]]
 
     sizes = {"given": robot.dof, "x": len(found.unknown)}
-    q_a, x = start(robot, found)
+    q_a, x = reference_positions(robot, found)
     program = trace("newton_step", step, sizes, (len(step(q_a, x)),))
     return Equations(robot, program, (tuple(q_a), tuple(x)), scales(robot, found))
 

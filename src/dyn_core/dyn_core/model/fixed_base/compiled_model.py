@@ -47,7 +47,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
     Attributes beside those of `BuiltModel`:
         robot: the robot.
         base_parameters: whether its functions compute with grouped parameters.
-        detours: whether detours are searched to positions at which the loops are not closed at once.
+        detours: whether to search for detours to positions at which the loops are not closed at once.
         method: ``"auto"``, the algorithms with the fewest operations, or ``"mrnea"``.
     """
 
@@ -86,7 +86,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
         )
 
     def without_detours(self) -> Model:
-        """Return the same model, which raises at once where it does not find how the loops close."""
+        """Return the model without the search for detours: it raises at once if the loops do not close."""
         return replace(self, _functions=self._functions.without_detours(), _calls={}, detours=False)
 
     def __repr__(self) -> str:
@@ -100,8 +100,8 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
     def operation_counts(self, function: str) -> dict[str, int]:
         """Operations of one evaluation of a function, by its name: mul, add, div, trig, sqrt.
 
-        What depends on parameters alone is not counted: it is computed when they are set, but for
-        `coriolis_matrix` and `lagrange_terms`.
+        Operations on parameters alone are not counted, as they are done when the parameters are set; they are
+        counted for `coriolis_matrix` and `lagrange_terms`.
         """
         if function in OF_LAGRANGE:
             return self._lagrange_program(function).operation_counts
@@ -117,7 +117,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
     ) -> Array:
         """Torques that give the accelerations qdd (Khalil 2010, eq. (12)).
 
-        The torque of an elastic joint is what its spring lacks, 0 in all possible motions: see
+        For an elastic joint it is the torque that its spring does not give, 0 in all possible motions: see
         `elastic_inverse_dynamics`.
         """
         vectors = joint_vectors(self.robot.dof, self._joints_with_motors, q=q, qd=qd, qdd=qdd)

@@ -30,7 +30,7 @@ MOTION = 9
 
 
 class DrivenBase:
-    """Torques of a model whose root link moves as it was told last. It is for one thread.
+    """Torques of a model whose root link has the motion that was set last. It is for one thread.
 
     The motion of the base is what an inertial measurement unit at the origin of the root link shows, on the
     axes of that link: specific force, which is acceleration minus gravity (m/s^2), angular velocity (rad/s),

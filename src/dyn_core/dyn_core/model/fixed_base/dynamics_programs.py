@@ -41,9 +41,9 @@ from dyn_core.model.builder import Algorithm, Kind, Source, Vector
 from dyn_core.model.external_wrenches import exerted_by_bodies
 from dyn_core.model.fixed_base.closed_loops import closed
 from dyn_core.model.fixed_base.elastic_joints import LOADED, elastic_algorithms, rigid_and_elastic
+from dyn_core.robot.dynamic_parameters import PER_JOINT, parametrised
 from dyn_core.robot.joints import Friction, Sigma
 from dyn_core.robot.links import InertialParameters
-from dyn_core.robot.mdh_table import PER_JOINT, parametrised
 from dyn_core.robot.robot import Robot, refuse_moving_base
 from dyn_core.symbolic import vec3
 from dyn_core.symbolic.elimination import dot

@@ -252,7 +252,7 @@ class MovingBaseModel(BaseKinematics):
     def _refuse(self, function: str) -> None:
         """Raise DynError if a function has no result for this robot."""
         refuse_given(self.base, function)
-        self._functions[function]  # its first use tells what no inertia resists
+        self._functions[function]  # the first use finds the joints that no inertia resists
         refuse_unresisted(self.base, function, self._unresisted.get(function, ()))
 
 

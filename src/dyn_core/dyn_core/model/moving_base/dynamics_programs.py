@@ -41,8 +41,8 @@ from dyn_core.model.builder import Algorithm, Kind, Source, Vector
 from dyn_core.model.external_wrenches import link_wrench_on
 from dyn_core.model.fixed_base.dynamics_programs import accelerations as solved_accelerations
 from dyn_core.model.fixed_base.dynamics_programs import parameter_symbols, with_terms
+from dyn_core.robot.dynamic_parameters import INERTIAL, parametrised
 from dyn_core.robot.mdh.direct_geometry import JointPlacement, joint_placement
-from dyn_core.robot.mdh_table import INERTIAL, parametrised
 from dyn_core.robot.moving_base import MovingBase, base_body, base_placement
 from dyn_core.symbolic import mat3, screw, vec3
 from dyn_core.symbolic.scalar import Scalar, larger

@@ -392,7 +392,7 @@ def _any_normal(z: Vec3) -> Vec3:
 def _normal_part(v: Vec3, z: Vec3) -> Vec3:
     """Return the direction of v without its part along the unit vector z.
 
-    The second subtraction removes the rounding of the first, which counts where little is left.
+    The second subtraction removes the rounding of the first, which matters where v is almost along z.
     """
     part = vec3.unit(vec3.sub(v, vec3.scale(vec3.dot(v, z), z)))
     return vec3.unit(vec3.sub(part, vec3.scale(vec3.dot(part, z), z)))

@@ -33,7 +33,7 @@ from dyn_core.robot.mdh.frames import mdh_from_transform, transform_from_mdh
 from dyn_core.robot.mdh_table import FIXED
 from dyn_core.robot.par.reader import ParFrame, ParLink, ParRobot, ParVariable
 from dyn_core.robot.robot import Robot, Snapped
-from dyn_core.robot.urdf.conversion import Snap, snapped_angles
+from dyn_core.robot.urdf.conversion import Followed, Snap, snapped_angles
 from dyn_core.robot.urdf.locked_joints import Locking, locked_positions
 from dyn_core.robot.xml_text import LARGEST_LENGTH
 from dyn_core.symbolic import mat3, vec3
@@ -183,19 +183,13 @@ def _locked_frames(
     frames: tuple[ParFrame, ...], names: dict[int, str], locking: Locking, mimic: bool
 ) -> tuple[tuple[ParFrame, ...], dict[str, float]]:
     """Return the frames with those of locked joints fixed, and where these stand."""
-    leaders = {
-        name: variable
+    followed = {
+        name: Followed(names.get(variable.frame), variable.coefficient, 0.0)
         for j, name in names.items()
         if mimic and (variable := frames[j - 1].variable) is not None and variable.frame != j
     }
-    limits = {name: Limits() for name in names.values() if name not in leaders}
-    mimics = {name: names.get(variable.frame, "") for name, variable in leaders.items()}
-    positions = locked_positions(locking, limits, mimics)
-    at = positions | {
-        name: variable.coefficient * positions[mimics[name]]
-        for name, variable in leaders.items()
-        if mimics[name] in positions
-    }
+    limits = {name: Limits() for name in names.values() if name not in followed}
+    at = locked_positions(locking, limits, followed)
     found = list(frames)
     for j, name in names.items():
         if name in at:

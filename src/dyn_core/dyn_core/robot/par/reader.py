@@ -23,7 +23,8 @@ from dyn_core.core.errors import DynError, ModelWarning, shortened
 from dyn_core.core.findings import Place
 from dyn_core.core.text import finite_number, printed_digits
 from dyn_core.robot.description import Triple
-from dyn_core.robot.mdh_table import FIXED, INERTIAL
+from dyn_core.robot.dynamic_parameters import INERTIAL
+from dyn_core.robot.mdh_table import FIXED
 from dyn_core.robot.par.linear_expression import Linear, linear_expression
 from dyn_core.robot.xml_text import LARGEST_LENGTH, LARGEST_MASS
 

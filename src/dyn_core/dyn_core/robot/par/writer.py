@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from dyn_core.robot.mdh_table import INERTIAL, QUARTERS
+from dyn_core.robot.dynamic_parameters import INERTIAL
+from dyn_core.robot.mdh_table import QUARTERS
 from dyn_core.robot.par.reader import ParFrame, ParRobot
 from dyn_core.robot.urdf.writer import number_text
 from dyn_core.symbolic.scalar import quarter_turns

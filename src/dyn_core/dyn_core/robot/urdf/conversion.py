@@ -135,8 +135,8 @@ def _link_inertia(link: UrdfLink, T_body_link: Transform) -> InertialParameters:
 # * any value that is exact up to the rounding of double precision (``6.1e-17``).
 #
 # So no angle moves by more than the last digit that the author of the description wrote for it or beside it.
-# With a tolerance (rad; for axes, relative to the greatest component) everything within it is snapped; with 0
-# nothing is.
+# With a tolerance (rad; for axes, relative to the greatest component) all values within it are snapped, and
+# none with 0.
 
 Snap = float | Literal["digits"]
 

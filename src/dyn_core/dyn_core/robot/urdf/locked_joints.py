@@ -17,7 +17,7 @@ from dyn_core.core.errors import ArgumentError, DynError
 from dyn_core.robot.description import UrdfDescription
 from dyn_core.robot.joints import Limits, position_range
 from dyn_core.robot.side_file.reader import SideFile
-from dyn_core.robot.urdf.conversion import followed_joints, known_limits
+from dyn_core.robot.urdf.conversion import Followed, followed_joints, known_limits
 from dyn_core.robot.xml_text import LARGEST_LENGTH
 
 T = TypeVar("T")
@@ -68,28 +68,33 @@ def standing_position(limits: Limits) -> float:
 
 
 def locked_positions(
-    locking: Locking, limits: Mapping[str, Limits], mimics: Mapping[str, str]
+    locking: Locking, limits: Mapping[str, Limits], followed: Mapping[str, Followed]
 ) -> dict[str, float]:
-    """Return where joints are locked, by name (rad or m).
+    """Return the positions of the locked joints and of the joints that mimic them, by name (rad or m).
 
     Args:
-        locking: what the user asks for.
+        locking: the joints that the user locks.
         limits: the joints that can be locked, with their limits.
-        mimics: joints that follow another one, and which.
+        followed: by mimic joint, the joint that it follows.
 
     Raises:
         DynError: a name is that of no joint, or of one that follows another.
     """
     for name in (*locking.positions, *(locking.moving or ())):
-        if name in mimics:
-            raise DynError("locked-joint-mimics", joint=name, leader=mimics[name])
+        if name in followed:
+            raise DynError("locked-joint-mimics", joint=name, leader=followed[name].leader or "")
         if name not in limits:
             raise DynError("locked-joint-unknown", joint=name, known=list(limits))
     moving = limits if locking.moving is None else locking.moving
-    return {
+    positions = {
         name: locking.positions.get(name, standing_position(of_joint))
         for name, of_joint in limits.items()
         if name in locking.positions or name not in moving
+    }
+    return positions | {
+        name: to.multiplier * positions[to.leader] + to.offset
+        for name, to in followed.items()
+        if to.leader in positions
     }
 
 
@@ -102,16 +107,8 @@ def locked_description(
     """
     followed = followed_joints(description.joints) if mimic else {}
     moving = [joint for joint in description.joints if joint.type != "fixed"]
-    positions = locked_positions(
-        locking,
-        {joint.name: known_limits(joint) for joint in moving if joint.name not in followed},
-        {name: to.leader or "" for name, to in followed.items()},
-    )
-    at = positions | {
-        name: to.multiplier * positions[to.leader] + to.offset
-        for name, to in followed.items()
-        if to.leader in positions
-    }
+    limits = {joint.name: known_limits(joint) for joint in moving if joint.name not in followed}
+    at = locked_positions(locking, limits, followed)
     joints = (
         replace(joint, mimic=None, locked=at[joint.name]) if joint.name in at else joint
         for joint in description.joints

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read a URDF: XML text to a `UrdfDescription`.
 
-Read are the <link> and <joint> elements directly under <robot>, as far as they concern motion and mass; the
+It reads the <link> and <joint> elements directly under <robot>, as far as they concern motion and mass; the
 actuators in <transmission> and <ros2_control>; and loops (see `joint_elements`). Everything else (visual,
 collision, gazebo, ...) is ignored.
 
@@ -219,7 +219,7 @@ def _commanded_joints(robot: Element) -> dict[str, bool]:
 
 
 def _driven_joints(robot: Element, commanded: Mapping[str, bool]) -> tuple[str, ...]:
-    """Return the names to which <ros2_control> or a <transmission> gives an actuator, of joints or not."""
+    """Return the names with an actuator in <ros2_control> or a <transmission>, also of unknown joints."""
     names = [name for name, is_commanded in commanded.items() if is_commanded]
     for transmission in robot.all("transmission"):
         if transmission.first("actuator") is not None:

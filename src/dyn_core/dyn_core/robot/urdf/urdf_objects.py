@@ -95,7 +95,7 @@ def text_of_objects(robot: Any) -> str:
 
 
 def _object_element(tag: str, thing: Any) -> ElementTree.Element:
-    """Return the XML of an object, without attributes that are None."""
+    """Return the XML of an object, without attributes whose value is None."""
     element = ElementTree.Element(tag)
     for param in thing.XML_REFL.paramMap.values():
         value = getattr(thing, param.var)

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dyn_core.algorithms.loops.block_solver import Block
 from dyn_core.algorithms.loops.constraints import opening
 from dyn_core.algorithms.loops.loop_structure import structure
 from dyn_core.algorithms.loops.passive_joint_motion import Passive
 from dyn_core.algorithms.loops.passive_joint_positions import configuration
-from dyn_core.algorithms.loops.redundancy import Block
 from dyn_core.codegen.traced_program import Program, trace
 from dyn_core.core.arrays import Array
 from dyn_core.model.fixed_base.closed_loops import closed, passive_accelerations

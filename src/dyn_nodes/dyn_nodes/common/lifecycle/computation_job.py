@@ -17,6 +17,7 @@ from threading import Thread, Timer
 from typing import Any
 
 from dyn_core import DynError
+from dyn_core.core.blas_threads import ONE_THREAD_VARIABLES
 from dyn_nodes.common.data_checks import Notice
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
@@ -70,7 +71,7 @@ class Job:
         self._ended = False
         bound = [] if memory is None else [str(memory)]
         # A load has small matrices only, and the threads of the library for large ones need much memory.
-        threads = {} if memory is None else dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+        threads = {} if memory is None else ONE_THREAD_VARIABLES
         with contextlib.ExitStack() as resources:
             try:
                 self._errors = resources.enter_context(tempfile.TemporaryFile())

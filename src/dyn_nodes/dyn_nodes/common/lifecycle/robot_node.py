@@ -67,7 +67,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
     @property
     @abstractmethod
     def recipe(self) -> Recipe:
-        """What makes, in another process, what takes long in `prepare`."""
+        """Function that does the slow part of `prepare` in another process."""
 
     @abstractmethod
     def prepare(self, described: DescribedRobot) -> Prepared:

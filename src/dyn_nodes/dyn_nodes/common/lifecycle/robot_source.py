@@ -178,7 +178,7 @@ class Loaded(NamedTuple, Generic[Prepared]):
 
 
 class _Answer(NamedTuple):
-    """What the process that loads a robot hands over."""
+    """Result of the process that loads a robot."""
 
     described: DescribedRobot
     results: list[bytes]  # results of slow work, each pickled; together they would stop the other threads
@@ -213,8 +213,8 @@ class _Load:
 class Reload(Generic[Prepared]):
     """Loads robots from the topic robot_description and from requests.
 
-    Another process traces and compiles a robot. A thread then does what is left, which is little: with the
-    results of the process, it runs the same code. A newer description ends a process at once.
+    Another process traces and compiles a robot. A thread then runs the same code with the results of
+    the process, which takes little time. A newer description ends a process at once.
 
     `problem` is why the last description of the topic is not in use; None where it is.
     """

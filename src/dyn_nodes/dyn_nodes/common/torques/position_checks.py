@@ -46,7 +46,7 @@ def condition_words(guard: LoopGuard) -> str:
 
 
 def loop_warning(guard: LoopGuard, whose: str) -> Notice:
-    """Return that loops are open, or near a singularity, at the last "measured" or "desired" positions."""
+    """Return a notice that loops are open or near a singularity at the "measured" or "desired" positions."""
     condition = guard.condition or math.inf
     if math.isinf(condition):
         return Notice("loops-open", positions=whose)
@@ -90,7 +90,7 @@ class BelievedPositions:
         self.forget()
 
     def forget(self) -> None:
-        """Accept the next measurement, whatever it is."""
+        """Accept the next measurement without a check."""
         self.last: tuple[float, Array] | None = None
         self._doubted: tuple[float, Array] | None = None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node that publishes torques has for one robot: what makes its torques, readers of messages, outputs.
+"""Parts of a torque node for one robot: the maker of its torques, readers of messages, outputs.
 
-`TorqueMaker` computes the torques; `Running` is one robot in use; `CheckedTrajectory` waits to be followed.
+`TorqueMaker` computes the torques; `Running` is one robot in use; `CheckedTrajectory` can be followed.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ Maker = TypeVar("Maker", bound=TorqueMaker)
 
 
 class MadeTorques(NamedTuple, Generic[Maker]):
-    """What takes long to make of a robot."""
+    """The parts for a robot that are slow to make."""
 
     maker: Maker
     # Compares positions of passive joints in references and trajectories with the loops

@@ -30,8 +30,9 @@ from dyn_nodes.common.decoding import decoded, is_stop
 from dyn_nodes.common.lifecycle.diagnostics import Failure
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.worker import Beside
-from dyn_nodes.common.messages.joint_reader import CLOCK_SET, JointReader, check_age, nanoseconds_of
+from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, Stamp
+from dyn_nodes.common.messages.message_stamps import CLOCK_SET, check_stamp, nanoseconds_of
 from dyn_nodes.common.messages.motion_message import measured_motion, points_of
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.output_stage import Output, OutputStage
@@ -314,7 +315,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Return the time of a stamp (s); Rejection where it is too far from the present."""
         self.check_clock()
         stamp_ns, now_ns = nanoseconds_of(stamp), self._time.nanoseconds()
-        check_age(what, stamp_ns, now_ns, self.publishing.max_age)
+        check_stamp(what, stamp_ns, now_ns, self.publishing.max_age)
         return self.time_from(stamp_ns)
 
     def problem(self) -> Notice | None:
