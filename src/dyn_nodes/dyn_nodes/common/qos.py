@@ -13,7 +13,7 @@ COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 the newest message only."""
 
 _SEVERAL = 10
-"""Messages that a subscription keeps. With one, a publisher would replace messages of the others of its topic.
+"""Messages that a subscription keeps. With one, publishers of a topic would replace messages of each other.
 Fast DDS never frees the memory of a message that finds no place because all others are newer."""
 
 EACH_MESSAGE = QoSProfile(depth=_SEVERAL, reliability=ReliabilityPolicy.RELIABLE)
