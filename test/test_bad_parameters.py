@@ -30,6 +30,7 @@ OF_JOINTS = {
     "governor": tuple(f"limits.lift.{kind}" for kind in ("velocity", "effort", "power", "braking_power")),
     "identification": ("joints.lift.max_tracking_error",),
 }
+OF_JOINTS = {name: (*known, "locked_joints.turn") for name, known in OF_JOINTS.items()}
 WHOLE_ROBOT = {"payload.link": "slider", "payload.mass": 1.0}
 """With these values the other parameters of a payload are used."""
 OF_RCLPY = ("use_sim_time", "start_type_description", "qos_overrides")

@@ -112,6 +112,19 @@ def declared_max_age(node: Node) -> float:
 # Parameters by joint, and unknown parameters
 
 
+def declare_for_joints(
+    node: Node, prefix: str, description: str, *, within: tuple[float, float]
+) -> dict[str, float]:
+    """Declare the given float parameters ``<prefix>.<joint>``; return their values by joint.
+
+    `description` contains ``{joint}``. The node has to declare its overrides automatically.
+    """
+    return {
+        joint: declare(node, f"{prefix}.{joint}", 0.0, description.format(joint=joint), within=within)
+        for joint in node.get_parameters_by_prefix(prefix)
+    }
+
+
 def declare_by_joint(
     node: Node, prefix: str, kinds: Mapping[str, str], *, within: tuple[float, float]
 ) -> dict[str, dict[str, float]]:

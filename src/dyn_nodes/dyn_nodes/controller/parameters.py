@@ -60,6 +60,8 @@ class PidGains:
             gains |= self._of_frequency(robot)
         for kind, named in self.by_joint.items():
             for joint, value in named.items():
+                if joint in dict(robot.locked):
+                    continue
                 if joint not in robot.coordinate_names:
                     known, element = robot.coordinate_names, f"joint '{joint}'"
                     raise DynError("gain-joint-unknown", joint=joint, known=known, element=element)

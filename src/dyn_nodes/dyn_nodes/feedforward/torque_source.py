@@ -389,9 +389,9 @@ def _finite(
 
 def _gains(robot: Robot, settings: GainSettings) -> TrackingGains:
     """Return the gains of computed torque; DynError where they name an unknown joint."""
-    names = robot.coordinate_names
+    names, locked = robot.coordinate_names, dict(robot.locked)  # the gains of a locked joint are not used
     for name in (*settings.p, *settings.d):
-        if name not in names:
+        if name not in names and name not in locked:
             raise DynError("gain-joint-unknown", joint=name, known=names)
     general = TrackingGains.of_frequency(names, settings.natural_frequency, settings.damping)
     Kp = [settings.p.get(name, value) for name, value in zip(names, general.Kp.tolist(), strict=True)]

@@ -22,6 +22,7 @@ from dyn_core.robot.joints import Limits
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, refuse_moving_base
 from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.motion_message import doubles, duration_message
+from dyn_nodes.common.messages.split_joint_states import SplitJointStates
 from dyn_nodes.governor.parameters import GovernorSettings
 
 _NONE = np.empty(0)
@@ -36,6 +37,7 @@ class GovernedRobot:
     trajectories: TrajectoryGovernor
     references: ReferenceGovernor  # makes streams of references feasible; it has a state
     state_reader: JointReader
+    split: SplitJointStates  # merges joint states of parts of the robot
     reference_reader: JointReader
     agreement: PassiveAgreement  # compares given positions of passive joints with the loops
     running: Trajectory | None = None  # the last sent trajectory, while it is followed; None before any
@@ -88,6 +90,7 @@ def governed_robot(settings: GovernorSettings, described: DescribedRobot) -> Gov
             steps, settings.timeout, settings.greatest_lag, slow=settings.on_infeasible == "slow"
         ),
         JointReader(names, "joint state", others=True),
+        SplitJointStates(names, settings.max_age),
         JointReader(names, "reference", others=False, passive=agreement.names),
         agreement,
     )

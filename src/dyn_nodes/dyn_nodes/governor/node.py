@@ -149,8 +149,11 @@ class Governor(RobotNode[GovernedRobot]):
         try:
             message = self._joint_states.read(raw)
             if using.state_reader.concerns(message.name):
-                self._check_stamp("joint state", nanoseconds_of(message.stamp))
-                using.measured = measured_motion(message, using.state_reader, velocities=False).q
+                stamp_ns = nanoseconds_of(message.stamp)
+                self._check_stamp("joint state", stamp_ns)
+                whole = using.split.whole(message, self._seconds(stamp_ns))
+                if whole is not None:
+                    using.measured = measured_motion(whole, using.state_reader, velocities=False).q
         except Rejection as problem:
             self.refuse("joint states refused", "joint_states", problem)
 

@@ -54,6 +54,8 @@ def checked_locking(locked_joints: Mapping[str, float] | None, joints: Sequence[
     for name in joints or ():
         if name in positions:
             raise DynError("locked-joint-moves", joint=name)
+        if list(joints or ()).count(name) > 1:
+            raise DynError("locked-joint-repeated", joint=name)
     return Locking(positions, None if joints is None else tuple(joints))
 
 

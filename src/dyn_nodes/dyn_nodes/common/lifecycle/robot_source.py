@@ -23,12 +23,13 @@ from dyn_core.core.handover import recorded, replayed
 from dyn_core.core.text import is_xml_text, read_text
 from dyn_core.robot.robot import checked_gravity
 from dyn_core.robot.side_file.conversion import without_springs
+from dyn_core.robot.xml_text import LARGEST_LENGTH
 from dyn_nodes.common import qos
 from dyn_nodes.common.data_checks import Notice, Rejection, one_line, plausible
 from dyn_nodes.common.decoding import MOST_BYTES, decoded
 from dyn_nodes.common.lifecycle.computation_job import Job
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
-from dyn_nodes.common.parameters import declare
+from dyn_nodes.common.parameters import declare, declare_for_joints, declare_names
 
 # Warnings about robots, which several threads load at a time
 
@@ -74,7 +75,10 @@ _DESCRIPTIONS = {
 
 
 class RobotSource:
-    """The parameters that select the robot of a node. It is pickled for the process that loads robots."""
+    """The parameters that select the robot of a node. It is pickled for the process that loads robots.
+
+    `held` has the joints that are locked because they never report, with their positions (rad or m).
+    """
 
     def __init__(self, node: Node) -> None:
         """Declare the parameters."""
@@ -82,6 +86,13 @@ class RobotSource:
         self._text, self._file, self._side_file, self._dynamic_parameters_file = map(str, given)
         text = "Acceleration of gravity in the frame of the root link, m/s^2."
         self._gravity: list[float] = list(declare(node, "gravity", [0.0, 0.0, -9.81], text))
+        text = "Joints that move; all others are locked. Empty: all of the description."
+        self._joints = declare_names(node, "joints", text)
+        text = "Position at which joint '{joint}' is locked, rad or m."
+        self._locked = declare_for_joints(
+            node, "locked_joints", text, within=(-LARGEST_LENGTH, LARGEST_LENGTH)
+        )
+        self.held: dict[str, float] = {}
 
     def from_parameters(self) -> DescribedRobot | None:
         """Return the robot of the parameters, None where it comes from the topic; DynError if it is bad."""
@@ -110,7 +121,13 @@ class RobotSource:
 
     def _load(self, source: str) -> DescribedRobot:
         with caught_warnings() as caught:
-            robot = dyn_core.load_robot(source, loops=self._side_file or None, gravity=self._gravity)
+            robot = dyn_core.load_robot(
+                source,
+                loops=self._side_file or None,
+                gravity=self._gravity,
+                locked_joints=self._locked | self.held,
+                joints=self._joints or None,
+            )
         if not without_springs(robot).dof:
             raise DynError("robot-without-moving-joint", robot=robot.name)
         velocities: Mapping[str, float] = {}
@@ -280,6 +297,8 @@ class Reload(Generic[Prepared]):
         except Rejection as problem:
             self._say(DynError(problem.code, **problem.values))
             return
+        if text != self._text:
+            self._source.held = {}
         self._text = text
         request, present = self._request, self._present()
         if request is not None and request.text == text and self._told is None:

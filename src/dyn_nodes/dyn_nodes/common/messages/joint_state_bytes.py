@@ -109,20 +109,20 @@ class _Layout:
 
 
 class JointStateBytes:
-    """Reads serialized joint states. State: the known layouts."""
+    """Reads serialized joint states. State: the known layouts, by length; publishers may have the same."""
 
     def __init__(self, what: str = "joint state") -> None:
         """Begin without layouts; `what` is the name of the messages in errors."""
         self._what = what
-        self._layouts: dict[int, _Layout] = {}
+        self._layouts: dict[int, list[_Layout]] = {}
 
     def read(self, raw: bytes) -> JointStates:
         """Read a message; Rejection if it is not a joint state. A later call may overwrite the stamp."""
-        layout = self._layouts.get(len(raw))
-        if layout is None:
-            return self._deserialized(raw)
-        velocities = layout.velocities
-        if int.from_bytes(raw[: velocities.start], "little") & layout.mask != layout.same:
+        for layout in self._layouts.get(len(raw), ()):
+            velocities = layout.velocities
+            if int.from_bytes(raw[: velocities.start], "little") & layout.mask == layout.same:
+                break
+        else:
             return self._deserialized(raw)
         stamp = layout.stamp
         stamp.sec, stamp.nanosec = STAMP.unpack_from(raw, STAMP_AT)
@@ -139,9 +139,9 @@ class JointStateBytes:
         message = decoded(JointState, raw, self._what)
         layout = _layout(raw, message)
         if layout is not None:
-            if len(self._layouts) >= _MOST:
+            if sum(map(len, self._layouts.values())) >= _MOST:
                 self._layouts.clear()
-            self._layouts[len(raw)] = layout
+            self._layouts.setdefault(len(raw), []).append(layout)
         stamp = message.header.stamp
         arrays = (message.position, message.velocity, message.effort)
         numbers = (np.array(array, dtype=np.float64) for array in arrays)

@@ -20,6 +20,7 @@ from dyn_core.control.watchdog import WatchSettings
 from dyn_core.core.arrays import Array
 from dyn_nodes.common.data_checks import Notice
 from dyn_nodes.common.messages.joint_reader import JointReader
+from dyn_nodes.common.messages.split_joint_states import SplitJointStates
 from dyn_nodes.common.torques.desired_motion import DesiredMotion
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.output_stage import Output, OutputStage, Smoothing
@@ -103,6 +104,7 @@ class Running(Generic[Maker]):
     maker: Maker
     outputs: Outputs
     states: JointReader
+    split: SplitJointStates  # merges joint states of parts of the robot
     references: JointReader
     # Compares positions of passive joints in references and trajectories with the loops
     agreement: PassiveAgreement

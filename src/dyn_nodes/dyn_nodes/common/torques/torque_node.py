@@ -34,6 +34,7 @@ from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, Stamp
 from dyn_nodes.common.messages.message_stamps import CLOCK_SET, check_stamp, nanoseconds_of
 from dyn_nodes.common.messages.motion_message import measured_motion, points_of
+from dyn_nodes.common.messages.split_joint_states import SplitJointStates
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.output_stage import Output, OutputStage
 from dyn_nodes.common.torques.position_checks import condition_words, loop_warning, outside
@@ -44,6 +45,7 @@ from dyn_nodes.common.torques.torque_maker import (
     Maker,
     Running,
 )
+from dyn_nodes.common.torques.unreported_joints import UnreportedJoints
 
 _SILENCE_S = 1.0
 _LOOKS_PER_TIMEOUT = 4
@@ -85,6 +87,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         super().__init__(name, **node_options)
         self.steady = steady
         self.joint_states = JointStateBytes()
+        self._unreported = UnreportedJoints(self, self._source, steady)
         self._closed: OutputStage | None = None
         self._last_refusal: Rejection | None = None
         self._stale_told = False
@@ -115,6 +118,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
             maker,
             Outputs(robot, self.publishing.command_joints, self._torques, self._commands),
             JointReader(robot.coordinate_names, "joint state", others=True),
+            SplitJointStates(robot.coordinate_names, self.publishing.max_age),
             JointReader(robot.coordinate_names, "reference", others=False, passive=agreement.names),
             agreement,
         )
@@ -173,6 +177,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
             return
         if running.maker.stage.last_good is not None:
             self.get_logger().warning(str(Notice("clock-set")))
+        running.split.forget()
         running.maker.forget_time(self.node_time, self.steady())
 
     def finish(self) -> None:
@@ -201,15 +206,22 @@ class TorqueNode(RobotNode[Running[Maker]]):
             return
         try:
             message = self.joint_states.read(raw)
+            if self._unreported.held:
+                self._unreported.look_at(message.name)
             if not running.states.concerns(message.name):
                 return
             t = self.time_of("joint state", message.stamp)
-            q, qd = measured_motion(message, running.states, velocities=self.takes_velocities)
+            whole = running.split.whole(message, t)
+            if whole is None:
+                return
+            q, qd = measured_motion(whole, running.states, velocities=self.takes_velocities)
             output = self.measure(running.maker, q, qd, t)
             if output is not None:
                 self.answer(running, output, message.stamp)
         except Rejection as problem:
             self.withhold("joint states refused", "joint_states", problem)
+            if problem.code == "joints-never-reported":
+                self._unreported.hold(running.robot, problem.values["missing"])
             return
         self.count("joint states used")
 
