@@ -171,7 +171,7 @@ def test_two_nodes_cannot_move_one_robot(graph: Graph, tmp_path: Path) -> None:
 
 @pytest.mark.promise("run-client")
 def test_a_client_that_dies_changes_nothing(graph: Graph, tmp_path: Path) -> None:
-    with standing_arm(graph, tmp_path) as (ours, _):
+    with standing_arm(graph, tmp_path) as (ours, node):
         context = Context()
         rclpy.init(args=[], context=context, signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
         client_node = rclpy.create_node("client", context=context)
@@ -183,7 +183,8 @@ def test_a_client_that_dies_changes_nothing(graph: Graph, tmp_path: Path) -> Non
         client.destroy()
         client_node.destroy_node()
         context.shutdown()
-        graph.wait_for(lambda: graph.logged(sentence("goal-reached", {"goal": "a run of a trajectory"})))
+        reached = sentence("goal-reached", {"goal": "a run of a trajectory"})
+        graph.wait_for(lambda: node.values()["last"] == reached)
         (log,) = tmp_path.glob("*/log.csv")
         assert log.read_text().endswith("\n")
         ours.done(lambda: ours.run(exciting(0.5)))

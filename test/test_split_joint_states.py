@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from identification_client import identification
 from loose_node import LooseNode, loose_node
 from message_makers import NAMES, joint_state
 from robot_files import ROBOTS, urdf
 from ros_graph import Graph
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 import dyn_core
+from dyn_core import DynError
+from dyn_nodes.common import qos
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.identification.session import JointSample
 
 Q, QD = [0.1, 0.3, 0.05], [0.2, -0.1, 0.02]
 ARM, HAND = NAMES[:2], NAMES[2:]
@@ -45,7 +54,7 @@ def test_torques_of_merged_joint_states_are_those_of_whole_ones(
         assert len(split.published["torques"]) == len(whole.published["torques"]) == 5
         for ours, theirs in zip(split.published["torques"], whole.published["torques"], strict=True):
             assert ours == theirs
-        assert split.told.level == DiagnosticStatus.OK
+        assert split.told.values["joint states refused"] == "1"  # the first, before the others had reported
 
 
 @pytest.mark.promise("joint-states-part-late")
@@ -116,3 +125,26 @@ def test_locked_joints_have_no_torques(
             assert list(torques.name) == ARM
             np.testing.assert_allclose(torques.total, expected, rtol=0, atol=1e-12)
         assert len(loose.published["torques"]) == 2
+
+
+@pytest.mark.promise("joint-states-part")
+def test_identification_takes_merged_joint_states(graph: Graph, tmp_path: Path) -> None:
+    """Parts come in turn; what the node knows of the robot has the values of both."""
+    given = {"turn": (0.1, 0.01, 1.0), "lift": (0.3, 0.02, 2.0), "stretch": (0.05, 0.03, 3.0)}
+    with identification(graph, directory=str(tmp_path)) as (_, node):
+        states = graph.node.create_publisher(JointState, "joint_states", qos.COMMAND)
+        graph.wait_for(states.get_subscription_count)
+        samples: list[JointSample] = []
+
+        def knows_the_robot() -> bool:
+            for names in (HAND, ARM):
+                q, qd, tau = zip(*(given[name] for name in names), strict=True)
+                header = Header(stamp=graph.now())
+                states.publish(JointState(header=header, name=names, position=q, velocity=qd, effort=tau))
+            with contextlib.suppress(DynError):
+                samples.append(node._present())
+            return bool(samples)
+
+        graph.wait_for(knows_the_robot)
+        found = zip(samples[0].q, samples[0].qd, samples[0].tau, strict=True)
+        assert list(found) == [given[name] for name in NAMES]

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -43,7 +44,7 @@ from dyn_nodes.common.lifecycle.managed_node import sleeping_timer
 from dyn_nodes.common.lifecycle.process import run, spin_once
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
-from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, JointStates
+from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, JointStates, Stamp
 from dyn_nodes.common.messages.message_stamps import StampClock
 from dyn_nodes.identification.goal_sessions import IdentifySession, RunSession
 from dyn_nodes.identification.motion_output import MotionOutput
@@ -88,8 +89,8 @@ class Identification(RobotNode[KnownRobot]):
         self._of_sessions: list[Timer] = []
         self._result: IdentificationResult | None = None
         self._ended_with = Notice("goal-none")
-        self._newest: tuple[bytes, float] | None = None
-        self._delayed: DelayedSample[bytes] = DelayedSample(_SPEED_S)
+        self._newest: tuple[JointStates, float] | None = None
+        self._delayed: DelayedSample[JointStates] = DelayedSample(_SPEED_S)
         self._is_closing = False
         self._last_t = -float("inf")
         self.start()
@@ -256,6 +257,8 @@ class Identification(RobotNode[KnownRobot]):
         self._last_t = -float("inf")
         self._newest = None
         self._delayed.forget()
+        if self._known is not None:
+            self._known.split.forget()
         if self._session is not None:
             self._session.clock_was_set(gained)
 
@@ -319,8 +322,13 @@ class Identification(RobotNode[KnownRobot]):
         message = self._joint_states.read(raw)
         if not known.reader.concerns(message.name):
             return
-        self._newest = (raw, came)
-        self._delayed.add(came, raw)
+        whole = known.split.whole(message, self._stamps.past(message.stamp))
+        if whole is None:
+            return
+        # The reader of the bytes uses the stamp again.
+        message = replace(whole, stamp=Stamp(whole.stamp.sec, whole.stamp.nanosec))
+        self._newest = (message, came)
+        self._delayed.add(came, message)
         session = self._session
         moving = session is not None and session.is_moving
         online = self._online.takes_samples and known is self._known
@@ -351,24 +359,24 @@ class Identification(RobotNode[KnownRobot]):
         self._take_waiting()
         if self._newest is None or self._known is None:
             raise DynError("joint-states-missing")
-        raw, came = self._newest
+        message, came = self._newest
         silence = self._steady() - came
         if silence > self._settings.run.timeout:
             raise DynError("joint-states-late", silence=silence)
         self._last_t = -float("inf")
         try:
-            return self._sample(self._joint_states.read(raw), self._known)
+            return self._sample(message, self._known)
         except Rejection as problem:
             raise DynError("joint-states-unusable", cause=problem) from problem
 
     def _earlier(self) -> JointSample | None:
         """Return joint states some tenths of a second before the newest; None where there are none."""
-        raw = self._delayed.earlier
-        if raw is None or self._known is None:
+        message = self._delayed.earlier
+        if message is None or self._known is None:
             return None
         try:
             self._last_t = -float("inf")
-            return self._sample(self._joint_states.read(raw), self._known, of_any_age=True)
+            return self._sample(message, self._known, of_any_age=True)
         except Rejection:
             return None
 

@@ -28,6 +28,7 @@ from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, compiled, re
 from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
 from dyn_nodes.common.messages.message_stamps import StampClock
+from dyn_nodes.common.messages.split_joint_states import SplitJointStates
 from dyn_nodes.identification.computation_requests import Stage
 from dyn_nodes.identification.motion_output import MotionOutput
 from dyn_nodes.identification.motion_run import MotionRun, Phase
@@ -43,6 +44,7 @@ class KnownRobot:
     model: Model  # its compiled dynamics
     effort_limit: Array  # greatest effort of each joint (N m or N), infinite where it is unknown, (n,)
     reader: JointReader  # reads joint states
+    split: SplitJointStates  # merges joint states of parts of the robot
     agreement: PassiveAgreement  # compares positions of passive joints in trajectories with the loops
     source: str  # its description, or the path of it
     side_file: str  # path of its side file; empty for none
@@ -76,6 +78,7 @@ def known_robot(
         loaded.model,
         limits,
         JointReader(robot.coordinate_names, "joint state", others=True),
+        SplitJointStates(robot.coordinate_names, settings.max_age),
         PassiveAgreement(robot),
         described.text or description_file,
         side_file,
