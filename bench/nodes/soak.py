@@ -154,7 +154,9 @@ def _listen(probe: Probe) -> tuple[list[Stream], list[str]]:
     ]
     node = probe.node
     node.create_subscription(JointState, "/arm/joint_states", lambda _: states.hear(), _DEEP, raw=True)
-    status_at = MessageBytes(JointTorques(name=list(JOINTS)), dict.fromkeys(TERMS, len(JOINTS))).byte("status")
+    status_at = MessageBytes(JointTorques(name=list(JOINTS)), dict.fromkeys(TERMS, len(JOINTS))).byte(
+        "status"
+    )
 
     def torques(namespace: str, stream: Stream) -> None:
         def hear(raw: bytes) -> None:
