@@ -14,7 +14,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bars import LATENCY_MEDIAN, LATENCY_P99, Bars
-from nodes.graph import ARM, BYTES_RELAY, FEEDFORWARD, RELAY, SINGLE_THREADED_RELAY, Processes, processes
+from nodes.graph import (
+    ARM,
+    BYTES_RELAY,
+    FEEDFORWARD,
+    JOINTS,
+    RELAY,
+    SINGLE_THREADED_RELAY,
+    Processes,
+    processes,
+)
 from nodes.probe import RATE_HZ, Block, Probe, Target, swing
 from nodes.usage import processor_time
 
@@ -34,6 +43,7 @@ class Candidate:
         node: its own name; the namespace is made of `name`.
         parameters: its parameters.
         follows: whether it gets a trajectory to follow.
+        split: number of joints of the first of two publishers of joint states; all: there is one.
     """
 
     name: str
@@ -41,18 +51,23 @@ class Candidate:
     node: str = "relay"
     parameters: Mapping[str, object] = field(default_factory=dict)
     follows: bool = False
+    split: int = len(JOINTS)
 
     @staticmethod
-    def feedforward(mode: str, *, follows: bool = False) -> Candidate:
+    def feedforward(
+        mode: str, *, follows: bool = False, split: int = len(JOINTS), note: str = ""
+    ) -> Candidate:
         """The node `feedforward` in one of its modes."""
         parameters = {"description_file": ARM, "mode": mode}
-        return Candidate(f"feedforward, {mode}", FEEDFORWARD, "feedforward", parameters, follows)
+        name = f"feedforward, {mode}{note}"
+        return Candidate(name, FEEDFORWARD, "feedforward", parameters, follows, split)
 
 
 _NODES = (
     Candidate("relay"),
     Candidate.feedforward("gravity"),
     Candidate.feedforward("computed_torque", follows=True),
+    Candidate.feedforward("gravity", split=4, note=", split"),
 )
 _CHOICES = (
     Candidate("relay"),
@@ -72,7 +87,7 @@ class Measured:
         namespace = "/" + re.sub(r"\W+", "_", candidate.name)
         parameters = {"autostart": False, **candidate.parameters}
         self._process = started.start(candidate.program, namespace, parameters)
-        self._target = Target(probe, namespace, candidate.node)
+        self._target = Target(probe, namespace, candidate.node, candidate.split)
         self._target.configure()
         self._blocks: list[Block] = []
         self._processor = 0.0

@@ -65,9 +65,12 @@ class Block:
 
 
 class Target:
-    """A lifecycle node under test."""
+    """A lifecycle node under test.
 
-    def __init__(self, probe: Probe, namespace: str, name: str) -> None:
+    With `split`, a second publisher has the joints from that one on, and reports them between the others.
+    """
+
+    def __init__(self, probe: Probe, namespace: str, name: str, split: int = len(JOINTS)) -> None:
         node = probe.node
         self._probe = probe
         self.prefix = f"{namespace}/{name}"
@@ -75,7 +78,12 @@ class Target:
         self.latencies: list[float] = []
         self.commands = 0
         self.arrived, self.pause = math.inf, 0
-        self.states = node.create_publisher(JointState, f"{namespace}/joint_states", qos.COMMAND)
+        self.split = split
+        topic = f"{namespace}/joint_states"
+        self.states = node.create_publisher(JointState, topic, qos.COMMAND)
+        self.other_states = (
+            node.create_publisher(JointState, topic, qos.COMMAND) if split < len(JOINTS) else None
+        )
         self.trajectories = node.create_publisher(
             JointTrajectory, f"{self.prefix}/joint_trajectory", qos.EACH_MESSAGE
         )
@@ -174,15 +182,28 @@ class Probe:
         It ends earlier where `ended` says so.
         """
         target.forget()
-        message = JointState(name=list(JOINTS), effort=array("d", bytes(8 * len(JOINTS))))
+        split, others = target.split, target.other_states
+        message, other = (
+            JointState(name=list(names), effort=array("d", bytes(8 * len(names))))
+            for names in (JOINTS[:split], JOINTS[split:])
+        )
         clock, on_their_way = self.node.get_clock(), target.on_their_way
         sent = 0
         began = due = time.perf_counter()
+        other_due = due if others is not None else math.inf
         while (now := time.perf_counter()) < began + seconds and not ended():
-            if now < due:
-                self._executor.spin_once(timeout_sec=due - now)
+            if others is not None and now >= other_due:
+                q, qd = motion(now - began)
+                other.position, other.velocity = q[split:], qd[split:]
+                other.header.stamp = clock.now().to_msg()
+                others.publish(other)
+                other_due = max(due, now) + 0.5 / RATE_HZ
                 continue
-            message.position, message.velocity = motion(now - began)
+            if now < due:
+                self._executor.spin_once(timeout_sec=min(due, other_due) - now)
+                continue
+            q, qd = motion(now - began)
+            message.position, message.velocity = q[:split], qd[:split]
             stamp = message.header.stamp = clock.now().to_msg()
             on_their_way[stamp.sec, stamp.nanosec] = time.perf_counter_ns()
             target.states.publish(message)

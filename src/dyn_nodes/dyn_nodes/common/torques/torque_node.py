@@ -146,6 +146,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to use messages."""
         if self._running is not None:
+            self._running.split.forget()
             self._running.maker.restart()
         self._last_answer = self.steady()
         self._stale_told = False
