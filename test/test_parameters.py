@@ -24,10 +24,11 @@ BY_JOINT: dict[str, dict[str, Any]] = {
     "governor": {f"limits__turn__{kind}": 1.0 for kind in ("velocity", "effort", "power", "braking_power")},
     "identification": {"joints__turn__max_tracking_error": 0.1},
 }
+OF_DRIVES = ("drive_compensates", "payload_known_to_drive", "on_stale")
 CHOICES = {
     "simulation": {"integrator"},
-    "feedforward": {"base.source", "mode", "on_limit", "on_stale", "on_shutdown"},
-    "controller": {"derivative", "anti_windup", "on_stale"},
+    "feedforward": {"base.source", "mode", "on_limit", "on_shutdown", *OF_DRIVES},
+    "controller": {"derivative", "anti_windup", *OF_DRIVES},
     "governor": {"on_infeasible"},
     "identification": {"output", "friction", "estimator"},
 }

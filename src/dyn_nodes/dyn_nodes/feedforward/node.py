@@ -123,6 +123,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             lambda: self._running.maker.live if self._running else None,
             self.steady,
             self._settings.blend_time,
+            drive_is_told=self._settings.drive.adds_gravity and self._settings.drive.knows_payload,
         )
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -8,17 +8,16 @@ are on a steady clock (both s).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.laws.base_measurement import DerivativeFilter
 from dyn_core.control.laws.inverse_dynamics_control import (
-    ElasticTerms,
-    Switches,
     Terms,
-    TorqueTerms,
     TrackingGains,
     check_motor_speeds,
     computed_torque,
@@ -30,7 +29,7 @@ from dyn_core.control.trajectories.trajectory import Samples, Trajectory
 from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
-from dyn_core.model.fixed_base.driven_base import DrivenBase
+from dyn_core.model.fixed_base.compiled_model import Model
 from dyn_core.robot.moving_base import moving_base
 from dyn_core.robot.robot import Robot, motor_of
 from dyn_nodes.common.data_checks import Notice, Rejection
@@ -46,6 +45,7 @@ from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
 from dyn_nodes.common.torques.torque_maker import MadeTorques, TorqueMaker
 from dyn_nodes.feedforward.base_motion import BaseMotion
+from dyn_nodes.feedforward.drive_share import DriveShare
 from dyn_nodes.feedforward.live_parameters import LiveParameters
 from dyn_nodes.feedforward.parameters import FeedforwardSettings, GainSettings
 
@@ -57,8 +57,13 @@ class TorqueSource(TorqueMaker):
     springs.
     """
 
-    def __init__(self, loaded: LoadedModel, settings: FeedforwardSettings) -> None:
-        """Begin without data; DynError where a parameter does not fit the robot."""
+    def __init__(
+        self, loaded: LoadedModel, settings: FeedforwardSettings, unloaded: Model | None = None
+    ) -> None:
+        """Begin without data; DynError where a parameter does not fit the robot.
+
+        `unloaded` is a second model of the robot where the drive adds gravity and knows of no payload.
+        """
         robot, model = loaded.robot, loaded.model
         names = robot.coordinate_names
         limits = EffortLimits(names, loaded.effort_limit.tolist(), settings.on_limit)
@@ -67,25 +72,17 @@ class TorqueSource(TorqueMaker):
         self._mode = settings.mode
         self._timeout = settings.watch.timeout
         self._gains = _gains(robot, settings.gains)
-        self.live = LiveParameters(model)
+        self.live = LiveParameters(model, unloaded)
         given = settings.coulomb_velocity
         smooth = loaded.coulomb_velocity if given < 0.0 else np.full(len(names), given)
-        switches = settings.switches
         self.base: BaseMotion | None = None
-        self._driven: DrivenBase | None = None
         self.has_springs = bool(model.elastic_joint_names)
         if self.has_springs and settings.mode == "computed_torque":
             raise DynError("computed-torque-on-elastic-joint", joint=model.elastic_joint_names[0])
         if settings.base.source != "none":
             self.base = BaseMotion(robot, settings.base, self._timeout)
-            self._driven = DrivenBase(model)
-        # At rest on a fixed base, the other terms are zero and need not be computed.
-        still = switches if self._driven else Switches(False, False, switches.gravity, switches.friction)
-        self._terms, self._still_terms = (
-            ElasticTerms(model, which, smooth)
-            if self.has_springs
-            else TorqueTerms(model, which, smooth, self._driven)
-            for which in (switches, still)
+        self._share = DriveShare(
+            model, unloaded, settings.drive.compensates, smooth, base_moves=self.base is not None
         )
         self._references = settings.references
         self._holds_at_last = settings.on_shutdown == "hold"
@@ -180,8 +177,8 @@ class TorqueSource(TorqueMaker):
     ) -> Trajectory:
         """Return the trajectory through points from the present motion; DynError where there is none."""
         trajectory = self.desired.planned(points, t, stamp, now, self._beginning(now), checked)
-        if isinstance(self._terms, ElasticTerms):
-            check_motor_speeds(self._terms, trajectory, self.desired.speed)
+        if self._share.of_motors is not None:
+            check_motor_speeds(self._share.of_motors, trajectory, self.desired.speed)
         return trajectory
 
     def follow(self, trajectory: Trajectory, t: float, now: float) -> None:
@@ -200,8 +197,8 @@ class TorqueSource(TorqueMaker):
 
     def motors(self, t: float, output: Output) -> tuple[Motion, Array] | None:
         """Return motion and torques of motors behind springs at time t (s), if there are any."""
-        terms, desired = self._terms, self.desired.smooth_at(t) or self.desired.at(t)
-        if not isinstance(terms, ElasticTerms) or desired is None:
+        terms, desired = self._share.of_motors, self.desired.smooth_at(t) or self.desired.at(t)
+        if terms is None or desired is None:
             return None
         return terms.motors(desired), output.total[terms.driven]
 
@@ -263,7 +260,7 @@ class TorqueSource(TorqueMaker):
         # With the desired velocity: friction of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
         self._feel(now)
-        output = self.stage.live(_finite(self._terms, motion, desired.qd), now)
+        output = self.stage.live(self._of(motion, desired.qd), now)
         # The data of these torques is as old as the reference: it is stale when the reference is.
         self.stage.last_good = self.desired.since(now)
         return output
@@ -323,11 +320,11 @@ class TorqueSource(TorqueMaker):
         return self.stage.live(self._of(motion), now)
 
     def _of(self, motion: Motion | SmoothMotion, friction_velocity: Array | None = None) -> Terms:
-        return _finite(self._terms, motion, friction_velocity)
+        return _finite(self._share.of, motion, friction_velocity)
 
     def _still(self, q: Array) -> Terms:
         zero = self.stage.zero.total
-        return _finite(self._still_terms, Motion(q, zero, zero), None)
+        return _finite(self._share.at_rest, Motion(q, zero, zero), None)
 
     def _held(self) -> Terms:
         """Return the terms of the torques that hold the robot at its last measured, or desired, position.
@@ -336,18 +333,14 @@ class TorqueSource(TorqueMaker):
         """
         if self._position is None:
             return self.stage.zero
-        if self.base is not None and self._driven is not None:
-            last = self.base.last()
-            if last is None:
-                self._driven.at_rest()
-            else:
-                self._driven.feel(last)
+        if self.base is not None:
+            self._share.feel(self.base.last())
         return self._still(self._position)
 
     def _feel(self, now: float) -> None:
         """Set the present motion of the base in the model; Rejection where it is unknown."""
-        if self.base is not None and self._driven is not None:
-            self._driven.feel(self.base.present(now))
+        if self.base is not None:
+            self._share.feel(self.base.present(now))
 
 
 _TERMS = ("inertial_torques", "coriolis_torques", "gravity_torques", "friction_torques")
@@ -363,7 +356,10 @@ def made_source(settings: FeedforwardSettings, described: DescribedRobot) -> Mad
     refuse_moving_base(described.robot, "base.source 'none'", told)
     springs = len(described.robot.elastic_joint_names)
     motors = ("motor_motion",) if springs and springs == len(motor_of(described.robot)) else ()
-    source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings)
+    unloaded = None
+    if settings.drive.adds_gravity and not settings.drive.knows_payload:
+        unloaded = compiled(described, ("gravity_torques", *motors)).model
+    source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings, unloaded)
     return MadeTorques(source, PassiveAgreement(source.loaded.robot))
 
 
@@ -374,13 +370,12 @@ def _rests(given: GivenMotion) -> bool:
 
 
 def _finite(
-    terms: TorqueTerms | ElasticTerms, motion: Motion | SmoothMotion, friction_velocity: Array | None
+    terms: Callable[[Any, Array | None], Terms],
+    motion: Motion | SmoothMotion,
+    friction_velocity: Array | None,
 ) -> Terms:
     try:
-        if isinstance(motion, SmoothMotion):
-            assert isinstance(terms, ElasticTerms)
-            return terms.of(motion, friction_velocity)
-        return terms.of(motion, friction_velocity)
+        return terms(motion, friction_velocity)
     except ValueError as problem:
         raise Rejection("torques-not-computed", cause=problem) from problem
     except DynError as problem:

@@ -185,10 +185,12 @@ class OutputStage:
         return self._at_first if self._first else self._settings
 
     def _limited(self, terms: Terms) -> tuple[Array, Notice | None]:
-        limited = None if self.limits.within(terms.total) else self.limits.applied(terms.total)
-        if limited is None or limited.excess is None:
+        if terms.by_drive is None and self.limits.within(terms.total):
             return terms.total, None
-        excess = effort_excess(terms.total, self.limits, self.units)
+        limited = self.limits.applied(terms.total, terms.by_drive)
+        if limited.excess is None:
+            return terms.total, None
+        excess = effort_excess(terms.total, self.limits, self.units, terms.by_drive)
         if limited.torques is None:
             raise Rejection(excess.code, **excess.values)
         return limited.torques, excess

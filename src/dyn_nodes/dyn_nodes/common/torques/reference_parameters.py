@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of references and of stale data, shared by the nodes `feedforward` and `controller`."""
+"""Parameters of references, stale data and drives, shared by the nodes `feedforward` and `controller`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,40 @@ from dataclasses import dataclass
 from rclpy.node import Node
 
 from dyn_core.control.watchdog import Reaction, WatchSettings
-from dyn_nodes.common.parameters import SECONDS, TIMEOUT, declare, parameter
+from dyn_nodes.common.parameters import SECONDS, TIMEOUT, declare, declare_names, parameter
 
-RATE = (1.0, 2000.0)
-"""Range of the rate of torques (Hz)."""
+COMPENSATED = ("gravity", "friction", "coriolis")
+"""Terms of torques that a drive can add itself."""
+PAYLOADS = ("told", "never")
+"""Whether a drive that adds gravity can be told of a payload."""
+
+
+@dataclass(frozen=True)
+class DriveSettings:
+    """What the drive adds to the torques that it gets."""
+
+    compensates: frozenset[str] = frozenset()  # of COMPENSATED
+    knows_payload: bool = True  # whether the gravity that it adds is that of payloads, too
+
+    @property
+    def adds_gravity(self) -> bool:
+        """Whether gravity is not to be sent."""
+        return "gravity" in self.compensates
+
+
+def declared_drive(node: Node) -> DriveSettings:
+    """Declare the parameters of the drive; DynError where one is invalid."""
+    text = (
+        "Terms that the drive adds to the torques that it gets, so that they are not sent; ['']: none. "
+        "Gravity that the drive adds counts in effort limits."
+    )
+    compensates = declare_names(node, "drive_compensates", text, COMPENSATED)
+    text = (
+        "Whether a drive that adds gravity is told of payloads: 'told', or 'never', so that the gravity of "
+        "payloads is sent."
+    )
+    known = declare(node, "payload_known_to_drive", "told", text, choices=PAYLOADS)
+    return DriveSettings(frozenset(compensates), known == "told")
 
 
 @dataclass(frozen=True)
