@@ -98,6 +98,14 @@ MISTAKES: list[tuple[str, str, Sentence]] = [
     ("feedforward", "-p rate:=0.0", "rate"),
     ("feedforward", "-p timeout:=0.0", "timeout"),
     ("feedforward", "-p ramp_up:=-1.0", "ramp_up"),
+    ("feedforward", "-p profile:=xarm", said("profile-takes-no-torque", profile="xarm")),
+    (
+        "controller",
+        "-p profile:=kinova_gen3_torque",
+        said("profile-takes-no-torque", profile="kinova_gen3_torque"),
+    ),
+    ("feedforward", "-p profile:=ur_torqe", said("profile-unknown-similar", similar="ur_torque")),
+    ("feedforward", "-p profile:=ur_torque", said("gravity-compensated-twice")),
     ("feedforward", "-p drive_compensates:=[weight]", choice("drive_compensates", "weight", *COMPENSATED)),
     ("controller", "-p drive_compensates:=[weight]", choice("drive_compensates", "weight", *COMPENSATED)),
     ("feedforward", "-p drive_compensates:=[gravity]", said("gravity-compensated-twice")),
@@ -149,7 +157,8 @@ MISTAKES: list[tuple[str, str, Sentence]] = [
 ]
 
 
-@pytest.mark.promise("description-unusable-at-start", "parameter-bad", "gravity-mode-refused")
+@pytest.mark.promise("description-unusable-at-start", "parameter-bad")
+@pytest.mark.promise("gravity-mode-refused", "profile-without-torque")
 @pytest.mark.parametrize(("program", "arguments", "sentence"), MISTAKES)
 @pytest.mark.usefixtures("ros_environment")
 def test_user_errors_give_one_sentence(

@@ -74,6 +74,7 @@ def declare_integer(node: Node, name: str, default: int, description: str, withi
 
 
 def _declare(node: Node, name: str, default: Any, description: str, **constraints: Any) -> Any:
+    default = getattr(node, "profile_defaults", {}).get(name, default)
     if node.has_parameter(name):
         # A node that declares its overrides itself does so without a description.
         node.undeclare_parameter(name)

@@ -51,8 +51,9 @@ class Controller(TorqueNode[JointController]):
         super().__init__("controller", steady=steady, **node_options)
         given = declare_controller_parameters(self)
         self._settings = given.settings
+        drive, timeout = given.settings.drive, given.settings.watch.timeout
         self.publishing = Publishing(
-            given.settings.watch.timeout, given.rate, given.max_age, given.command_joints
+            timeout, given.rate, given.max_age, given.command_joints, drive.running_topic
         )
         self.start()
 

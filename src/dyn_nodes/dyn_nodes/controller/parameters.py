@@ -15,6 +15,7 @@ from dyn_core.algorithms.loops.passive_joint_positions import assembly_positions
 from dyn_core.control.laws.pid import AntiWindup, Derivative, joint_gains
 from dyn_core.control.trajectories.loop_positions import ConditionLimits
 from dyn_core.control.watchdog import Reaction, WatchSettings
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.common.lifecycle.robot_source import refuse_moving_base
 from dyn_nodes.common.parameters import (
     RATE,
@@ -145,13 +146,14 @@ class ControllerParameters:
     rate: float = parameter(200.0, "Rate of torques while joint states are stale, Hz.", RATE)
 
 
-def declare_controller_parameters(node: Node) -> ControllerParameters:
+def declare_controller_parameters(node: ManagedNode) -> ControllerParameters:
     """Declare the parameters and return their values; DynError where one is invalid."""
     usual = ControllerSettings()
+    drive = declared_drive(node, _REACTIONS)
     settings = declared(
         node,
         ControllerSettings,
-        drive=declared_drive(node),
+        drive=drive,
         gains=_gains(node),
         references=declared(node, ReferenceSettings),
         watch=declared_watch(node, "joint states", _REACTIONS, _REACTION_MEANINGS, usual.watch),

@@ -92,7 +92,9 @@ class Feedforward(TorqueNode[TorqueSource]):
         self.takes_velocities = given.mode == "computed_torque"
         self._schedule = RateSchedule(given.rate)
         self._unmeasured_told = False
-        self.publishing = Publishing(given.watch.timeout, given.rate, given.max_age, given.command_joints)
+        self.publishing = Publishing(
+            given.watch.timeout, given.rate, given.max_age, given.command_joints, given.drive.running_topic
+        )
         self.start()
 
     def open(self) -> None:

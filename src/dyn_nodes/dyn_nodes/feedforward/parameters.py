@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from rclpy.node import Node
-
 from dyn_core.control.command_limits import OnLimit
 from dyn_core.control.trajectories.loop_positions import ConditionLimits
 from dyn_core.control.watchdog import Reaction, WatchSettings
 from dyn_core.core.errors import DynError
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.common.parameters import (
     MAX_AGE_S,
     RATE,
@@ -128,9 +127,9 @@ class FeedforwardSettings:
     base: BaseSettings = field(default_factory=BaseSettings)
 
 
-def declared_settings(node: Node) -> FeedforwardSettings:
+def declared_settings(node: ManagedNode) -> FeedforwardSettings:
     """Declare the parameters and return their values; DynError where one is invalid."""
-    drive = declared_drive(node)
+    drive = declared_drive(node, _REACTIONS)
     by_joint = declare_by_joint(
         node,
         "gains",

@@ -65,7 +65,10 @@ class OutputStage:
     """The stage between the terms of one model and the published torques. State: watch, and the last torques.
 
     `watch` is the state of the data and the reaction to it, `last_good` the time of the last good data (s).
+    While it is `suspended`, all torques are zero.
     """
+
+    suspended = False
 
     def __init__(
         self, limits: EffortLimits, units: tuple[str, ...], settings: WatchSettings, smoothing: Smoothing
@@ -166,6 +169,7 @@ class OutputStage:
 
     def last(self, terms: Terms) -> Output:
         """Return the last torques to send, at once, whatever the state of the data is."""
+        terms = self.zero if self.suspended else terms
         torques, excess = self._limited(terms)
         status = JointTorques.STATUS_ZERO if terms is self.zero else JointTorques.STATUS_HELD
         return Output(terms, clipped(self._fade.toward("last", 1.0, torques), self.limits), status, excess)
@@ -198,6 +202,9 @@ class OutputStage:
     def _output(
         self, watch: Watch, terms: Terms, torques: Array, excess: Notice | None, now: float
     ) -> Output:
+        if self.suspended:
+            self._fade.reset()
+            return Output(terms, self._fade.sent, JointTorques.STATUS_ZERO, excess)
         settings = self._present_settings
         ramp = settings.ramp_up if watch.status is Status.RECOVERING else settings.ramp_down
         # A ramp of 0 s is a step that was asked for; nothing else is.

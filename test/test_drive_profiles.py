@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Driver profiles: their files, and the parameters that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loose_node import loose_node
+from refusals import refused
+from rnea import frictionless
+from sentence_patterns import said
+from std_msgs.msg import Bool
+from torque_steps import send_state
+
+from dyn_core import DynError
+from dyn_msgs.msg import JointTorques
+from dyn_nodes.common.drive_profile import profile_directory, profile_names, read_profile
+from dyn_nodes.controller.node import Controller
+from dyn_nodes.feedforward.node import Feedforward
+
+NAMES = (
+    *("effort_motor_side", "franka_effort", "kinova_gen3_torque", "kuka_lbr_torque"),
+    *("ros2_control_effort", "ur_torque", "xarm"),
+)
+TAKING = [name for name in NAMES if name not in ("kinova_gen3_torque", "xarm")]
+RRP = {"robot_description": frictionless("rrp")}
+
+
+@pytest.fixture
+def nodes(ros_environment: dict[str, str]) -> Iterator[ExitStack]:
+    with ExitStack() as nodes:
+        yield nodes
+
+
+# Files
+
+
+def test_the_installed_profiles_can_be_read_and_say_where_their_facts_are_from() -> None:
+    assert profile_names() == NAMES
+    for name in NAMES:
+        profile = read_profile(name)
+        assert profile == read_profile(str(profile_directory() / f"{name}.yaml"))
+        assert profile.name == name
+        text = (profile_directory() / f"{name}.yaml").read_text()
+        assert all(f"\n{key}:" in text for key in ("verified", "unverified", "notes", "sources"))
+        assert profile.takes_torque is (name in TAKING)
+
+
+GOOD = "title: t\ndrive_compensates: [gravity]\npayload_known_to_drive: told\n"
+BAD_FILES = {
+    "weight: 1": ("entry-unknown", {"given": "weight"}),
+    "rate: 0.1": ("profile-number-range", {"given": 0.1}),
+    "rate: quick": ("node-not-finite", {"given": "quick"}),
+    "on_stale: panic": ("profile-choice-unknown", {"given": "panic"}),
+    "effort: {kind: volts}": ("profile-choice-unknown", {"given": "volts"}),
+    "effort: {size: 1}": ("entry-unknown", {"given": "size"}),
+    "takes_torque: false": ("profile-reason-misplaced", {}),
+    "reason: none": ("profile-reason-misplaced", {}),
+    "title: u": ("yaml-key-repeated", {"key": "title"}),
+    "rate: [": ("yaml-malformed-in-line", {}),
+}
+
+
+@pytest.mark.parametrize("line", BAD_FILES)
+def test_a_bad_file_is_an_error_with_its_path(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(GOOD)
+    assert read_profile(str(file)).drive_compensates == ("gravity",)
+    file.write_text(f"{GOOD}{line}\n")
+    code, values = BAD_FILES[line]
+    with refused(code, **values) as problem:
+        read_profile(str(file))
+    assert problem.value.file == str(file)
+    for key in ("title", "drive_compensates", "payload_known_to_drive"):
+        file.write_text("\n".join(other for other in GOOD.splitlines() if not other.startswith(key)))
+        with refused("entry-missing", entry=key):
+            read_profile(str(file))
+
+
+def test_an_unknown_profile_names_the_similar_one() -> None:
+    with refused("profile-unknown-similar", profile="ur_torqe", similar="ur_torque"):
+        read_profile("ur_torqe")
+    with refused("profile-unknown", profile="juggler", known=NAMES):
+        read_profile("juggler")
+    with pytest.raises(DynError):
+        read_profile("/no/such.yaml")
+
+
+# Parameters
+
+
+@pytest.mark.promise("profile-without-torque")
+@pytest.mark.parametrize("kind", [Feedforward, Controller])
+@pytest.mark.parametrize("name", ["kinova_gen3_torque", "xarm"])
+def test_a_driver_without_torques_is_refused_with_the_reason(name: str, kind: Any, nodes: ExitStack) -> None:
+    with refused("profile-takes-no-torque", profile=name, reason=read_profile(name).reason):
+        nodes.enter_context(loose_node(kind, profile=name, mode="inverse_dynamics", **RRP))
+
+
+def parameters_of(nodes: ExitStack, kind: Any = Feedforward, **given: Any) -> dict[str, Any]:
+    node = nodes.enter_context(loose_node(kind, **RRP, **given)).node
+    values = {name: node.get_parameter(name).value for name in node.get_parameters_by_prefix("")}
+    return {name: list(v) if isinstance(v, list | tuple) else v for name, v in values.items()}
+
+
+@pytest.mark.promise("profile-defaults")
+@pytest.mark.parametrize("name", TAKING)
+@pytest.mark.parametrize("kind", [Feedforward, Controller])
+def test_a_profile_gives_defaults_and_what_is_set_counts_more(
+    kind: Any, name: str, nodes: ExitStack, capfd: pytest.CaptureFixture[str]
+) -> None:
+    mode = {"mode": "inverse_dynamics"} if kind is Feedforward else {}
+    usual = parameters_of(nodes, kind, **mode)
+    capfd.readouterr()
+    with_it = parameters_of(nodes, kind, profile=name, **mode)
+    log = capfd.readouterr().err
+    profile = read_profile(name)
+    assert said("profile-used", profile=name, effort=str(profile.effort)).search(log)
+    assert not said("profile-overridden").search(log)
+    expected = {key: value for key, value in profile.parameters.items() if key != "on_stale"}
+    expected["on_stale"] = "ramp" if kind is Controller else profile.on_stale
+    assert with_it == usual | expected | {"profile": name}
+    own = {"rate": 123.0, "ramp_start": 0.25, "drive_compensates": ["coriolis"]}
+    both = parameters_of(nodes, kind, profile=name, **mode, **own)
+    assert both == with_it | own
+    others = [f"{key} {own[key]}" for key in profile.parameters if key in own]
+    assert said("profile-overridden", others=others).search(capfd.readouterr().err)
+
+
+@pytest.mark.promise("drive-interrupted")
+@pytest.mark.parametrize("kind", [Feedforward, Controller])
+def test_torques_are_zero_while_the_drive_takes_none_and_begin_with_a_ramp(
+    kind: Any, nodes: ExitStack
+) -> None:
+    given = {"p": 100.0} if kind is Controller else {"mode": "gravity"}
+    loose = nodes.enter_context(loose_node(kind, **RRP, **given, running_topic="/runs", ramp_start=0.5))
+    torques = loose.published["torques"]
+
+    def greatest(count: int) -> list[float]:
+        """Return the greatest torques for joint states of a robot that was pushed away meanwhile."""
+        begin = len(torques)
+        for _ in range(count):
+            send_state(loose, [0.15, 0.35, 0.06])
+        return [max(map(abs, one.total)) for one in torques[begin:]]
+
+    for _ in range(100):
+        send_state(loose)
+    full = greatest(100)[-1]
+    assert full > 1.0
+    loose.send("/runs", Bool(data=True))
+    assert min(greatest(20)) > 1.0, "it ran before"
+    for _ in range(2):
+        loose.send("/runs", Bool(data=False))
+        assert max(greatest(20)) == 0.0
+        assert torques[-1].status == JointTorques.STATUS_ZERO
+        loose.pass_time(1.0)
+        assert not any(torques[-1].total), "also while data is stale"
+        loose.send("/runs", Bool(data=True))
+        if kind is Feedforward:
+            again = greatest(100)
+            assert again[0] < 0.01 * full
+            assert again[10] < 0.2 * full
+            assert again[-1] == pytest.approx(full)
+        else:
+            assert max(greatest(100)) < 1e-9, "it is held where it is"
