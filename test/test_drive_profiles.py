@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Driver profiles: their files, and the parameters that they give."""
+"""Driver profiles: their files, the parameters that they give, and each with the drive that it describes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from drive_loop import BENT, DriveLoop
 from loose_node import loose_node
 from refusals import refused
 from rnea import frictionless
@@ -28,6 +30,7 @@ NAMES = (
 )
 TAKING = [name for name in NAMES if name not in ("kinova_gen3_torque", "xarm")]
 RRP = {"robot_description": frictionless("rrp")}
+MILLIRADIAN = 1e-3
 
 
 @pytest.fixture
@@ -167,3 +170,105 @@ def test_torques_are_zero_while_the_drive_takes_none_and_begin_with_a_ramp(
             assert again[-1] == pytest.approx(full)
         else:
             assert max(greatest(100)) < 1e-9, "it is held where it is"
+
+
+# Drives
+
+
+def loop(nodes: ExitStack, name: str, **more: Any) -> DriveLoop:
+    """Return the loop of a profile and the drive that it describes."""
+    given = {"profile": name, "mode": "computed_torque", "on_shutdown": "hold", **more}
+    return DriveLoop(nodes, read_profile(name).drive_compensates, **given)
+
+
+def farthest(positions: np.ndarray) -> float:
+    return float(np.abs(positions - BENT).max())
+
+
+@pytest.mark.promise("drive-rest")
+@pytest.mark.parametrize("mode", ["computed_torque", "inverse_dynamics"])
+@pytest.mark.parametrize("name", TAKING)
+def test_at_rest_the_robot_stays_where_it_is(name: str, mode: str, nodes: ExitStack) -> None:
+    assert farthest(loop(nodes, name, mode=mode).run(1.5)) < MILLIRADIAN
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", ["computed_torque", "inverse_dynamics"])
+@pytest.mark.parametrize("name", TAKING)
+def test_at_rest_the_robot_stays_for_a_minute(name: str, mode: str, nodes: ExitStack) -> None:
+    assert farthest(loop(nodes, name, mode=mode).run(60.0)) < MILLIRADIAN
+
+
+@pytest.mark.promise("drive-rest")
+@pytest.mark.parametrize("name", ["franka_effort", "ros2_control_effort"])
+def test_with_the_wrong_drive_it_does_not_stay(name: str, nodes: ExitStack) -> None:
+    """So the tests of this file can fail."""
+    adds = () if read_profile(name).drive_compensates else ("gravity", "friction")
+    wrong = DriveLoop(nodes, adds, profile=name, mode="inverse_dynamics")
+    assert farthest(wrong.run(0.7)) > 100 * MILLIRADIAN
+
+
+GOAL = [-0.2, -0.1, 1.3, 0.6, 0.2, 0.5]
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_tracking_is_as_good_as_with_a_drive_that_adds_nothing(name: str, nodes: ExitStack) -> None:
+    """The model is off by up to 10 %."""
+    wrong_model = {"model_error": 0.1, "seed": 3}
+    alone = DriveLoop(nodes, (), mode="computed_torque", ramp_start=0.0, real=wrong_model)
+    errors = [
+        one.follow(GOAL, 1.0, 0.3) for one in (alone, loop(nodes, name, ramp_start=0.0, real=wrong_model))
+    ]
+    assert errors[1] < 1.2 * errors[0], errors
+
+
+@pytest.mark.promise("drive-rest", "gravity-left-out")
+@pytest.mark.parametrize("mode", ["computed_torque", "inverse_dynamics"])
+@pytest.mark.parametrize("name", TAKING)
+def test_at_rest_the_robot_stays_in_all_transitions(name: str, mode: str, nodes: ExitStack) -> None:
+    """Stale data, data again, deactivation, activation, and a clock that is set."""
+    adds_gravity = bool(read_profile(name).drive_compensates)
+    for on_stale, on_shutdown in (("ramp", "zero"), ("hold", "hold"), ("stop", "zero")):
+        if not adds_gravity and (on_stale, on_shutdown) != ("hold", "hold"):
+            continue
+        one = loop(nodes, name, mode=mode, on_stale=on_stale, on_shutdown=on_shutdown)
+        positions = [one.run(0.3), one.run(0.9, hears=False), one.run(0.7)]
+        one.node.node.trigger_deactivate()
+        one.exert()
+        positions += [one.run(0.3, hears=False)]
+        one.node.node.trigger_activate()
+        positions += [one.run(0.7)]
+        for loose in (one.node, one.simulation):
+            loose.set_time(loose.ros_now + 5 * 10**9)
+        positions += [one.run(0.6)]
+        assert max(map(farthest, positions)) < MILLIRADIAN, [farthest(part) for part in positions]
+
+
+@pytest.mark.promise("gravity-of-payload")
+@pytest.mark.parametrize("told", [True, False])
+def test_a_payload_stays_where_it_is(told: bool, nodes: ExitStack) -> None:
+    """Of 3 kg, known to both, or to the node alone."""
+    payload = {"payload.link": "hand", "payload.mass": 3.0, "payload.centre": [0.0, 0.0, 0.1]}
+    real = {key.replace(".", "__"): value for key, value in payload.items()}
+    one = DriveLoop(
+        nodes,
+        ("gravity",),
+        mode="inverse_dynamics",
+        drive_compensates=["gravity"],
+        payload_known_to_drive="told" if told else "never",
+        ramp_start=0.0,
+        blend_time=0.0,
+        real={**real, "drive_knows_payload": told},
+    )
+    held = one.node.service_request("set_payload")
+    held.payload.link_name, held.payload.inertia.m, held.payload.inertia.com.z = "hand", 3.0, 0.1
+    assert one.node.call("set_payload", held).success
+    assert farthest(one.run(1.0)) < MILLIRADIAN
+
+
+def test_the_simulated_drive_adds_its_own_torques(nodes: ExitStack) -> None:
+    """Zero torque holds a robot whose drive adds gravity, and efforts in joint states count it."""
+    one = DriveLoop(nodes, ("gravity", "friction"), mode="inverse_dynamics", drive_compensates=["gravity"])
+    one.run(0.1)
+    assert np.abs(one.robot.state.qd).max() < 1e-9
+    assert np.abs(one.robot.effort).max() > 20.0

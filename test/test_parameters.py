@@ -27,7 +27,7 @@ BY_JOINT: dict[str, dict[str, Any]] = {
 }
 OF_DRIVES = ("drive_compensates", "payload_known_to_drive", "on_stale")
 CHOICES = {
-    "simulation": {"integrator"},
+    "simulation": {"integrator", "drive_adds"},
     "feedforward": {"base.source", "mode", "on_limit", "on_shutdown", *OF_DRIVES},
     "controller": {"derivative", "anti_windup", *OF_DRIVES},
     "governor": {"on_infeasible"},

@@ -49,6 +49,7 @@ SENTENCES = {
     "directory-not-created": "cannot create a directory in '{directory}': {reason}. Give another one as parameter directory.",
     "directory-unwritable": "cannot write in the directory '{directory}': {reason}. Give another one as --out.",
     "domains-in-use": "all DDS domains from 1 to 100 are in use on this machine: end some participants",
+    "drive-adds-with-springs": "drive_adds cannot be used with the elastic joint '{joint}': leave it empty",
     "drive-interrupted": "the drive takes no torques: zero is sent, and the desired motion is discarded when it takes them again",
     "drive-runs": "the drive takes torques again: they begin with the ramp ramp_start",
     "effort-beyond-limit": "joint '{joint}' asks for {given:.4g} {unit}, its effort limit is {limit:.4g} {unit}",
