@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from drive_loop import BENT, DriveLoop
 from loose_node import loose_node
+from message_makers import to_rest_at
+from rclpy.serialization import deserialize_message
 from refusals import refused
 from rnea import frictionless
-from sentence_patterns import said
+from sentence_patterns import Told, said
 from std_msgs.msg import Bool
 from torque_steps import send_state
 
@@ -28,6 +32,7 @@ NAMES = (
     *("effort_motor_side", "franka_effort", "kinova_gen3_torque", "kuka_lbr_torque"),
     *("ros2_control_effort", "ur_torque", "xarm"),
 )
+COMPENSATING = ("franka_effort", "kuka_lbr_torque", "ur_torque")
 TAKING = [name for name in NAMES if name not in ("kinova_gen3_torque", "xarm")]
 RRP = {"robot_description": frictionless("rrp")}
 MILLIRADIAN = 1e-3
@@ -242,6 +247,68 @@ def test_at_rest_the_robot_stays_in_all_transitions(name: str, mode: str, nodes:
             loose.set_time(loose.ros_now + 5 * 10**9)
         positions += [one.run(0.6)]
         assert max(map(farthest, positions)) < MILLIRADIAN, [farthest(part) for part in positions]
+
+
+def noticed(one: DriveLoop, seconds: float = 1.2) -> float:
+    """Return when the node says that torques and motion contradict each other (s); else infinity."""
+    for k in range(round(seconds / one.period)):
+        one.step()
+        if one.node.node._running.maker.contradiction is not None:
+            return k * one.period
+    return math.inf
+
+
+WRONG = [
+    (name, adds) for name in TAKING for adds in ((), ("gravity",), ("friction",), ("gravity", "friction"))
+]
+WRONG = [(name, adds) for name, adds in WRONG if ("gravity" in adds) != (name in COMPENSATING)]
+
+
+@pytest.mark.promise("gravity-contradiction")
+@pytest.mark.parametrize("mode", ["computed_torque", "inverse_dynamics"])
+@pytest.mark.parametrize(("name", "adds"), WRONG)
+def test_the_wrong_profile_is_noticed_within_a_second_and_a_free_arm_is_braked(
+    name: str, adds: tuple[str, ...], mode: str, nodes: ExitStack
+) -> None:
+    """Under inverse dynamics at rest nothing holds the arm, nor while torques begin."""
+    one = DriveLoop(nodes, adds, profile=name, mode=mode, real={"model_error": 0.1})
+    assert noticed(one) <= 1.0
+    node, is_added = one.node.node, "gravity" in adds
+    free = node._running.maker.is_rescued
+    assert free or mode == "computed_torque"
+    code = ("gravity-added-twice" if is_added else "gravity-not-added") + ("-braked" if free else "")
+    told = Told(deserialize_message(one.told[-1], DiagnosticArray).status[0])
+    assert told.codes == {code}
+    assert told.about(code, setting=f"profile '{name}'")
+    assert told.level == DiagnosticStatus.ERROR
+    if free:
+        fastest = np.abs(one.robot.state.qd).max()
+        where = one.run(1.0)[-1]
+        assert np.abs(one.robot.state.qd).max() < 0.1 * fastest
+        assert np.abs(one.run(0.5) - where).max() < 0.05
+        one.node.send("joint_trajectory", to_rest_at(where.tolist(), 1.0, one.names))
+        one.step()
+        assert (
+            Told(deserialize_message(one.told[-1], DiagnosticArray).status[0]).values["trajectories refused"]
+            == "1"
+        )
+    node.trigger_deactivate()
+    node.trigger_activate()
+    assert node._running.maker.contradiction is None
+
+
+@pytest.mark.promise("gravity-contradiction-quiet")
+@pytest.mark.parametrize("name", TAKING)
+def test_with_the_right_profile_nothing_is_noticed(name: str, nodes: ExitStack) -> None:
+    """The robot rests, moves, and is pushed, with a model that is off by 20 %."""
+    one = loop(nodes, name, real={"model_error": 0.2, "seed": 5})
+    assert noticed(one, 0.7) == math.inf
+    one.follow(GOAL, 1.0, 0.1)
+    for force in ([0.0, 0.0, 200.0], [100.0, -50.0, 0.0], [0.0, 0.0, -200.0]):
+        one.robot.set_wrenches({"hand": [*force, 0.0, 0.0, 0.0]})
+        assert noticed(one, 0.5) == math.inf
+        one.robot.set_wrenches({})
+        assert noticed(one, 0.2) == math.inf
 
 
 @pytest.mark.promise("gravity-of-payload")

@@ -5,11 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dyn_core.control.laws.inverse_dynamics_control import ElasticTerms, Switches, Terms, TorqueTerms
 from dyn_core.core.arrays import Array
 from dyn_core.model.fixed_base.compiled_model import Model
 from dyn_core.model.fixed_base.driven_base import DrivenBase
+from dyn_nodes.feedforward.gravity_watch import GravityWatch
 
+_BRAKING = 10.0
+"""Rate at which a robot is braked whose weight was not carried (1/s)."""
 _GRAVITY = Switches(inertial=False, coriolis=False, gravity=True, friction=False)
 
 
@@ -19,7 +24,8 @@ class DriveShare:
     Terms that the drive adds are zero. Where it adds gravity, `Terms.by_drive` is that gravity. If the drive
     knows of no payload, the gravity of payloads is left to send.
 
-    `of_motors` are the terms of a robot with motors behind springs, None for rigid joints.
+    `of_motors` are the terms of a robot with motors behind springs, None for rigid joints. `watch` notices
+    that the drive does not do with gravity what it is said to do; None for springs and moving bases.
     """
 
     def __init__(
@@ -57,6 +63,23 @@ class DriveShare:
         self._by_drive: Any = None if gravity else made(len(models) - 1, _GRAVITY)
         self._whole: Any = None if unloaded is None else made(0, _GRAVITY)
         self.of_motors = self._all if isinstance(self._all, ElasticTerms) else None
+        # A base that moves has no gravity of its own, and springs move by themselves.
+        self.watch = None
+        if not base_moves and self.of_motors is None:
+            by_drive = self._by_drive if isinstance(self._by_drive, TorqueTerms) else None
+            self.watch = GravityWatch(TorqueTerms(model, None, coulomb_velocity), by_drive, compensated)
+        self._model = model
+
+    def rescuing(self, q: Array, qd: Array, *, gravity: bool) -> Terms:
+        """Return the torques that brake a robot, and carry its weight where nothing else does.
+
+        Positions are in rad or m, velocities in rad/s or m/s, both (n,).
+        """
+        inertial, zero = self._model.inertial_torques(q, -_BRAKING * qd), np.zeros(len(q))
+        weight = self._model.gravity_torques(q)
+        if gravity:
+            return Terms(inertial, zero, weight, zero, inertial + weight)
+        return Terms(inertial, zero, zero, zero, inertial, weight)
 
     def feel(self, motion: Array | None) -> None:
         """Set the motion of the base, (9,); None for a base at rest."""

@@ -46,6 +46,7 @@ from dyn_nodes.common.torques.position_checks import check_loops
 from dyn_nodes.common.torques.torque_maker import MadeTorques, TorqueMaker
 from dyn_nodes.feedforward.base_motion import BaseMotion
 from dyn_nodes.feedforward.drive_share import DriveShare
+from dyn_nodes.feedforward.gravity_watch import Contradiction
 from dyn_nodes.feedforward.live_parameters import LiveParameters
 from dyn_nodes.feedforward.parameters import FeedforwardSettings, GainSettings
 
@@ -88,6 +89,8 @@ class TorqueSource(TorqueMaker):
         self._holds_at_last = settings.on_shutdown == "hold"
         cutoff = settings.references.derivative_cutoff
         self._velocities = DerivativeFilter(names, cutoff, max_gap=self._timeout)
+        self.contradiction: Contradiction | None = None
+        self.is_rescued = False
         self.desired = self._nothing_desired()
         self._measured_at = -math.inf
         self._position: Array | None = None
@@ -99,6 +102,8 @@ class TorqueSource(TorqueMaker):
         Motions are taken over where the joints are the same. The notices say what could not be taken over.
         """
         self.stage.take_over(before.stage, now)
+        if self._share.watch is not None:
+            self.contradiction, self.is_rescued = before.contradiction, before.is_rescued
         left = self.live.take_over(before.live, now)
         if before.loaded.robot.coordinate_names == self.loaded.robot.coordinate_names:
             self.desired.take_over(before.desired)
@@ -120,6 +125,19 @@ class TorqueSource(TorqueMaker):
         self._believed.forget()
         self._position = self._start = None
         self._measured_at = -math.inf
+        self.contradiction, self.is_rescued = None, False
+        if self._share.watch is not None:
+            self._share.watch.restart()
+
+    def look(self) -> Contradiction | None:
+        """Return a new contradiction between torques and motion; a free arm is braked from then on."""
+        watch = self._share.watch
+        found = None if watch is None or self.is_rescued else watch.look()
+        if found is None or (self.contradiction is not None and not found.is_free):
+            return None
+        self.contradiction, self.is_rescued = found, found.is_free
+        self.desired = self._nothing_desired() if found.is_free else self.desired
+        return found
 
     def forget_time(self, t: float, now: float) -> None:
         """Go on after the clock of the stamps was set to another time t (s)."""
@@ -146,6 +164,11 @@ class TorqueSource(TorqueMaker):
         first = self._believed.last is None
         goes_on = self._believed.follows(t, q)
         self._measured_at, self._position = now, q
+        if self.is_rescued:
+            (qd,) = self._velocities.update(t, q)
+            return self.stage.live(self._rescuing(q, qd), now)
+        if self._share.watch is not None:
+            self._share.watch.take(t, q, self.stage.sent, settled=self.stage.is_settled)
         if self._mode == "inverse_dynamics" and self.desired.kind is not Kind.NOTHING:
             return None
         if not goes_on and not first:
@@ -161,6 +184,8 @@ class TorqueSource(TorqueMaker):
         """Take a reference; return the torques to send if they depend on it. Rejection if it is unusable."""
         if self.has_springs and self._mode == "inverse_dynamics" and not _rests(given):
             raise Rejection("reference-not-smooth")
+        if self.is_rescued:
+            raise Rejection("motion-after-contradiction")
         self.live.update(now)
         before = None if self.desired.follows(now) else self._place(t)
         motion = self.desired.refer(given, t, now, self.measured(now))
@@ -176,6 +201,8 @@ class TorqueSource(TorqueMaker):
         checked: PlannedPoints | None,
     ) -> Trajectory:
         """Return the trajectory through points from the present motion; DynError where there is none."""
+        if self.is_rescued:
+            raise DynError("motion-after-contradiction")
         trajectory = self.desired.planned(points, t, stamp, now, self._beginning(now), checked)
         if self._share.of_motors is not None:
             check_motor_speeds(self._share.of_motors, trajectory, self.desired.speed)
@@ -333,9 +360,16 @@ class TorqueSource(TorqueMaker):
         """
         if self._position is None:
             return self.stage.zero
+        if self.is_rescued:
+            return self._rescuing(self._position, self.stage.zero.total)
         if self.base is not None:
             self._share.feel(self.base.last())
         return self._still(self._position)
+
+    def _rescuing(self, q: Array, qd: Array) -> Terms:
+        """Return the torques for an arm that rises or falls, as its motion tells what the drive adds."""
+        assert self.contradiction is not None
+        return self._share.rescuing(q, qd, gravity=not self.contradiction.is_added)
 
     def _feel(self, now: float) -> None:
         """Set the present motion of the base in the model; Rejection where it is unknown."""

@@ -111,6 +111,11 @@ class OutputStage:
         self._fade.toward("taken over", 1.0, clipped(sent, self.limits))
 
     @property
+    def is_settled(self) -> bool:
+        """Whether the last torques are those that were computed, and not on their way to them."""
+        return self.watch.status is Status.GOOD and not self._fade.behind
+
+    @property
     def sent(self) -> Array:
         """The last sent torques (N m or N), (n,); zero before any."""
         return self._fade.sent
