@@ -45,7 +45,7 @@ class DriveLoop:
         *,
         robot: Mapping[str, str] = MappingProxyType(described("rx90")),
         at: Sequence[float] = BENT,
-        rate: float = 500.0,
+        rate: float = 250.0,
         real: Mapping[str, Any] = NOTHING,
         **parameters: Any,
     ) -> None:

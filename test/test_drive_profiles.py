@@ -27,6 +27,7 @@ from dyn_msgs.msg import JointTorques
 from dyn_nodes.common.drive_profile import profile_directory, profile_names, read_profile
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
+from dyn_nodes.simulation.simulated_robot import AddedTorques
 
 NAMES = (
     *("effort_motor_side", "franka_effort", "kinova_gen3_torque", "kuka_lbr_torque"),
@@ -295,6 +296,26 @@ def test_the_wrong_profile_is_noticed_within_a_second_and_a_free_arm_is_braked(
     node.trigger_deactivate()
     node.trigger_activate()
     assert node._running.maker.contradiction is None
+
+
+@pytest.mark.promise("gravity-contradiction")
+@pytest.mark.parametrize(("name", "lift"), [("franka_effort", 0.4), ("ros2_control_effort", BENT[1])])
+def test_an_arm_that_something_else_moved_is_braked_as_its_setting_says(
+    name: str, lift: float, nodes: ExitStack
+) -> None:
+    """What looks like gravity and ends: at first another drive is believed, then that of the setting."""
+    one = loop(nodes, name, mode="inverse_dynamics", at=[BENT[0], lift, *BENT[2:]])
+    assert noticed(one, 0.8) == math.inf
+    robot = one.simulation.node._running.robot
+    own = robot._drive
+    robot._drive = None if own else AddedTorques(robot.simulator.robot, ["gravity"], knows_payload=True)
+    assert noticed(one) < 1.0
+    assert one.node.node._running.maker.is_rescued
+    robot._drive = own
+    one.run(1.5)
+    told = Told(deserialize_message(one.told[-1], DiagnosticArray).status[0])
+    assert told.codes == {"gravity-doubtful-braked"}
+    assert np.abs(one.robot.state.qd).max() < 0.1
 
 
 @pytest.mark.promise("gravity-contradiction-quiet")

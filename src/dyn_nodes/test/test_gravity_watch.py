@@ -74,6 +74,9 @@ class Scene:
         self.robot = Simulator(real, settings, None, dict(zip(names, self.start.tolist(), strict=True)))
         self.added = compile_model(real, functions=("gravity_torques",)) if "gravity" in adds else None
         self.share = DriveShare(self.model, None, says, np.full(n, 0.02), base_moves=False)
+        watch = self.share.made_watch(adds_gravity="gravity" in says)
+        assert watch is not None
+        self.watch = watch
         self.gains = TrackingGains.of_frequency(names, frequency)
         self.t, self.sent = 0.0, np.zeros(n)
         self.size = 0.0
@@ -96,8 +99,7 @@ class Scene:
 
     def run(self, seconds: float, *, ramp: float = 0.0) -> Contradiction | None:
         """Let time pass, at most until a contradiction is found; `ramp` is of the first torques."""
-        watch = self.share.watch
-        assert watch is not None
+        watch = self.watch
         for _ in range(round(seconds / PERIOD_S)):
             state = self.robot.state
             q = np.round(state.q, 5)
@@ -126,7 +128,7 @@ def quiet(seed: int, says: frozenset[str], adds: frozenset[str]) -> None:
     assert scene.run(0.5) is None, "at rest"
     scene.size = float(scene.random.uniform(0.2, 0.8))
     scene.t = 0.0
-    scene.share.watch.restart()  # type: ignore[union-attr]
+    scene.watch.restart()
     assert scene.run(2.0) is None, "in motion"
     weight = float(np.abs(scene.model.gravity_torques(scene.start)).max())
     for _ in range(4):
@@ -196,8 +198,7 @@ def test_a_drive_that_is_switched_on_later_is_found(
 ) -> None:
     """Brakes hold the arm for a second, while torques are sent."""
     scene = Scene(seed, says, adds, 0.0)
-    watch, held = scene.share.watch, scene.robot.state.q.copy()
-    assert watch is not None
+    watch, held = scene.watch, scene.robot.state.q.copy()
     still = Motion.at_rest(held)
     for _ in range(250):
         watch.take(scene.t, held, scene.sent, settled=True)

@@ -24,8 +24,7 @@ class DriveShare:
     Terms that the drive adds are zero. Where it adds gravity, `Terms.by_drive` is that gravity. If the drive
     knows of no payload, the gravity of payloads is left to send.
 
-    `of_motors` are the terms of a robot with motors behind springs, None for rigid joints. `watch` notices
-    that the drive does not do with gravity what it is said to do; None for springs and moving bases.
+    `of_motors` are the terms of a robot with motors behind springs, None for rigid joints.
     """
 
     def __init__(
@@ -63,12 +62,20 @@ class DriveShare:
         self._by_drive: Any = None if gravity else made(len(models) - 1, _GRAVITY)
         self._whole: Any = None if unloaded is None else made(0, _GRAVITY)
         self.of_motors = self._all if isinstance(self._all, ElasticTerms) else None
-        # A base that moves has no gravity of its own, and springs move by themselves.
-        self.watch = None
-        if not base_moves and self.of_motors is None:
-            by_drive = self._by_drive if isinstance(self._by_drive, TorqueTerms) else None
-            self.watch = GravityWatch(TorqueTerms(model, None, coulomb_velocity), by_drive, compensated)
-        self._model = model
+        self._model, self._compensated, self._coulomb_velocity = model, compensated, coulomb_velocity
+
+    def made_watch(self, *, adds_gravity: bool) -> GravityWatch | None:
+        """Return what notices that the drive does not do with gravity what it is taken to do.
+
+        None for a base that moves, which has no gravity of its own, and for springs.
+        """
+        if self._bases or self.of_motors is not None:
+            return None
+        compensated, by_drive = self._compensated - {"gravity"}, None
+        if adds_gravity:
+            compensated |= {"gravity"}
+            by_drive = self._by_drive or TorqueTerms(self._model, _GRAVITY)
+        return GravityWatch(TorqueTerms(self._model, None, self._coulomb_velocity), by_drive, compensated)
 
     def rescuing(self, q: Array, qd: Array, *, gravity: bool) -> Terms:
         """Return the torques that brake a robot, and carry its weight where nothing else does.

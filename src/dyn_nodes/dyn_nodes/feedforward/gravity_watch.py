@@ -30,7 +30,7 @@ _GAP_S = 0.2
 _MOST_SAMPLES = 2000
 ROUNDS = 4
 """Contradictions in turn that are believed."""
-ROUNDS_AFTERWARDS = 7
+ROUNDS_AFTERWARDS = 6
 """The same after torques and motion have agreed."""
 LEAST, MOST = 0.6, 1.5
 """Range of what is left or missing, in parts of gravity. Model errors of 20 % leave 0.8 to 1.2 of it."""
@@ -52,7 +52,7 @@ _MOVED = 2e-3
 """Least motion of a joint in the direction of the contradiction (rad or m)."""
 _FROM_REST_S = 0.1
 """Greatest age of a motion that begins from rest (s)."""
-_ACCELERATED = 0.4
+_ACCELERATED = 0.3
 """Least inertial torque of an arm that nothing holds, in parts of gravity."""
 
 

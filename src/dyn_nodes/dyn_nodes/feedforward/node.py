@@ -265,6 +265,8 @@ class Feedforward(TorqueNode[TorqueSource]):
         found = running.maker.contradiction
         if found is None:
             return None
+        if running.maker.is_corrected:
+            return Failure("gravity-doubtful-braked")
         profile = self._settings.drive.profile
         setting = f"profile '{profile}'" if profile else "drive_compensates"
         code = "gravity-added-twice" if found.is_added else "gravity-not-added"

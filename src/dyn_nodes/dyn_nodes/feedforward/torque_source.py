@@ -89,8 +89,10 @@ class TorqueSource(TorqueMaker):
         self._holds_at_last = settings.on_shutdown == "hold"
         cutoff = settings.references.derivative_cutoff
         self._velocities = DerivativeFilter(names, cutoff, max_gap=self._timeout)
+        self._adds_gravity = settings.drive.adds_gravity
         self.contradiction: Contradiction | None = None
         self.is_rescued = False
+        self._watch = self._share.made_watch(adds_gravity=self._adds_gravity)
         self.desired = self._nothing_desired()
         self._measured_at = -math.inf
         self._position: Array | None = None
@@ -102,8 +104,8 @@ class TorqueSource(TorqueMaker):
         Motions are taken over where the joints are the same. The notices say what could not be taken over.
         """
         self.stage.take_over(before.stage, now)
-        if self._share.watch is not None:
-            self.contradiction, self.is_rescued = before.contradiction, before.is_rescued
+        if self._watch is not None and before.contradiction is not None:
+            self.contradiction, self.is_rescued, self._watch = before.contradiction, before.is_rescued, None
         left = self.live.take_over(before.live, now)
         if before.loaded.robot.coordinate_names == self.loaded.robot.coordinate_names:
             self.desired.take_over(before.desired)
@@ -125,19 +127,31 @@ class TorqueSource(TorqueMaker):
         self._believed.forget()
         self._position = self._start = None
         self._measured_at = -math.inf
+        self._trust()
+
+    def _trust(self) -> None:
+        """Take for true what the drive is said to do with gravity."""
         self.contradiction, self.is_rescued = None, False
-        if self._share.watch is not None:
-            self._share.watch.restart()
+        self._watch = self._share.made_watch(adds_gravity=self._adds_gravity)
 
     def look(self) -> Contradiction | None:
         """Return a new contradiction between torques and motion; a free arm is braked from then on."""
-        watch = self._share.watch
-        found = None if watch is None or self.is_rescued else watch.look()
-        if found is None or (self.contradiction is not None and not found.is_free):
+        found = None if self._watch is None else self._watch.look()
+        is_new = self.contradiction is None or self.is_rescued
+        if found is None or not (is_new or found.is_free):
             return None
-        self.contradiction, self.is_rescued = found, found.is_free
-        self.desired = self._nothing_desired() if found.is_free else self.desired
+        self.contradiction = found
+        if found.is_free or self.is_rescued:
+            # A push may have looked like gravity. Then the motion contradicts what is believed now, too.
+            self._watch = None if self.is_rescued else self._share.made_watch(adds_gravity=found.is_added)
+            self.is_rescued, self.desired = True, self._nothing_desired()
         return found
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether a second contradiction has told that the drive does what it is said to do."""
+        found = self.contradiction
+        return self.is_rescued and found is not None and found.is_added == self._adds_gravity
 
     def forget_time(self, t: float, now: float) -> None:
         """Go on after the clock of the stamps was set to another time t (s)."""
@@ -164,11 +178,11 @@ class TorqueSource(TorqueMaker):
         first = self._believed.last is None
         goes_on = self._believed.follows(t, q)
         self._measured_at, self._position = now, q
+        if self._watch is not None:
+            self._watch.take(t, q, self.stage.sent, settled=self.stage.is_settled)
         if self.is_rescued:
             (qd,) = self._velocities.update(t, q)
             return self.stage.live(self._rescuing(q, qd), now)
-        if self._share.watch is not None:
-            self._share.watch.take(t, q, self.stage.sent, settled=self.stage.is_settled)
         if self._mode == "inverse_dynamics" and self.desired.kind is not Kind.NOTHING:
             return None
         if not goes_on and not first:

@@ -84,6 +84,7 @@ SENTENCES = {
     "gravity-compensated-twice": "mode gravity sends the gravity torques that the drive adds itself: set mode to inverse_dynamics, whose torques at rest are then zero, or leave gravity out of drive_compensates",
     "gravity-not-added": "torques and motion contradict each other: the drive does not seem to add gravity, which is not sent. Look at {setting}: drive_compensates should not name gravity.",
     "gravity-not-added-braked": "torques and motion contradict each other: the arm falls, because the drive does not seem to add gravity, which was not sent. Gravity is sent now, and the arm is braked; motions are refused until the node is activated again. Look at {setting}: drive_compensates should not name gravity.",
+    "gravity-doubtful-braked": "torques and motion contradicted each other, first as if drive_compensates was wrong about gravity, then as if it was right, as after a push or with an unknown payload. Gravity is treated as drive_compensates says, and the arm is braked; motions are refused until the node is activated again.",
     "gravity-implausible": "parameter gravity is {given}, which is not plausible: give three numbers in m/s^2",
     "handover-running": "parameters are already being sent: wait for the reply",
     "imu-quantity-not-measured": "the IMU message marks the {quantity} as not measured, by its covariance",
