@@ -76,6 +76,13 @@ from dyn_nodes.feedforward.torque_source import TorqueSource, made_source
 
 _LOOK_S = 0.02
 """Time between looks at torques and motion (s)."""
+_CONTRADICTIONS = {
+    (True, False): "gravity-added-twice",
+    (True, True): "gravity-added-twice-braked",
+    (False, False): "gravity-not-added",
+    (False, True): "gravity-not-added-braked",
+}
+"""Codes by whether the drive adds gravity, and whether the arm is braked."""
 
 
 def controller_state_type() -> type:
@@ -269,8 +276,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             return Failure("gravity-doubtful-braked")
         profile = self._settings.drive.profile
         setting = f"profile '{profile}'" if profile else "drive_compensates"
-        code = "gravity-added-twice" if found.is_added else "gravity-not-added"
-        return Failure(f"{code}-braked" if running.maker.is_rescued else code, setting=setting)
+        return Failure(_CONTRADICTIONS[found.is_added, running.maker.is_rescued], setting=setting)
 
     def _lead_motors(
         self, running: Running[TorqueSource], t: float, output: Output, stamp: Time | Stamp
