@@ -8,4 +8,4 @@ from dyn_nodes.launch_description import one_node
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments and the node."""
-    return one_node("controller")
+    return one_node("controller", sends_torques=True)

@@ -8,4 +8,4 @@ from dyn_nodes.launch_description import mode_argument, one_node
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments and the node."""
-    return one_node("feedforward", [mode_argument()], ["mode"])
+    return one_node("feedforward", [mode_argument()], ["mode"], sends_torques=True)

@@ -21,6 +21,8 @@ from dyn_nodes.launch_description import (
     node,
     optional,
     parameter_file,
+    profile_argument,
+    profile_parameter,
     switch_argument,
 )
 
@@ -54,7 +56,13 @@ def _nodes(context: LaunchContext) -> list[Node]:
         node(
             context,
             "feedforward",
-            [file, robot, optional(context, "mode"), {"command_joints": list(controller.joints)}],
+            [
+                file,
+                robot,
+                optional(context, "mode"),
+                profile_parameter(context),
+                {"command_joints": list(controller.joints)},
+            ],
             remappings=[(ours, f"{name}/{its}") for ours, its in topics.items()],
         ),
         Node(
@@ -84,6 +92,7 @@ def generate_launch_description() -> LaunchDescription:
                 "feedforward.yaml", robot="Empty: description_file, or an RX90 of mock hardware."
             ),
             mode_argument(),
+            profile_argument(),
             DeclareLaunchArgument(
                 "controllers_file",
                 default_value=str(_EXAMPLE / "rx90_controllers.yaml"),

@@ -172,6 +172,21 @@ def test_arguments_become_parameters(graph: Graph, tmp_path: Path) -> None:
     assert any(arm.torques["feedforward"][-1].total), "on_shutdown of the file is 'hold'"
 
 
+@pytest.mark.parametrize("topic", ["", "/mine/commands"])
+def test_a_profile_gives_parameters_and_topics(topic: str, graph: Graph) -> None:
+    arm, commands = Arm(graph), list[Float64MultiArray]()
+    heard = topic or "/effort_controller/commands"
+    graph.node.create_subscription(Float64MultiArray, heard, commands.append, qos.COMMAND)
+    given = ("profile:=ros2_control_effort", f"robot:={ROBOTS['rrp']}", f"commands_topic:={topic}")
+    launched = Launched(graph, "feedforward", *given)
+    graph.wait_for(lambda: arm.publish_state() or commands)
+    asked = GetParameters.Request(names=["profile", "ramp_start", "on_stale"])
+    client = graph.node.create_client(GetParameters, "/feedforward/get_parameters")
+    values = [parameter_value_to_python(value) for value in graph.call(client, asked).values]
+    assert values == ["ros2_control_effort", 0.0, "hold"]
+    ends_cleanly(launched, ("feedforward",))
+
+
 @WITH_XACRO
 def test_a_robot_of_xacro_with_arguments(graph: Graph, tmp_path: Path) -> None:
     text = urdf("rrp").replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ', 1)
@@ -205,6 +220,8 @@ MISTAKES: list[tuple[str, str, re.Pattern[str]]] = [
     ("feedforward", "params_file:={global} namespace:=arm", re.compile(f"global.yaml: {OTHERS.pattern}")),
     ("controller", "params_file:={broken}", re.compile("broken.urdf")),
     ("feedforward", "mode:=magic", re.compile("magic")),
+    ("feedforward", "profile:=ur_torqe", said("profile-unknown-similar", similar="ur_torque")),
+    ("controller", "profile:=xarm", said("profile-takes-no-torque", profile="xarm")),
     ("simulation", "use_sim_time:=maybe", re.compile("maybe")),
     ("demo", "model_error:=2", said("launch-argument-range", argument="model_error", given="2")),
 ]

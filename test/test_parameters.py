@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -24,13 +25,17 @@ BY_JOINT: dict[str, dict[str, Any]] = {
     "governor": {f"limits__turn__{kind}": 1.0 for kind in ("velocity", "effort", "power", "braking_power")},
     "identification": {"joints__turn__max_tracking_error": 0.1},
 }
+OF_DRIVES = ("drive_compensates", "payload_known_to_drive", "on_stale")
 CHOICES = {
-    "simulation": {"integrator"},
-    "feedforward": {"base.source", "mode", "on_limit", "on_stale", "on_shutdown"},
-    "controller": {"derivative", "anti_windup", "on_stale"},
+    "simulation": {"integrator", "drive_adds"},
+    "feedforward": {"base.source", "mode", "on_limit", "on_shutdown", *OF_DRIVES},
+    "controller": {"derivative", "anti_windup", *OF_DRIVES},
     "governor": {"on_infeasible"},
     "identification": {"output", "friction", "estimator"},
 }
+OF_PROFILES = ("drive_compensates", "payload_known_to_drive", "running_topic", "on_stale", "ramp_start")
+OF_PROFILES += ("max_torque_rate", "rate")
+"""Parameters of nodes that send torques, whose defaults a driver profile gives."""
 OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
@@ -85,6 +90,10 @@ def test_the_file_of_a_node_has_all_parameters_with_their_defaults(name: str, gr
     simple = (str, bool, int, float)
     defaults = {key: v if isinstance(v, simple) else list(v) for key, v in described.values.items()}
     text = (ROOT / "config" / f"{name}.yaml").read_text()
+    # What a profile gives stands in comments, because what a file sets counts more than the profile.
+    for parameter in OF_PROFILES if name in ("feedforward", "controller") else ():
+        text, count = re.subn(rf"^    # ({parameter}: .*)$", r"    \1", text, flags=re.MULTILINE)
+        assert count == 1, parameter
     tree = yaml.safe_load(text)
     assert list(tree) == [f"/**/{name}"], "the file is for its node, in any namespace"
     file = flat(tree[f"/**/{name}"]["ros__parameters"])

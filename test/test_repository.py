@@ -49,7 +49,8 @@ def test_every_interface_is_built_from_its_source_and_commented(path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "pattern", ["launch/*.launch.py", "config/*.yaml", "config/robots/*", "config/ros2_control/*"]
+    "pattern",
+    ["launch/*.launch.py", "config/*.yaml", "config/robots/*", "config/ros2_control/*", "config/profiles/*"],
 )
 def test_launch_and_config_are_installed_with_dyn_nodes(pattern: str) -> None:
     share = Path(get_package_share_directory("dyn_nodes"))

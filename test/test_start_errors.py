@@ -65,6 +65,7 @@ SHORT_GRAVITY = said("setting-range", setting="gravity", given=(0.0, 9.81))
 
 
 MODES = ("gravity", "inverse_dynamics", "computed_torque")
+COMPENSATED = ("gravity", "friction", "coriolis")
 
 
 def choice(parameter: str, value: str, *known: str) -> Sentence:
@@ -97,7 +98,22 @@ MISTAKES: list[tuple[str, str, Sentence]] = [
     ("feedforward", "-p rate:=0.0", "rate"),
     ("feedforward", "-p timeout:=0.0", "timeout"),
     ("feedforward", "-p ramp_up:=-1.0", "ramp_up"),
-    ("feedforward", "-p terms.gravity:=1", "terms.gravity"),
+    ("feedforward", "-p profile:=xarm", said("profile-takes-no-torque", profile="xarm")),
+    (
+        "controller",
+        "-p profile:=kinova_gen3_torque",
+        said("profile-takes-no-torque", profile="kinova_gen3_torque"),
+    ),
+    ("feedforward", "-p profile:=ur_torqe", said("profile-unknown-similar", similar="ur_torque")),
+    ("feedforward", "-p profile:=ur_torque", said("gravity-compensated-twice")),
+    ("feedforward", "-p drive_compensates:=[weight]", choice("drive_compensates", "weight", *COMPENSATED)),
+    ("controller", "-p drive_compensates:=[weight]", choice("drive_compensates", "weight", *COMPENSATED)),
+    ("feedforward", "-p drive_compensates:=[gravity]", said("gravity-compensated-twice")),
+    (
+        "feedforward",
+        "-p mode:=gravity -p drive_compensates:=[friction,gravity]",
+        said("gravity-compensated-twice"),
+    ),
     ("feedforward", "-p gains.lift.p:=-1.0", "gains.lift.p"),
     ("feedforward", "-p gains.lift.q:=1.0", said("parameter-name-unknown", parameter="gains.lift.q")),
     ("feedforward", f"-p gains.elbow.p:=1.0 {RRP}", said("gain-joint-unknown", joint="elbow")),
@@ -142,6 +158,7 @@ MISTAKES: list[tuple[str, str, Sentence]] = [
 
 
 @pytest.mark.promise("description-unusable-at-start", "parameter-bad")
+@pytest.mark.promise("gravity-mode-refused", "profile-without-torque")
 @pytest.mark.parametrize(("program", "arguments", "sentence"), MISTAKES)
 @pytest.mark.usefixtures("ros_environment")
 def test_user_errors_give_one_sentence(

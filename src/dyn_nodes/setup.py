@@ -30,6 +30,7 @@ setup(
         installed("config", "*.yaml"),
         installed("config/robots", "*"),
         installed("config/ros2_control", "*"),
+        installed("config/profiles", "*.yaml"),
     ],
     install_requires=["setuptools"],
     # By this colcon knows that the tests are for pytest.

@@ -15,6 +15,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 from dyn_core import DynError
+from dyn_nodes.common.drive_profile import profile_names, read_profile
 from dyn_nodes.common.parameter_file import check_applies
 from dyn_nodes.common.robot_argument import existing, robot_directory, robot_names, robot_parameters
 
@@ -61,6 +62,49 @@ def mode_argument(default: str = "") -> DeclareLaunchArgument:
     modes = ["", "gravity", "inverse_dynamics", "computed_torque"]
     text = "Torques that feedforward computes; empty: the mode in params_file."
     return DeclareLaunchArgument("mode", default_value=default, choices=modes, description=text)
+
+
+def profile_argument() -> DeclareLaunchArgument:
+    """Return the argument for the driver profile of a node that sends torques."""
+    names = ", ".join(profile_names())
+    text = (
+        f"Driver profile: {names}, or the path of a YAML file; it gives defaults of parameters. Empty: none."
+    )
+    return DeclareLaunchArgument("profile", default_value="", description=text)
+
+
+def topic_arguments() -> list[DeclareLaunchArgument]:
+    """Return the arguments for the topics of a driver."""
+    arguments = (
+        ("commands_topic", "Topic of the controller that takes the torques as arrays", "~/commands"),
+        ("joint_states_topic", "Topic of joint states", "joint_states"),
+    )
+    return [
+        DeclareLaunchArgument(
+            name, default_value="", description=f"{text}. Empty: that of profile, or {otherwise}."
+        )
+        for name, text, otherwise in arguments
+    ]
+
+
+def profile_parameter(context: LaunchContext) -> dict[str, str]:
+    """Return the parameter for the profile of the arguments; DynError where its driver takes no torques."""
+    chosen = given(context, "profile")
+    if not chosen:
+        return {}
+    profile = read_profile(chosen)
+    profile.check_takes_torque()
+    is_installed = chosen == profile.name
+    return {"profile": chosen if is_installed else existing("profile", chosen)}
+
+
+def topic_remappings(context: LaunchContext) -> list[tuple[str, str]]:
+    """Return how the topics of the arguments, or of their profile, are remapped."""
+    chosen = given(context, "profile")
+    profile = read_profile(chosen) if chosen else None
+    topics = {"~/commands": "commands_topic", "joint_states": "joint_states_topic"}
+    rules = ((ours, given(context, name) or getattr(profile, name, "")) for ours, name in topics.items())
+    return [(ours, its) for ours, its in rules if its not in ("", ours)]
 
 
 def given(context: LaunchContext, name: str) -> str:
@@ -149,11 +193,13 @@ def one_node(
     arguments: Sequence[DeclareLaunchArgument] = (),
     options: Sequence[str] = (),
     switches: Sequence[str] = (),
+    *,
+    sends_torques: bool = False,
 ) -> LaunchDescription:
     """Return the launch description of one node with its own file of parameters.
 
     `options` are the arguments that are parameters of the same name where they are not empty, `switches` the
-    boolean ones.
+    boolean ones. A node that sends torques has arguments for its driver.
     """
 
     def made(context: LaunchContext) -> list[Node]:
@@ -164,9 +210,13 @@ def one_node(
             optional(context, *options),
             chosen,
         ]
-        return [node(context, executable, parameters)]
+        if not sends_torques:
+            return [node(context, executable, parameters)]
+        parameters.append(profile_parameter(context))
+        return [node(context, executable, parameters, remappings=topic_remappings(context))]
 
-    declared = common_arguments(f"{executable}.yaml")
+    of_driver = [profile_argument(), *topic_arguments()] if sends_torques else []
+    declared = [*common_arguments(f"{executable}.yaml"), *of_driver]
     return LaunchDescription([*declared, *arguments, OpaqueFunction(function=made)])
 
 

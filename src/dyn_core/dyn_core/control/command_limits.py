@@ -166,25 +166,36 @@ class EffortLimits:
         """True if torques (N m or N) have the shape (n,), are finite and within their limits; in 0.4 us."""
         return torques.shape == self.limits.shape and all(map(le, map(abs, torques.tolist()), self._bounds))
 
-    def applied(self, torques: Array) -> Limited:
-        """Return torques (N m or N), (n,), within the limits; ValueError if a torque is not finite."""
-        if self.within(torques):
+    def applied(self, torques: Array, by_drive: Array | None = None) -> Limited:
+        """Return torques (N m or N), (n,), within the limits; ValueError if a torque is not finite.
+
+        Their sum with the torques `by_drive`, which the drive adds (N m or N), (n,), is within the limits,
+        too. Zero is always allowed.
+        """
+        if by_drive is None and self.within(torques):
             return Limited(torques, None)
         if torques.shape != self.limits.shape:
             expected, given = self.limits.shape, torques.shape
             raise ArgumentError("argument-shape", argument="torques", expected=expected, given=given)
         if not is_finite(torques):
             refuse("torque", self.joint_names, torques)
-        size = np.abs(torques)
-        excess = np.maximum(size - self.limits, 0.0)
+        least, most = -self.limits, self.limits
+        if by_drive is not None:
+            check_vector("torque of the drive", self.joint_names, by_drive)
+            least = np.minimum(np.maximum(least, least - by_drive), 0.0)
+            most = np.maximum(np.minimum(most, most - by_drive), 0.0)
+        excess = np.maximum(np.maximum(torques - most, least - torques), 0.0)
+        beyond = excess > 0.0
+        if not beyond.any():
+            return Limited(torques, None)
         if self.on_limit == "withhold":
             return Limited(None, excess)
         if self.on_limit == "clip":
-            return Limited(np.minimum(np.maximum(torques, -self.limits), self.limits), excess)
-        beyond = excess > 0.0
-        scaled = torques * float((self.limits[beyond] / size[beyond]).min())
+            return Limited(np.minimum(np.maximum(torques, least), most), excess)
+        allowed = np.where(torques > 0.0, most, least)
+        scaled = torques * float((allowed[beyond] / torques[beyond]).min())
         # The product may exceed the limit by a rounding error.
-        return Limited(np.minimum(np.maximum(scaled, -self.limits), self.limits), excess)
+        return Limited(np.minimum(np.maximum(scaled, least), most), excess)
 
     def sentence(self, torques: Array, units: Sequence[str] | None = None) -> str:
         """Return a sentence about the joint whose torque (N m or N) exceeds its limit most."""

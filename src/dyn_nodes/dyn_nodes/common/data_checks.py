@@ -104,11 +104,22 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:half]}{_GAP}{text[-half:]}"
 
 
-def effort_excess(torques: NDArray[np.float64], limits: EffortLimits, units: Sequence[str]) -> Notice:
-    """Return which joint exceeds its limit most, for torques without limits (N m or N), (n,)."""
-    j = int(np.argmax(np.abs(torques) - limits.limits))
-    joint, limit = limits.joint_names[j], limits.limits[j]
-    return Notice("effort-beyond-limit", joint=joint, given=torques[j], limit=limit, unit=units[j])
+def effort_excess(
+    torques: NDArray[np.float64],
+    limits: EffortLimits,
+    units: Sequence[str],
+    by_drive: NDArray[np.float64] | None = None,
+) -> Notice:
+    """Return which joint exceeds its limit most, for torques without limits (N m or N), (n,).
+
+    `by_drive` are torques that the drive adds to them, (n,), None if it adds none.
+    """
+    whole = torques if by_drive is None else torques + by_drive
+    j = int(np.argmax(np.maximum(np.abs(torques), np.abs(whole)) - limits.limits))
+    values = {"joint": limits.joint_names[j], "limit": limits.limits[j], "unit": units[j]}
+    if by_drive is not None and abs(whole[j]) > abs(torques[j]):
+        return Notice("effort-beyond-limit-with-drive", given=whole[j], by_drive=by_drive[j], **values)
+    return Notice("effort-beyond-limit", given=torques[j], **values)
 
 
 def clipped(torques: NDArray[np.float64], limits: EffortLimits) -> NDArray[np.float64]:

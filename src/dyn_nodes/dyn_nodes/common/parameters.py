@@ -19,6 +19,8 @@ SECONDS = (0.0, 3600.0)
 TIMEOUT = (0.001, 60.0)
 """Range of times after which data is stale (s)."""
 _OF_RCLPY = ("use_sim_time", "start_type_description_service", "qos_overrides.")
+RATE = (1.0, 2000.0)
+"""Range of the rate of torques (Hz)."""
 _NO_NAMES = [""]
 """Default of a list of names: ROS cannot tell the type of an empty list, and a parameter without a value
 hides the parameters of its node."""
@@ -52,10 +54,17 @@ def declare(
     return value
 
 
-def declare_names(node: Node, name: str, description: str) -> tuple[str, ...]:
-    """Declare a list of names and return it; the default, one empty name, gives ()."""
-    names = _declare(node, name, _NO_NAMES, description)
-    return () if list(names) == _NO_NAMES else tuple(names)
+def declare_names(node: Node, name: str, description: str, choices: Sequence[str] = ()) -> tuple[str, ...]:
+    """Declare a list of names, of `choices` if these are given, and return it; by default ()."""
+    listed = ", ".join(f"'{choice}'" for choice in choices)
+    constraints = f"any of {listed}" if choices else ""
+    names = list(_declare(node, name, _NO_NAMES, description, additional_constraints=constraints))
+    if names == _NO_NAMES:
+        return ()
+    for given in names if choices else ():
+        if given not in choices:
+            raise DynError("parameter-choice-unknown", parameter=name, given=given, known=listed)
+    return tuple(names)
 
 
 def declare_integer(node: Node, name: str, default: int, description: str, within: tuple[int, int]) -> int:
@@ -65,6 +74,7 @@ def declare_integer(node: Node, name: str, default: int, description: str, withi
 
 
 def _declare(node: Node, name: str, default: Any, description: str, **constraints: Any) -> Any:
+    default = getattr(node, "profile_defaults", {}).get(name, default)
     if node.has_parameter(name):
         # A node that declares its overrides itself does so without a description.
         node.undeclare_parameter(name)

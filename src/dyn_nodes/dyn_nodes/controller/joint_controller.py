@@ -7,6 +7,9 @@ are on a steady clock (both s).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from dyn_core import compile_model
 from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.laws.inverse_dynamics_control import Terms
 from dyn_core.control.laws.pid import Pid
@@ -41,9 +44,10 @@ class JointController(TorqueMaker):
         names = robot.coordinate_names
         self.robot = robot
         self._settings = settings
+        self._by_drive = _gravity_of(robot) if settings.drive.adds_gravity else None
         limits = EffortLimits.of_robot(robot)
         super().__init__(robot, limits, settings.watch, settings.smoothing, settings.loop_condition)
-        gains = settings.gains.of(robot)
+        gains = settings.gains.of(robot, friction="friction" not in settings.drive.compensates)
         self._pid = Pid(
             names,
             gains["p"],
@@ -92,12 +96,17 @@ class JointController(TorqueMaker):
                 self.stage.recover(now)
             self._hold(q)
         desired = self._desired(t, now)
+        fed, by_drive = self._fed(now), None if self._by_drive is None else self._by_drive(q)
+        if by_drive is not None:
+            fed = fed + by_drive  # so that the anti-windup sees what the motor gets
         try:
-            output = self._pid.update(t, desired.q, q, desired.qd, qd, self._fed(now))
+            output = self._pid.update(t, desired.q, q, desired.qd, qd, fed)
         except ValueError as problem:
             raise Rejection("torques-not-computed", cause=problem) from problem
         total = output.torques + output.excess
-        return self.stage.live(Terms(self._zero, self._zero, self._zero, self._zero, total), now)
+        if by_drive is not None:
+            total = total - by_drive
+        return self.stage.live(Terms(self._zero, self._zero, self._zero, self._zero, total, by_drive), now)
 
     def refer(self, given: GivenMotion, t: float, now: float) -> None:
         """Take a reference; Rejection if it cannot be used."""
@@ -197,6 +206,11 @@ class JointController(TorqueMaker):
         at = self.stage.last_good
         fresh = at is not None and now - at <= self._settings.watch.timeout
         return self.position if fresh else None
+
+
+def _gravity_of(robot: Robot) -> Callable[[Array], Array]:
+    """Return the gravity torques of a robot as a function of its positions, on a base at rest."""
+    return compile_model(robot.with_fixed_base(), functions=("gravity_torques",)).gravity_torques
 
 
 def made_controller(settings: ControllerSettings, described: DescribedRobot) -> MadeTorques[JointController]:

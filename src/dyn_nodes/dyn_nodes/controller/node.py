@@ -51,8 +51,9 @@ class Controller(TorqueNode[JointController]):
         super().__init__("controller", steady=steady, **node_options)
         given = declare_controller_parameters(self)
         self._settings = given.settings
+        drive, timeout = given.settings.drive, given.settings.watch.timeout
         self.publishing = Publishing(
-            given.settings.watch.timeout, given.rate, given.max_age, given.command_joints
+            timeout, given.rate, given.max_age, given.command_joints, drive.running_topic
         )
         self.start()
 
@@ -117,11 +118,20 @@ class Controller(TorqueNode[JointController]):
         try:
             self.time_of("feedforward", message.header.stamp)
             torques = named_efforts("torques", running.robot.coordinate_names, message.name, message.total)
+            self._refuse_compensated(message)
         except Rejection as problem:
             self.refuse("feedforward refused", "~/feedforward", problem)
             return
         running.maker.feed(torques, self.steady())
         self.count("feedforward used")
+
+    def _refuse_compensated(self, message: JointTorques) -> None:
+        """Refuse torques with a term that the drive adds, as the message says of itself, with a Rejection."""
+        drive = self._settings.drive
+        for term in sorted(drive.compensates):
+            is_payload = term == "gravity" and not drive.knows_payload
+            if not is_payload and any(getattr(message, term)):
+                raise Rejection("feedforward-compensated-twice", term=term)
 
     # Diagnostics.
 

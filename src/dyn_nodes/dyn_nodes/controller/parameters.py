@@ -15,8 +15,10 @@ from dyn_core.algorithms.loops.passive_joint_positions import assembly_positions
 from dyn_core.control.laws.pid import AntiWindup, Derivative, joint_gains
 from dyn_core.control.trajectories.loop_positions import ConditionLimits
 from dyn_core.control.watchdog import Reaction, WatchSettings
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.common.lifecycle.robot_source import refuse_moving_base
 from dyn_nodes.common.parameters import (
+    RATE,
     SECONDS,
     TIMEOUT,
     declare,
@@ -28,7 +30,12 @@ from dyn_nodes.common.parameters import (
 )
 from dyn_nodes.common.torques.output_stage import Smoothing
 from dyn_nodes.common.torques.position_checks import declared_condition_limits
-from dyn_nodes.common.torques.reference_parameters import RATE, ReferenceSettings, declared_watch
+from dyn_nodes.common.torques.reference_parameters import (
+    DriveSettings,
+    ReferenceSettings,
+    declared_drive,
+    declared_watch,
+)
 
 KINDS = ("p", "i", "d")
 
@@ -53,11 +60,14 @@ class PidGains:
         1.0, "Damping ratio of the error, where natural_frequency is given.", (0.01, 100.0)
     )
 
-    def of(self, robot: Robot) -> dict[str, list[float]]:
-        """Return the gains by kind, each in the order of the joints; DynError where a joint is unknown."""
+    def of(self, robot: Robot, *, friction: bool = True) -> dict[str, list[float]]:
+        """Return the gains by kind, each in the order of the joints; DynError where a joint is unknown.
+
+        `friction` is whether the friction of the joints damps them, because no drive compensates it.
+        """
         gains = {kind: [self.general.get(kind, 0.0)] * robot.dof for kind in KINDS}
         if self.natural_frequency > 0.0:
-            gains |= self._of_frequency(robot)
+            gains |= self._of_frequency(robot, friction=friction)
         for kind, named in self.by_joint.items():
             for joint, value in named.items():
                 if joint in dict(robot.locked):
@@ -74,7 +84,7 @@ class PidGains:
         values = [*self.general.values(), *(g for named in self.by_joint.values() for g in named.values())]
         return not any(values) and self.natural_frequency == 0.0
 
-    def _of_frequency(self, robot: Robot) -> dict[str, list[float]]:
+    def _of_frequency(self, robot: Robot, *, friction: bool) -> dict[str, list[float]]:
         """Return p and d for the inertia of each joint, at position zero or as assembled."""
         for kind in ("p", "d"):
             if self.general.get(kind, 0.0):
@@ -83,7 +93,8 @@ class PidGains:
             refuse_moving_base(robot, "natural_frequency", "give p and d in its place")
         robot = robot.with_fixed_base()
         q = np.array([assembly_positions(robot)]) if robot.loops else np.zeros((1, robot.dof))
-        kp, kd, _ = joint_gains(compile_model(robot), q, self.natural_frequency, self.damping)
+        model = compile_model(robot, friction=friction)
+        kp, kd, _ = joint_gains(model, q, self.natural_frequency, self.damping)
         return {"p": kp.tolist(), "d": kd.tolist()}
 
 
@@ -104,6 +115,7 @@ _GREATEST_GAIN = 1e8
 class ControllerSettings:
     """Settings of the controller; `watch` is for joint states, `feedforward` for the torques to add."""
 
+    drive: DriveSettings = field(default_factory=DriveSettings)
     gains: PidGains = field(default_factory=PidGains)
     derivative: Derivative = parameter(
         "error",
@@ -134,12 +146,14 @@ class ControllerParameters:
     rate: float = parameter(200.0, "Rate of torques while joint states are stale, Hz.", RATE)
 
 
-def declare_controller_parameters(node: Node) -> ControllerParameters:
+def declare_controller_parameters(node: ManagedNode) -> ControllerParameters:
     """Declare the parameters and return their values; DynError where one is invalid."""
     usual = ControllerSettings()
+    drive = declared_drive(node, _REACTIONS)
     settings = declared(
         node,
         ControllerSettings,
+        drive=drive,
         gains=_gains(node),
         references=declared(node, ReferenceSettings),
         watch=declared_watch(node, "joint states", _REACTIONS, _REACTION_MEANINGS, usual.watch),

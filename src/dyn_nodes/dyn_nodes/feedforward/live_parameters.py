@@ -46,20 +46,28 @@ class Fitting:
 
 
 class LiveParameters:
-    """The dynamic parameters of one model, blended towards those of `fitting`. State: the blend.
+    """The dynamic parameters of one model, blended towards those of `fitting`. State: the blend."""
 
-    `update` sets the parameters of the model for a time (s), and returns whether they still change.
-    """
+    def __init__(self, model: Model, unloaded: Model | None = None) -> None:
+        """Begin with the parameters of the model; no other code may set them.
 
-    def __init__(self, model: Model) -> None:
-        """Begin with the parameters of the model; no other code may set them."""
+        `unloaded` is a second model that never gets a payload, None where there is none.
+        """
         self.fitting = Fitting(model.robot)
         self._blend = ParameterBlend(model)
-        self.update = self._blend.update
+        self._unloaded = None if unloaded is None else ParameterBlend(unloaded)
+
+    def update(self, now: float) -> None:
+        """Set the parameters of the models for time `now` (s)."""
+        self._blend.update(now)
+        if self._unloaded is not None:
+            self._unloaded.update(now)
 
     def change(self, fitting: Fitting, now: float, duration: float) -> None:
         """Blend to another fitting of the robot in `duration` (s) from `now`; a DynError changes nothing."""
         self._blend.change(now, fitting.parameters, duration=duration)
+        if self._unloaded is not None:
+            self._unloaded.change(now, fitting.robot.parameters, duration=duration)
         self.fitting = fitting
 
     def take_over(self, before: LiveParameters, now: float) -> list[Notice]:

@@ -34,6 +34,8 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
@@ -72,6 +74,16 @@ from dyn_nodes.feedforward.parameters import declared_settings
 from dyn_nodes.feedforward.services import ModelService, ParameterInterface
 from dyn_nodes.feedforward.torque_source import TorqueSource, made_source
 
+_LOOK_S = 0.02
+"""Time between looks at torques and motion (s)."""
+_CONTRADICTIONS = {
+    (True, False): "gravity-added-twice",
+    (True, True): "gravity-added-twice-braked",
+    (False, False): "gravity-not-added",
+    (False, True): "gravity-not-added-braked",
+}
+"""Codes by whether the drive adds gravity, and whether the arm is braked."""
+
 
 def controller_state_type() -> type:
     """Return control_msgs/JointTrajectoryControllerState; DynError where it is not installed."""
@@ -92,7 +104,9 @@ class Feedforward(TorqueNode[TorqueSource]):
         self.takes_velocities = given.mode == "computed_torque"
         self._schedule = RateSchedule(given.rate)
         self._unmeasured_told = False
-        self.publishing = Publishing(given.watch.timeout, given.rate, given.max_age, given.command_joints)
+        self.publishing = Publishing(
+            given.watch.timeout, given.rate, given.max_age, given.command_joints, given.drive.running_topic
+        )
         self.start()
 
     def open(self) -> None:
@@ -123,18 +137,22 @@ class Feedforward(TorqueNode[TorqueSource]):
             lambda: self._running.maker.live if self._running else None,
             self.steady,
             self._settings.blend_time,
+            drive_is_told=self._settings.drive.adds_gravity and self._settings.drive.knows_payload,
         )
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to listen."""
         self._cycle_timer = self.create_timer(1.0 / self._settings.rate, self._on_cycle)
         self._cycle_timer.cancel()
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._gravity_timer = self.create_timer(_LOOK_S, self._on_gravity, clock=steady)
         return super().on_activate(state)
 
     def finish(self) -> None:
         """Stop following a trajectory, and send the last torques."""
         if self._timer is not None:
             self.destroy_timer(self._cycle_timer)
+            self.destroy_timer(self._gravity_timer)
         super().finish()
 
     # The robot.
@@ -241,6 +259,25 @@ class Feedforward(TorqueNode[TorqueSource]):
         except Rejection as problem:
             self.withhold("torques withheld", "~/torques", problem)
 
+    def _on_gravity(self) -> None:
+        """Say that the drive does not do with gravity what it is said to do."""
+        running = self.active
+        if running is not None and running.maker.look() is not None:
+            notice = self._contradicted(running)
+            assert notice is not None
+            self.get_logger().error(str(notice))
+            self._diagnostics.look_again()
+
+    def _contradicted(self, running: Running[TorqueSource]) -> Failure | None:
+        found = running.maker.contradiction
+        if found is None:
+            return None
+        if running.maker.is_corrected:
+            return Failure("gravity-doubtful-braked")
+        profile = self._settings.drive.profile
+        setting = f"profile '{profile}'" if profile else "drive_compensates"
+        return Failure(_CONTRADICTIONS[found.is_added, running.maker.is_rescued], setting=setting)
+
     def _lead_motors(
         self, running: Running[TorqueSource], t: float, output: Output, stamp: Time | Stamp
     ) -> None:
@@ -264,7 +301,7 @@ class Feedforward(TorqueNode[TorqueSource]):
         problem, running = super().problem(), self.active
         if running is None or isinstance(problem, Failure):
             return problem
-        return self._unmeasured(running) or problem
+        return self._contradicted(running) or self._unmeasured(running) or problem
 
     def look_further(self, running: Running[TorqueSource]) -> None:
         """Warn when torques go on without joint states."""

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from rclpy.node import Node
-
 from dyn_core.control.command_limits import OnLimit
-from dyn_core.control.laws.inverse_dynamics_control import Switches
 from dyn_core.control.trajectories.loop_positions import ConditionLimits
 from dyn_core.control.watchdog import Reaction, WatchSettings
+from dyn_core.core.errors import DynError
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.common.parameters import (
     MAX_AGE_S,
+    RATE,
     SECONDS,
     declare,
     declare_by_joint,
@@ -25,7 +25,12 @@ from dyn_nodes.common.parameters import (
 )
 from dyn_nodes.common.torques.output_stage import Smoothing
 from dyn_nodes.common.torques.position_checks import declared_condition_limits
-from dyn_nodes.common.torques.reference_parameters import RATE, ReferenceSettings, declared_watch
+from dyn_nodes.common.torques.reference_parameters import (
+    DriveSettings,
+    ReferenceSettings,
+    declared_drive,
+    declared_watch,
+)
 
 Source = Literal["none", "imu", "odometry"]
 Mode = Literal["gravity", "inverse_dynamics", "computed_torque"]
@@ -33,15 +38,10 @@ FinalMessage = Literal["zero", "hold"]
 
 _REACTIONS: Mapping[str, Reaction] = {"hold": "hold", "ramp": "ramp_to_zero", "stop": "stop"}
 _REACTION_MEANINGS = (
-    "'hold' publishes the gravity torques of the last good position, 'ramp' goes to zero and publishes zero, "
-    "'stop' publishes nothing, and receivers may hold the last torques for ever"
+    "'hold' publishes the gravity torques of the last good position without those that the drive adds, "
+    "'ramp' goes to zero and publishes zero, 'stop' publishes nothing, and receivers may hold the last "
+    "torques for ever"
 )
-_TERMS = {
-    "inertial": "torques that accelerate links and rotors",
-    "coriolis": "Coriolis and centrifugal torques",
-    "gravity": "torques that hold the robot still",
-    "friction": "joint friction",
-}
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class FeedforwardSettings:
         "motion, or computed torque from both.",
         choices=get_args(Mode),
     )
-    switches: Switches = field(default_factory=Switches)
+    drive: DriveSettings = field(default_factory=DriveSettings)
     coulomb_velocity: float = parameter(
         -1.0,
         "Velocity, rad/s or m/s, over which Coulomb friction changes its sign; 0: at once; below 0: the "
@@ -113,7 +113,7 @@ class FeedforwardSettings:
     on_shutdown: FinalMessage = parameter(
         "zero",
         "Last message at deactivation and at the end: 'zero', or 'hold' for the gravity torques of the last "
-        "good position.",
+        "good position without those that the drive adds.",
         choices=get_args(FinalMessage),
     )
     command_joints: tuple[str, ...] = ()
@@ -127,8 +127,9 @@ class FeedforwardSettings:
     base: BaseSettings = field(default_factory=BaseSettings)
 
 
-def declared_settings(node: Node) -> FeedforwardSettings:
+def declared_settings(node: ManagedNode) -> FeedforwardSettings:
     """Declare the parameters and return their values; DynError where one is invalid."""
+    drive = declared_drive(node, _REACTIONS)
     by_joint = declare_by_joint(
         node,
         "gains",
@@ -138,10 +139,6 @@ def declared_settings(node: Node) -> FeedforwardSettings:
         },
         within=(0.0, 1e8),
     )
-    switches = {
-        name: declare(node, f"terms.{name}", True, f"Whether the torques include this term: {meaning}.")
-        for name, meaning in _TERMS.items()
-    }
     controller_state = declare(
         node,
         "controller_state",
@@ -149,10 +146,10 @@ def declared_settings(node: Node) -> FeedforwardSettings:
         "Whether ~/controller_state, the state of a joint_trajectory_controller, is read as references; this "
         "needs control_msgs.",
     )
-    return declared(
+    settings = declared(
         node,
         FeedforwardSettings,
-        switches=Switches(**switches),
+        drive=drive,
         gains=declared(node, GainSettings, **by_joint),
         references=declared(node, ReferenceSettings, controller_state=controller_state),
         max_age=declared_max_age(node),
@@ -167,3 +164,6 @@ def declared_settings(node: Node) -> FeedforwardSettings:
         loop_condition=declared_condition_limits(node),
         base=declared(node, BaseSettings),
     )
+    if settings.mode == "gravity" and drive.adds_gravity:
+        raise DynError("gravity-compensated-twice")
+    return settings

@@ -15,7 +15,7 @@ from dyn_core import DynError
 from dyn_msgs.msg import DynamicParameters, ModelInfo, Payload
 from dyn_msgs.srv import LoadModel, SetDynamicParameters, SetPayload
 from dyn_nodes.common import qos
-from dyn_nodes.common.data_checks import one_line
+from dyn_nodes.common.data_checks import Notice, one_line
 from dyn_nodes.common.lifecycle.deferred_response import DeferredResponse, DeferredService
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
@@ -78,8 +78,14 @@ class ParameterInterface:
         live: Callable[[], LiveParameters | None],
         steady: Callable[[], float],
         blend_time: float,
+        *,
+        drive_is_told: bool,
     ) -> None:
-        """Open services and topics; changes take `blend_time` (s) unless a request says otherwise."""
+        """Open services and topics; changes take `blend_time` (s) unless a request says otherwise.
+
+        With `drive_is_told`, the drive adds gravity and has to be told of payloads: the log says so.
+        """
+        self._drive_is_told = drive_is_told
         self._node = node
         self._live = live
         self._steady = steady
@@ -107,6 +113,8 @@ class ParameterInterface:
         live = self._present()
         payload = payload_of(message)
         live.change(live.fitting.with_payload(payload), self._steady(), duration)
+        if self._drive_is_told:
+            self._node.get_logger().warning(str(Notice("payload-untold", link=payload.link)))
         return f"link '{payload.link}' holds {payload.mass:g} kg, blended over {duration:g} s"
 
     def _set_parameters(self, message: DynamicParameters, duration: float) -> str:

@@ -8,17 +8,16 @@ are on a steady clock (both s).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.laws.base_measurement import DerivativeFilter
 from dyn_core.control.laws.inverse_dynamics_control import (
-    ElasticTerms,
-    Switches,
     Terms,
-    TorqueTerms,
     TrackingGains,
     check_motor_speeds,
     computed_torque,
@@ -30,7 +29,7 @@ from dyn_core.control.trajectories.trajectory import Samples, Trajectory
 from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
-from dyn_core.model.fixed_base.driven_base import DrivenBase
+from dyn_core.model.fixed_base.compiled_model import Model
 from dyn_core.robot.moving_base import moving_base
 from dyn_core.robot.robot import Robot, motor_of
 from dyn_nodes.common.data_checks import Notice, Rejection
@@ -46,6 +45,8 @@ from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
 from dyn_nodes.common.torques.torque_maker import MadeTorques, TorqueMaker
 from dyn_nodes.feedforward.base_motion import BaseMotion
+from dyn_nodes.feedforward.drive_share import DriveShare
+from dyn_nodes.feedforward.gravity_watch import Contradiction
 from dyn_nodes.feedforward.live_parameters import LiveParameters
 from dyn_nodes.feedforward.parameters import FeedforwardSettings, GainSettings
 
@@ -57,8 +58,13 @@ class TorqueSource(TorqueMaker):
     springs.
     """
 
-    def __init__(self, loaded: LoadedModel, settings: FeedforwardSettings) -> None:
-        """Begin without data; DynError where a parameter does not fit the robot."""
+    def __init__(
+        self, loaded: LoadedModel, settings: FeedforwardSettings, unloaded: Model | None = None
+    ) -> None:
+        """Begin without data; DynError where a parameter does not fit the robot.
+
+        `unloaded` is a second model of the robot where the drive adds gravity and knows of no payload.
+        """
         robot, model = loaded.robot, loaded.model
         names = robot.coordinate_names
         limits = EffortLimits(names, loaded.effort_limit.tolist(), settings.on_limit)
@@ -67,30 +73,26 @@ class TorqueSource(TorqueMaker):
         self._mode = settings.mode
         self._timeout = settings.watch.timeout
         self._gains = _gains(robot, settings.gains)
-        self.live = LiveParameters(model)
+        self.live = LiveParameters(model, unloaded)
         given = settings.coulomb_velocity
         smooth = loaded.coulomb_velocity if given < 0.0 else np.full(len(names), given)
-        switches = settings.switches
         self.base: BaseMotion | None = None
-        self._driven: DrivenBase | None = None
         self.has_springs = bool(model.elastic_joint_names)
         if self.has_springs and settings.mode == "computed_torque":
             raise DynError("computed-torque-on-elastic-joint", joint=model.elastic_joint_names[0])
         if settings.base.source != "none":
             self.base = BaseMotion(robot, settings.base, self._timeout)
-            self._driven = DrivenBase(model)
-        # At rest on a fixed base, the other terms are zero and need not be computed.
-        still = switches if self._driven else Switches(False, False, switches.gravity, switches.friction)
-        self._terms, self._still_terms = (
-            ElasticTerms(model, which, smooth)
-            if self.has_springs
-            else TorqueTerms(model, which, smooth, self._driven)
-            for which in (switches, still)
+        self._share = DriveShare(
+            model, unloaded, settings.drive.compensates, smooth, base_moves=self.base is not None
         )
         self._references = settings.references
         self._holds_at_last = settings.on_shutdown == "hold"
         cutoff = settings.references.derivative_cutoff
         self._velocities = DerivativeFilter(names, cutoff, max_gap=self._timeout)
+        self._adds_gravity = settings.drive.adds_gravity
+        self.contradiction: Contradiction | None = None
+        self.is_rescued = False
+        self._watch = self._share.made_watch(adds_gravity=self._adds_gravity)
         self.desired = self._nothing_desired()
         self._measured_at = -math.inf
         self._position: Array | None = None
@@ -102,6 +104,8 @@ class TorqueSource(TorqueMaker):
         Motions are taken over where the joints are the same. The notices say what could not be taken over.
         """
         self.stage.take_over(before.stage, now)
+        if self._watch is not None and before.contradiction is not None:
+            self.contradiction, self.is_rescued, self._watch = before.contradiction, before.is_rescued, None
         left = self.live.take_over(before.live, now)
         if before.loaded.robot.coordinate_names == self.loaded.robot.coordinate_names:
             self.desired.take_over(before.desired)
@@ -123,6 +127,31 @@ class TorqueSource(TorqueMaker):
         self._believed.forget()
         self._position = self._start = None
         self._measured_at = -math.inf
+        self._trust()
+
+    def _trust(self) -> None:
+        """Take for true what the drive is said to do with gravity."""
+        self.contradiction, self.is_rescued = None, False
+        self._watch = self._share.made_watch(adds_gravity=self._adds_gravity)
+
+    def look(self) -> Contradiction | None:
+        """Return a new contradiction between torques and motion; a free arm is braked from then on."""
+        found = None if self._watch is None else self._watch.look()
+        is_new = self.contradiction is None or self.is_rescued
+        if found is None or not (is_new or found.is_free):
+            return None
+        self.contradiction = found
+        if found.is_free or self.is_rescued:
+            # A push may have looked like gravity. Then the motion contradicts what is believed now, too.
+            self._watch = None if self.is_rescued else self._share.made_watch(adds_gravity=found.is_added)
+            self.is_rescued, self.desired = True, self._nothing_desired()
+        return found
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether a second contradiction has told that the drive does what it is said to do."""
+        found = self.contradiction
+        return self.is_rescued and found is not None and found.is_added == self._adds_gravity
 
     def forget_time(self, t: float, now: float) -> None:
         """Go on after the clock of the stamps was set to another time t (s)."""
@@ -149,6 +178,11 @@ class TorqueSource(TorqueMaker):
         first = self._believed.last is None
         goes_on = self._believed.follows(t, q)
         self._measured_at, self._position = now, q
+        if self._watch is not None:
+            self._watch.take(t, q, self.stage.sent, settled=self.stage.is_settled)
+        if self.is_rescued:
+            (qd,) = self._velocities.update(t, q)
+            return self.stage.live(self._rescuing(q, qd), now)
         if self._mode == "inverse_dynamics" and self.desired.kind is not Kind.NOTHING:
             return None
         if not goes_on and not first:
@@ -164,6 +198,8 @@ class TorqueSource(TorqueMaker):
         """Take a reference; return the torques to send if they depend on it. Rejection if it is unusable."""
         if self.has_springs and self._mode == "inverse_dynamics" and not _rests(given):
             raise Rejection("reference-not-smooth")
+        if self.is_rescued:
+            raise Rejection("motion-after-contradiction")
         self.live.update(now)
         before = None if self.desired.follows(now) else self._place(t)
         motion = self.desired.refer(given, t, now, self.measured(now))
@@ -179,9 +215,11 @@ class TorqueSource(TorqueMaker):
         checked: PlannedPoints | None,
     ) -> Trajectory:
         """Return the trajectory through points from the present motion; DynError where there is none."""
+        if self.is_rescued:
+            raise DynError("motion-after-contradiction")
         trajectory = self.desired.planned(points, t, stamp, now, self._beginning(now), checked)
-        if isinstance(self._terms, ElasticTerms):
-            check_motor_speeds(self._terms, trajectory, self.desired.speed)
+        if self._share.of_motors is not None:
+            check_motor_speeds(self._share.of_motors, trajectory, self.desired.speed)
         return trajectory
 
     def follow(self, trajectory: Trajectory, t: float, now: float) -> None:
@@ -200,8 +238,8 @@ class TorqueSource(TorqueMaker):
 
     def motors(self, t: float, output: Output) -> tuple[Motion, Array] | None:
         """Return motion and torques of motors behind springs at time t (s), if there are any."""
-        terms, desired = self._terms, self.desired.smooth_at(t) or self.desired.at(t)
-        if not isinstance(terms, ElasticTerms) or desired is None:
+        terms, desired = self._share.of_motors, self.desired.smooth_at(t) or self.desired.at(t)
+        if terms is None or desired is None:
             return None
         return terms.motors(desired), output.total[terms.driven]
 
@@ -263,7 +301,7 @@ class TorqueSource(TorqueMaker):
         # With the desired velocity: friction of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
         self._feel(now)
-        output = self.stage.live(_finite(self._terms, motion, desired.qd), now)
+        output = self.stage.live(self._of(motion, desired.qd), now)
         # The data of these torques is as old as the reference: it is stale when the reference is.
         self.stage.last_good = self.desired.since(now)
         return output
@@ -323,11 +361,11 @@ class TorqueSource(TorqueMaker):
         return self.stage.live(self._of(motion), now)
 
     def _of(self, motion: Motion | SmoothMotion, friction_velocity: Array | None = None) -> Terms:
-        return _finite(self._terms, motion, friction_velocity)
+        return _finite(self._share.of, motion, friction_velocity)
 
     def _still(self, q: Array) -> Terms:
         zero = self.stage.zero.total
-        return _finite(self._still_terms, Motion(q, zero, zero), None)
+        return _finite(self._share.at_rest, Motion(q, zero, zero), None)
 
     def _held(self) -> Terms:
         """Return the terms of the torques that hold the robot at its last measured, or desired, position.
@@ -336,18 +374,21 @@ class TorqueSource(TorqueMaker):
         """
         if self._position is None:
             return self.stage.zero
-        if self.base is not None and self._driven is not None:
-            last = self.base.last()
-            if last is None:
-                self._driven.at_rest()
-            else:
-                self._driven.feel(last)
+        if self.is_rescued:
+            return self._rescuing(self._position, self.stage.zero.total)
+        if self.base is not None:
+            self._share.feel(self.base.last())
         return self._still(self._position)
+
+    def _rescuing(self, q: Array, qd: Array) -> Terms:
+        """Return the torques for an arm that rises or falls, as its motion tells what the drive adds."""
+        assert self.contradiction is not None
+        return self._share.rescuing(q, qd, gravity=not self.contradiction.is_added)
 
     def _feel(self, now: float) -> None:
         """Set the present motion of the base in the model; Rejection where it is unknown."""
-        if self.base is not None and self._driven is not None:
-            self._driven.feel(self.base.present(now))
+        if self.base is not None:
+            self._share.feel(self.base.present(now))
 
 
 _TERMS = ("inertial_torques", "coriolis_torques", "gravity_torques", "friction_torques")
@@ -363,7 +404,10 @@ def made_source(settings: FeedforwardSettings, described: DescribedRobot) -> Mad
     refuse_moving_base(described.robot, "base.source 'none'", told)
     springs = len(described.robot.elastic_joint_names)
     motors = ("motor_motion",) if springs and springs == len(motor_of(described.robot)) else ()
-    source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings)
+    unloaded = None
+    if settings.drive.adds_gravity and not settings.drive.knows_payload:
+        unloaded = compiled(described, ("gravity_torques", *motors)).model
+    source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings, unloaded)
     return MadeTorques(source, PassiveAgreement(source.loaded.robot))
 
 
@@ -374,13 +418,12 @@ def _rests(given: GivenMotion) -> bool:
 
 
 def _finite(
-    terms: TorqueTerms | ElasticTerms, motion: Motion | SmoothMotion, friction_velocity: Array | None
+    terms: Callable[[Any, Array | None], Terms],
+    motion: Motion | SmoothMotion,
+    friction_velocity: Array | None,
 ) -> Terms:
     try:
-        if isinstance(motion, SmoothMotion):
-            assert isinstance(terms, ElasticTerms)
-            return terms.of(motion, friction_velocity)
-        return terms.of(motion, friction_velocity)
+        return terms(motion, friction_velocity)
     except ValueError as problem:
         raise Rejection("torques-not-computed", cause=problem) from problem
     except DynError as problem:

@@ -14,6 +14,7 @@ from dyn_core import DynError
 from dyn_core.robot.joints import Limits
 from dyn_core.simulation.simulated_state import INTEGRATORS
 from dyn_nodes.common.data_checks import too_large
+from dyn_nodes.common.drive_profile import COMPENSATED
 from dyn_nodes.common.lifecycle.robot_source import caught_warnings
 from dyn_nodes.common.parameters import (
     SECONDS,
@@ -24,7 +25,7 @@ from dyn_nodes.common.parameters import (
     declared,
     parameter,
 )
-from dyn_nodes.simulation.simulated_robot import SimulatedRobot
+from dyn_nodes.simulation.simulated_robot import AddedTorques, SimulatedRobot
 
 _ROUNDING = 1e-6
 """Fraction of a step by which a period may be longer than whole steps."""
@@ -48,6 +49,7 @@ class SimulationParameters:
     command_joints: tuple[str, ...]
     payload_centre: list[float]
     payload_inertia: list[float]
+    drive_adds: tuple[str, ...]
     rate: float = parameter(500.0, "Joint states for each simulated second, Hz.", (1.0, 10000.0))
     real_time_factor: float = parameter(1.0, "Desired simulated seconds for each second.", (0.01, 100.0))
     publish_clock: bool = parameter(
@@ -74,6 +76,9 @@ class SimulationParameters:
     )
     wrench_timeout: float = parameter(0.5, "Simulated time after which a wrench ends, s.", (0.001, 3600.0))
     brakes: bool = parameter(False, "Brakes hold the robot until the first command.")
+    drive_knows_payload: bool = parameter(
+        True, "The gravity that drive_adds names is also that of payloads, as where a drive is told of them."
+    )
     payload_link: str = parameter(
         "", "Link that holds a payload from the start; empty: none.", name="payload.link"
     )
@@ -102,21 +107,24 @@ class SimulationParameters:
             simulator = dyn_core.Simulator(
                 real, self._simulation_settings(), self._sensor_settings(), q, self.initial["velocity"]
             )
-        if self.payload_link:
-            simulator.set_payload(
-                self.payload_link, self.payload_mass, self.payload_centre, self.payload_inertia
-            )
+        added = [term for term in self.drive_adds if term != "friction"]
+        drive = AddedTorques(real, added, knows_payload=self.drive_knows_payload) if added else None
         simulated = SimulatedRobot(
             simulator,
             command_timeout=self.command_timeout,
             wrench_timeout=self.wrench_timeout,
             brakes=self.brakes,
+            drive=drive,
         )
+        if self.payload_link:
+            simulated.attach(self.payload_link, self.payload_mass, self.payload_centre, self.payload_inertia)
         return simulated, tuple(str(w.message) for w in caught)
 
     def _simulation_settings(self) -> dyn_core.SimulationSettings:
-        names = ("integrator", "friction", "rotor_inertia", "position_limits", "effort_limits")
+        names = ("integrator", "rotor_inertia", "position_limits", "effort_limits")
         given = {name: getattr(self, name) for name in names}
+        # A drive that adds the friction exactly leaves a joint without friction.
+        given["friction"] = self.friction and "friction" not in self.drive_adds
         substeps = max(1, math.ceil(self.period / self.step - _ROUNDING))
         return dyn_core.SimulationSettings(step=self.period, substeps=substeps, **given)
 
@@ -150,6 +158,13 @@ def declared_simulation(node: Node) -> SimulationParameters:
         seed=declare_integer(node, "seed", 0, "Of sensor noise and model error.", (0, 2**31 - 1)),
         command_joints=declare_names(
             node, "command_joints", "Joints of ~/commands, in order; ['']: all actuated ones."
+        ),
+        drive_adds=declare_names(
+            node,
+            "drive_adds",
+            "Terms that the drive adds to commands itself, as those of some arms do; ['']: none. With "
+            "friction, joints have none.",
+            COMPENSATED,
         ),
         **vectors,
     )

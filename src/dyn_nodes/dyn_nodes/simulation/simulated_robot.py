@@ -45,6 +45,43 @@ def link_wrench(message: WrenchStamped, robot: Robot) -> LinkWrench:
     return LinkWrench(link, np.array(values))
 
 
+class AddedTorques:
+    """The torques that the drive of a simulated robot adds to commands, from its true motion."""
+
+    def __init__(self, robot: Robot, terms: Sequence[str], *, knows_payload: bool) -> None:
+        """Take some of the terms gravity and coriolis; DynError for a robot with springs.
+
+        With `knows_payload`, gravity and inertia of payloads count.
+        """
+        if robot.elastic_joint_names:
+            raise DynError("drive-adds-with-springs", joint=robot.elastic_joint_names[0])
+        functions = tuple(f"{term}_torques" for term in terms)
+        self._model = dyn_core.compile_model(robot, "runtime", functions=functions)
+        self._terms = frozenset(terms)
+        self._driven = np.array([float(joint.mu == 1) for joint in robot.independent_joints])
+        self._robot = robot
+        self._knows_payload = knows_payload
+
+    def tell(self, payloads: Mapping[str, tuple[float, Sequence[float], Sequence[float]]]) -> None:
+        """Take the present payloads, if the drive is told of them."""
+        if not self._knows_payload:
+            return
+        robot = self._robot
+        for link, payload in payloads.items():
+            robot = robot.with_payload(link, *payload)
+        self._model.set_parameters(robot.parameters)
+
+    def at(self, q: NDArray[np.float64], qd: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the added torques (N m or N), (n,), of a motion (rad or m; rad/s or m/s)."""
+        added: NDArray[np.float64] = np.zeros(len(q))
+        if "gravity" in self._terms:
+            added += self._model.gravity_torques(q)
+        if "coriolis" in self._terms:
+            added += self._model.coriolis_torques(q, qd)
+        added *= self._driven
+        return added
+
+
 class SimulatedRobot:
     """The robot of the node `simulation`, advanced period by period. Times are simulated.
 
@@ -59,11 +96,13 @@ class SimulatedRobot:
         command_timeout: float = 0.0,
         wrench_timeout: float = 0.5,
         brakes: bool = False,
+        drive: AddedTorques | None = None,
     ) -> None:
         """Begin at the state of the simulator, without a command.
 
         Commands and wrenches end after their timeouts (s); with command timeout 0, a command acts until the
-        next. With `brakes`, brakes hold all joints until the first command, also after a reset.
+        next. With `brakes`, brakes hold all joints until the first command, also after a reset. `drive` adds
+        torques to each command.
         """
         self.simulator = simulator
         self.fault: DynError | None = None
@@ -73,6 +112,8 @@ class SimulatedRobot:
         self._periods = 0
         self._commanded_at: float | None = None
         self._wrenches: dict[str, tuple[float, NDArray[np.float64]]] = {}
+        self._drive = drive
+        self._command = np.zeros(len(simulator.joint_names))
 
     @property
     def command_age(self) -> float | None:
@@ -97,6 +138,8 @@ class SimulatedRobot:
             self.simulator.set_effort(efforts)
         except DynError as problem:
             raise Rejection(problem.code, **problem.values) from problem
+        self._command = np.array(efforts)
+        self._exert()
         self._commanded_at = self._now
         self.braked = False
 
@@ -113,13 +156,16 @@ class SimulatedRobot:
         if self.fault is not None:
             return
         if self.timed_out:
-            self.simulator.set_effort(np.zeros(len(self.simulator.joint_names)))
+            self._command = np.zeros(len(self.simulator.joint_names))
+            self._exert()
         if any(end <= self._now for end, _ in self._wrenches.values()):
             self._wrenches = {link: w for link, w in self._wrenches.items() if w[0] > self._now}
             self._apply_wrenches()
         self._periods += 1
         if self.braked:
             return
+        if self._drive is not None:
+            self._exert()
         try:
             self.simulator.step()
         except DynError as problem:
@@ -154,6 +200,8 @@ class SimulatedRobot:
     def attach(self, link: str, mass: float, centre: Sequence[float], inertia: Sequence[float]) -> None:
         """Replace the payload of a link, as `Simulator.set_payload`."""
         self.simulator.set_payload(link, mass, centre, inertia)
+        if self._drive is not None:
+            self._drive.tell(self.simulator.payloads)
 
     def take_payloads(self, before: SimulatedRobot) -> list[Notice]:
         """Take the payloads of another robot, on links of the same name; return notices about the others."""
@@ -175,10 +223,17 @@ class SimulatedRobot:
 
     def _let_go(self) -> None:
         """End the command and all wrenches."""
-        self.simulator.set_effort(np.zeros(len(self.simulator.joint_names)))
+        self._command = np.zeros(len(self.simulator.joint_names))
+        self._exert()
         self._wrenches = {}
         self._apply_wrenches()
         self._commanded_at = None
+
+    def _exert(self) -> None:
+        """Set the efforts of the actuators: the command, and what the drive adds to it now."""
+        state = self.simulator.state
+        added = 0.0 if self._drive is None else self._drive.at(state.q, state.qd)
+        self.simulator.set_effort(self._command + added)
 
     def _apply_wrenches(self) -> None:
         self.simulator.set_wrenches({link: wrench for link, (_, wrench) in self._wrenches.items()})

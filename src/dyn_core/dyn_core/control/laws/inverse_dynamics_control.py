@@ -77,7 +77,8 @@ class SmoothFriction:
 class Terms(NamedTuple):
     """Torques (N m or N), each (n,), or (N, n) for N motions; an excluded term is zero.
 
-    They are A(q) qdd of links and rotors, Coriolis and centrifugal torques, gravity, friction, and their sum.
+    They are A(q) qdd of links and rotors, Coriolis and centrifugal torques, gravity, friction, and their sum;
+    and gravity torques that the drive adds to this sum, which count in effort limits; None if it adds none.
     """
 
     inertial: Array
@@ -85,6 +86,7 @@ class Terms(NamedTuple):
     gravity: Array
     friction: Array
     total: Array
+    by_drive: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import traceback
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
@@ -54,6 +55,8 @@ class ManagedNode(LifecycleNode):
     """
 
     _requests: ServiceThread | None = None
+    profile_defaults: Mapping[str, Any] = MappingProxyType({})
+    """Defaults of parameters, by name, that count more than those of the node."""
 
     def __init__(self, name: str, **node_options: Any) -> None:
         """Declare `autostart`."""

@@ -118,14 +118,19 @@ def efforts(
         DynError: torques exceed their limits and are withheld.
     """
     motion = samples if isinstance(samples, SmoothMotion) else Motion(samples.q, samples.qd, samples.qdd)
-    wanted = terms(motion).total
-    excess = np.abs(wanted) - limits.limits
+    made = terms(motion)
+    wanted = made.total
+    by_drive = [None] * len(wanted) if made.by_drive is None else list(made.by_drive)
+    size = np.abs(wanted)
+    if made.by_drive is not None:
+        size = np.maximum(size, np.abs(wanted + made.by_drive))
+    excess = size - limits.limits
     if not (excess > 0.0).any():
         return clipped(wanted, limits), None
     k = int(excess.max(axis=1).argmax())
-    excess_at = effort_excess(wanted[k], limits, units)
+    excess_at = effort_excess(wanted[k], limits, units, by_drive[k])
     beyond = Notice("point-effort-beyond-limit", point=k, cause=excess_at)
-    rows = [limits.applied(row).torques for row in wanted]
+    rows = [limits.applied(row, own).torques for row, own in zip(wanted, by_drive, strict=True)]
     if any(row is None for row in rows):
         raise DynError(beyond.code, **beyond.values)
     return clipped(np.array(rows), limits), beyond

@@ -65,7 +65,10 @@ class OutputStage:
     """The stage between the terms of one model and the published torques. State: watch, and the last torques.
 
     `watch` is the state of the data and the reaction to it, `last_good` the time of the last good data (s).
+    While it is `suspended`, all torques are zero.
     """
+
+    suspended = False
 
     def __init__(
         self, limits: EffortLimits, units: tuple[str, ...], settings: WatchSettings, smoothing: Smoothing
@@ -106,6 +109,11 @@ class OutputStage:
         sent = np.array([before.get(name, 0.0) for name in self.limits.joint_names])
         self._sent_at = other._sent_at
         self._fade.toward("taken over", 1.0, clipped(sent, self.limits))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the last torques are those that were computed, and not on their way to them."""
+        return self.watch.status is Status.GOOD and not self._fade.behind
 
     @property
     def sent(self) -> Array:
@@ -166,6 +174,7 @@ class OutputStage:
 
     def last(self, terms: Terms) -> Output:
         """Return the last torques to send, at once, whatever the state of the data is."""
+        terms = self.zero if self.suspended else terms
         torques, excess = self._limited(terms)
         status = JointTorques.STATUS_ZERO if terms is self.zero else JointTorques.STATUS_HELD
         return Output(terms, clipped(self._fade.toward("last", 1.0, torques), self.limits), status, excess)
@@ -185,10 +194,12 @@ class OutputStage:
         return self._at_first if self._first else self._settings
 
     def _limited(self, terms: Terms) -> tuple[Array, Notice | None]:
-        limited = None if self.limits.within(terms.total) else self.limits.applied(terms.total)
-        if limited is None or limited.excess is None:
+        if terms.by_drive is None and self.limits.within(terms.total):
             return terms.total, None
-        excess = effort_excess(terms.total, self.limits, self.units)
+        limited = self.limits.applied(terms.total, terms.by_drive)
+        if limited.excess is None:
+            return terms.total, None
+        excess = effort_excess(terms.total, self.limits, self.units, terms.by_drive)
         if limited.torques is None:
             raise Rejection(excess.code, **excess.values)
         return limited.torques, excess
@@ -196,6 +207,9 @@ class OutputStage:
     def _output(
         self, watch: Watch, terms: Terms, torques: Array, excess: Notice | None, now: float
     ) -> Output:
+        if self.suspended:
+            self._fade.reset()
+            return Output(terms, self._fade.sent, JointTorques.STATUS_ZERO, excess)
         settings = self._present_settings
         ramp = settings.ramp_up if watch.status is Status.RECOVERING else settings.ramp_down
         # A ramp of 0 s is a step that was asked for; nothing else is.

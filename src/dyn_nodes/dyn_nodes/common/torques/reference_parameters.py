@@ -1,18 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of references and of stale data, shared by the nodes `feedforward` and `controller`."""
+"""Parameters of references, stale data and drives, shared by the nodes `feedforward` and `controller`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
+from rclpy.validate_topic_name import validate_topic_name
 
+from dyn_core import DynError
 from dyn_core.control.watchdog import Reaction, WatchSettings
-from dyn_nodes.common.parameters import SECONDS, TIMEOUT, declare, parameter
+from dyn_nodes.common.data_checks import Notice
+from dyn_nodes.common.drive_profile import COMPENSATED, PAYLOADS, Profile, read_profile
+from dyn_nodes.common.lifecycle.managed_node import ManagedNode
+from dyn_nodes.common.parameters import SECONDS, TIMEOUT, declare, declare_names, parameter
 
-RATE = (1.0, 2000.0)
-"""Range of the rate of torques (Hz)."""
+_LONGEST_TOPIC = 200
+
+
+@dataclass(frozen=True)
+class DriveSettings:
+    """What the drive adds to the torques that it gets."""
+
+    compensates: frozenset[str] = frozenset()  # of COMPENSATED
+    knows_payload: bool = True  # whether the gravity that it adds is that of payloads, too
+    running_topic: str = ""  # says whether torques act; empty: they always do
+    profile: str = ""
+
+    @property
+    def adds_gravity(self) -> bool:
+        """Whether gravity is not to be sent."""
+        return "gravity" in self.compensates
+
+
+def declared_drive(node: ManagedNode, reactions: Collection[str]) -> DriveSettings:
+    """Declare the parameters of the drive; DynError where one is invalid.
+
+    Parameters that are declared afterwards have the defaults of the profile, if there is one; `reactions` are
+    the values of on_stale that the node knows.
+    """
+    text = (
+        "Driver profile: a name in config/profiles, or the path of a YAML file; empty: none. It gives "
+        "defaults of other parameters."
+    )
+    chosen: str = declare(node, "profile", "", text)
+    if chosen:
+        _take_defaults(node, read_profile(chosen), reactions)
+    text = (
+        "Terms that the drive adds to the torques that it gets, so that they are not sent; ['']: none. "
+        "Gravity that the drive adds counts in effort limits."
+    )
+    compensates = declare_names(node, "drive_compensates", text, COMPENSATED)
+    text = (
+        "Whether a drive that adds gravity is told of payloads: 'told', or 'never', so that the gravity of "
+        "payloads is sent."
+    )
+    known = declare(node, "payload_known_to_drive", "told", text, choices=PAYLOADS)
+    text = (
+        "Topic (std_msgs/Bool) that says whether the drive takes torques: zero is sent while it is false, "
+        "and torques begin with ramp_start when it becomes true; empty: none."
+    )
+    running: str = declare(node, "running_topic", "", text)
+    if running:
+        _check_topic(running)
+    return DriveSettings(frozenset(compensates), known == "told", running, chosen)
+
+
+def _check_topic(topic: str) -> None:
+    try:
+        if len(topic) > _LONGEST_TOPIC:
+            raise ValueError(f"it has {len(topic)} characters")
+        validate_topic_name(topic)
+    except (ValueError, InvalidTopicNameException) as problem:
+        reason = str(problem).splitlines()[0]
+        raise DynError("running-topic-invalid", topic=topic, reason=reason) from problem
+
+
+def _take_defaults(node: ManagedNode, profile: Profile, reactions: Collection[str]) -> None:
+    """Set the defaults of parameters to those of a profile, and log which ones were given otherwise."""
+    profile.check_takes_torque()
+    values = dict(profile.parameters)
+    if values.get("on_stale") not in reactions:
+        values.pop("on_stale", None)
+    own = {name: node.get_parameter(name).value for name in values if node.has_parameter(name)}
+    others = [f"{name} {value}" for name, value in own.items() if value != values[name]]
+    node.profile_defaults = values
+    log, told = node.get_logger(), {"profile": profile.name, "title": profile.title}
+    log.info(str(Notice("profile-used", effort=profile.effort, **told)))
+    if others:
+        log.warning(str(Notice("profile-overridden", profile=profile.name, others=others)))
 
 
 @dataclass(frozen=True)

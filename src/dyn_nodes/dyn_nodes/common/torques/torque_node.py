@@ -15,7 +15,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Bool, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import DynError, Robot
@@ -68,6 +68,7 @@ class Publishing:
     rate: float  # rate of torques that are published without a message (Hz)
     max_age: float  # greatest difference between a stamp and the clock of the node (s)
     command_joints: Sequence[str]  # order of the commands; empty for that of the robot
+    running_topic: str = ""  # says whether torques act; empty: they always do
 
 
 class TorqueNode(RobotNode[Running[Maker]]):
@@ -93,6 +94,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._stale_told = False
         self._epoch = 0
         self._last_answer = steady()
+        self._torques_act = True
 
     @property
     def robot(self) -> Robot | None:
@@ -109,6 +111,9 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._commands = self.lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
         checks = self._check_trajectory, self._on_checked
         self._trajectory_checks: Beside[Any, CheckedTrajectory] = Beside(self, *checks)
+        self._torques_act = True
+        if self.publishing.running_topic:
+            self.subscribe(Bool, self.publishing.running_topic, self._on_running, qos.EACH_MESSAGE)
 
     def running(self, robot: Robot, made: MadeTorques[Maker]) -> Running[Maker]:
         """Return all parts that belong to a robot; DynError where the parameters do not fit it."""
@@ -130,6 +135,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
             left = prepared.maker.take_over(self._running.maker, self.steady())
         elif self._closed is not None:
             prepared.maker.stage.begin_from(self._closed)
+        prepared.maker.stage.suspended = not self._torques_act
         self._running = prepared
         for notice in (*left, *_unlimited(prepared.maker.stage.limits)):
             self.get_logger().warning(str(notice))
@@ -200,6 +206,18 @@ class TorqueNode(RobotNode[Running[Maker]]):
         by = time.monotonic() + _LAST_MESSAGE_S
         for publisher in (self._torques, self._commands):
             publisher.wait_for_all_acked(Duration(seconds=max(by - time.monotonic(), 0.0)))
+
+    def _on_running(self, message: Bool) -> None:
+        """Send zero while the drive takes no torques, and begin again when it does."""
+        if message.data == self._torques_act:
+            return
+        self._torques_act = bool(message.data)
+        running = self._running
+        if running is not None:
+            running.maker.stage.suspended = not message.data
+            if message.data:
+                running.maker.restart()
+        self.get_logger().warning(str(Notice("drive-runs" if message.data else "drive-interrupted")))
 
     def _on_joint_state(self, raw: bytes) -> None:
         running = self.active
