@@ -354,6 +354,12 @@ def test_a_payload_stays_where_it_is(told: bool, nodes: ExitStack) -> None:
     assert farthest(one.run(1.0)) < MILLIRADIAN
 
 
+@pytest.mark.promise("terms-replaced")
+def test_parameters_that_drive_compensates_has_replaced_are_refused(nodes: ExitStack) -> None:
+    with refused("parameter-replaced", parameter="terms.gravity", instead="drive_compensates"):
+        nodes.enter_context(loose_node(Feedforward, terms__gravity=False, **RRP))
+
+
 def test_the_simulated_drive_adds_its_own_torques(nodes: ExitStack) -> None:
     """Zero torque holds a robot whose drive adds gravity, and efforts in joint states count it."""
     one = DriveLoop(nodes, ("gravity", "friction"), mode="inverse_dynamics", drive_compensates=["gravity"])

@@ -176,6 +176,7 @@ SENTENCES = {
     "output-empty": "there was no output",
     "output-without-subscriber": "no node subscribes to {topic}: remap it to the topic of a controller",
     "package-missing": "the package {package} is not installed: install {system_package}",
+    "parameter-replaced": "there is no parameter {parameter} any more: use {instead}",
     "parameter-choice-unknown": "parameter {parameter} is '{given}': choose {known}",
     "parameter-counts-differ": "there are {names} parameter names, but {count} values: give one value for each name",
     "parameter-ignored": "there is no parameter '{parameter}': the given value is ignored",
