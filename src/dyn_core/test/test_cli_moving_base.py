@@ -152,11 +152,17 @@ MISTAKES = [
     ("emit --function inverse_dynamics --lang c --base given", "base-motion-given", {"base": "hull"}),
     (f"{PUSHED}forward_dynamics --base given", "base-motion-given", {"function": "forward_dynamics"}),
     (f"{PUSHED}inverse_dynamics light.urdf {FREE}", "moving-base-without-inertia", LIGHT),
+    (f"eval light.urdf centre_of_mass {FREE}", "moving-base-without-inertia", {"function": "centre_of_mass"}),
     (f"counts {FREE} --forms", "forms-of-moving-base", {}),
     (f"counts {FREE} --link tip", "link-unknown", {"robot": "arm", "link": "tip"}),
     ("mdh --loops {base:planar}", "path-missing", {"path": "{base:planar}", "form": "YAML"}),
     ("log --robot rrp.urdf --loops {base:planar}", "path-missing", {"path": "{base:planar}"}),
 ]
+
+
+def test_counts_of_a_robot_without_masses(dyn: Command) -> None:
+    counts = dyn.json("counts", "light.urdf", "--base", "free")
+    assert {"inverse_dynamics", "momentum", "centre_of_mass", "energy"} <= counts["operations"].keys()
 
 
 @pytest.mark.parametrize(("words", "code", "values"), MISTAKES)

@@ -14,6 +14,7 @@ from robots import example, loop_robot
 
 import dyn_core
 from dyn_core.model.moving_base.compiled_model import MovingBaseModel
+from dyn_core.model.moving_base.dynamics_programs import base_kinds
 from dyn_core.robot.joints import Sigma
 
 LINK = (
@@ -250,3 +251,33 @@ def test_a_base_or_a_joint_without_inertia() -> None:
         model.forward_dynamics(*MOVED, STATE.tau)
     model.set_parameters({"M2": 1.0})
     assert np.isfinite(model.forward_dynamics(*MOVED, STATE.tau)).all()
+
+
+@pytest.mark.parametrize("kind", ["free", "planar", "given"])
+@pytest.mark.parametrize("parameters", ["baked", "runtime"])
+@pytest.mark.parametrize("backend", ["c", "python"])
+def test_a_robot_without_masses(kind: str, parameters: str, backend: str) -> None:
+    """Its forces, momentum and energy are zero; it has no centre of mass, and nothing resists its base."""
+    massless = "".join(f'<link name="{name}"/>' for name in ("hull", "upper", "slide"))
+    text = f'<robot name="arm">{massless}{ARM[ARM.index("<joint") :]}'
+    model = dyn_core.compile_moving_base(dyn_core.load_robot(text), kind, parameters, backend)
+    inputs = {**{name: getattr(STATE, name) for name in ("q", "qd", "qdd", "tau")}, "Vd": STATE.V}
+    inputs |= {"V": STATE.V, "pose": STATE.pose}
+    for function, needed in base_kinds(model.base).items():
+        if not hasattr(model, function):
+            continue
+        assert model.operation_counts(function)["mul"] >= 0
+        call = partial(getattr(model, function), *(inputs[name][:n] for name, n in needed.sizes.items()))
+        if function in model.DIVIDING:
+            joint = {"joint": "j1"} if function == "forward_dynamics_given_base" else {"base": "hull"}
+            code = "base-joint-without-inertia" if "joint" in joint else "moving-base-without-inertia"
+            with refused(code, robot="arm", function=function, **joint):
+                call()
+        else:
+            np.testing.assert_array_equal(call(), 0.0)
+    if parameters == "runtime":
+        model.set_parameters({"M2": 2.0, "MX2": 1.0})
+        pose, q = inputs["pose"][: model.base.pose_size], inputs["q"]
+        weight = 2.0 * 9.81 * model.centre_of_mass(pose, q)[2]
+        V = np.zeros(model.base.freedom)
+        assert model.energy(pose, V, q, np.zeros(2))[1] == pytest.approx(weight, rel=1e-12)

@@ -25,7 +25,7 @@ from dyn_core.robot.moving_base import MovingBase, base_placement
 from dyn_core.simulation.integrators.hybrid_dynamics import without_coulomb_friction
 from dyn_core.symbolic import mat3, vec3
 from dyn_core.symbolic.mat3 import Mat3
-from dyn_core.symbolic.scalar import Scalar, cos, dot, is_zero, sin
+from dyn_core.symbolic.scalar import Scalar, cos, dot, is_zero, reciprocal, sin
 from dyn_core.symbolic.vec3 import Vec3
 
 Vector = Sequence[Scalar]
@@ -117,7 +117,7 @@ def _whole(base: MovingBase, pose: Vector, q: Vector) -> _Whole:
     placements = [joint_placement(joint, q_j) for joint, q_j in zip(base.robot.joints, at.q, strict=True)]
     body = composite_inertias(base.robot, placements)[0]
     R_0, p_0 = base.robot.T_root_0
-    centre = vec3.add(mat3.mul_vec(R_0, vec3.scale(1.0 / body.M, body.MS)), p_0)
+    centre = vec3.add(mat3.mul_vec(R_0, vec3.scale(reciprocal(body.M), body.MS)), p_0)
     if base.kind != "planar":
         return _Whole(body.M, centre, base_placement(base, pose).R)
     c, s = cos(pose[2]), sin(pose[2])

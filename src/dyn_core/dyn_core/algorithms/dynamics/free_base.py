@@ -20,7 +20,7 @@ from dyn_core.robot.moving_base import MovingBase
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic import mat3, screw, vec3
 from dyn_core.symbolic.mat3 import Mat3
-from dyn_core.symbolic.scalar import Scalar, Scalars, is_zero
+from dyn_core.symbolic.scalar import Scalar, Scalars, is_zero, larger, reciprocal
 from dyn_core.symbolic.screw import Screw
 from dyn_core.symbolic.transform import Transform
 from dyn_core.symbolic.vec3 import Vec3
@@ -232,14 +232,21 @@ class Momentum(NamedTuple):
     """Momentum, centre of mass and energy of a moving robot without rotors, on the axes of frame 0."""
 
     at_0: Wrench  # linear momentum (kg m/s), and angular momentum about the origin of frame 0 (kg m^2/s)
-    centre: Vec3  # centre of mass in frame 0 (m); not finite if the mass is 0
+    moments: Vec3  # first moments of mass in frame 0 (kg m)
     mass: Scalar  # mass of the robot (kg)
     kinetic: Scalar  # kinetic energy (J)
 
     @property
+    def centre(self) -> Vec3:
+        """Centre of mass in frame 0 (m); not a number if the mass is 0."""
+        return vec3.scale(reciprocal(self.mass), self.moments)
+
+    @property
     def angular(self) -> Vec3:
-        """Angular momentum about the centre of mass (kg m^2/s)."""
-        return vec3.sub(self.at_0.moment, vec3.cross(self.centre, self.at_0.force))
+        """Angular momentum about the centre of mass, of a robot without mass about any point (kg m^2/s)."""
+        of_mass = vec3.cross(self.centre, self.at_0.force)
+        x, y, z = (larger(self.mass, 0.0, part, 0.0) for part in of_mass)
+        return vec3.sub(self.at_0.moment, (x, y, z))
 
 
 def momentum(robot: Robot, placements: Sequence[JointPlacement], base: Screw, qd: Scalars) -> Momentum:
@@ -253,5 +260,4 @@ def momentum(robot: Robot, placements: Sequence[JointPlacement], base: Screw, qd
     for part, velocity in zip(own, velocities, strict=True):
         twice = twice + part.power(velocity)
     whole = newton_euler.composite_inertias(robot, placements)[0]
-    centre = vec3.scale(1.0 / whole.M, whole.MS)
-    return Momentum(with_carried(robot, placements, own)[0], centre, whole.M, 0.5 * twice)
+    return Momentum(with_carried(robot, placements, own)[0], whole.MS, whole.M, 0.5 * twice)

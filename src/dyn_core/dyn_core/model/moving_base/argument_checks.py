@@ -80,10 +80,16 @@ NEEDED = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_given_base")
 _GOLDEN = 0.6180339887498949  # its multiples are spread evenly, and in no simple relation to pi
 
 
+CENTRE = "centre_of_mass"
+"""The function that divides by the mass of the robot."""
+
+
 def unresisted_on_base(
     base: MovingBase, inertia: Callable[[list[float]], Sequence[Sequence[float]]]
 ) -> dict[str, tuple[str, ...]]:
     """Return, by function, what it accelerates without resistance: names of joints, "" for the base.
+
+    That a robot has no mass is in the way of `CENTRE` as a base without resistance.
 
     `inertia` returns the inertia matrix of base and joints for joint positions. Two configurations without
     symmetry are tested.
@@ -99,6 +105,7 @@ def unresisted_on_base(
             nonzero = [[i for i in range(r) if part[r][i] != 0.0] for r in range(last - first)]
             here = {names[first + i] for i in unresisted(part, nonzero)}
             loose[function] = tuple(name for name in loose[function] if name in here)
+        loose[CENTRE] = () if A[0][0] else ("",)
     return loose
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from dyn_core.core.arrays import Array, checked_out
 from dyn_core.model.builder import Family, Functions, check_options, left_out
 from dyn_core.model.moving_base.argument_checks import (
+    CENTRE,
     NEEDED,
     base_arguments,
     packed_on_bodies,
@@ -63,7 +64,7 @@ class MovingBaseModel(BaseKinematics):
     The attribute `base` is the robot as a tree on its base; `BuiltModel` has the others.
     """
 
-    DIVIDING: ClassVar[tuple[str, ...]] = NEEDED
+    DIVIDING: ClassVar[tuple[str, ...]] = (*NEEDED, CENTRE)
 
     base: MovingBase
     friction: bool
@@ -195,7 +196,12 @@ class MovingBaseModel(BaseKinematics):
         return self._computed("momentum", out, pose=pose, V=V, q=q, qd=qd)
 
     def centre_of_mass(self, pose: ArrayLike, q: ArrayLike, out: Array | None = None) -> Array:
-        """Centre of mass in the world (m), (3,) or (N, 3)."""
+        """Centre of mass in the world (m), (3,) or (N, 3).
+
+        Raises:
+            DynError: the robot has no mass.
+        """
+        self._refuse(CENTRE)
         return self._computed("centre_of_mass", out, pose=pose, q=q)
 
     def energy(

@@ -16,6 +16,7 @@ from dyn_core.algorithms.dynamics.direct_dynamics import articulated, joint_acce
 from dyn_core.algorithms.dynamics.free_base import (
     UNITS,
     FreeMotion,
+    Momentum,
     articulated_free_base,
     base_motion,
     composite_wrenches,
@@ -370,6 +371,14 @@ def _centre_in_world(base: MovingBase, pose: Vector, centre: Vec3) -> list[Scala
     return list(vec3.add(mat3.mul_vec(R, in_link), p))
 
 
+def _moments_in_world(base: MovingBase, pose: Vector, of_robot: Momentum) -> Vec3:
+    """First moments of mass about the origin of the world, which also a robot without mass has (kg m)."""
+    R, p = base_placement(base, pose)
+    R_0, p_0 = base.robot.T_root_0
+    in_link = vec3.add(mat3.mul_vec(R_0, of_robot.moments), vec3.scale(of_robot.mass, p_0))
+    return vec3.add(mat3.mul_vec(R, in_link), vec3.scale(of_robot.mass, p))
+
+
 def _energy(base: MovingBase, pose: Vector, V: Vector, q: Vector, qd: Vector) -> Vector:
     """Kinetic energy, with that of the rotors, and potential energy."""
     at = configuration(base.robot, q)
@@ -378,6 +387,5 @@ def _energy(base: MovingBase, pose: Vector, V: Vector, q: Vector, qd: Vector) ->
     of_robot = momentum(base.robot, _placements(base, at.q), v_0, rates)
     pairs = zip(base.robot.joints, rates, strict=True)
     rotors = sum((0.5 * joint.Ia * rate * rate for joint, rate in pairs), 0.0)
-    centre = _centre_in_world(base, pose, of_robot.centre)
-    height = vec3.dot((centre[0], centre[1], centre[2]), base.robot.gravity)
-    return [of_robot.kinetic + rotors, -(of_robot.mass * height)]
+    moments = _moments_in_world(base, pose, of_robot)
+    return [of_robot.kinetic + rotors, -vec3.dot(moments, base.robot.gravity)]
