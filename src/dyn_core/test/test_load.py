@@ -118,14 +118,16 @@ def test_robots_without_joints_and_elements_without_dynamics() -> None:
     model = dyn_core.compile_model(rock)
     assert model.gravity_torques([]).shape == (0,)
     assert model.inverse_dynamics(*np.zeros((3, 4, 0))).shape == (4, 0)
-    strange = robot(
+    parts = (
         link("a", '<visual><geometry><mesh filename="x"/></geometry></visual><unknown/>'),
         link("b"),
         joint("f", "fixed", "a", "b", '<axis xyz="nan"/><limit effort="-1"/>'),
         '<transmission name="t"><joint name="f"/></transmission>',
         '<ros2_control name="c" type="system"><joint name="f"/></ros2_control><gazebo/>',
     )
-    assert strange.link_names == ("a", "b")
+    with pytest.warns(dyn_core.ModelWarning) as caught:
+        assert robot(*parts).link_names == ("a", "b")
+    assert summaries(caught) == ["child-unread at link 'a': link, unknown"]
 
 
 IMPOSSIBLE = "link-inertia-impossible at link 'a' (line 1)"

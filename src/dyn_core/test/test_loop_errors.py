@@ -7,6 +7,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from planar_chains import FIVE_BAR, FIVE_BAR_SIDE
 from refusals import refused, summary
@@ -90,6 +91,57 @@ def test_unsupported_elements_of_a_loop_give_a_warning(more, code, tag, tmp_path
     (tmp_path / "robot.urdf").write_text(text)
     main(["check", str(tmp_path / "robot.urdf"), "--json"])
     assert code in [finding["code"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+
+
+INSIDE = """<predecessor link="left_fore"><origin xyz="0.5 0 0"/></predecessor>
+<successor link="right_fore"><origin xyz="0.5 0 0"/></successor>"""
+BESIDE = """<predecessor link="left_fore"/><predecessor_origin xyz="0.5 0 0"/>
+<successor link="right_fore"/><successor_origin xyz="0.5 0 0"/>"""
+
+
+def urdf_plus(sides: str, tag: str = "loop") -> str:
+    """Return the five-bar as URDF+ describes it."""
+    loop = f'<{tag} name="tip" type="continuous">{sides}<axis xyz="0 0 1"/></{tag}></robot>'
+    text = FIVE_BAR.replace('_elbow" type', '_elbow" independent="false" type')
+    return text.replace("</robot>", loop)
+
+
+@pytest.mark.parametrize("sides", [INSIDE, BESIDE])
+def test_a_loop_of_urdf_plus_is_the_loop_that_it_describes(sides: str, recwarn) -> None:
+    """Its torques are those with a side file, which Pinocchio confirms (`test_loop_dynamics`)."""
+    assembly = FIVE_BAR_SIDE[FIVE_BAR_SIDE.index("assembly") :]
+    robot, same = dyn.load_robot(urdf_plus(sides), loops=assembly), dyn.load_robot(FIVE_BAR, FIVE_BAR_SIDE)
+    assert not recwarn.list
+    assert robot.actuated_joint_names == same.actuated_joint_names == ("left_shoulder", "right_shoulder")
+    state = np.array([[2.2, 0.9], [0.3, -0.4], [1.0, 2.0]])
+    one, other = (
+        dyn.compile_model(each, backend="python").inverse_dynamics(*state) for each in (robot, same)
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_the_axis_of_a_loop_of_urdf_plus_is_x_by_default() -> None:
+    turned = urdf_plus(INSIDE).replace('<axis xyz="0 0 1"/></loop>', "</loop>")
+    turned = turned.replace(
+        '<origin xyz="0.5 0 0"/></', '<origin xyz="0.5 0 0" rpy="0 1.5707963267948966 0"/></'
+    )
+    (loop,) = dyn.load_robot(turned, FIVE_BAR_SIDE[FIVE_BAR_SIDE.index("assembly") :]).loops
+    assert loop.axis == loop.child_axis == (1.0, 0.0, 0.0)
+
+
+COUPLING = '<coupling name="c"><predecessor link="left_arm"/><successor link="right_arm"/></coupling></robot>'
+
+
+def test_a_loop_or_coupling_that_is_not_known_gives_a_warning() -> None:
+    text = urdf_plus("<side/>").replace("</robot>", COUPLING)
+    with pytest.warns(dyn.ModelWarning) as caught:
+        assert dyn.load_robot(text).dof == 4
+    found = [(each.message.code, each.message.element, each.message.values.get("tag")) for each in caught]
+    assert found == [
+        ("element-unread", "robot", "loop"),
+        ("element-unread", "robot", "coupling"),
+        ("joint-dependence-unread", "joint 'left_elbow'", None),
+    ]
 
 
 @pytest.mark.parametrize("more", ["", '<dynamics damping="0.0" friction="0"/>'])

@@ -47,8 +47,7 @@ CHECKS: tuple[Callable[[Subject], Iterable[Finding]], ...] = (
     *(loop_gaps.loops, loop_gaps.closure, whole_robot.moving_base),
     *(axes_and_angles.degrees, axes_and_angles.axes, axes_and_angles.near_axes),
     *(axes_and_angles.collinear_axes, axes_and_angles.snapped_values, axes_and_angles.roundings_left),
-    *(urdf_contents.repeated, urdf_contents.unread_attributes, urdf_contents.unread_children),
-    *(urdf_contents.unread_top, urdf_contents.unread_gazebo, urdf_contents.unknown_joints),
+    *(urdf_contents.unread, urdf_contents.unread_gazebo, urdf_contents.unknown_joints),
 )
 """The checks. Each finds one kind of problem; they are independent of each other."""
 

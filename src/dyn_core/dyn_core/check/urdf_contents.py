@@ -3,116 +3,23 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from dyn_core.check.subject import Subject, finding_of_warning
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
-from dyn_core.robot.xml_text import Element
+from dyn_core.robot.urdf.reader import UNREAD_CODES, unread_findings
 
-# Elements and attributes that are not read
-
-ONCE = {
-    "link": ("inertial",),
-    "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
-    "inertial": ("origin", "mass", "inertia"),
-}
-"""Children that an element should have at most once."""
-
-ATTRIBUTES = {
-    "dynamics": ("damping", "friction", "armature"),
-    "mimic": ("joint", "multiplier", "offset"),
-    "axis": ("xyz",),
-    "origin": ("xyz", "rpy"),
-    "mass": ("value",),
-    "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
-}
-"""Attributes that are read, of elements that affect the dynamics."""
-
-CHILDREN = {
-    "link": (
-        *("inertial", "visual", "collision", "material", "sensor", "contact", "surface", "self_filter"),
-        *("collision_checking", "self_collision_checking", "verbose"),
-    ),
-    "joint": (*ONCE["joint"], "calibration", "safety_controller"),
-    "inertial": ONCE["inertial"],
-}
-"""Children that are read, or do not affect the dynamics."""
-
-TOP = (
-    *("link", "joint", "constraint", "loop_joint", "transmission", "ros2_control", "gazebo"),
-    *("material", "sensor", "group", "group_state", "end_effector", "virtual_joint", "disable_collisions"),
-    *("frame", "plugin", "mujoco", "author", "version", "verbose", "light", "camera"),
-)
-"""Elements under <robot> that are read, or do not affect the dynamics."""
-
-ALIKE = 0.7
-"""Similarity of two names from which one is taken as a misspelling of the other."""
+# Elements that are not read
 
 FALSE = ("0", "false", "")
 
 
-def repeated(subject: Subject) -> Iterator[Finding]:
-    """Find repeated elements; only the first one is read."""
-    for owner, element in _parts(subject):
-        tags = [child.tag for child in element.children]
-        for tag in ONCE.get(element.tag, ()):
-            if (count := tags.count(tag)) > 1:
-                yield _of_all(Severity.WARNING, [owner], Message("element-repeated", tag=tag, count=count))
-
-
-def unread_attributes(subject: Subject) -> Iterator[Finding]:
-    """Find attributes that are not read, in elements that affect the dynamics."""
-    found: dict[tuple[str, str, tuple[str, ...]], list[Element]] = {}
-    for owner, element in _parts(subject):
-        known = ATTRIBUTES.get(element.tag, tuple(element.attributes))
-        if unread := tuple(attribute for attribute in element.attributes if attribute not in known):
-            found.setdefault((owner.tag, element.tag, unread), []).append(owner)
-    for (_, tag, unread), owners in found.items():
-        message = Message("attributes-unread", tag=tag, unread=unread, known=ATTRIBUTES[tag])
-        yield _of_all(Severity.WARNING, owners, message)
-
-
-def unread_children(subject: Subject) -> Iterator[Finding]:
-    """Find elements without a namespace that are not read, in elements that affect the dynamics."""
-    found: dict[tuple[str, str, str], list[Element]] = {}
-    for owner, element in _parts(subject):
-        for child in element.children:
-            if child.tag not in CHILDREN.get(element.tag, (child.tag,)) and ":" not in child.tag:
-                found.setdefault((owner.tag, element.tag, child.tag), []).append(owner)
-    for (_, tag, unread), owners in found.items():
-        severity, message = Severity.WARNING, Message("child-outside-inertial", tag=tag, unread=unread)
-        if tag != "link" or unread not in ONCE["inertial"][1:]:
-            if meant := _meant(unread, CHILDREN[tag]):
-                message = Message("child-misspelt", tag=tag, unread=unread, meant=meant)
-            else:
-                severity, message = Severity.NOTE, Message("child-unread", tag=tag, unread=unread)
-        yield _of_all(severity, owners, message)
-
-
-def unread_top(subject: Subject) -> Iterator[Finding]:
-    """Find unknown elements under <robot>; ignore those with a namespace."""
-    if subject.xml is None:
-        return
-    lines: dict[str, list[int]] = {}
-    for child in subject.xml.children:
-        if child.tag not in TOP and ":" not in child.tag:
-            lines.setdefault(child.tag, []).append(child.line)
-    for tag, of_tag in lines.items():
-        code = "place-several" if len(of_tag) > 1 else "place-once"
-        place = Message(code, count=len(of_tag), first_line=of_tag[0])
-        if meant := _meant(tag, ("link", "joint")):
-            message = Message("element-misspelt", tag=tag, place=place, meant=meant)
-            yield Finding(Severity.WARNING, "robot", (), message)
-        else:
-            yield Finding(Severity.NOTE, "robot", (), Message("element-unread", tag=tag, place=place))
-
-
-def _meant(tag: str, known: Iterable[str]) -> str | None:
-    """Return the probable name of a misspelt element; None if no name is similar."""
-    return next(iter(difflib.get_close_matches(tag.lower(), known, 1, ALIKE)), None)
+def unread(subject: Subject) -> Iterator[Finding]:
+    """Find elements and attributes that are not read, or only in part, and could change the dynamics."""
+    if subject.xml is not None:
+        yield from unread_findings(subject.xml)
 
 
 def unread_gazebo(subject: Subject) -> Iterator[Finding]:
@@ -155,25 +62,9 @@ def unknown_joints(subject: Subject) -> Iterator[Finding]:
             yield Finding(Severity.WARNING, "robot", (), message)
 
 
-def _parts(subject: Subject) -> Iterator[tuple[Element, Element]]:
-    """Yield links, joints and the elements in them that affect the dynamics, each with its link or joint."""
-    for owner in (*subject.elements("link"), *subject.elements("joint")):
-        yield owner, owner
-        for child in owner.children:
-            if child.tag in ONCE[owner.tag]:
-                yield owner, child
-                if child.tag == "inertial":
-                    yield from ((owner, part) for part in child.children if part.tag in ONCE["inertial"])
-
-
-def _of_all(severity: Severity, owners: list[Element], message: Message) -> Finding:
-    names = dict.fromkeys(owner.attributes.get("name", "").strip() for owner in owners)
-    return Finding(severity, owners[0].tag, tuple(names), message)
-
-
 def remarks(subject: Subject) -> Iterator[Finding]:
-    """Return a finding for each remark of the readers."""
-    return map(finding_of_warning, subject.remarks)
+    """Return a finding for each remark of the readers, but for those that `unread` finds."""
+    return (finding_of_warning(each) for each in subject.remarks if each.code not in UNREAD_CODES)
 
 
 # Names

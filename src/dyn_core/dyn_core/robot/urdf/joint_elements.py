@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joints and loops of a URDF: <joint>, <constraint> and <loop_joint>.
+"""Joints and loops of a URDF: <joint>, <constraint>, <loop_joint> and <loop>.
 
-Loops are <constraint>, as proposed to urdfdom, and <loop_joint>, as in Drake and Isaac Sim.
+Loops are <constraint>, as proposed to urdfdom, <loop_joint>, as in Drake and Isaac Sim, and <loop>, as in
+URDF+ (arXiv 2411.19753).
 
 .. code-block:: xml
 
@@ -12,10 +13,15 @@ Loops are <constraint>, as proposed to urdfdom, and <loop_joint>, as in Drake an
     <loop_joint name="closure" type="revolute">
       <link1 link="a" xyz="0.1 0 0" rpy="0 0 0"/> <link2 link="b" xyz="0.3 0 0"/> <axis xyz="0 0 1"/>
     </loop_joint>
+    <loop name="closure" type="revolute">
+      <predecessor link="a"> <origin xyz="0.1 0 0" rpy="0 0 0"/> </predecessor>
+      <successor link="b"> <origin xyz="0.3 0 0"/> </successor> <axis xyz="0 0 1"/>
+    </loop>
 
-An axis is given in the cut frame of its side, and is z by default; that of the child is by default that
-of the parent. A <loop_joint> may also have the children of a <constraint>, and a second <link1> stands for
-<link2> (so it is printed in the manual of Isaac Sim). Other children are not read, and give a warning.
+An axis is given in the cut frame of its side, and is z by default, or x in a <loop>; that of the child is by
+default that of the parent. A <loop_joint> may also have the children of a <constraint>, and a second <link1>
+stands for <link2> (so it is printed in the manual of Isaac Sim). The origins of a <loop> may also be its own
+children, <predecessor_origin> and <successor_origin>. Other children are not read, and give a warning.
 """
 
 from __future__ import annotations
@@ -62,6 +68,18 @@ def urdf_joints(
     joints = [_joint(element, rotor_inertia, remarks) for element in robot.all("joint")]
     types = {joint.name: joint.type for joint in joints}
     return tuple(_with_leader(joint, types, remarks) for joint in joints)
+
+
+def dependent_joints(robot: Element) -> list[str]:
+    """Return the names of the joints that follow the others by a <loop> of URDF+."""
+    if not any(map(is_loop, robot.all("loop"))):
+        return []
+    return [joint.attributes.get("name", "") for joint in robot.all("joint") if is_dependent(joint)]
+
+
+def is_dependent(joint: Element) -> bool:
+    """Whether a joint follows others, which URDF+ says."""
+    return joint.attributes.get("independent", "").strip().lower() == "false"
 
 
 def remark_on_drives(
@@ -179,14 +197,18 @@ def _required(owner: Place, element: Element, tag: str) -> Element:
 _READ = (
     *("parent", "child", "parent_origin", "child_origin", "parent_axis", "child_axis"),
     *("link1", "link2", "axis", "axis2"),
+    *("predecessor", "successor", "predecessor_origin", "successor_origin"),
 )
+
+_SIDES = {"loop": ("predecessor", "successor")}
+"""Tags of the two sides; those of other loops are parent and child."""
 
 _NOT_READ = {"dynamics": "loop-dynamics-not-read", "limit": "loop-limit-not-read"}
 
 
 def urdf_loops(robot: Element, remarks: list[ModelWarning]) -> tuple[UrdfLoop, ...]:
     """Return the loops of a <robot> in document order, and add warnings about children that are not read."""
-    elements = [element for element in robot.children if element.tag in ("constraint", "loop_joint")]
+    elements = [element for element in robot.children if is_loop(element)]
     loops = tuple(_loop(element) for element in elements)
     for element in elements:
         for child in element.children:
@@ -199,6 +221,12 @@ def urdf_loops(robot: Element, remarks: list[ModelWarning]) -> tuple[UrdfLoop, .
     return loops
 
 
+def is_loop(element: Element) -> bool:
+    """Whether a child of <robot> closes a loop; a <loop> without the sides of URDF+ is not known."""
+    sides = _SIDES.get(element.tag, ())
+    return element.tag in ("constraint", "loop_joint") or any(element.first(side) for side in sides)
+
+
 def _loop(element: Element) -> UrdfLoop:
     owner = place_of(element)
     name, kind = text(owner, element, "name"), text(owner, element, "type")
@@ -209,16 +237,21 @@ def _loop(element: Element) -> UrdfLoop:
     if links and len(links) != 2:
         raise DynError("loop-links-count", place=place_in(owner, element), count=len(links))
     parent, child = (
-        _end(owner, links[k], links[k])
-        if links
-        else _end(owner, _required(owner, element, side), element.first(f"{side}_origin"))
-        for k, side in enumerate(("parent", "child"))
+        _end(owner, links[k], links[k]) if links else _side(owner, element, side)
+        for k, side in enumerate(_SIDES.get(element.tag, ("parent", "child")))
     )
     axis = _loop_axis(owner, element, "axis", "parent_axis")
     child_axis = _loop_axis(owner, element, "axis2", "child_axis")
     if kind == "universal" and child_axis is None:
         raise DynError("universal-child-axis-missing", place=place_in(owner, element))
-    return UrdfLoop(name, element.line, kind, parent, child, axis or _Z, child_axis)
+    default = _X if element.tag in _SIDES else _Z
+    return UrdfLoop(name, element.line, kind, parent, child, axis or default, child_axis)
+
+
+def _side(owner: Place, element: Element, side: str) -> UrdfLoopEnd:
+    link = _required(owner, element, side)
+    inside = link.first("origin") if element.tag in _SIDES else None
+    return _end(owner, link, inside or element.first(f"{side}_origin"))
 
 
 def _end(owner: Place, link: Element, origin: Element | None) -> UrdfLoopEnd:

@@ -2,8 +2,8 @@
 """Read a URDF: XML text to a `UrdfDescription`.
 
 It reads the <link> and <joint> elements directly under <robot>, as far as they concern motion and mass; the
-actuators in <transmission> and <ros2_control>; and loops (see `joint_elements`). Everything else (visual,
-collision, gazebo, ...) is ignored.
+actuators in <transmission> and <ros2_control>; and loops (see `joint_elements`). What concerns neither
+(visual, collision, gazebo, ...) is ignored; a warning names every other element that is not read.
 
 Rotor inertias; the first that is given counts:
 
@@ -15,20 +15,30 @@ Rotor inertias; the first that is given counts:
   ``<mechanicalReduction>`` of the actuator or the joint is the ratio, and without both it is 1.
 
 A joint is passive if <ros2_control> lists it without a <command_interface>. The parts of planar and
-floating joints are passive unless one is listed, by its own name, with a <command_interface>.
+floating joints are passive unless one is listed, by its own name, with a <command_interface>. In a robot with
+a <loop>, so are the joints with ``independent="false"``, with which URDF+ says that they follow the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dyn_core.core.errors import DynError, ModelWarning, shortened
-from dyn_core.core.findings import Place
+from dyn_core.core.findings import Finding, Place, Severity
+from dyn_core.core.messages import Message
 from dyn_core.core.text import finite_number
 from dyn_core.robot.description import MOMENTS, UrdfDescription, UrdfInertial, UrdfJoint, UrdfLink
-from dyn_core.robot.urdf.joint_elements import remark_on_drives, urdf_joints, urdf_loops
+from dyn_core.robot.urdf.joint_elements import (
+    dependent_joints,
+    is_dependent,
+    is_loop,
+    remark_on_drives,
+    urdf_joints,
+    urdf_loops,
+)
 from dyn_core.robot.xml_text import (
     LARGEST_MASS,
     Element,
@@ -46,7 +56,8 @@ def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
     """Return the description in URDF text; DynError, with element and line, if it cannot be a robot.
 
     Some defects that other programs accept give only a warning: a robot without a name (`name_if_none` is
-    used), an <inertial> without mass or inertia (0 is used) and a <mimic> of an unknown joint (ignored).
+    used), an <inertial> without mass or inertia (0 is used), a <mimic> of an unknown joint (ignored), and
+    elements that are not read.
     """
     robot = parse_xml(urdf)
     if robot.tag != "robot":
@@ -61,11 +72,12 @@ def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
     links = tuple(_link(element, remarks) for element in robot.all("link"))
     rotor_inertia = _rotor_inertias(robot)
     joints = urdf_joints(robot, rotor_inertia, remarks)
+    remarks += unread_remarks(robot)
     root = _root_of_tree(links, joints)
     commanded = _commanded_joints(robot)
     remark_on_drives(joints, rotor_inertia, commanded, remarks)
     parts = [name for joint in joints for name in joint.parts]
-    listed = {**dict.fromkeys(parts, False), **commanded}
+    listed = {**dict.fromkeys((*parts, *dependent_joints(robot)), False), **commanded}
     return UrdfDescription(
         name=name or name_if_none,
         root=root,
@@ -258,3 +270,146 @@ def _checked(owner: Place, element: Element, inertia: float) -> float:
         place = place_in(owner, element)
         raise DynError("rotor-inertia-out-of-range", place=place, given=inertia, limit=LARGEST_MASS)
     return inertia
+
+
+# Elements and attributes that are not read and could change the dynamics: `load_robot` warns of them, and
+# `dyn check` has a finding for each. Those with a namespace, as for one simulator, are left out.
+
+ONCE = {
+    "link": ("inertial",),
+    "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
+    "inertial": ("origin", "mass", "inertia"),
+}
+"""Children that an element should have at most once."""
+
+ATTRIBUTES = {
+    "dynamics": ("damping", "friction", "armature"),
+    "mimic": ("joint", "multiplier", "offset"),
+    "axis": ("xyz",),
+    "origin": ("xyz", "rpy"),
+    "mass": ("value",),
+    "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
+}
+"""Attributes that are read, of elements that affect the dynamics."""
+
+CHILDREN = {
+    "link": (
+        *("inertial", "visual", "collision", "material", "sensor", "contact", "surface", "self_filter"),
+        *("collision_checking", "self_collision_checking", "verbose"),
+    ),
+    "joint": (*ONCE["joint"], "calibration", "safety_controller"),
+    "inertial": ONCE["inertial"],
+}
+"""Children that are read, or do not affect the dynamics."""
+
+TOP = (
+    *("link", "joint", "constraint", "loop_joint", "loop", "transmission", "ros2_control", "gazebo"),
+    *("material", "sensor", "group", "group_state", "end_effector", "virtual_joint", "disable_collisions"),
+    *("frame", "plugin", "mujoco", "author", "version", "verbose", "light", "camera"),
+)
+"""Elements under <robot> that are read, or do not affect the dynamics."""
+
+ALIKE = 0.7
+"""Similarity of two names from which one is taken as a misspelling of the other."""
+
+UNREAD_CODES = (
+    *("element-repeated", "attributes-unread", "child-outside-inertial", "child-misspelt", "child-unread"),
+    *("element-misspelt", "element-unread", "joint-dependence-unread"),
+)
+"""Codes of what is found here."""
+
+
+def unread_findings(robot: Element) -> Iterator[Finding]:
+    """Find all that is not read, or only in part."""
+    for find in (_repeated, _unread_attributes, _unread_children, _unread_top, _unread_dependence):
+        yield from find(robot)
+
+
+def unread_remarks(robot: Element) -> Iterator[ModelWarning]:
+    """Return the same as warnings, each at the first of the elements that it is about."""
+    for finding in unread_findings(robot):
+        place = Place(finding.kind, finding.names[0] if finding.names else "")
+        yield ModelWarning(finding.code, place=place, **finding.values)
+
+
+def _repeated(robot: Element) -> Iterator[Finding]:
+    """Find repeated elements; only the first one is read."""
+    for owner, element in _parts(robot):
+        tags = [child.tag for child in element.children]
+        for tag in ONCE.get(element.tag, ()):
+            if (count := tags.count(tag)) > 1:
+                yield _of_all(Severity.WARNING, [owner], Message("element-repeated", tag=tag, count=count))
+
+
+def _unread_attributes(robot: Element) -> Iterator[Finding]:
+    """Find attributes that are not read, in elements that affect the dynamics."""
+    found: dict[tuple[str, str, tuple[str, ...]], list[Element]] = {}
+    for owner, element in _parts(robot):
+        known = ATTRIBUTES.get(element.tag, tuple(element.attributes))
+        if unread := tuple(attribute for attribute in element.attributes if attribute not in known):
+            found.setdefault((owner.tag, element.tag, unread), []).append(owner)
+    for (_, tag, unread), owners in found.items():
+        message = Message("attributes-unread", tag=tag, unread=unread, known=ATTRIBUTES[tag])
+        yield _of_all(Severity.WARNING, owners, message)
+
+
+def _unread_children(robot: Element) -> Iterator[Finding]:
+    """Find elements without a namespace that are not read, in elements that affect the dynamics."""
+    found: dict[tuple[str, str, str], list[Element]] = {}
+    for owner, element in _parts(robot):
+        for child in element.children:
+            if child.tag not in CHILDREN.get(element.tag, (child.tag,)) and ":" not in child.tag:
+                found.setdefault((owner.tag, element.tag, child.tag), []).append(owner)
+    for (_, tag, unread), owners in found.items():
+        severity, message = Severity.WARNING, Message("child-outside-inertial", tag=tag, unread=unread)
+        if tag != "link" or unread not in ONCE["inertial"][1:]:
+            if meant := _meant(unread, CHILDREN[tag]):
+                message = Message("child-misspelt", tag=tag, unread=unread, meant=meant)
+            else:
+                severity, message = Severity.NOTE, Message("child-unread", tag=tag, unread=unread)
+        yield _of_all(severity, owners, message)
+
+
+def _unread_top(robot: Element) -> Iterator[Finding]:
+    """Find unknown elements under <robot>; ignore those with a namespace."""
+    lines: dict[str, list[int]] = {}
+    for child in robot.children:
+        is_known = child.tag in TOP and (child.tag != "loop" or is_loop(child))
+        if not is_known and ":" not in child.tag:
+            lines.setdefault(child.tag, []).append(child.line)
+    for tag, of_tag in lines.items():
+        code = "place-several" if len(of_tag) > 1 else "place-once"
+        place = Message(code, count=len(of_tag), first_line=of_tag[0])
+        if meant := _meant(tag, ("link", "joint")):
+            message = Message("element-misspelt", tag=tag, occurrence=place, meant=meant)
+            yield Finding(Severity.WARNING, "robot", (), message)
+        else:
+            yield Finding(Severity.NOTE, "robot", (), Message("element-unread", tag=tag, occurrence=place))
+
+
+def _meant(tag: str, known: Iterable[str]) -> str | None:
+    """Return the probable name of a misspelt element; None if no name is similar."""
+    return next(iter(difflib.get_close_matches(tag.lower(), known, 1, ALIKE)), None)
+
+
+def _unread_dependence(robot: Element) -> Iterator[Finding]:
+    """Find joints that depend on others in URDF+, in a robot without the loop that would say how."""
+    dependent = [joint for joint in robot.all("joint") if is_dependent(joint)]
+    if dependent and not any(map(is_loop, robot.all("loop"))):
+        yield _of_all(Severity.WARNING, dependent, Message("joint-dependence-unread"))
+
+
+def _parts(robot: Element) -> Iterator[tuple[Element, Element]]:
+    """Yield links, joints and the elements in them that affect the dynamics, each with its link or joint."""
+    for owner in (*robot.all("link"), *robot.all("joint")):
+        yield owner, owner
+        for child in owner.children:
+            if child.tag in ONCE[owner.tag]:
+                yield owner, child
+                if child.tag == "inertial":
+                    yield from ((owner, part) for part in child.children if part.tag in ONCE["inertial"])
+
+
+def _of_all(severity: Severity, owners: list[Element], message: Message) -> Finding:
+    names = dict.fromkeys(owner.attributes.get("name", "").strip() for owner in owners)
+    return Finding(severity, owners[0].tag, tuple(names), message)
