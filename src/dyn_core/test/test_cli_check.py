@@ -61,7 +61,9 @@ def test_a_clean_robot_has_no_findings(dyn: Command) -> None:
         (LITTLE_EFFORT, [], 0),
         (LITTLE_EFFORT, ["--strict"], 1),
         (LITTLE_EFFORT, ["--strict", "--json"], 1),
-        (('lower="-2.5"', 'lower="9"'), [], 1),
+        (('lower="-2.5"', 'lower="9"'), [], 0),
+        (('lower="-2.5"', 'lower="9"'), ["--strict"], 1),
+        (('effort="60"', 'effort="-60"'), [], 1),
         (("<inertia ", "<inertia ixx "), ["--json"], 1),
     ],
 )

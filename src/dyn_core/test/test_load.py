@@ -186,6 +186,7 @@ def test_rotor_inertias() -> None:
         loaded.with_rotor_inertias({"lift": -1.0})
 
 
+INVERTED = '<limit lower="2" upper="-1" effort="3" velocity="4"/>'
 MIMIC = joint("j", "prismatic", "a", "b", "<mimic joint='k'/>")
 PART = "inertial-part-missing at link 'a', <inertial>"
 
@@ -195,6 +196,8 @@ PART = "inertial-part-missing at link 'a', <inertial>"
     [
         (link("a", "<inertial><mass value='0'/></inertial>"), [f"{PART} (line 1): inertia"]),
         (link("a", "\n<inertial/>"), [f"{PART} (line 2): {tag}" for tag in ("mass", "inertia")]),
+        (link("a", "<visual><xacro:mesh/></visual>"), ["xacro-left-over: 1, xacro:mesh"]),
+        (link("a") + "<sensor><xacro:ray/>\n<xacro:ray/></sensor>", ["xacro-left-over: 1, xacro:ray"]),
         (link("a") + link("b") + MIMIC, ["mimic-leader-unknown at joint 'j', <mimic> (line 1): k"]),
     ],
 )
@@ -202,6 +205,14 @@ def test_assumed_values_give_a_warning(text: str, expected: list[str]) -> None:
     with pytest.warns(dyn_core.ModelWarning) as caught:
         assert all(joint.mimic is None for joint in robot(text).joints)
     assert summaries(caught) == expected
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_lower_limit_above_the_upper_one_is_no_limit(kind: str) -> None:
+    parts = (link("a"), link("b"), joint("j", kind, "a", "b", INVERTED))
+    with pytest.warns(dyn_core.ModelWarning) as caught:
+        assert robot(*parts).limits == {"j": Limits(effort=3.0, velocity=4.0)}
+    assert summaries(caught) == ["joint-range-inverted at joint 'j', <limit> (line 1): 2, -1"]
 
 
 def test_a_robot_without_a_name_gets_that_of_its_file(tmp_path: Path) -> None:

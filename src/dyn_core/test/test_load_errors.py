@@ -68,6 +68,7 @@ xyz="0 0 0" => xyz="0 1e10 0" => attribute-too-large at joint 'j', <origin> (lin
 xyz="0 0 0" => quat_xyzw="0 0 0 1" => quaternion-unsupported at joint 'j', <origin> (line 4)
 <link => <xacro:include filename="arm.xacro"/><link => xacro-not-expanded: 2, xacro:include
 <inertial> => <inertial>\n<xacro:inertia/> => xacro-not-expanded: 4, xacro:inertia
+</robot> => <transmission name="t"><xacro:joint/></transmission></robot> => xacro-not-expanded: 5, xacro:joint
 mass value="1" => mass value="${m}" => attribute-needs-xacro at link 'b', <mass> (line 3): value, ${m}
 mass value="1" => mass value="1_0" => attribute-not-finite at link 'b', <mass> (line 3): value, 1_0
 mass value="1" => mass value="1e999" => attribute-not-finite at link 'b', <mass> (line 3): value, 1e999
@@ -78,7 +79,6 @@ damping="0" => damping="-0.1" => attribute-negative at joint 'j', <dynamics> (li
 friction="0" => friction="inf" => attribute-not-finite at joint 'j', <dynamics> (line 4): friction, inf
 effort="1" => effort="-1" => attribute-negative at joint 'j', <limit> (line 4): effort, -1
 velocity="1" => velocity="-1" => attribute-negative at joint 'j', <limit> (line 4): velocity, -1
-upper="1" => upper="-2" => joint-range-inverted at joint 'j', <limit> (line 4): -1, -2
 <axis => <mimic joint="j" multiplier="nan"/><axis =>
     attribute-not-finite at joint 'j', <mimic> (line 4): multiplier, nan
 <axis => <mimic joint="j" offset="1e10"/><axis =>

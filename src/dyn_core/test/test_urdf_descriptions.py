@@ -3,7 +3,8 @@
 
 ``golden/urdf_descriptions.json`` has a hash of each description, or of the refusal with its element and line.
 It was made by the reader of commit 3539cf5, which did not warn of elements that are not read. Sentences are
-not part of it, only their number.
+not part of it, only their number. Where a lower limit is above the upper one, which that reader refused, the
+hash is that of the robot without these limits.
 """
 
 from __future__ import annotations

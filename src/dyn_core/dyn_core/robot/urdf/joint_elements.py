@@ -116,7 +116,7 @@ def _joint(element: Element, rotor_inertia: Mapping[str, float], remarks: list[M
     armature = not_negative(owner, dynamics, "armature")
     return replace(
         joint,
-        limit=_limit(owner, element.first("limit"), kind != "continuous"),
+        limit=_limit(owner, element.first("limit"), kind != "continuous", remarks),
         damping=not_negative(owner, dynamics, "damping") or 0.0,
         friction=not_negative(owner, dynamics, "friction") or 0.0,
         rotor_inertia=rotor_inertia.get(name, 0.0) if armature is None else armature,
@@ -174,13 +174,16 @@ def _axis(owner: Place, element: Element | None, default: Triple) -> Triple:
     return axis
 
 
-def _limit(owner: Place, element: Element | None, bounded: bool) -> Limits:
+def _limit(owner: Place, element: Element | None, bounded: bool, remarks: list[ModelWarning]) -> Limits:
+    """Return the limits, without positions where lower is above upper: some simulators mean a free joint."""
     lower = optional_number(owner, element, "lower")
     upper = optional_number(owner, element, "upper")
     if lower is not None or upper is not None:
         lower, upper = lower or 0.0, upper or 0.0  # URDF's default for the one not given
         if element is not None and bounded and lower > upper:
-            raise DynError("joint-range-inverted", place=place_in(owner, element), lower=lower, upper=upper)
+            place = place_in(owner, element)
+            remarks.append(ModelWarning("joint-range-inverted", place=place, lower=lower, upper=upper))
+            lower = upper = None
     effort = not_negative(owner, element, "effort")
     return Limits(lower, upper, effort=effort, velocity=not_negative(owner, element, "velocity"))
 

@@ -63,8 +63,8 @@ def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
     if robot.tag != "robot":
         shown, line = shortened(robot.tag, 40), robot.line
         raise DynError("root-element-unknown", line_number=line, tag=robot.tag, element=shown, line=line)
-    _refuse_xacro(robot)
     remarks: list[ModelWarning] = []
+    _refuse_xacro(robot, remarks)
     name = robot.attributes.get("name", "").strip()
     if not name:
         place = Place("robot", line=robot.line)
@@ -91,17 +91,28 @@ def parse_urdf(urdf: str, name_if_none: str = "robot") -> UrdfDescription:
     )
 
 
-def _refuse_xacro(robot: Element) -> None:
-    """Raise DynError at the first element that is left for xacro, which may expand to parts of the robot."""
-    ahead = [robot]
+UNSEEN = ("visual", "collision", "sensor", "material", "gazebo")
+"""Elements that change no motion, whatever xacro may put into them."""
+
+
+def _refuse_xacro(robot: Element, remarks: list[ModelWarning]) -> None:
+    """Raise DynError at the first element that is left for xacro, which may expand to parts of the robot.
+
+    What is left inside of `UNSEEN` elements gives a warning at the first.
+    """
+    ahead = [(robot, False)]
     while ahead:
-        element = ahead.pop()
+        element, unseen = ahead.pop()
         if element.tag.startswith("xacro:"):
             tag, line = element.tag, element.line
-            raise DynError(
-                "xacro-not-expanded", tag=tag, line_number=line, element=shortened(tag, 40), line=line
-            )
-        ahead.extend(reversed(element.children))
+            named: dict[str, Any] = {"tag": tag, "line_number": line}
+            named |= {"element": shortened(tag, 40), "line": line}
+            if not unseen:
+                raise DynError("xacro-not-expanded", **named)
+            if all(remark.code != "xacro-left-over" for remark in remarks):
+                remarks.append(ModelWarning("xacro-left-over", **named))
+        unseen = unseen or element.tag in UNSEEN
+        ahead.extend((child, unseen) for child in reversed(element.children))
 
 
 def _link(element: Element, remarks: list[ModelWarning]) -> UrdfLink:
