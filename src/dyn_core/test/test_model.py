@@ -109,6 +109,9 @@ def test_wrong_arguments_are_named(function, model: dyn_core.Model) -> None:
                 function(*before, np.zeros(shape), *after)
         with refused("argument-not-numbers", argument=argument):
             function(*before, ["one"] * n, *after)
+        for given in (np.zeros(n, complex), [0.0j] * n, np.zeros((3, n), np.complex64)):
+            with refused("argument-complex", argument=argument):
+                function(*before, given, *after)
     for k, argument in enumerate(names[1:], start=1):
         args = [np.zeros((4 if i == k else 3, n)) for i in range(len(names))]
         values = {"argument": argument, "expected": (3, n), "given": (4, n), "reference": names[0]}

@@ -23,10 +23,15 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 def as_floats(name: str, value: npt.ArrayLike) -> Array:
     """Return `value` as an array of float64; raise ValueError, with `name`, if that is not possible."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
     try:
-        return np.asarray(value, dtype=np.float64)
+        given = np.asarray(value)
+        if given.dtype.kind != "c":  # NumPy would only warn that it drops the imaginary part
+            return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ArgumentError("argument-not-numbers", argument=name, reason=error) from error
+    raise ArgumentError("argument-complex", argument=name)
 
 
 def joint_vectors(

@@ -4,6 +4,7 @@
 SENTENCES = {
     "acceleration-repeated": "--tau and --Vd both determine the acceleration of the platform: leave one of them out",
     "argument-choice-unknown": "{argument} is {given!r}: choose {known}",
+    "argument-complex": "{argument} is complex: give real numbers",
     "argument-not-numbers": "{argument} cannot be read as numbers: {reason}",
     "argument-numbers": "{argument} is {given}: give {count} finite numbers",
     "argument-range": "{argument} is {given!r}: give {expected}",
