@@ -269,6 +269,20 @@ def test_functions_of_links_are_named_after_them(language: str) -> None:
     assert link_program(robot, "link_velocity", "tool0", "base_link").name == "link_velocity_tool0"
 
 
+def test_names_of_matlab_are_short_and_differ() -> None:
+    urdf, long = (ROBOTS / "rrp.urdf").read_text(), "very_long_name_of_a_link_" * 4
+    names = re.findall('<link name="([^"]+)"', urdf)
+    for k, name in enumerate(names):
+        urdf = urdf.replace(f'"{name}"', f'"{long}{k}"')
+    robot, found = dyn_core.load_robot(urdf), set()
+    for link in robot.link_names:
+        for axes in robot.link_names:
+            text = emitted(link_program(robot, "jacobian", link, axes), robot, "matlab")
+            found.add(re.findall(r"^function out = (\w+)\(q\)$", text, re.MULTILINE)[0])
+            assert max(map(len, re.findall(r"\w+", re.sub("%.*", "", text)))) <= 63
+    assert len(found) == len(robot.link_names) ** 2
+
+
 def test_octave(tmp_path: Path) -> None:
     octave = tool("octave-cli", "octave")
     robot = example("two_branch")
@@ -330,6 +344,7 @@ def test_names_are_valid_for_namespaces_and_linkers() -> None:
     assert fortran_name("a" * 70, "inertia_matrix") == "a" * 48 + "_inertia_matrix"
     assert fortran_name("3" * 70, "f") == "robot_" + "3" * 55 + "_f"
     assert len(fortran_name("rx90", "f" * 70)) == 63
+    assert fortran_name("r", "f" * 70 + "1") != fortran_name("r", "f" * 70 + "2")
     robot = example("rx90")
     for program in programs(robot):
         assert max(map(len, emitted(program, robot, "fortran").splitlines())) <= 132

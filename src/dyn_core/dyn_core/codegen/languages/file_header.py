@@ -6,6 +6,7 @@ The header states the robot, its joints with units, the function and its number 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import textwrap
 
@@ -134,8 +135,8 @@ def _without(signs: str, text: str) -> str:
 
 # Names that languages accept
 
-FORTRAN_LENGTH = 63
-"""The longest name of Fortran."""
+LONGEST = 63
+"""Length of the longest name of Fortran and MATLAB."""
 
 
 def identifier(name: str) -> str:
@@ -157,10 +158,18 @@ def linked_name(robot: str, function: str) -> str:
     return f"{_prefix(robot)}_{function}"
 
 
+def cut_name(name: str) -> str:
+    """Return a name of at most `LONGEST` characters; one that is cut ends with a hash of the whole name."""
+    if len(name) <= LONGEST:
+        return name
+    ending = f"_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return name[: LONGEST - len(ending)] + ending
+
+
 def fortran_name(robot: str, function: str) -> str:
     """Return the name of a function in Fortran, with a long robot name cut."""
-    room = FORTRAN_LENGTH - len(function) - 1
-    return f"{_prefix(robot)[: max(room, 1)]}_{function}"[:FORTRAN_LENGTH]
+    room = LONGEST - len(function) - 1
+    return cut_name(f"{_prefix(robot)[: max(room, 1)]}_{function}")
 
 
 def _prefix(robot: str) -> str:

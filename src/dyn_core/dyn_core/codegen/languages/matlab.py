@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dyn_core.codegen.languages.file_header import commented
+from dyn_core.codegen.languages.file_header import commented, cut_name
 from dyn_core.codegen.straight_line import ARITHMETIC, FUNCTIONS, Dialect, rows_of, written
 from dyn_core.codegen.traced_program import Program
 from dyn_core.robot.robot import Robot
@@ -20,13 +20,17 @@ DIALECT = Dialect(
 
 
 def matlab_source(program: Program, robot: Robot) -> str:
-    """Return the file, to be named after the function; the result is a column or a matrix."""
+    """Return the file, to be named after the function; the result is a column or a matrix.
+
+    MATLAB cuts longer names than `LONGEST`, so that functions of links with long names could be taken for
+    each other.
+    """
     assignments, results = written(program, DIALECT)
     rows = "; ...\n".join(f"        {', '.join(row)}" for row in rows_of(program, results))
     lines = [
         *commented(program, robot, "%"),
         "",
-        f"function out = {program.name}({', '.join(program.inputs)})",
+        f"function out = {cut_name(program.name)}({', '.join(program.inputs)})",
         *(f"    {name} = {text};" for name, text in assignments),
         f"    out = [ ...\n{rows}];" if results else "    out = [];",
         "end",
