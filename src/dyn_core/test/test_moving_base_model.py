@@ -88,6 +88,22 @@ def test_a_quaternion_that_is_not_of_length_1(model: MovingBaseModel) -> None:
     np.testing.assert_allclose(model.bias_forces(near, *MOVED[1:]), model.bias_forces(*MOVED), rtol=1e-12)
 
 
+@pytest.mark.parametrize("part", range(3, 7))
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_quaternion_that_is_not_finite_gives_nan_for_its_sample_alone(
+    part: int, value: float, model: MovingBaseModel
+) -> None:
+    clean = [np.stack([vector] * 4) for vector in (*MOVED, STATE.tau)]
+    spoilt = [vector.copy() for vector in clean]
+    spoilt[0][2, part] = value
+    expected = model.forward_dynamics(*clean)
+    expected[2] = np.nan
+    np.testing.assert_array_equal(model.forward_dynamics(*spoilt), expected)
+    spoilt[0][3, 3:] *= 1.1
+    with refused("pose-sample-quaternion-not-unit", sample=3):
+        model.forward_dynamics(*spoilt)
+
+
 def test_values_that_are_not_finite_give_nan(model: MovingBaseModel) -> None:
     arrays = [np.tile(x, (4, 1)) for x in (*MOVED, STATE.tau)]
     expected = model.forward_dynamics(*arrays)

@@ -47,10 +47,12 @@ def base_arguments(base: MovingBase, sizes: Mapping[str, int], **vectors: ArrayL
 
 
 def refuse_lengths(pose: Array) -> None:
-    """Raise ValueError where a quaternion is not of length 1; NaN is accepted."""
-    lengths = np.linalg.norm(pose[..., 3:], axis=-1)
-    if np.any(np.abs(lengths * lengths - 1.0) > 2.0 * UNIT):
-        samples = np.atleast_1d(lengths)
+    """Raise ValueError where a quaternion is not of length 1; one that is not finite is accepted."""
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(pose[..., 3:], axis=-1)
+        off = np.abs(lengths * lengths - 1.0)
+    if np.any(np.isfinite(pose[..., 3:]).all(axis=-1) & (off > 2.0 * UNIT)):
+        samples = np.atleast_1d(np.where(np.isfinite(pose[..., 3:]).all(axis=-1), lengths, np.nan))
         k = int(np.nanargmax(np.abs(samples - 1.0)))
         if pose.ndim == 1:
             raise ArgumentError("pose-quaternion-not-unit", length=samples[k])
