@@ -129,7 +129,8 @@ class FeedforwardSettings:
 
 def declared_settings(node: ManagedNode) -> FeedforwardSettings:
     """Declare the parameters and return their values; DynError where one is invalid."""
-    for name in node.get_parameters_by_prefix("terms"):  # ignored, gravity would be sent that a file switches off
+    # Where they were only ignored, gravity would be sent that an older file switches off.
+    for name in node.get_parameters_by_prefix("terms"):
         raise DynError("parameter-replaced", parameter=f"terms.{name}", instead="drive_compensates")
     drive = declared_drive(node, _REACTIONS)
     by_joint = declare_by_joint(
