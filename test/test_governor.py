@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 from builtin_interfaces.msg import Time
 from loose_node import LooseNode, loose_node
 from message_makers import later, nanoseconds, point, reference, trajectory
+from rclpy.serialization import serialize_message
 from refusals import refused
 from robot_files import ROBOTS, ROOT
 from ros_graph import Graph
@@ -214,6 +216,19 @@ def test_a_velocity_of_nearly_zero_goes_through(make: Make) -> None:
     loose = make()
     wished = loose.refer(ZERO, [5e-324, *ZERO[1:]], names=NAMES)
     assert loose.node.failure is None
+    assert loose.published["feasible_reference"] == [wished]
+
+
+@pytest.mark.promise("governor-malformed")
+def test_bytes_with_a_wrong_number_of_accelerations_are_not_passed_on(make: Make) -> None:
+    """Found by fuzzing: bytes of the length of a good message, which no subscriber could decode."""
+    loose = make()
+    wished = loose.refer(ZERO, ZERO, ZERO, names=NAMES)
+    raw = serialize_message(wished)
+    at = len(raw) - 8 * len(NAMES) - 8
+    assert raw[at : at + 4] == len(NAMES).to_bytes(4, sys.byteorder)
+    loose.send_raw("reference", raw[:at] + b"\0\0\xf0\x7f" + raw[at + 4 :])
+    assert loose.has_told("message-unreadable")
     assert loose.published["feasible_reference"] == [wished]
 
 

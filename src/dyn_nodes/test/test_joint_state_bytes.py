@@ -110,6 +110,22 @@ def test_an_effort_is_not_taken_for_a_velocity() -> None:
             assert_read(reader, raw)
 
 
+@pytest.mark.parametrize("count", [0, 1, 3, 0x7FF00000])
+def test_another_number_of_efforts_than_the_length_allows_is_refused(count: int) -> None:
+    """The node `governor` sends the bytes on: subscribers could not decode them."""
+    good = serialize_message(state(["a", "b"]))
+    at = len(good) - 16 - 4 - 4  # before two efforts, and the bytes that align them
+    assert good[at : at + 4] == struct.pack("=I", 2)
+    bad = good[:at] + struct.pack("=I", count) + good[at + 4 :]
+    reader = JointStateBytes()
+    reader.read(good)
+    if count <= 2:
+        assert reader.read(bad).effort.size == count
+    else:
+        with refused("message-unreadable"):
+            reader.read(bad)
+
+
 def test_another_byte_order_is_left_to_rclpy(deserialized: Mock) -> None:
     """As from a big-endian machine, without names and numbers."""
     big = bytes(4) + struct.pack(">3i", 5, 7, 1) + bytes(20)  # the stamp, and the length of an empty text

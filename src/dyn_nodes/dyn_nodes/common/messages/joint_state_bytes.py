@@ -101,9 +101,8 @@ class _Layout:
     name: list[str]  # the names in all of these messages
     positions: slice
     velocities: slice
-    # Range of the efforts. Their number follows from the length of the message, which is the same for all
-    # messages of this kind
     efforts: slice
+    effort_count: bytes  # their number, which follows the velocities
     mask: int  # ones at the bytes before the velocities that are the same in all messages of this kind
     same: int  # those bytes. Both are integers, because this makes the fastest comparison with a mask
 
@@ -120,7 +119,10 @@ class JointStateBytes:
         """Read a message; Rejection if it is not a joint state. A later call may overwrite the stamp."""
         for layout in self._layouts.get(len(raw), ()):
             velocities = layout.velocities
-            if int.from_bytes(raw[: velocities.start], "little") & layout.mask == layout.same:
+            if (
+                int.from_bytes(raw[: velocities.start], "little") & layout.mask == layout.same
+                and raw[velocities.stop : velocities.stop + _COUNT.size] == layout.effort_count
+            ):
                 break
         else:
             return self._deserialized(raw)
@@ -167,7 +169,8 @@ def _layout(raw: bytes, message: JointState) -> _Layout | None:
         return None
     mask = int.from_bytes(walk.mask(velocities.start), "little")
     same = int.from_bytes(raw[: velocities.start], "little") & mask
-    return _Layout(stamp, message.name, positions, velocities, efforts, mask, same)
+    count = _COUNT.pack(len(message.effort))
+    return _Layout(stamp, message.name, positions, velocities, efforts, count, mask, same)
 
 
 class _Walk:
