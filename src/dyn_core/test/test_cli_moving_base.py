@@ -177,7 +177,7 @@ def test_which_commands_have_the_option_base() -> None:
     kinds = {name: command.base for name, command in commands.items() if command.robot}
     moving = {name for name, kind in kinds.items() if kind == "moving"}
     assert moving == {"eval", "counts", "emit", "simulate"}
-    assert {name for name, kind in kinds.items() if kind is None} == {"mdh", "check"}
+    assert {name for name, kind in kinds.items() if kind is None} == {"info", "mdh", "check"}
 
 
 def test_commands_for_fixed_bases_refuse_a_moving_base(

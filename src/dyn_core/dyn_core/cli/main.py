@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS = {
+    "info": ("robot_commands.info", "describe a robot: joints, limits, links, mass, reach"),
     "mdh": ("robot_commands.mdh", "print the modified Denavit-Hartenberg parameters"),
     "loops": ("robot_commands.loops", "describe the closed loops"),
     "parallel": ("robot_commands.parallel", "describe a parallel robot, or evaluate its dynamics"),
