@@ -57,6 +57,15 @@ def test_eval(function: str, used: int, dyn: Command) -> None:
     np.testing.assert_array_equal(printed["values"], getattr(model, function)(*list(state.values())[:used]))
 
 
+def test_the_old_name_of_the_side_file_option_warns(dyn: Command) -> None:
+    urdf, side = (str(ROBOTS / f"five_bar.{ending}") for ending in ("urdf", "yaml"))
+    new, old = dyn("mdh", urdf, "--side-file", side), dyn("mdh", urdf, "--loops", side)
+    values = {"option": "--loops", "renamed": "--side-file"}
+    assert (old.out, new.err) == (new.out, "")
+    assert old.err == f"dyn: warning: {sentence('option-renamed', values)}\n"
+    assert "tip (revolute)" in new.out
+
+
 def test_mimic_joints_and_par_files(dyn: Command) -> None:
     table = "ant = {0,1} sigma = {0,1} d = {0,1} theta = {t1,0} r = {0,0.5*t1} M = {1,1} G = {0,9.81,0}"
     path = dyn.write("two.par", f"NL = 2 {table}")
@@ -129,7 +138,7 @@ def test_help_describes_command_and_options(name: str, capsys: pytest.CaptureFix
     assert description[0].isupper()
     assert " ".join(description.split()).endswith(".")
     assert ("--q X ..." in shown) is (name in ("eval", "simulate"))
-    for option in ("--loops FILE", "--snap RAD", *(("--gravity X Y Z",) if name != "mdh" else ())):
+    for option in ("--side-file FILE", "--snap RAD", *(("--gravity X Y Z",) if name != "mdh" else ())):
         assert option in shown
 
 

@@ -19,7 +19,7 @@ MOTION |= {"--Vd": (1.0, 0.5, 0.0, 0.0, 2.0, -1.0), "--wrench": (0.0, 20.0, -100
 
 
 def files(name: str) -> list[str]:
-    return [str(ROBOTS / f"{name}.urdf"), "--loops", str(ROBOTS / f"{name}.yaml")]
+    return [str(ROBOTS / f"{name}.urdf"), "--side-file", str(ROBOTS / f"{name}.yaml")]
 
 
 @pytest.fixture

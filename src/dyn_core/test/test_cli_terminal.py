@@ -18,8 +18,8 @@ import dyn_core
 from dyn_core.core.messages import sentence
 
 NO_FILE = {"path": "no-such.urdf", "alternative": "XML text"}
-FIVE_BAR = [str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml")]
-DELTA = [str(ROBOTS / "delta.urdf"), "--loops", str(ROBOTS / "delta.yaml")]
+FIVE_BAR = [str(ROBOTS / "five_bar.urdf"), "--side-file", str(ROBOTS / "five_bar.yaml")]
+DELTA = [str(ROBOTS / "delta.urdf"), "--side-file", str(ROBOTS / "delta.yaml")]
 OURS = {"PYTHONPATH": str(Path(dyn_core.__file__).parents[1]), "TERM": "xterm-256color"}
 LEFT_OUT = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
 VARIABLES = {name: value for name, value in os.environ.items() if name not in LEFT_OUT} | OURS
@@ -118,7 +118,7 @@ def test_shells_complete_commands_options_and_files(tmp_path: Path) -> None:
     assert completed("dyn l", tmp_path) == ["loops", "lagrange", "log"]
     assert completed("dyn mdh --", tmp_path) == [
         "--help",
-        "--loops",
+        "--side-file",
         "--snap",
         "--lock",
         "--joints",

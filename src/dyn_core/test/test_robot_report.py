@@ -118,7 +118,7 @@ def test_mimicked_and_locked_joints(dyn: Command, tmp_path: Path) -> None:
 
 def test_loops_and_bases(dyn: Command) -> None:
     files = [str(ROBOTS / f"palletizer.{ending}") for ending in ("urdf", "yaml")]
-    data = dyn.json("info", files[0], "--loops", files[1])
+    data = dyn.json("info", files[0], "--side-file", files[1])
     assert {loop["name"] for loop in data["loops"]} == {"rod_head", "lower_level_head", "upper_level_head"}
     actuated = [joint["name"] for joint in data["joints"] if joint["role"] == "actuated"]
     assert actuated == ["axis_1", "axis_2", "axis_4", "axis_3"]

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import math
-from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace, _ActionsContainer
+from argparse import SUPPRESS, Action, ArgumentParser, BooleanOptionalAction, Namespace, _ActionsContainer
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dyn_core.cli.console import INPUT_NAME, STANDARD_INPUT, Output, input_stream
+from dyn_core.cli.console import INPUT_NAME, STANDARD_INPUT, Output, input_stream, report
 from dyn_core.core.errors import DynError, counted
 from dyn_core.core.messages import sentence
 
@@ -75,6 +75,22 @@ class Once(Action):
         """Keep the value; end with an error of the command line where there is one already."""
         if getattr(namespace, self.dest) is not None:
             parser.error(sentence("option-repeated", {"option": option_string}))
+        setattr(namespace, self.dest, values)
+
+
+class _Renamed(Action):
+    """The old name of an option: its value is that of the new one, and a warning names that."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the value and warn."""
+        renamed = f"--{self.dest.replace('_', '-')}"
+        report("warning", sentence("option-renamed", {"option": option_string, "renamed": renamed}))
         setattr(namespace, self.dest, values)
 
 
@@ -166,7 +182,7 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
     """Add the options that describe a robot; with gravity, if the output depends on it."""
     add_robot_file(parser, "robot")
     loops = "loops, passive joints, rotor inertias, friction, springs, and the kind of the base"
-    add_options(parser, ("--loops", "FILE", f"side file (YAML) with {loops}"))
+    add_side_file(parser, f"side file (YAML) with {loops}")
     snap = (
         "make angles exact that are within this tolerance of a multiple of pi/4 (rad); 0: none; digits "
         "(default): those that are printed like a rounding of one"
@@ -180,6 +196,12 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
         frame = "acceleration of gravity in the frame of the root link, m/s^2"
         text = f"{frame} (default: 0 0 -9.81, or that of the .par file)"
         add_options(parser, ("--gravity", "X Y Z", text), action=Numbers)
+
+
+def add_side_file(parser: ArgumentParser, text: str) -> None:
+    """Add the side file of a robot, also by the name that the option had before, which no help lists."""
+    add_options(parser, ("--side-file", "FILE", text))
+    parser.add_argument("--loops", dest="side_file", action=_Renamed, metavar="FILE", help=SUPPRESS)
 
 
 def add_robot_file(parser: ArgumentParser, name: str) -> None:
@@ -255,7 +277,7 @@ def loading(arguments: Namespace) -> dict[str, Any]:
             "option-invalid", option="--snap", given=snap, expected="digits, 0, or a tolerance in rad"
         )
     return {
-        "loops": file_path(arguments.loops),
+        "loops": file_path(arguments.side_file),
         "gravity": None if gravity is None else numbers("--gravity", gravity, 3),
         "snap": snap if snap == "digits" else checked_snap(float(snap)),
         "locked_joints": dict(map(_locked, arguments.lock)) or None,

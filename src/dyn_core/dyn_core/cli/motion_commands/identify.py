@@ -78,7 +78,7 @@ def identify(arguments: Namespace) -> Output:
             arguments.log,
             f"{MARK} {VERSION}",
             file_path(arguments.map),
-            file_path(arguments.loops),
+            file_path(arguments.side_file),
             protocol_of(arguments),
             _settings(arguments, loaded.robot),
             stages,
