@@ -44,7 +44,8 @@ class Lagrange(Command):
     def __call__(self, robot: str, *options: str, code: int = 0) -> Any:
         if "--expanded" in options:
             pytest.importorskip("sympy", reason="SymPy is not installed")
-        return super().__call__(self.urdf(robot), *options, code=code)
+        side_file = () if "--side-file" in options else ("--side-file", "none")
+        return super().__call__(self.urdf(robot), *options, *side_file, code=code)
 
     def urdf(self, robot: str) -> str:
         return self.write("pair.urdf", MIMIC) if robot == "pair" else str(ROBOTS / f"{robot}.urdf")
@@ -227,7 +228,7 @@ def test_wrong_arguments_are_refused(lagrange: Lagrange, monkeypatch: pytest.Mon
     for options in (*FORMS, ["--base-parameters"]):
         command = ["lagrange", five_bar, "--side-file", str(ROBOTS / "five_bar.yaml"), *options]
         refused_command(command, "lagrange-form-with-loops", robot="five_bar", loops=["tip"])
-    command = ["lagrange", rx90, "--expanded"]
+    command = ["lagrange", rx90, "--side-file", "none", "--expanded"]
     refused_command(command, "expanded-form-too-large", robot="rx90", count=6, limit=4)
     monkeypatch.setitem(sys.modules, "sympy", None)
     refused_command(["lagrange", rrp, "--expanded"], "sympy-missing")

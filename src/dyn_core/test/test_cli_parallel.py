@@ -116,7 +116,9 @@ def test_refused_commands(name: str, more: str, code: str, values: dict[str, obj
 
 
 def test_robots_without_a_platform_are_refused() -> None:
-    refused_command(["parallel", str(ROBOTS / "rx90.urdf")], "platform-without-loops", robot="rx90")
+    refused_command(
+        ["parallel", str(ROBOTS / "rx90.urdf"), "--side-file", "none"], "platform-without-loops", robot="rx90"
+    )
     with pytest.raises(dyn_core.DynError) as caught:
         model("gough_stewart", platform="base_link")
     assert caught.value.element == "link 'base_link'"

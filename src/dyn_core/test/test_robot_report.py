@@ -13,6 +13,7 @@ from commands import Command
 from robots import ROBOTS
 
 import dyn_core
+from dyn_core.core.messages import sentence
 from dyn_core.robot.joints import position_range
 from dyn_core.robot.mdh.direct_geometry import link_placements
 from dyn_core.robot.robot import Robot
@@ -114,6 +115,65 @@ def test_mimicked_and_locked_joints(dyn: Command, tmp_path: Path) -> None:
     assert (locked["dof"], [joint["name"] for joint in locked["joints"]]) == (1, ["turn"])
     pad = next(link for link in locked["links"] if link["name"] == "left")
     assert (pad["joint"], pad["fixed_to"]) == (None, "palm")
+
+
+def installed(folder: Path, *names: str) -> Path:
+    """Return a prefix in which these robots of `config/robots` are installed."""
+    robots = folder / "prefix" / "share" / "dyn_nodes" / "config" / "robots"
+    robots.mkdir(parents=True)
+    for name in names:
+        (robots / name).write_text((ROBOTS / name).read_text())
+    return folder / "prefix"
+
+
+def test_robots_by_name(dyn: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    prefix = installed(tmp_path, "rrp.urdf", "five_bar.urdf", "five_bar.yaml")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path / 'empty'}:{prefix}")
+    assert dyn("mdh", "rrp") == dyn("mdh", str(ROBOTS / "rrp.urdf"))
+    assert dyn.json("info", "five_bar")["loops"]
+    dyn.refused("mdh", "five", code="robot-unknown", robot="five", known="five_bar, rrp")
+    dyn.refused("mdh", "five.urdf", code="path-or-text-unknown")
+    (tmp_path / "rrp").write_text((ROBOTS / "rx90.urdf").read_text())
+    assert dyn.json("mdh", "rrp")["robot"] == "rx90"  # a file of that name goes before an installed robot
+    monkeypatch.delenv("AMENT_PREFIX_PATH")
+    dyn.refused("mdh", "five", code="path-or-text-unknown")
+
+
+def test_the_side_file_beside_a_description(dyn: Command, tmp_path: Path) -> None:
+    path = dyn.write("five_bar.urdf", (ROBOTS / "five_bar.urdf").read_text())
+    side = str(ROBOTS / "five_bar.yaml")
+    alone = dyn("mdh", path)
+    assert alone.err == ""
+    beside = dyn.write("five_bar.yaml", (ROBOTS / "five_bar.yaml").read_text())
+    found = dyn("mdh", path)
+    assert found.out == dyn("mdh", path, "--side-file", side).out != alone.out
+    assert found.err == f"dyn: note: {sentence('side-file-beside', {'path': beside})}\n"
+    assert tuple(dyn("mdh", path, "--side-file", "none")) == tuple(alone)
+    dyn.write("five_bar.yaml", "controller_manager: {ros__parameters: {update_rate: 500}}\n")
+    assert tuple(dyn("mdh", path)) == tuple(alone)
+    wrong = dyn.write("five_bar.yaml", "passive: [nowhere]\n")
+    error = dyn.json("mdh", path, code=1)["error"]
+    assert (error["code"], error["file"]) == ("side-file-joint-unknown", wrong)
+
+
+def test_xacro_is_expanded(dyn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = dyn.write("five_bar.urdf.xacro", "<robot/>")
+    side = Path(dyn.write("five_bar.yaml", (ROBOTS / "five_bar.yaml").read_text()))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert dyn.json("info", path, code=1)["error"]["code"] == "xacro-missing"
+    program = tmp_path / "xacro"
+    program.write_text(f'#!/bin/sh\nwhile read -r line; do echo "$line"; done < {ROBOTS / "five_bar.urdf"}\n')
+    program.chmod(0o755)
+    data = dyn.json("info", path)
+    assert (data["robot"], len(data["loops"])) == ("five_bar", 1)
+    side.unlink()
+    program.write_text("#!/bin/sh\necho no such property >&2; exit 2\n")
+    dyn.refused("info", path, code="xacro-failed", reason="no such property", file=path)
+    program.write_text("#!/bin/sh\necho '<robot name=\"r\"/>'\n")
+    with pytest.raises(dyn_core.DynError) as caught:
+        dyn_core.load_robot(path)
+    assert caught.value.file == path
 
 
 def test_loops_and_bases(dyn: Command) -> None:

@@ -15,8 +15,9 @@ from dyn_core import DynError, Model, Robot, SimulationSettings
 from dyn_core.control.laws.pid import JointGains, fastest_rate, joint_gains
 from dyn_core.control.trajectories.fourier_motion import FourierMotion, rich_motion
 from dyn_core.core.arrays import Array
+from dyn_core.robot.robot_files import find_robot
 from dyn_core.simulation.simulated_state import Integrator
-from dyn_nodes.common.robot_argument import find_robot, installed_side_file
+from dyn_nodes.common.robot_argument import installed_side_file
 from dyn_nodes.demonstration.request import DemoRequest
 
 RATE_HZ = 500.0

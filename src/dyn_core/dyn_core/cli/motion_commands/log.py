@@ -22,6 +22,7 @@ from dyn_core.cli.options import (
     add_side_file,
     file_path,
     number,
+    side_file,
     source_of,
 )
 from dyn_core.core.errors import DynError
@@ -167,7 +168,7 @@ def log(arguments: Namespace) -> Output:
     """Return the contents of a log; the exit code is 1 where it cannot be used."""
     robot = None
     if arguments.robot is not None:
-        robot = load_robot(source_of(arguments.robot), file_path(arguments.side_file))
+        robot = load_robot(source_of(arguments.robot), side_file(arguments))
     memory = log_memory(arguments)
     report = examine_log(arguments.log, file_path(arguments.map), robot, memory=memory)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)
