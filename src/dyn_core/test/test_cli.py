@@ -115,6 +115,7 @@ def test_errors(command: str, code: str, values: dict[str, Any], dyn: Command) -
         ("eval --q 1 2 3 RRP gravity_torques z", "", {"argparse": "unrecognized arguments: z"}),
         (f"{GRAVITY} --q=1 --json y", "", {"argparse": "unrecognized arguments: y"}),
         ("eval RRP torques", "", {"argparse": "invalid choice: 'torques'"}),
+        ("mhd RRP", "", {"argparse": "invalid choice: 'mhd'"}),
         ("", "", {"argparse": "the following arguments are required: COMMAND"}),
     ],
 )
@@ -127,6 +128,43 @@ def test_errors_of_the_command_line(
     assert (stopped.value.code, out) == (2, "")
     expected = sentence(code, values) if code else values["argparse"]
     assert f"error: {expected}" in err or f": {expected}" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("mhd RRP", "mdh"),
+        ("simulte RRP", "simulate"),
+        ("eval RRP inverse_dynamic", "inverse_dynamics"),
+        ("mdh RRP --sidefile x", "--side-file"),
+        ("eval RRP gravity_torques --base fixd", "fixed"),
+        ("qqqqq RRP", None),
+    ],
+)
+def test_misspelt_words_of_the_command_line(
+    command: str, meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(command.replace("RRP", RRP).split())
+    ending = capsys.readouterr().err.rstrip().rpartition("; did you mean ")[2]
+    assert (ending == f"'{meant}'?") is (meant is not None)
+
+
+def test_misspelt_names() -> None:
+    """Of joints, links and parameters."""
+    robot = dyn_core.load_robot(RRP)
+    for mistake, meant in (
+        (lambda: robot.joint("stretsh"), "stretch"),
+        (lambda: robot.link_frame("collumm"), "column"),
+        (lambda: robot.with_parameters({"MX_1": 1.0}), "MX1"),
+        (lambda: dyn_core.load_robot(RRP, locked_joints={"Lift": 0.0}), "lift"),
+        (lambda: robot.joint("gripper"), None),
+    ):
+        with pytest.raises(dyn_core.DynError) as caught:
+            mistake()
+        said = str(caught.value)
+        assert said.endswith(f"id you mean '{meant}'?") if meant else "you mean" not in said
+        assert str(caught.value) == said
 
 
 @pytest.mark.parametrize("name", ["mdh", "eval", "counts", "emit", "check", "simulate", "base"])
