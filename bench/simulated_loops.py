@@ -59,7 +59,7 @@ def command_factor(efforts: np.ndarray) -> float:
         file, states = (Path(folder) / name for name in ("efforts.csv", "states.csv"))
         header = "time,left_shoulder,right_shoulder"
         np.savetxt(file, efforts, delimiter=",", header=header, comments="", fmt="%.12g")
-        command = [sys.executable, "-m", "dyn_core", "simulate", FILES[0], "--loops", FILES[1]]
+        command = [sys.executable, "-m", "dyn_core", "simulate", FILES[0], "--side-file", FILES[1]]
         command += ["--effort", file, "--json", "--out", states]
         runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(3)]
         return max(json.loads(done.stdout)["real_time_factor"] for done in runs)

@@ -15,8 +15,9 @@ RX90 = HERE.parent / "config" / "robots" / "rx90.urdf"
 
 with TemporaryDirectory() as directory:
     header, program = Path(directory, "rx90.hpp"), Path(directory, "program")
-    # In a shell: dyn emit rx90.urdf --function inverse_dynamics --lang cpp -o rx90.hpp
-    options = ["--function", "inverse_dynamics", "--lang", "cpp", "-o", str(header)]
+    # In a shell: dyn emit rx90.urdf --function inverse_dynamics --lang cpp --side-file none -o rx90.hpp
+    # Without --side-file none it takes the rotor inertias and friction of rx90.yaml.
+    options = ["--function", "inverse_dynamics", "--lang", "cpp", "--side-file", "none", "-o", str(header)]
     subprocess.run([sys.executable, "-m", "dyn_core", "emit", RX90, *options], check=True)
     source = HERE / "emitted_cpp.cpp"
     subprocess.run(["c++", "-std=c++17", "-O2", "-I", directory, source, "-o", program], check=True)

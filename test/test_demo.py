@@ -92,6 +92,9 @@ def test_feedforward_cuts_the_error_by_10_and_by_3_with_model_error(
     robot = dyn_core.load_robot(str(ROBOTS["rx90"]))
     check_report(out / "report.html", robot, 3)
     assert output.splitlines()[-1] == f"Report: {out.resolve() / 'report.html'}"
+    times = [float(seconds) for seconds in re.findall(r"^ +([\d.]+) s  .* \.\.\.$", output, re.MULTILINE)]
+    assert len(times) >= 5
+    assert times == sorted(times)
     for j, name in enumerate(robot.joint_names):
         row = re.search(rf"^{name} +mrad +([\d.]+) +([\d.]+) .* ([\d.]+) x$", output, re.MULTILINE)
         rms, largest, factor = map(float, row.groups())

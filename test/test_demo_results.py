@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from robot_files import ROBOTS
 
 import dyn_core
 from dyn_core.control.laws.pid import fastest_rate
-from dyn_nodes.demonstration import recording
+from dyn_nodes.demonstration import recording, request
 from dyn_nodes.demonstration.control_runs import controls
 from dyn_nodes.demonstration.nodes import parameters
 from dyn_nodes.demonstration.output_files import data_text, figures_text
@@ -94,9 +95,27 @@ def test_the_data_as_csv() -> None:
     assert (float(rows[2]["feedforward.turn"]), rows[0]["gravity.stretch"]) == (2.0, "nan")
 
 
+STAGES: list[str] = []
+"""Stages of the preparation of `scene`."""
+
+
 @pytest.fixture(scope="module")
 def scene():
-    return prepared(DemoRequest("rrp", duration=2.0))
+    return prepared(DemoRequest("rrp", duration=2.0), STAGES.append)
+
+
+def test_stages_are_printed_with_the_time_and_long_runs_with_their_part(
+    scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [stage.split()[0] for stage in STAGES] == ["reading", "compiling", "choosing"]
+    clock = iter([10.0, 12.5, 14.0, 17.6, 17.6, 18.0])
+    monkeypatch.setattr(request, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    progress = request.Progress()
+    progress("compiling")
+    progress.of_run(0.2)  # 1.5 s after the last line
+    progress.of_run(0.4)  # 5.1 s after it
+    progress.of_run(0.5)
+    assert capsys.readouterr().out == "    2.5 s  compiling ...\n    7.6 s  40 % of this run ...\n"
 
 
 def test_the_scene_of_a_robot(scene) -> None:

@@ -77,6 +77,11 @@ from .robot.robot import Robot as Robot
 from .robot.robot_files import load_robot as load_robot
 from .robot.robot_files import write_par as write_par
 from .robot.robot_files import write_urdf as write_urdf
+from .robot.robot_report import JointDescription as JointDescription
+from .robot.robot_report import LinkDescription as LinkDescription
+from .robot.robot_report import Reach as Reach
+from .robot.robot_report import RobotReport as RobotReport
+from .robot.robot_report import robot_report as robot_report
 from .simulation.moving_base_simulator import MovingBaseSimulator as MovingBaseSimulator
 from .simulation.simulated_state import Measurement as Measurement
 from .simulation.simulated_state import MovingBaseSettings as MovingBaseSettings

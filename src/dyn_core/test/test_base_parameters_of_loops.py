@@ -179,7 +179,7 @@ def test_parameters_that_only_the_numeric_method_groups_are_reported(
     by_numbers = ("MY4", "XX5", "XY5", "XZ5", "YZ5", "MY6")
     assert dyn_core.base_parameters(loop_robot("palletizer")).by_numbers == by_numbers
     palletizer, five_bar = (
-        ["base", str(ROBOTS / f"{name}.urdf"), "--loops", str(ROBOTS / f"{name}.yaml")]
+        ["base", str(ROBOTS / f"{name}.urdf"), "--side-file", str(ROBOTS / f"{name}.yaml")]
         for name in ("palletizer", "five_bar")
     )
     assert main(palletizer) == 0

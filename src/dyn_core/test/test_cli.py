@@ -57,6 +57,15 @@ def test_eval(function: str, used: int, dyn: Command) -> None:
     np.testing.assert_array_equal(printed["values"], getattr(model, function)(*list(state.values())[:used]))
 
 
+def test_the_old_name_of_the_side_file_option_warns(dyn: Command) -> None:
+    urdf, side = (str(ROBOTS / f"five_bar.{ending}") for ending in ("urdf", "yaml"))
+    new, old = dyn("mdh", urdf, "--side-file", side), dyn("mdh", urdf, "--loops", side)
+    values = {"option": "--loops", "renamed": "--side-file"}
+    assert (old.out, new.err) == (new.out, "")
+    assert old.err == f"dyn: warning: {sentence('option-renamed', values)}\n"
+    assert "tip (revolute)" in new.out
+
+
 def test_mimic_joints_and_par_files(dyn: Command) -> None:
     table = "ant = {0,1} sigma = {0,1} d = {0,1} theta = {t1,0} r = {0,0.5*t1} M = {1,1} G = {0,9.81,0}"
     path = dyn.write("two.par", f"NL = 2 {table}")
@@ -106,6 +115,7 @@ def test_errors(command: str, code: str, values: dict[str, Any], dyn: Command) -
         ("eval --q 1 2 3 RRP gravity_torques z", "", {"argparse": "unrecognized arguments: z"}),
         (f"{GRAVITY} --q=1 --json y", "", {"argparse": "unrecognized arguments: y"}),
         ("eval RRP torques", "", {"argparse": "invalid choice: 'torques'"}),
+        ("mhd RRP", "", {"argparse": "invalid choice: 'mhd'"}),
         ("", "", {"argparse": "the following arguments are required: COMMAND"}),
     ],
 )
@@ -120,6 +130,43 @@ def test_errors_of_the_command_line(
     assert f"error: {expected}" in err or f": {expected}" in err
 
 
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("mhd RRP", "mdh"),
+        ("simulte RRP", "simulate"),
+        ("eval RRP inverse_dynamic", "inverse_dynamics"),
+        ("mdh RRP --sidefile x", "--side-file"),
+        ("eval RRP gravity_torques --base fixd", "fixed"),
+        ("qqqqq RRP", None),
+    ],
+)
+def test_misspelt_words_of_the_command_line(
+    command: str, meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(command.replace("RRP", RRP).split())
+    ending = capsys.readouterr().err.rstrip().rpartition("; did you mean ")[2]
+    assert (ending == f"'{meant}'?") is (meant is not None)
+
+
+def test_misspelt_names() -> None:
+    """Of joints, links and parameters."""
+    robot = dyn_core.load_robot(RRP)
+    for mistake, meant in (
+        (lambda: robot.joint("stretsh"), "stretch"),
+        (lambda: robot.link_frame("collumm"), "column"),
+        (lambda: robot.with_parameters({"MX_1": 1.0}), "MX1"),
+        (lambda: dyn_core.load_robot(RRP, locked_joints={"Lift": 0.0}), "lift"),
+        (lambda: robot.joint("gripper"), None),
+    ):
+        with pytest.raises(dyn_core.DynError) as caught:
+            mistake()
+        said = str(caught.value)
+        assert said.endswith(f"id you mean '{meant}'?") if meant else "you mean" not in said
+        assert str(caught.value) == said
+
+
 @pytest.mark.parametrize("name", ["mdh", "eval", "counts", "emit", "check", "simulate", "base"])
 def test_help_describes_command_and_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
@@ -129,7 +176,7 @@ def test_help_describes_command_and_options(name: str, capsys: pytest.CaptureFix
     assert description[0].isupper()
     assert " ".join(description.split()).endswith(".")
     assert ("--q X ..." in shown) is (name in ("eval", "simulate"))
-    for option in ("--loops FILE", "--snap RAD", *(("--gravity X Y Z",) if name != "mdh" else ())):
+    for option in ("--side-file FILE", "--snap RAD", *(("--gravity X Y Z",) if name != "mdh" else ())):
         assert option in shown
 
 

@@ -55,7 +55,7 @@ def test_loops_that_do_not_close_are_refused(dyn: Command) -> None:
     links = dyn_core.load_robot(RRP).link_names
     rod = f"name: rod, type: spherical, parent: {{link: {links[0]}}}, child: {{link: {links[-1]}}}"
     side = dyn.write("loop.yaml", f"loops: [{{{rod}}}]")
-    dyn.refused("base", RRP, "--loops", side, code="loops-open-at-zero", robot="rrp")
+    dyn.refused("base", RRP, "--side-file", side, code="loops-open-at-zero", robot="rrp")
 
 
 def test_other_commands_use_base_parameters(dyn: Command) -> None:
@@ -75,7 +75,7 @@ def test_other_commands_use_base_parameters(dyn: Command) -> None:
 
 
 def test_symbols(dyn: Command) -> None:
-    command = ["base", str(ROBOTS / "rx90.urdf"), "--symbols"]
+    command = ["base", str(ROBOTS / "rx90.urdf"), "--side-file", "none", "--symbols"]
     assert "MXR2 = MX2 + d3*M3 + d3*M4 + d3*M5 + d3*M6\n" in dyn(*command).out
     assert dyn.json(*command)["lengths"] == {"d3": 0.45, "r4": 0.45}
     dyn.refused(*command, "--method", "numeric", code="option-needs-symbolic-method")

@@ -96,14 +96,14 @@ def test_an_unreadable_robot_is_the_only_finding(text: str | None, code: str, dy
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_reads_the_side_file(name: str, dyn: Command) -> None:
     side = dyn.write("a: side.yaml", "passive: [turn]\nfriction: {turn: {viscous: 7}}")
-    out, err = dyn(*command(name, RRP, "--loops", side))
+    out, err = dyn(*command(name, RRP, "--side-file", side))
     assert err == ""
     # The friction value does not change the number of operations, and has no effect on inertias.
     assert (out == dyn(*command(name, RRP)).out) is (name in ("counts", "base"))
     wrong = dyn.write("wrong.yaml", "passive: [nobody]")
     with refused("side-file-joint-unknown", joint="nobody") as caught:
         dyn_core.load_robot(RRP, loops=Path(wrong))
-    out, err = dyn(*command(name, RRP, "--loops", wrong), code=1)
+    out, err = dyn(*command(name, RRP, "--side-file", wrong), code=1)
     assert str(caught.value) in (out if name == "check" else err)
 
 

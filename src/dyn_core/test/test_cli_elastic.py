@@ -17,8 +17,8 @@ from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.identification.output.parameter_set import ParameterSet
 from dyn_core.robot.robot import Robot, always_zero
 
-ARM = [str(ROBOTS / "rx90.urdf"), "--loops", str(ROBOTS / "rx90_elastic.yaml")]
-MACHINE = [str(ROBOTS / "high_speed_machine.urdf"), "--loops", str(ROBOTS / "high_speed_machine.yaml")]
+ARM = [str(ROBOTS / "rx90.urdf"), "--side-file", str(ROBOTS / "rx90_elastic.yaml")]
+MACHINE = [str(ROBOTS / "high_speed_machine.urdf"), "--side-file", str(ROBOTS / "high_speed_machine.yaml")]
 MOTORS = " ".join(f"joint_{k}_motor" for k in range(1, 7))
 LINKS = MOTORS.replace("_motor", "")
 

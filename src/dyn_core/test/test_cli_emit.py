@@ -204,7 +204,7 @@ def test_terms_can_be_left_out(left_out: list[str], dyn: Command) -> None:
     terms: dict[str, Any] = dict.fromkeys(left_out, False)
     model = dyn_core.compile_model(robot, backend="python", **terms)
     expected = model.inverse_dynamics(STATE["q"], STATE["qd"], STATE["qdd"])
-    common = ["--loops", side, *(f"--no-{term.replace('_', '-')}" for term in left_out)]
+    common = ["--side-file", side, *(f"--no-{term.replace('_', '-')}" for term in left_out)]
     found = dyn.json("eval", RRP, "inverse_dynamics", *common, *state_of("inverse_dynamics"))
     np.testing.assert_array_equal(found["values"], expected)
     module: dict[str, Any] = {}

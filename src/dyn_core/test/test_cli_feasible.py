@@ -48,7 +48,7 @@ class Feasible(Command):
 
 @pytest.fixture
 def feasible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Feasible:
-    return Feasible(tmp_path, capsys, "feasible", RX90)
+    return Feasible(tmp_path, capsys, "feasible", RX90, "--side-file", "none")
 
 
 @pytest.fixture(scope="module")

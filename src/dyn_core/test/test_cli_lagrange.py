@@ -44,7 +44,8 @@ class Lagrange(Command):
     def __call__(self, robot: str, *options: str, code: int = 0) -> Any:
         if "--expanded" in options:
             pytest.importorskip("sympy", reason="SymPy is not installed")
-        return super().__call__(self.urdf(robot), *options, code=code)
+        side_file = () if "--side-file" in options else ("--side-file", "none")
+        return super().__call__(self.urdf(robot), *options, *side_file, code=code)
 
     def urdf(self, robot: str) -> str:
         return self.write("pair.urdf", MIMIC) if robot == "pair" else str(ROBOTS / f"{robot}.urdf")
@@ -138,7 +139,7 @@ def test_customised_text_has_one_operation_per_line(lagrange: Lagrange) -> None:
     assert len(statements) < 2 * sum(counted.operation_counts("lagrange_terms").values())
     assert all(len(re.findall(r"\*| [+-] |^-|sin|cos", statement)) == 1 for statement in statements)
     side = lagrange.write("rrp.yaml", "elastic:\n  lift: {stiffness: 100.0}\n")
-    first, second, *_ = lagrange("rrp", "--loops", side).out.splitlines()
+    first, second, *_ = lagrange("rrp", "--side-file", side).out.splitlines()
     assert first.endswith("tau = A qdd + B [qd qd] + C [qd^2] + Q + springs")
     assert second == "springs of 'lift': K (dq - rest) + D d(dq)/dt, see dyn mdh"
 
@@ -225,9 +226,9 @@ def test_long_sums_are_broken_before_terms() -> None:
 def test_wrong_arguments_are_refused(lagrange: Lagrange, monkeypatch: pytest.MonkeyPatch) -> None:
     five_bar, rx90, rrp = (lagrange.urdf(name) for name in ("five_bar", "rx90", "rrp"))
     for options in (*FORMS, ["--base-parameters"]):
-        command = ["lagrange", five_bar, "--loops", str(ROBOTS / "five_bar.yaml"), *options]
+        command = ["lagrange", five_bar, "--side-file", str(ROBOTS / "five_bar.yaml"), *options]
         refused_command(command, "lagrange-form-with-loops", robot="five_bar", loops=["tip"])
-    command = ["lagrange", rx90, "--expanded"]
+    command = ["lagrange", rx90, "--side-file", "none", "--expanded"]
     refused_command(command, "expanded-form-too-large", robot="rx90", count=6, limit=4)
     monkeypatch.setitem(sys.modules, "sympy", None)
     refused_command(["lagrange", rrp, "--expanded"], "sympy-missing")
@@ -236,7 +237,7 @@ def test_wrong_arguments_are_refused(lagrange: Lagrange, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("options", FORMS, ids=" ".join)
 def test_a_robot_with_loops_has_the_equations_of_its_tree(options: list[str], lagrange: Lagrange) -> None:
-    answer = lagrange.json("five_bar", "--loops", str(ROBOTS / "five_bar.yaml"), "--tree", *options)
+    answer = lagrange.json("five_bar", "--side-file", str(ROBOTS / "five_bar.yaml"), "--tree", *options)
     robot = loop_robot("five_bar").without_loops()
     assert answer["joint_names"] == list(robot.joint_names)
     assert "Ia1" in answer["values"]

@@ -23,7 +23,7 @@ from dyn_core.model.moving_base.named_entries import base_link_source, base_sour
 PLANAR = str(ROBOTS / "planar_base.urdf")
 RRP = str(ROBOTS / "rrp.urdf")
 
-SIDE = ("--loops", "side.yaml")
+SIDE = ("--side-file", "side.yaml")
 
 
 @pytest.fixture
@@ -155,8 +155,8 @@ MISTAKES = [
     (f"eval light.urdf centre_of_mass {FREE}", "moving-base-without-inertia", {"function": "centre_of_mass"}),
     (f"counts {FREE} --forms", "forms-of-moving-base", {}),
     (f"counts {FREE} --link tip", "link-unknown", {"robot": "arm", "link": "tip"}),
-    ("mdh --loops {base:planar}", "path-missing", {"path": "{base:planar}", "form": "YAML"}),
-    ("log --robot rrp.urdf --loops {base:planar}", "path-missing", {"path": "{base:planar}"}),
+    ("mdh --side-file {base:planar}", "path-missing", {"path": "{base:planar}", "form": "YAML"}),
+    ("log --robot rrp.urdf --side-file {base:planar}", "path-missing", {"path": "{base:planar}"}),
 ]
 
 
@@ -177,7 +177,7 @@ def test_which_commands_have_the_option_base() -> None:
     kinds = {name: command.base for name, command in commands.items() if command.robot}
     moving = {name for name, kind in kinds.items() if kind == "moving"}
     assert moving == {"eval", "counts", "emit", "simulate"}
-    assert {name for name, kind in kinds.items() if kind is None} == {"mdh", "check"}
+    assert {name for name, kind in kinds.items() if kind is None} == {"info", "mdh", "check"}
 
 
 def test_commands_for_fixed_bases_refuse_a_moving_base(
@@ -211,7 +211,7 @@ def test_check_reports_the_base(dyn: Command) -> None:
     def of_side_file(link: str, line: int = 1) -> tuple[str, str, int]:
         return "base-declared-by-side-file", f"link '{link}'", line
 
-    held = ("--loops", dyn.write("held.yaml", "base: planar\nfriction: {base/x: {viscous: 1}}\n"))
+    held = ("--side-file", dyn.write("held.yaml", "base: planar\nfriction: {base/x: {viscous: 1}}\n"))
     for words, code, *expected in (
         (("arm.urdf", *SIDE), 0, of_side_file("hull")),
         ((PLANAR,), 0, ("base-declared-by-joint", "link 'body'", 23)),

@@ -19,7 +19,7 @@ MOTION |= {"--Vd": (1.0, 0.5, 0.0, 0.0, 2.0, -1.0), "--wrench": (0.0, 20.0, -100
 
 
 def files(name: str) -> list[str]:
-    return [str(ROBOTS / f"{name}.urdf"), "--loops", str(ROBOTS / f"{name}.yaml")]
+    return [str(ROBOTS / f"{name}.urdf"), "--side-file", str(ROBOTS / f"{name}.yaml")]
 
 
 @pytest.fixture
@@ -116,7 +116,9 @@ def test_refused_commands(name: str, more: str, code: str, values: dict[str, obj
 
 
 def test_robots_without_a_platform_are_refused() -> None:
-    refused_command(["parallel", str(ROBOTS / "rx90.urdf")], "platform-without-loops", robot="rx90")
+    refused_command(
+        ["parallel", str(ROBOTS / "rx90.urdf"), "--side-file", "none"], "platform-without-loops", robot="rx90"
+    )
     with pytest.raises(dyn_core.DynError) as caught:
         model("gough_stewart", platform="base_link")
     assert caught.value.element == "link 'base_link'"

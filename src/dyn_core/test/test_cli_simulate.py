@@ -164,7 +164,7 @@ def test_a_line_of_millions_of_values(simulate: Simulate) -> None:
 
 
 def test_joints_without_actuator_take_no_efforts(simulate: Simulate) -> None:
-    side = ("--loops", simulate.write("side.yaml", "passive: [lift]\n"))
+    side = ("--side-file", simulate.write("side.yaml", "passive: [lift]\n"))
     simulate(*simulate.efforts("time,lift\n0,0\n0.01,0\n"), *side)
     moved, code = simulate.efforts("time,lift\n0,0\n0.01,1\n"), "effort-column-of-passive-joint"
     simulate.refused(*moved, *side, code=code, line=3, element="column 'lift'")
@@ -193,7 +193,7 @@ BAD_OPTIONS = [
     ("--model-error=2", "setting-range", {"given": 2.0, "expected": "a number from 0 to 0.9"}),
     ("--model-error=0.1 --seed=-1", "setting-range", {"setting": "the seed", "given": -1}),
     ("--gravity=1,2", "option-count", {"option": "--gravity", "given": 2, "expected": "three"}),
-    ("--loops=nowhere.yaml", "path-missing", {"path": "nowhere.yaml"}),
+    ("--side-file=nowhere.yaml", "path-missing", {"path": "nowhere.yaml"}),
 ]
 
 

@@ -88,7 +88,14 @@ def test_forces_on_the_base_over_time(simulate: Command) -> None:
 
 def test_the_base_of_the_side_file_is_the_default(simulate: Command) -> None:
     """This base falls; a fixed one does not."""
-    options = ("--loops", simulate.write("side.yaml", "base: free\n"), "--duration", "0.1", "--every", "100")
+    options = (
+        "--side-file",
+        simulate.write("side.yaml", "base: free\n"),
+        "--duration",
+        "0.1",
+        "--every",
+        "100",
+    )
     simulate(*options)
     heights = table(simulate.folder / "out.csv")["pose.z"]
     assert heights == pytest.approx([0.0, -0.5 * 9.81 * 0.1**2], abs=1e-9)

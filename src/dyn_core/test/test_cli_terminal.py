@@ -16,10 +16,11 @@ from robots import ROBOTS
 
 import dyn_core
 from dyn_core.core.messages import sentence
+from dyn_core.robot.robot_files import robot_files
 
 NO_FILE = {"path": "no-such.urdf", "alternative": "XML text"}
-FIVE_BAR = [str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml")]
-DELTA = [str(ROBOTS / "delta.urdf"), "--loops", str(ROBOTS / "delta.yaml")]
+FIVE_BAR = [str(ROBOTS / "five_bar.urdf"), "--side-file", str(ROBOTS / "five_bar.yaml")]
+DELTA = [str(ROBOTS / "delta.urdf"), "--side-file", str(ROBOTS / "delta.yaml")]
 OURS = {"PYTHONPATH": str(Path(dyn_core.__file__).parents[1]), "TERM": "xterm-256color"}
 LEFT_OUT = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
 VARIABLES = {name: value for name, value in os.environ.items() if name not in LEFT_OUT} | OURS
@@ -80,8 +81,8 @@ def test_table_heads_are_bold_and_errors_are_red() -> None:
         assert not re.search(r"\x1b\[[\d;]*3\d", shown)
         assert shown.startswith(beginning)
     # The terminal itself wraps long lines; no text is cut.
-    _, shown = on_terminal("mdh", "x" * 200)
-    assert sentence("path-or-text-unknown", NO_FILE | {"path": "x" * 200}) in ESCAPES.sub("", shown)
+    _, shown = on_terminal("mdh", "/" + "x" * 199)
+    assert sentence("path-or-text-unknown", NO_FILE | {"path": "/" + "x" * 199}) in ESCAPES.sub("", shown)
 
 
 def test_long_commands_show_their_progress(tmp_path: Path) -> None:
@@ -118,14 +119,15 @@ def test_shells_complete_commands_options_and_files(tmp_path: Path) -> None:
     assert completed("dyn l", tmp_path) == ["loops", "lagrange", "log"]
     assert completed("dyn mdh --", tmp_path) == [
         "--help",
-        "--loops",
+        "--side-file",
         "--snap",
         "--lock",
         "--joints",
         "--json",
     ]
-    assert set(completed("dyn mdh a", tmp_path)) == {"arm.urdf", "arm.par", "arms/"}
-    assert set(completed("dyn log --robot a", tmp_path)) == {"arm.urdf", "arm.par", "arms/"}
+    robots = [name for name in robot_files() if name.startswith("a")]
+    assert set(completed("dyn mdh a", tmp_path)) == {"arm.urdf", "arm.par", "arms/", *robots}
+    assert set(completed("dyn log --robot a", tmp_path)) == {"arm.urdf", "arm.par", "arms/", *robots}
     assert "arm.csv" in completed("dyn log a", tmp_path)
     assert completed("dyn eval arm.urdf grav", tmp_path) == ["gravity_torques"]
     # Shells search the program for this text.

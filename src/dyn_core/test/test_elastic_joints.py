@@ -211,7 +211,7 @@ def test_the_table_shows_springs(capsys: pytest.CaptureFixture[str]) -> None:
         "3  j3             1000       0     0        4      -20",
     ]
     assert "elastic" not in dyn_core.load_robot(urdf()).mdh_table()
-    assert main(["mdh", str(MACHINE[0]), "--loops", str(MACHINE[1]), "--json"]) == 0
+    assert main(["mdh", str(MACHINE[0]), "--side-file", str(MACHINE[1]), "--json"]) == 0
     frames = json.loads(capsys.readouterr().out)["frames"]
     spring = {"stiffness": 6e7, "rest": 0.0, "damping": 2e4, "motor": 0, "gear": 1.0}
     assert (frames[0]["elastic"], "elastic" in frames[4]) == (spring, False)

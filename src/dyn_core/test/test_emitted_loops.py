@@ -93,13 +93,13 @@ def test_robots_with_explicit_loops_take_no_x() -> None:
 
 def test_the_commands_counts_and_emit(capsys: pytest.CaptureFixture[str]) -> None:
     command, newton = Command(ROBOTS, capsys), ("--function", "newton_step", "--lang", "c")
-    robot, *loops = str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml")
+    robot, *loops = str(ROBOTS / "five_bar.urdf"), "--side-file", str(ROBOTS / "five_bar.yaml")
     prototype = "void five_bar_newton_step(const double *q, const double *x, double *out)"
     assert prototype in command("emit", robot, *loops, *newton).out
     assert any(line.startswith("newton_step ") for line in command("counts", robot, *loops).out.splitlines())
     for function in FUNCTIONS:
         printed = command("eval", robot, function, *loops, "--q", "-0.5", "0.7", "--qd", "1", "0.5").out
         assert [line.split()[0] for line in printed.splitlines()] == ["left_shoulder", "right_shoulder"]
-    sr400 = [str(ROBOTS / "sr400.urdf"), "--loops", str(ROBOTS / "sr400.yaml")]
+    sr400 = [str(ROBOTS / "sr400.urdf"), "--side-file", str(ROBOTS / "sr400.yaml")]
     for other, code in ((sr400, "of-linear-loops"), ([str(ROBOTS / "rx90.urdf")], "without-loops")):
         refused_command(["emit", *other, *newton], f"newton-step-{code}")

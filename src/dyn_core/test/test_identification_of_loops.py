@@ -230,7 +230,7 @@ def test_commands_from_a_log_to_torques(tmp_path: Path, capsys: pytest.CaptureFi
     """The log of the actuated joints also has positions of passive joints, which are not used."""
     robot = loop_robot("five_bar")
     true, model = truth(robot), dyn_core.compile_model(robot, backend="python")
-    arm = [str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml")]
+    arm = [str(ROBOTS / "five_bar.urdf"), "--side-file", str(ROBOTS / "five_bar.yaml")]
     names = robot.coordinate_names
     for seed, file in ((0, "log.csv"), (5, "other.csv")):
         exact = moved(true, REACH["five_bar"], seed)

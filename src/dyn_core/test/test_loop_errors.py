@@ -249,6 +249,6 @@ def test_the_command_line_shows_no_traceback(capsys: pytest.CaptureFixture[str],
         side.write_text(wrong)
         with pytest.raises(dyn.DynError) as caught:
             dyn.loop_report(dyn.load_robot(robot, loops=side))
-        assert main(["loops", str(robot), "--loops", str(side)]) == 1
+        assert main(["loops", str(robot), "--side-file", str(side)]) == 1
         assert capsys.readouterr().err == f"dyn: error: {caught.value}\n"
     assert (caught.value.code, caught.value.line, caught.value.file) == ("loop-link-unknown", 3, str(side))

@@ -17,7 +17,7 @@ import dyn_core as dyn
 from dyn_core.algorithms.loops.redundancy import Redundancy
 from dyn_core.robot.robot import Robot
 
-FILES = str(ROBOTS / "sr400.urdf"), "--loops", str(ROBOTS / "sr400.yaml")
+FILES = str(ROBOTS / "sr400.urdf"), "--side-file", str(ROBOTS / "sr400.yaml")
 
 
 def turning(*joints: tuple[str, str, str, float]) -> str:

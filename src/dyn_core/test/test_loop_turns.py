@@ -113,7 +113,7 @@ def test_the_command_accepts_turns_and_uses_the_singular(
 ) -> None:
     """Positions after several turns are accepted; "1 joint" is written in the singular."""
     loops = Command(tmp_path, capsys, "loops")
-    files = loops.write("robot.urdf", TEXT), "--loops", loops.write("robot.yaml", SIDE)
+    files = loops.write("robot.urdf", TEXT), "--side-file", loops.write("robot.yaml", SIDE)
     assert "swing" in loops(*files, "--q", "100", "100", "100").out
     loops.write("robot.urdf", SLIDER_CRANK)
     loops.write("robot.yaml", SLIDER_CRANK_SIDE)

@@ -276,12 +276,16 @@ def test_feedforward_alone_makes_a_simulated_elastic_arm_follow() -> None:
 
 
 def test_emitted_motor_motion(capsys: pytest.CaptureFixture[str]) -> None:
-    robot = [str(ROBOTS / "rx90.urdf"), "--loops", str(ROBOTS / "rx90_elastic.yaml")]
+    robot = [str(ROBOTS / "rx90.urdf"), "--side-file", str(ROBOTS / "rx90_elastic.yaml")]
     assert main(["emit", *robot, "--function", "motor_motion", "--lang", "python"]) == 0
     text = capsys.readouterr().out
     assert "snap (6): fourth derivatives of the positions of the joints before those of the motors" in text
     assert "columns (6): joint_1_motor" in text
-    machine = [str(ROBOTS / "high_speed_machine.urdf"), "--loops", str(ROBOTS / "high_speed_machine.yaml")]
+    machine = [
+        str(ROBOTS / "high_speed_machine.urdf"),
+        "--side-file",
+        str(ROBOTS / "high_speed_machine.yaml"),
+    ]
     values = {"joint": "base_yaw", "robot": "high_speed_machine"}
     command = ["emit", *machine, "--function", "motor_motion", "--lang", "c"]
     refused_command(command, "elastic-joint-without-motor", **values)

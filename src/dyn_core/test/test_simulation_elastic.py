@@ -225,7 +225,7 @@ def test_robots_without_springs(name: str) -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    robot = [str(RX90), "--loops", str(ROBOTS / "rx90_elastic.yaml")]
+    robot = [str(RX90), "--side-file", str(ROBOTS / "rx90_elastic.yaml")]
     simulate = Command(tmp_path, capsys, "simulate", *robot, "--out", str(tmp_path / "states.csv"))
     summary = simulate.json("--duration", "0.05")
     assert (summary["integrator"], summary["joint_names"][6]) == ("implicit_midpoint", "joint_1_motor")

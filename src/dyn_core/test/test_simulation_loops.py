@@ -279,7 +279,7 @@ def test_refused_calls_change_nothing(call: Any, code: str, values: dict) -> Non
 def test_the_command_writes_passive_joints_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Their columns satisfy the loop, and the constant efforts of the file move the robot."""
     out = tmp_path / "states.csv"
-    robot = (str(ROBOTS / "five_bar.urdf"), "--loops", str(ROBOTS / "five_bar.yaml"))
+    robot = (str(ROBOTS / "five_bar.urdf"), "--side-file", str(ROBOTS / "five_bar.yaml"))
     simulate = Command(tmp_path, capsys, "simulate", *robot, "--out", str(out))
     head = "time,right_shoulder,left_shoulder,left_elbow"
     efforts = simulate.write("efforts.csv", f"{head}\n0,-3,5,0\n0.2,-3,5,0\n")

@@ -13,6 +13,7 @@ SLOW = {"numpy", "scipy", "yaml", "sympy", "rosbags", "pyarrow", "rich", "jinja2
 _MODEL = {"algorithms", "codegen", "model"}
 _IDENTIFICATION = {*_MODEL, "control", "logs", "identification"}
 ROOMS_OF_COMMANDS: dict[str, set[str]] = {
+    "info": set(),
     "mdh": set(),
     "loops": _MODEL,
     "parallel": _MODEL,

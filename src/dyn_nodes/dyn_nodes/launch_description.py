@@ -15,9 +15,10 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 from dyn_core import DynError
+from dyn_core.robot.robot_files import robot_files
 from dyn_nodes.common.drive_profile import profile_names, read_profile
 from dyn_nodes.common.parameter_file import check_applies
-from dyn_nodes.common.robot_argument import existing, robot_directory, robot_names, robot_parameters
+from dyn_nodes.common.robot_argument import existing, robot_directory, robot_parameters
 
 Parameters: TypeAlias = "str | Mapping[str, Any]"
 """The path of a file, or values by name."""
@@ -31,7 +32,7 @@ def common_arguments(
 ) -> list[DeclareLaunchArgument]:
     """Return the arguments of all launch files; `robot` says what happens where no robot is given."""
     default = robot_directory().parent / params_file
-    names = ", ".join(robot_names())
+    names = ", ".join(robot_files())
     arguments = (
         ("namespace", "", "Namespace of the nodes."),
         ("params_file", str(default), "YAML file of parameters."),

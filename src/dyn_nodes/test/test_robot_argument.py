@@ -11,21 +11,22 @@ import rclpy
 from rclpy.context import Context
 from refusals import refused
 
+from dyn_core.robot.robot_files import expanded, find_robot, robot_files
 from dyn_nodes.common import robot_argument
 from dyn_nodes.common.parameter_file import EffortController, check_applies, effort_controller, nodes_of_file
-from dyn_nodes.common.robot_argument import existing, expanded, find_robot, robot_names, robot_parameters
+from dyn_nodes.common.robot_argument import existing, robot_parameters
 
 SHELL = shutil.which("sh")
 URDF = "<robot name='r'><link name='a'/></robot>"
 
 
 def test_installed_robots_and_packages_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {"rrp", "rx90", "two_branch"} <= set(robot_names())
-    assert all(find_robot(name).is_file() for name in robot_names())
+    assert {"rrp", "rx90", "two_branch"} <= set(robot_files())
+    assert all(find_robot(name).is_file() for name in robot_files())
     for path in ("arm.urdf", "./arm", "/somewhere/arm.xml"):
         assert find_robot(path) == Path(path)
     for name in ("rx91", "", "arm.xml"):
-        with refused("robot-unknown", robot=name, known=", ".join(robot_names())):
+        with refused("robot-unknown", robot=name, known=", ".join(robot_files())):
             find_robot(name)
     robot_argument.installed_package("dyn_nodes")
     monkeypatch.setenv("ROS_DISTRO", "jazzy")

@@ -17,25 +17,26 @@ import signal
 import sys
 import threading
 import warnings
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from argparse import Action, ArgumentError, ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dyn_core.cli.console import VERSION, Output, print_output, report
 from dyn_core.cli.options import Numbers, first_non_number, joined
 from dyn_core.core.errors import DynError, ModelWarning
-from dyn_core.core.messages import sentence
+from dyn_core.core.messages import nearest, sentence
 
 if TYPE_CHECKING:
     from dyn_core.cli.options import Command
 
 
 COMMANDS = {
+    "info": ("robot_commands.info", "describe a robot: joints, limits, links, mass, reach"),
     "mdh": ("robot_commands.mdh", "print the modified Denavit-Hartenberg parameters"),
     "loops": ("robot_commands.loops", "describe the closed loops"),
     "parallel": ("robot_commands.parallel", "describe a parallel robot, or evaluate its dynamics"),
@@ -119,6 +120,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BY_SIGNAL + signal.SIGINT
 
 
+class _Parser(ArgumentParser):
+    """A parser that says what a misspelt command, choice or option may stand for."""
+
+    def _check_value(self, action: Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except ArgumentError as error:
+            if meant := nearest(str(value), map(str, action.choices or ())):
+                error.message += f"; did you mean '{meant}'?"
+            raise
+
+    def refuse_unread(self, unread: Sequence[str], options: Iterable[str]) -> NoReturn:
+        """End with an error about arguments that no option takes."""
+        meant = nearest(unread[0].partition("=")[0], options) if unread[0].startswith("--") else None
+        ending = f"; did you mean '{meant}'?" if meant else ""
+        self.error(f"unrecognized arguments: {' '.join(unread)}{ending}")
+
+
 def called_command(arguments: Sequence[str]) -> tuple[str, Command] | None:
     """Return the name of the subcommand that arguments call, and the subcommand; import its module."""
     name = next((argument for argument in arguments if argument in COMMANDS), None)
@@ -129,31 +148,29 @@ def called_command(arguments: Sequence[str]) -> tuple[str, Command] | None:
 
 
 def _parsed(arguments: Sequence[str]) -> Namespace:
-    parser, options = _parser(arguments)
+    parser, options, known = _parser(arguments)
     parsed, unread = parser.parse_known_args(joined(arguments, options))
     if unread:
-        found = first_non_number(arguments, options, unread)
-        parser.error(
-            sentence("option-not-finite", {"option": found[0], "given": found[1]})
-            if found
-            else f"unrecognized arguments: {' '.join(unread)}"
-        )
+        if found := first_non_number(arguments, options, unread):
+            parser.error(sentence("option-not-finite", {"option": found[0], "given": found[1]}))
+        parser.refuse_unread(unread, known)
     return parsed
 
 
-def _parser(arguments: Sequence[str]) -> tuple[ArgumentParser, list[str]]:
-    """Return a parser that knows the called subcommand, and its options that take several numbers."""
-    parser = ArgumentParser(prog="dyn", description="Robot dynamics from a URDF.")
+def _parser(arguments: Sequence[str]) -> tuple[_Parser, list[str], list[str]]:
+    """Return a parser that knows the called subcommand, its options that take several numbers, and all."""
+    parser = _Parser(prog="dyn", description="Robot dynamics from a URDF.")
     parser.add_argument("--version", action="version", version=f"dyn {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     parsers = {name: commands.add_parser(name, help=text) for name, (_, text) in COMMANDS.items()}
     called = called_command(arguments)
     if called is None:
-        return parser, []
+        return parser, [], []
     name, command = called
     command.fill(parsers[name])
-    actions = (action for action in parsers[name]._actions if isinstance(action, Numbers))
-    return parser, [option for action in actions for option in action.option_strings]
+    actions = parsers[name]._actions
+    lists = [option for action in actions if isinstance(action, Numbers) for option in action.option_strings]
+    return parser, lists, [option for action in actions for option in action.option_strings]
 
 
 def _run(parsed: Namespace) -> Output:

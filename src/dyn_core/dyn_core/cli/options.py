@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import math
-from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace, _ActionsContainer
+from argparse import SUPPRESS, Action, ArgumentParser, BooleanOptionalAction, Namespace, _ActionsContainer
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dyn_core.cli.console import INPUT_NAME, STANDARD_INPUT, Output, input_stream
+from dyn_core.cli.console import INPUT_NAME, STANDARD_INPUT, Output, input_stream, report
 from dyn_core.core.errors import DynError, counted
 from dyn_core.core.messages import sentence
 
@@ -75,6 +75,22 @@ class Once(Action):
         """Keep the value; end with an error of the command line where there is one already."""
         if getattr(namespace, self.dest) is not None:
             parser.error(sentence("option-repeated", {"option": option_string}))
+        setattr(namespace, self.dest, values)
+
+
+class _Renamed(Action):
+    """The old name of an option: its value is that of the new one, and a warning names that."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the value and warn."""
+        renamed = f"--{self.dest.replace('_', '-')}"
+        report("warning", sentence("option-renamed", {"option": option_string, "renamed": renamed}))
         setattr(namespace, self.dest, values)
 
 
@@ -158,6 +174,8 @@ def _finite(option: str, word: str) -> float:
 
 # The robot on the command line
 
+NO_SIDE_FILE = "none"
+"""The value of --side-file for no side file, even if there is one beside the description."""
 STANDING = "fixed"
 """The value of --base for a fixed base."""
 
@@ -166,7 +184,8 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
     """Add the options that describe a robot; with gravity, if the output depends on it."""
     add_robot_file(parser, "robot")
     loops = "loops, passive joints, rotor inertias, friction, springs, and the kind of the base"
-    add_options(parser, ("--loops", "FILE", f"side file (YAML) with {loops}"))
+    usual = "default: ROBOT.yaml beside ROBOT.urdf, if there is one; none: no side file"
+    add_side_file(parser, f"side file (YAML) with {loops} ({usual})")
     snap = (
         "make angles exact that are within this tolerance of a multiple of pi/4 (rad); 0: none; digits "
         "(default): those that are printed like a rounding of one"
@@ -182,10 +201,18 @@ def add_robot(parser: ArgumentParser, gravity: bool) -> None:
         add_options(parser, ("--gravity", "X Y Z", text), action=Numbers)
 
 
+def add_side_file(parser: ArgumentParser, text: str) -> None:
+    """Add the side file of a robot, also by the name that the option had before, which no help lists."""
+    add_options(parser, ("--side-file", "FILE", text))
+    parser.add_argument("--loops", dest="side_file", action=_Renamed, metavar="FILE", help=SUPPRESS)
+
+
 def add_robot_file(parser: ArgumentParser, name: str) -> None:
     """Add the path of a robot, which shells complete."""
     robot = parser.add_argument(
-        name, metavar="ROBOT", help="path of a URDF or .par file; - for standard input"
+        name,
+        metavar="ROBOT",
+        help="name of an installed robot, or path of a URDF, xacro or .par file; - for standard input",
     )
     robot.completer = _robot_files  # type: ignore[attr-defined] # of argcomplete
 
@@ -193,8 +220,10 @@ def add_robot_file(parser: ArgumentParser, name: str) -> None:
 def _robot_files(prefix: str, **_: object) -> Iterable[str]:
     from argcomplete.completers import FilesCompleter
 
-    names: Iterable[str] = FilesCompleter(("urdf", "par", "xml"))(prefix)
-    return names
+    from dyn_core.robot.robot_files import robot_files
+
+    names: Iterable[str] = FilesCompleter(("urdf", "xacro", "par", "xml"))(prefix)
+    return [*(name for name in robot_files() if name.startswith(prefix)), *names]
 
 
 def _add_base(parser: ArgumentParser, moving: bool) -> None:
@@ -227,15 +256,43 @@ def refuse_grouping(arguments: Namespace) -> None:
 
 
 def source_of(robot: str) -> str:
-    """Return the path of a robot as it is, and the text on standard input for ``-``; DynError for no text."""
+    """Return the path of a robot, also of an installed one, and the text on standard input for ``-``.
+
+    DynError where there is no text, or no installed robot of that name.
+    """
     if robot != STANDARD_INPUT:
-        return robot
+        return str(_description_file(robot) or robot)
     from dyn_core.core.text import is_par_text, is_xml_text, read_stream
 
     text = read_stream(input_stream("a URDF or .par text"), INPUT_NAME, "URDF or .par")
     if not (is_xml_text(text) or is_par_text(text)):
         raise DynError("input-not-a-robot", file=INPUT_NAME)
     return text
+
+
+def _description_file(robot: str) -> Path | None:
+    """Return the file that a word names: a robot that is installed, or else a path; None for a text."""
+    from dyn_core.core.text import is_par_text, is_xml_text
+    from dyn_core.robot.robot_files import find_robot, robot_files
+
+    if not robot.strip() or is_xml_text(robot) or is_par_text(robot):
+        return None
+    is_name = bool(robot_files()) and not Path(robot).exists()
+    return find_robot(robot) if is_name else Path(robot)
+
+
+def side_file(arguments: Namespace) -> Path | None:
+    """Return the side file of the command line, or else the one beside the description; a note names that."""
+    given: str | None = arguments.side_file
+    if given is not None or arguments.robot == STANDARD_INPUT:
+        return None if given in (None, NO_SIDE_FILE) else file_path(given)
+    from dyn_core.robot.robot_files import side_file_beside
+
+    description = _description_file(arguments.robot)
+    beside = side_file_beside(description) if description else None
+    if beside:
+        report("note", sentence("side-file-beside", {"path": beside}))
+    return beside
 
 
 def standing(robot: Robot, arguments: Namespace) -> Robot:
@@ -255,7 +312,7 @@ def loading(arguments: Namespace) -> dict[str, Any]:
             "option-invalid", option="--snap", given=snap, expected="digits, 0, or a tolerance in rad"
         )
     return {
-        "loops": file_path(arguments.loops),
+        "loops": side_file(arguments),
         "gravity": None if gravity is None else numbers("--gravity", gravity, 3),
         "snap": snap if snap == "digits" else checked_snap(float(snap)),
         "locked_joints": dict(map(_locked, arguments.lock)) or None,

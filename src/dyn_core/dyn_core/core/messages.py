@@ -84,8 +84,36 @@ def plain_value(value: Any) -> Any:
 
 
 def sentence(code: str, values: Mapping[str, object]) -> str:
-    """Return the sentence of a code, with its values."""
-    return _WORDS.vformat(catalogue()[code], (), values)
+    """Return the sentence of a code, with its values, and the name that an unknown name may stand for."""
+    text = _WORDS.vformat(catalogue()[code], (), values)
+    meant = _meant(code, values) if code.endswith("-unknown") else None
+    if meant is None:
+        return text
+    return f"{text} Did you mean '{meant}'?" if text.endswith(".") else f"{text}; did you mean '{meant}'?"
+
+
+_ALIKE = 0.65
+"""Similarity of two names from which one is taken as a misspelling of the other."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a name is most likely a misspelling of; None if it is like none of them."""
+    from difflib import get_close_matches  # only for messages: it takes some ms
+
+    by_lower = {word.lower(): word for word in known}
+    return next((by_lower[word] for word in get_close_matches(name.lower(), by_lower, 1, _ALIKE)), None)
+
+
+def _meant(code: str, values: Mapping[str, object]) -> str | None:
+    """Return what an unknown name may stand for: the value `unknown`, or that of the code's last word."""
+    subject = code.removesuffix("-unknown").rpartition("-")[2].removesuffix("s")
+    given = values.get("unknown", values.get(subject, values.get("given")))
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else []
+    known = values.get("known", ())
+    words = known.replace(",", " ").split() if isinstance(known, str) else known
+    if len(names) != 1 or not isinstance(words, Iterable):
+        return None
+    return nearest(str(names[0]), map(str, words))
 
 
 @lru_cache(maxsize=1)

@@ -212,7 +212,7 @@ class Robot:
         for joint in self.joints:
             if joint.name == name:
                 return joint
-        names = (joint.name for joint in self.joints)
+        names = tuple(joint.name for joint in self.joints)
         raise DynError("joint-unknown", robot=self.name, joint=name, known=names, element=f"joint '{name}'")
 
     def without_loops(self) -> Robot:

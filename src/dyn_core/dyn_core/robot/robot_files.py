@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load a robot from a URDF or a .par file, and write it to one."""
+"""Load a robot from a URDF, xacro or .par file, find these files, and write a robot to one."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +27,7 @@ from dyn_core.robot.par.reader import parse_par
 from dyn_core.robot.par.writer import par_text
 from dyn_core.robot.robot import DOWN, Robot, checked_gravity
 from dyn_core.robot.side_file.conversion import with_side_file, without_springs
-from dyn_core.robot.side_file.reader import SideFile, read_side_file
+from dyn_core.robot.side_file.reader import SIDE_FILE_ENTRIES, SideFile, read_side_file
 from dyn_core.robot.urdf.conversion import (
     Snap,
     build_robot,
@@ -95,8 +98,9 @@ def load_robot(
     """Return the robot that a URDF or a SYMORO+ .par file describes.
 
     Args:
-        source: path of a URDF file or of a file whose name ends in .par; the text of either; or a robot of
-            urdf_parser_py. Messages about such a robot name lines of the URDF text that it is turned into.
+        source: path of a URDF file, or of a file whose name ends in .par or .xacro, which xacro expands; the
+            text of a URDF or .par file; or a robot of urdf_parser_py. Messages about such a robot name lines
+            of the URDF text that it is turned into.
         loops: the side file of the robot, with its loops, passive joints, rotor inertias, friction,
             springs, and the motion of its base (see `dyn_core.robot.side_file.reader`): path of a YAML file,
             YAML text, or the same as Python data.
@@ -149,8 +153,73 @@ def read_robot(
         return _loaded(os.fspath(source), "robot", is_xml_text(source), options)
     is_urdf = not checked_path(source).lower().endswith(".par")
     text = read_text(source, "URDF" if is_urdf else ".par")
+    if checked_path(source).endswith(".xacro"):
+        text = expanded(os.fspath(source), ())
     with _errors_in(source):
         return replace(_loaded(text, Path(source).stem, is_urdf, options), source=source)
+
+
+# Files of robots: installed ones by name, side files, xacro
+
+_ROBOTS = Path("share", "dyn_nodes", "config", "robots")
+"""Folder of the installed robots in each prefix of AMENT_PREFIX_PATH."""
+_SIDE_ENTRY = re.compile(rf"^(?:{'|'.join(SIDE_FILE_ENTRIES)})\s*:", re.MULTILINE)
+_XACRO_LIMIT_S = 60.0
+
+
+def robot_files() -> dict[str, Path]:
+    """Return the description files of the installed robots by name; none where dyn_nodes is not installed."""
+    prefixes = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
+    paths = [path for prefix in prefixes for path in sorted((Path(prefix) / _ROBOTS).glob("*.urdf"))]
+    return dict(sorted({path.stem: path for path in reversed(paths)}.items()))
+
+
+def find_robot(name_or_path: str) -> Path:
+    """Return the description file of an installed robot, or the given path.
+
+    A path has a folder or the ending .urdf, .xacro or .par. Whether the file exists is not checked.
+    """
+    path = Path(os.path.expanduser(name_or_path))  # noqa: PTH111 - an unknown ~user is left as it is
+    if path.suffix in (".urdf", ".xacro", ".par") or path.name != name_or_path:
+        return path
+    installed = robot_files()
+    if name_or_path not in installed:
+        known, element = ", ".join(installed), f"robot '{name_or_path}'"
+        raise DynError("robot-unknown", robot=name_or_path, known=known, element=element)
+    return installed[name_or_path]
+
+
+def side_file_beside(description: Path) -> Path | None:
+    """Return the side file of a robot: the YAML file of the same name beside its description; None for none.
+
+    Only a file with an entry of side files is one: others of that name can be for controllers.
+    """
+    beside = description.with_suffix("").with_suffix(".yaml")
+    if description.suffix != ".xacro":
+        beside = description.with_suffix(".yaml")
+    if not beside.is_file():
+        return None
+    return beside if _SIDE_ENTRY.search(read_text(beside, "YAML", "YAML")) else None
+
+
+def expanded(file: str, arguments: Sequence[str]) -> str:
+    """Return the URDF that xacro makes of a file; DynError where xacro fails."""
+    program = shutil.which("xacro")
+    if program is None:
+        raise DynError("xacro-missing", path=file, distribution=os.environ.get("ROS_DISTRO", "jazzy"))
+    try:
+        command, limit = [program, file, *arguments], _XACRO_LIMIT_S
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=limit, check=False
+        )
+    except subprocess.TimeoutExpired as problem:
+        raise DynError("xacro-timeout", limit=_XACRO_LIMIT_S, file=file) from problem
+    except OSError as problem:
+        raise DynError("xacro-not-started", reason=problem.strerror, file=file) from problem
+    if done.returncode:
+        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        raise DynError("xacro-failed", reason=reason, file=file)
+    return done.stdout
 
 
 def _is_urdf_objects(source: object) -> bool:

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 
 from dyn_core import DynError
 from dyn_core.core.text import read_text
-
-_XACRO_LIMIT_S = 60.0
+from dyn_core.robot.robot_files import expanded, find_robot, robot_files, side_file_beside
 
 
 def robot_directory() -> Path:
@@ -26,29 +23,9 @@ def robot_directory() -> Path:
     return Path(get_package_share_directory("dyn_nodes")) / "config" / "robots"
 
 
-def robot_names() -> tuple[str, ...]:
-    """Return the names of the installed robots, sorted."""
-    return tuple(sorted(path.stem for path in robot_directory().glob("*.urdf")))
-
-
 def installed_side_file(description: Path) -> Path | None:
     """Return the side file of an installed robot; None where it has none, or the robot is not installed."""
-    beside = description.with_suffix(".yaml")
-    return beside if description.parent == robot_directory() and beside.is_file() else None
-
-
-def find_robot(name_or_path: str) -> Path:
-    """Return the description file of an installed robot, or the given path.
-
-    A path has a folder or the ending .urdf, .xacro or .par. Whether the file exists is not checked.
-    """
-    path = Path(os.path.expanduser(name_or_path))  # noqa: PTH111 - an unknown ~user is left as it is
-    if path.suffix in (".urdf", ".xacro", ".par") or path.name != name_or_path:
-        return path
-    if name_or_path not in robot_names():
-        known, element = ", ".join(robot_names()), f"robot '{name_or_path}'"
-        raise DynError("robot-unknown", robot=name_or_path, known=known, element=element)
-    return robot_directory() / f"{name_or_path}.urdf"
+    return side_file_beside(description) if description in robot_files().values() else None
 
 
 def robot_parameters(
@@ -116,26 +93,6 @@ def existing(argument: str, path: str | os.PathLike[str]) -> str:
             raise DynError("argument-file-is-directory", argument=argument, path=str(path))
         raise DynError("argument-file-missing", argument=argument, path=str(path))
     return str(file.absolute())
-
-
-def expanded(file: str, arguments: Sequence[str]) -> str:
-    """Return the URDF that xacro makes of a file; DynError where xacro fails."""
-    program = shutil.which("xacro")
-    if program is None:
-        raise DynError("xacro-missing", path=file, distribution=_distribution())
-    try:
-        command, limit = [program, file, *arguments], _XACRO_LIMIT_S
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=limit, check=False
-        )
-    except subprocess.TimeoutExpired as problem:
-        raise DynError("xacro-timeout", limit=_XACRO_LIMIT_S, file=file) from problem
-    except OSError as problem:
-        raise DynError("xacro-not-started", reason=problem.strerror, file=file) from problem
-    if done.returncode:
-        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise DynError("xacro-failed", reason=reason, file=file)
-    return done.stdout
 
 
 def _distribution() -> str:

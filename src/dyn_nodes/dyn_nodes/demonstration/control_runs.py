@@ -20,7 +20,7 @@ from dyn_msgs.srv import SetDynamicParameters
 from dyn_nodes.common import qos
 from dyn_nodes.demonstration.player import Player
 from dyn_nodes.demonstration.recording import Recording, passive_joints
-from dyn_nodes.demonstration.request import Stop
+from dyn_nodes.demonstration.request import Progress, Stop
 from dyn_nodes.demonstration.scene import RATE_HZ, Scene
 
 _CONNECT_LIMIT_S = 60.0
@@ -59,6 +59,7 @@ class Performance:
         scene: Scene,
         check: Callable[[], None],
         stop: Stop,
+        progress: Progress,
     ) -> None:
         """Open topics and services.
 
@@ -68,7 +69,9 @@ class Performance:
             scene: the robot and its motion.
             check: raises when a node has ended.
             stop: detects that the user stops the program.
+            progress: gets the stages.
         """
+        self._progress = progress
         self._node, self._spin_once, self._check, self._stop = node, spin_once, check, stop
         self._scene = scene
         self._models: list[ModelInfo] = []
@@ -104,7 +107,8 @@ class Performance:
 
     def run(self, control: Control) -> Recording:
         """Play the motion once."""
-        if control.feedforward:
+        if control.feedforward and not self._models:
+            self._progress("waiting for the node feedforward, which compiles the robot")
             # It compiled the robot during the runs without feedforward.
             self._wait(lambda: self._models, _CONNECT_LIMIT_S, "feedforward-without-robot")
         if control.true_model:
@@ -115,8 +119,10 @@ class Performance:
         player = self._player
         player.with_feedforward = control.feedforward
         player.play(SETTLE_S)
+        began, duration = self.time, SETTLE_S + self._scene.request.duration
         while not player.over:
             self._wait_for_time()
+            self._progress.of_run((self.time - began) / duration)
         recording = player.recording(control.title)
         if not len(recording.t):
             raise DynError("motion-without-joint-states")

@@ -34,7 +34,7 @@ from dyn_nodes.demonstration.recording import (
     passive_motions,
 )
 from dyn_nodes.demonstration.report import Facts, about_joints, report
-from dyn_nodes.demonstration.request import DemoRequest, Stop
+from dyn_nodes.demonstration.request import DemoRequest, Progress, Stop
 from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, prepared
 from dyn_nodes.demonstration.tracking_errors import as_data, error_table, results
 
@@ -53,8 +53,9 @@ def show(request: DemoRequest, out: Path, ros_arguments: Sequence[str] | None, s
         Stopped: the user stops the program.
     """
     files.writable(out)
+    progress = Progress()
     with stop.at_once():
-        scene = prepared(request)
+        scene = prepared(request, progress)
     files.write(out, {files.PARAMETERS: parameters(scene)})
     alone = ros_arguments is None
     with isolated_environment(os.environ) if alone else nullcontext({**os.environ}) as environment:
@@ -62,8 +63,11 @@ def show(request: DemoRequest, out: Path, ros_arguments: Sequence[str] | None, s
         nodes = running_nodes(out, environment) if alone else nullcontext(None)
         with nodes as running, _node(environment, ros_arguments or ()) as (node, spin_once):
             check = (lambda: None) if running is None else running.check  # nodes of the user are not watched
-            recordings, factor = _performed(scene, Performance(node, spin_once, scene, check, stop))
+            progress("waiting for the nodes, which load and compile the robot")
+            performance = Performance(node, spin_once, scene, check, stop, progress)
+            recordings, factor = _performed(scene, performance)
     with stop.at_once():
+        progress("computing the errors and the report")
         found = results(scene.robot, recordings)
         print(f"\n{error_table(scene.robot, found)}", flush=True)
         passive = passive_motions(scene.model, recordings)

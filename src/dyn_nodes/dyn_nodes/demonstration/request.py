@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request of the user: the arguments of the demonstration, and its end by SIGINT or SIGTERM.
+"""The request of the user: arguments of the demonstration, its progress, and its end by SIGINT or SIGTERM.
 
 This module imports only the standard library: the command must react while the rest is imported.
 """
@@ -7,6 +7,7 @@ This module imports only the standard library: the command must react while the 
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,6 +50,31 @@ class Stop:
         self._stopped = True
         if self._raises_at_once:
             raise Stopped
+
+
+class Progress:
+    """What the demonstration is doing, a line for each stage with the time since the beginning.
+
+    The lines are the same on a terminal and in a log, and are written at once.
+    """
+
+    def __init__(self) -> None:
+        """Begin."""
+        self._began = self._last = time.monotonic()
+
+    def __call__(self, stage: str) -> None:
+        """Print the stage that begins now."""
+        self._last = time.monotonic()
+        print(f"  {self._last - self._began:5.1f} s  {stage} ...", flush=True)
+
+    def of_run(self, part: float) -> None:
+        """Print which part of a run is done, 0 to 1, where nothing was printed for `SILENCE_S`."""
+        if time.monotonic() - self._last > SILENCE_S:
+            self(f"{100.0 * min(max(part, 0.0), 1.0):.0f} % of this run")
+
+
+SILENCE_S = 5.0
+"""Longest time of a run without a line."""
 
 
 @dataclass(frozen=True)

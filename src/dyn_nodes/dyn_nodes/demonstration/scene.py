@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from dyn_core import DynError, Model, Robot, SimulationSettings
 from dyn_core.control.laws.pid import JointGains, fastest_rate, joint_gains
 from dyn_core.control.trajectories.fourier_motion import FourierMotion, rich_motion
 from dyn_core.core.arrays import Array
+from dyn_core.robot.robot_files import find_robot
 from dyn_core.simulation.simulated_state import Integrator
-from dyn_nodes.common.robot_argument import find_robot, installed_side_file
+from dyn_nodes.common.robot_argument import installed_side_file
 from dyn_nodes.demonstration.request import DemoRequest
 
 RATE_HZ = 500.0
@@ -46,21 +48,24 @@ class Scene:
     remarks: tuple[str, ...]  # notes for the user, one sentence each
 
 
-def prepared(request: DemoRequest) -> Scene:
-    """Prepare the scene; DynError where the robot cannot be demonstrated."""
+def prepared(request: DemoRequest, progress: Callable[[str], None] = lambda _: None) -> Scene:
+    """Prepare the scene; DynError where the robot cannot be demonstrated. `progress` gets the stages."""
     if not 1.0 <= request.duration <= _LONGEST_S:
         raise DynError("demonstration-duration-range", duration=request.duration, upper=_LONGEST_S)
     path = find_robot(request.robot)
+    progress(f"reading {path}")
     side_file = installed_side_file(path) if request.side_file is None else Path(request.side_file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", dyn_core.ModelWarning)
         robot = dyn_core.load_robot(str(path), loops=None if side_file is None else str(side_file))
     remarks = [str(warning.message) for warning in caught]
     _check(robot)
+    progress(f"compiling the dynamics of robot '{robot.name}'")
     model = dyn_core.compile_model(robot)
     # A robot that cannot be simulated is refused here, before any node is started.
     real = dyn_core.with_model_error(robot, request.model_error, request.seed)
     integrator = _integrator(real)
+    progress("choosing the motion and the gains")
     motion = rich_motion(model, request.duration)
     q = motion.at_many(np.arange(0.0, request.duration, 0.02)).q
     frequency, gains = _gains(model, q)

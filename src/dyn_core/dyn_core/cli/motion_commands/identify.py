@@ -71,14 +71,15 @@ def identify(arguments: Namespace) -> Output:
     """Identify, write the files, and return a summary; the exit code is 1 where signals are wrong."""
     target = check_place(arguments.out, FILES, MARK, force=arguments.force)
     with ProgressBar(arguments.quiet) as stages:
-        loaded = read_robot(source_of(arguments.robot), **loading(arguments))
+        options = loading(arguments)
+        loaded = read_robot(source_of(arguments.robot), **options)
         loaded = replace(loaded, robot=standing(loaded.robot, arguments))
         result = make_result(
             loaded,
             arguments.log,
             f"{MARK} {VERSION}",
             file_path(arguments.map),
-            file_path(arguments.loops),
+            options["loops"],
             protocol_of(arguments),
             _settings(arguments, loaded.robot),
             stages,

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dyn_core.cli.console import Output, Table
-from dyn_core.cli.options import Command, Once, add_options, add_robot_file, file_path, number, source_of
+from dyn_core.cli.options import (
+    Command,
+    Once,
+    add_options,
+    add_robot_file,
+    add_side_file,
+    file_path,
+    number,
+    side_file,
+    source_of,
+)
 from dyn_core.core.errors import DynError
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import message_entries
@@ -149,11 +159,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this command only."""
     parser.add_argument("log", metavar="LOG", help=FORMS)
     add_robot_file(parser, "--robot")
-    add_options(
-        parser,
-        ("--map", "FILE", "meaning of the columns (YAML)"),
-        ("--loops", "FILE", "side file of the robot: its loops and passive joints"),
-    )
+    add_side_file(parser, "side file of the robot: its loops and passive joints")
+    add_options(parser, ("--map", "FILE", "meaning of the columns (YAML)"))
     _add_log_memory(parser)
 
 
@@ -161,7 +168,7 @@ def log(arguments: Namespace) -> Output:
     """Return the contents of a log; the exit code is 1 where it cannot be used."""
     robot = None
     if arguments.robot is not None:
-        robot = load_robot(source_of(arguments.robot), file_path(arguments.loops))
+        robot = load_robot(source_of(arguments.robot), side_file(arguments))
     memory = log_memory(arguments)
     report = examine_log(arguments.log, file_path(arguments.map), robot, memory=memory)
     failed = any(finding.severity is Severity.ERROR for finding in report.findings)

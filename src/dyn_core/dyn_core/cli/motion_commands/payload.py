@@ -103,7 +103,7 @@ def _check(arguments: Namespace) -> None:
     elif Path(arguments.unloaded).resolve() == Path(arguments.log).resolve():
         raise DynError("logs-identical")
     if arguments.out is not None:
-        inputs = ("log", "unloaded", "parameters", "map", "unloaded_map", "robot", "loops")
+        inputs = ("log", "unloaded", "parameters", "map", "unloaded_map", "robot", "side_file")
         refuse_replacement(arguments.out, arguments, inputs)
 
 

@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def predict(arguments: Namespace) -> Output:
     """Predict the efforts, write them to a file, and compare them with the measured ones."""
-    refuse_replacement(arguments.out, arguments, ("parameters", "log", "map", "robot", "loops"))
+    refuse_replacement(arguments.out, arguments, ("parameters", "log", "map", "robot", "side_file"))
     robot = standing(described_robot(arguments), arguments)
     refuse_springs(robot, "a prediction along a log")
     parameters = load_parameters(arguments.parameters)

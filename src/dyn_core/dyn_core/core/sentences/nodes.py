@@ -241,7 +241,6 @@ SENTENCES = {
     "robot-replaced": "there is a new robot description",
     "robot-replaced-meanwhile": "a new robot description came in the meantime",
     "robot-stopping": "the robot is being stopped: configure the node again when it is at rest",
-    "robot-unknown": "there is no robot named '{robot}'. Choose one of {known}, or give the path of a URDF file.",
     "ros-arguments-unusable": "ROS 2 cannot be started with these arguments and environment: {reason}",
     "ros-not-started": "ROS 2 cannot be started: {reason}",
     "running-topic-invalid": "parameter running_topic '{topic:text40}' is not the name of a topic: {reason:text200}",
@@ -298,9 +297,5 @@ SENTENCES = {
     "wrench-link-unknown": "wrench: {cause}",
     "xacro-arguments-malformed": "xacro_arguments are '{given}': {reason}",
     "xacro-arguments-unused": "xacro_arguments are given ('{given}'), but the robot file does not end in .xacro: leave them out",
-    "xacro-failed": "xacro cannot expand the file: {reason:text300}",
-    "xacro-missing": "'{path}' needs xacro, which is not installed: install ros-{distribution}-xacro, or give a URDF file",
-    "xacro-not-started": "xacro cannot be started: {reason}",
     "xacro-tag-missing": "the output of xacro has no <{tag}> element, which tells how the robot is connected",
-    "xacro-timeout": "xacro has not ended after {limit:g} s",
 }

@@ -53,6 +53,7 @@ from dyn_core.robot.yaml_text import (
 Value = TypeVar("Value")
 Default = TypeVar("Default")
 LOOP_TYPES = ("revolute", "prismatic", "universal", "spherical", "cylindrical", "planar", "fixed")
+SIDE_FILE_ENTRIES = ("loops", "passive", "assembly", "rotor_inertia", "friction", "elastic", "base")
 _NOTHING = Scalar("")
 
 
@@ -138,8 +139,7 @@ def read_side_file(source: str | os.PathLike[str] | Mapping[str, object]) -> tup
 
 def _side_file(root: Node) -> SideFile:
     """Return the contents of a YAML document; DynError, with the line, if it is not a side file."""
-    known = ("loops", "passive", "assembly", "rotor_inertia", "friction", "elastic", "base")
-    given = entries("the file", root, known)
+    given = entries("the file", root, SIDE_FILE_ENTRIES)
     loops = items("loops", given.get("loops", _NOTHING))
     passive = _names("passive", given["passive"]) if "passive" in given else None
     if "loops" in given and not loops and passive:

@@ -21,14 +21,13 @@ a <loop>, so are the joints with ``independent="false"``, with which URDF+ says 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dyn_core.core.errors import DynError, ModelWarning, shortened
 from dyn_core.core.findings import Finding, Place, Severity
-from dyn_core.core.messages import Message
+from dyn_core.core.messages import Message, nearest
 from dyn_core.core.text import finite_number
 from dyn_core.robot.description import MOMENTS, UrdfDescription, UrdfInertial, UrdfJoint, UrdfLink
 from dyn_core.robot.urdf.joint_elements import (
@@ -320,9 +319,6 @@ TOP = (
 )
 """Elements under <robot> that are read, or do not affect the dynamics."""
 
-ALIKE = 0.7
-"""Similarity of two names from which one is taken as a misspelling of the other."""
-
 UNREAD_CODES = (
     *("element-repeated", "attributes-unread", "child-outside-inertial", "child-misspelt", "child-unread"),
     *("element-misspelt", "element-unread", "joint-dependence-unread"),
@@ -374,7 +370,7 @@ def _unread_children(robot: Element) -> Iterator[Finding]:
     for (_, tag, unread), owners in found.items():
         severity, message = Severity.WARNING, Message("child-outside-inertial", tag=tag, unread=unread)
         if tag != "link" or unread not in ONCE["inertial"][1:]:
-            if meant := _meant(unread, CHILDREN[tag]):
+            if meant := nearest(unread, CHILDREN[tag]):
                 message = Message("child-misspelt", tag=tag, unread=unread, meant=meant)
             else:
                 severity, message = Severity.NOTE, Message("child-unread", tag=tag, unread=unread)
@@ -391,16 +387,11 @@ def _unread_top(robot: Element) -> Iterator[Finding]:
     for tag, of_tag in lines.items():
         code = "place-several" if len(of_tag) > 1 else "place-once"
         place = Message(code, count=len(of_tag), first_line=of_tag[0])
-        if meant := _meant(tag, ("link", "joint")):
+        if meant := nearest(tag, ("link", "joint")):
             message = Message("element-misspelt", tag=tag, occurrence=place, meant=meant)
             yield Finding(Severity.WARNING, "robot", (), message)
         else:
             yield Finding(Severity.NOTE, "robot", (), Message("element-unread", tag=tag, occurrence=place))
-
-
-def _meant(tag: str, known: Iterable[str]) -> str | None:
-    """Return the probable name of a misspelt element; None if no name is similar."""
-    return next(iter(difflib.get_close_matches(tag.lower(), known, 1, ALIKE)), None)
 
 
 def _unread_dependence(robot: Element) -> Iterator[Finding]:
