@@ -129,7 +129,7 @@ CASES: dict[str, tuple[FuzzedNode, ...]] = {
     "moving base": (_feedforward("computed_torque", base__source="imu"),),
     "moving base with odometry": (_feedforward("gravity", base__source="odometry"),),
     "simulated moving base": (FuzzedNode(Simulation, robot="planar_base"),),
-    "several_nodes": (
+    "several nodes": (
         FuzzedNode(Simulation, parameters={"rate": 100.0}),
         _feedforward("inverse_dynamics", own={}),
         FuzzedNode(Controller, parameters={"p": KP, "d": 5.0}),
