@@ -97,7 +97,7 @@ def _of_robots(command: str, *words: str) -> Iterator[list[str]]:
 
 def _calls() -> Iterator[list[str]]:
     """Yield command lines, with {} for the folder."""
-    for command in ("mdh", "loops", "counts", "base", "lagrange", "check"):
+    for command in ("mdh", "loops", "counts", "base", "lagrange", "check", "info"):
         yield from _of_robots(command)
     yield from _of_robots("emit", "--function", "inverse_dynamics", "--lang", "c")
     yield from _of_robots("parallel", "--platform", "slider")

@@ -41,7 +41,9 @@ def test_terms_agree_with_a_base_of_given_motion(seed: int, joints: int) -> None
     assert_close(TorqueTerms(model, driven=driven).of(motion).total, expected, 1e-9)
     driven.at_rest()
     on_floor, at_rest = TorqueTerms(model).of(motion), TorqueTerms(model, driven=driven).of(motion)
-    for ours, theirs in zip(at_rest, on_floor, strict=True):
+    assert at_rest.by_drive is None
+    assert on_floor.by_drive is None
+    for ours, theirs in zip(at_rest[:-1], on_floor[:-1], strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-9 * max(1.0, np.abs(on_floor.total).max()))
 
 

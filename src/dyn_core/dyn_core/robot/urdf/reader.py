@@ -21,6 +21,7 @@ a <loop>, so are the joints with ``independent="false"``, with which URDF+ says 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -349,15 +350,20 @@ def _repeated(robot: Element) -> Iterator[Finding]:
 
 
 def _unread_attributes(robot: Element) -> Iterator[Finding]:
-    """Find attributes that are not read, in elements that affect the dynamics."""
+    """Find attributes that are not read and not 0, in elements that affect the dynamics."""
     found: dict[tuple[str, str, tuple[str, ...]], list[Element]] = {}
     for owner, element in _parts(robot):
-        known = ATTRIBUTES.get(element.tag, tuple(element.attributes))
-        if unread := tuple(attribute for attribute in element.attributes if attribute not in known):
+        given = element.attributes
+        known = ATTRIBUTES.get(element.tag, tuple(given))
+        if unread := tuple(name for name in given if name not in known and not _is_zero(given[name])):
             found.setdefault((owner.tag, element.tag, unread), []).append(owner)
     for (_, tag, unread), owners in found.items():
         message = Message("attributes-unread", tag=tag, unread=unread, known=ATTRIBUTES[tag])
         yield _of_all(Severity.WARNING, owners, message)
+
+
+def _is_zero(text: str) -> bool:
+    return bool(re.fullmatch(r"\s*[-+]?0*\.?0*\s*", text)) and "0" in text
 
 
 def _unread_children(robot: Element) -> Iterator[Finding]:
