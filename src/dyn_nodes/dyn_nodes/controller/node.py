@@ -64,10 +64,12 @@ class Controller(TorqueNode[JointController]):
         if self._settings.gains.none:
             self.get_logger().warning(str(Notice("gains-zero")))
         self.open_robot()
-        self.subscribe(JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE, raw=True)
-        self.subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE)
+        self.subscribe(
+            JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE, raw=True, newest=True
+        )
+        self.subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE, newest=True)
         self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE, raw=True)
-        self.subscribe(JointTorques, "~/feedforward", self._on_feedforward, qos.EACH_SAMPLE)
+        self.subscribe(JointTorques, "~/feedforward", self._on_feedforward, qos.EACH_SAMPLE, newest=True)
 
     @property
     def recipe(self) -> Recipe:

@@ -44,8 +44,8 @@ class SimulationInputs:
         self._steady = steady
         self._commanded: dict[str, float] = {}
         # Reliable: a command acts until the next one, so the last one may not be lost.
-        node.subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.EACH_MESSAGE)
-        node.subscribe(JointTorques, "~/torques", self._on_torques, qos.EACH_MESSAGE)
+        node.subscribe(Float64MultiArray, "~/commands", self._on_commands, qos.EACH_MESSAGE, newest=True)
+        node.subscribe(JointTorques, "~/torques", self._on_torques, qos.EACH_MESSAGE, newest=True)
         node.subscribe(WrenchStamped, "~/wrench", self._on_wrench, qos.EACH_SAMPLE)
 
     def _on_commands(self, message: Float64MultiArray) -> None:

@@ -8,8 +8,8 @@ order. A flood would take memory without bound, and everything else would wait l
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -83,18 +83,26 @@ class GuardedCallback:
     Meanwhile the middleware keeps as many messages as the depth of the subscription, and drops older ones.
     """
 
-    def __init__(self, node: PollingNode, callback: Callable[..., object]) -> None:
-        """Guard a callback."""
+    def __init__(self, node: PollingNode, callback: Callable[..., object], *, newest: bool) -> None:
+        """Guard a callback; with `newest`, which is for bytes, it gets the newest of the messages that wait.
+
+        These are the newest of each length: several publishers of joint states have their own names.
+        """
         self._node = node
         self._callback = callback
+        self._newest = newest
         self._backlog = Backlog(lambda: node.executor, self._begin)
         self._subscription: Subscription | None = None
         self._timer: Timer | None = None
         self._left = 0
 
-    def __call__(self, message: object) -> None:
+    def __call__(self, message: Any) -> None:
         """Handle a message that the executor has taken."""
-        self._callback(message)
+        if self._newest:
+            for one in {len(one): one for one in (message, *self._waiting())}.values():
+                self._callback(one)
+        else:
+            self._callback(message)
         if self._timer is None:
             self._backlog.call()
 
@@ -120,19 +128,28 @@ class GuardedCallback:
 
     def _poll(self) -> None:
         """Handle the messages that the middleware has kept, at most as many as it can keep."""
-        subscription = self._subscription
-        assert subscription is not None
-        for _ in range(subscription.qos_profile.depth or 1):
+        waiting = self._waiting()
+        if self._newest:
+            waiting = iter({len(one): one for one in waiting}.values())
+        for message in waiting:
+            self._callback(message)
             if self._timer is None:  # the callback has closed the subscription
                 return
+        self._left -= 1
+        if self._left <= 0:
+            self.end()
+
+    def _waiting(self) -> Iterator[Any]:
+        """Take the messages that the middleware has kept, at most as many as it can keep."""
+        subscription = self._subscription
+        if subscription is None:
+            return
+        for _ in range(subscription.qos_profile.depth or 1):
             try:
                 taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
             except Exception as error:  # bytes that are no message of this type
                 self._node.drop_undecodable(error)
-                break
+                return
             if taken is None:
-                break
-            self._callback(taken[0])
-        self._left -= 1
-        if self._left <= 0:
-            self.end()
+                return
+            yield taken[0]

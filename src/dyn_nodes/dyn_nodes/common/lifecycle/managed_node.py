@@ -92,9 +92,14 @@ class ManagedNode(LifecycleNode):
         with contextlib.suppress(RCLError):
             self.trigger_shutdown()
 
-    def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **named: Any) -> Any:
-        """Subscribe; neither an exception in the callback nor a flood of messages ends the process."""
-        guarded = GuardedCallback(self, self.contained(callback))
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Any, *args: Any, newest: bool = False, **named: Any
+    ) -> Any:
+        """Subscribe; neither an exception in the callback nor a flood of messages ends the process.
+
+        `newest` is as for `GuardedCallback`.
+        """
+        guarded = GuardedCallback(self, self.contained(callback), newest=newest)
         subscription = super().create_subscription(msg_type, topic, guarded, *args, **named)
         guarded.watch(subscription)
         self._guarded[subscription] = guarded

@@ -168,14 +168,18 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         profile: QoSProfile,
         *,
         raw: bool = False,
+        newest: bool = False,
     ) -> None:
-        """Subscribe until `close_all`; with `raw`, the callback gets serialized messages."""
+        """Subscribe until `close_all`; with `raw`, the callback gets serialized messages.
+
+        With `newest`, those are left out that newer ones have replaced before the node came to them.
+        """
 
         def refuse(problem: Rejection) -> None:
             self.refuse("messages refused", topic, problem)
 
         take = callback if raw else decoding(kind, topic, callback, refuse)
-        subscription = self.create_subscription(kind, topic, take, profile, raw=True)
+        subscription = self.create_subscription(kind, topic, take, profile, raw=True, newest=newest)
         self._opened.append(partial(self.destroy_subscription, subscription))
 
     def polled_subscription(self, kind: type, topic: str, profile: QoSProfile) -> PolledSubscription:
