@@ -14,7 +14,7 @@ from sentence_examples import FILE, examples, values_of
 
 import dyn_core
 from dyn_core.core.errors import ArgumentError, DynError
-from dyn_core.core.messages import _WORDS, CATALOGUES, catalogue, sentence
+from dyn_core.core.messages import _WORDS, CATALOGUES, catalogue, nearest, sentence
 
 SOURCES = Path(__file__).parents[2]
 PLACE = {"element", "line", "file", "place"}
@@ -90,3 +90,9 @@ def test_names_counts_and_long_texts_in_sentences() -> None:
     formats = {"{n:count axis|axes}": "2 axes", "{xs:names2}": "'a', 'b' and 1 more", "{t:text8}": "abcde..."}
     for text, expected in formats.items():
         assert _WORDS.vformat(text, (), {"n": 2, "xs": ["a", "b", "c"], "t": "abcdefghijk"}) == expected
+
+
+def test_a_very_long_name_is_not_compared_with_the_known_ones() -> None:
+    """Found by fuzzing: a wrench on a link with a name of 100 000 characters took the simulation 19 ms."""
+    assert nearest("shoulders", ["elbow", "shoulder"]) == "shoulder"
+    assert nearest("shoulder" + "s" * 100_000, ["elbow", "shoulder" + "s" * 99_999]) is None

@@ -92,6 +92,8 @@ def sentence(code: str, values: Mapping[str, object]) -> str:
     return f"{text} Did you mean '{meant}'?" if text.endswith(".") else f"{text}; did you mean '{meant}'?"
 
 
+_LONGEST_NAME = 100
+"""Length of a name that may be misspelt."""
 _ALIKE = 0.65
 """Similarity of two names from which one is taken as a misspelling of the other."""
 
@@ -100,6 +102,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that a name is most likely a misspelling of; None if it is like none of them."""
     from difflib import get_close_matches  # only for messages: it takes some ms
 
+    if len(name) > _LONGEST_NAME:  # names in messages can have any length, and comparing takes time
+        return None
     by_lower = {word.lower(): word for word in known}
     return next((by_lower[word] for word in get_close_matches(name.lower(), by_lower, 1, _ALIKE)), None)
 

@@ -11,7 +11,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
-from dyn_core.core.messages import catalogue
+from dyn_core.core.messages import catalogue, nearest
 from dyn_nodes.common.data_checks import Notice, Problem, one_line, root_cause
 
 _MOST = 10
@@ -90,7 +90,9 @@ class Diagnostics:
         # A steady clock: the clock of the node may be a simulated one that stands still.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(PERIOD_S, self._publish, clock=steady)
-        catalogue()  # Read the sentences now: it takes some ms, which the first problem must not wait for.
+        # Read the sentences, and what finds similar names, now: the first problem must not wait for that.
+        catalogue()
+        nearest("", ())
 
     def count(self, what: str, problem: Problem | None = None) -> None:
         """Add one to a count; a problem makes the next message a warning, which is published at once."""
