@@ -7,7 +7,6 @@ A profile is a YAML file, installed in `config/profiles` or given by its path. P
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from ament_index_python.packages import get_package_share_directory
 
 from dyn_core import DynError
+from dyn_core.core.messages import nearest
 from dyn_core.core.text import read_text
 from dyn_core.robot.yaml_text import Node, Scalar, entries, items, name, not_negative, parse_yaml, place_in
 from dyn_nodes.common.parameters import RATE, SECONDS
@@ -121,9 +121,9 @@ def _installed(name: str) -> Path:
     names = profile_names()
     if name not in names:
         values: dict[str, Any] = {"profile": name, "known": names}
-        similar = difflib.get_close_matches(name, names, 1)
+        similar = nearest(name, names)
         if similar:
-            raise DynError("profile-unknown-similar", similar=similar[0], **values)
+            raise DynError("profile-unknown-similar", similar=similar, **values)
         raise DynError("profile-unknown", **values)
     return profile_directory() / f"{name}.yaml"
 

@@ -347,10 +347,8 @@ class Identification(RobotNode[KnownRobot]):
         if t < self._last_t:
             raise Rejection("message-out-of-order", message="joint state", time=self._last_t - t)
         q = known.reader.positions(message.name, message.position)
-        qd, tau = (
-            known.reader.values_or_none(numbers, what) if len(numbers) else None
-            for numbers, what in ((message.velocity, "velocity"), (message.effort, "effort"))
-        )
+        qd = known.reader.values_or_none(message.velocity, "velocity")
+        tau = known.reader.values_or_none(message.effort, "effort")
         self._last_t = t
         return JointSample(message.stamp, t, q, qd, tau)
 

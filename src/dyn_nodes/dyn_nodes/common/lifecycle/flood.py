@@ -8,7 +8,7 @@ order. A flood would take memory without bound, and everything else would wait l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from rclpy.clock import Clock
@@ -98,11 +98,8 @@ class GuardedCallback:
 
     def __call__(self, message: Any) -> None:
         """Handle a message that the executor has taken."""
-        if self._newest:
-            for one in {len(one): one for one in (message, *self._waiting())}.values():
-                self._callback(one)
-        else:
-            self._callback(message)
+        for one in _newest_of((message, *self._waiting())) if self._newest else (message,):
+            self._callback(one)
         if self._timer is None:
             self._backlog.call()
 
@@ -128,10 +125,7 @@ class GuardedCallback:
 
     def _poll(self) -> None:
         """Handle the messages that the middleware has kept, at most as many as it can keep."""
-        waiting = self._waiting()
-        if self._newest:
-            waiting = iter({len(one): one for one in waiting}.values())
-        for message in waiting:
+        for message in _newest_of(self._waiting()) if self._newest else self._waiting():
             self._callback(message)
             if self._timer is None:  # the callback has closed the subscription
                 return
@@ -153,3 +147,8 @@ class GuardedCallback:
             if taken is None:
                 return
             yield taken[0]
+
+
+def _newest_of(messages: Iterable[bytes]) -> Iterable[bytes]:
+    """Return the last of the messages of each length."""
+    return {len(message): message for message in messages}.values()

@@ -99,7 +99,9 @@ class JointReader:
         return values if plausible(values.tolist()) else self._refuse(values, quantity)
 
     def values_or_none(self, numbers: Numbers, quantity: str) -> NDArray[np.float64] | None:
-        """Return the same as `values`, or None where the values of all joints are NaN."""
+        """Return the same as `values`, or None where there are none, or those of all joints are NaN."""
+        if not len(numbers):
+            return None
         if len(numbers) < len(self._names):
             self._refuse_short(self._names, numbers, quantity)
         values = self._taken(numbers)

@@ -53,9 +53,7 @@ def measured_motion(message: JointStates, reader: JointReader, *, velocities: bo
     joint_state_broadcaster publishes NaN where a driver does not measure the velocity.
     """
     q = reader.positions(message.name, message.position)
-    if not velocities or not len(message.velocity):
-        return MeasuredMotion(q, None)
-    return MeasuredMotion(q, reader.values_or_none(message.velocity, "velocity"))
+    return MeasuredMotion(q, reader.values_or_none(message.velocity, "velocity") if velocities else None)
 
 
 def reference_motion(message: Any, reader: JointReader) -> GivenMotion:

@@ -97,10 +97,8 @@ class SplitJointStates:
 
     def _take(self, part: _Part, message: JointStates, t: float) -> None:
         q = part.reader.positions(message.name, message.position)
-        qd, tau = (
-            part.reader.values_or_none(numbers, what) if len(numbers) else None
-            for numbers, what in ((message.velocity, "velocity"), (message.effort, "effort"))
-        )
+        qd = part.reader.values_or_none(message.velocity, "velocity")
+        tau = part.reader.values_or_none(message.effort, "effort")
         late = float(self._t[part.own].max()) - t
         if late > 0.0:
             raise Rejection("message-out-of-order", message="joint state", time=late)
